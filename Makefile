@@ -1,0 +1,61 @@
+# `make` lists the targets. Choose a Python with `make run PYTHON=python3.12`,
+# pass options on with ARGS: `make run ARGS="--port 8600"`, `make test ARGS="-k report"`.
+
+PYTHONS = $(or $(PYTHON),.venv/bin/python python3.13 python3.12 python3.11 python3)
+BIN = .venv/bin
+
+# The first interpreter that suits sets up .venv; if none does, the first that starts says why.
+define setup
+@for python in $(PYTHONS); do \
+	if "$$python" -I scripts/setup.py suits 2>/dev/null; then \
+		exec "$$python" -I scripts/setup.py $(1); \
+	fi; \
+done; \
+for python in $(PYTHONS); do \
+	if "$$python" -c '' 2>/dev/null; then exec "$$python" -I scripts/setup.py $(1); fi; \
+done; \
+echo 'FuseScope needs Python 3.11 or newer and could start none of "$(PYTHONS)": install one (Debian, Ubuntu: apt install python3 python3-venv), or name it with PYTHON=/path/to/python3.12.' >&2; \
+exit 2
+endef
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check lint format bench samples constraints setup setup-dev clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
+
+run: setup ## start the dashboard on 127.0.0.1 with a sample comparison
+	@exec $(BIN)/fusescope serve $(ARGS)
+
+test: setup-dev ## run every test (browser tests need Chromium)
+	$(BIN)/python -m pytest $(ARGS)
+
+check: lint test ## everything that must pass before a change is done
+
+lint: setup-dev ## format, lint and type checks
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: setup-dev ## put the code into its standard form
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: setup-dev ## measure the speed of FuseScope itself (minutes, on a quiet machine)
+	$(BIN)/python -m benchmarks $(ARGS)
+
+samples: setup ## record sample_traces/ again (minutes, on a quiet machine)
+	$(BIN)/python scripts/record_samples.py $(ARGS)
+
+constraints: ## resolve the requirements anew and pin them in constraints.txt
+	$(call setup,constraints)
+
+setup: ## bring .venv up to date for running
+	$(call setup,run)
+
+setup-dev: ## bring .venv up to date for development
+	$(call setup,dev)
+
+clean: ## remove .venv and every cache
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,101 @@
+"""Fixtures that more than one folder of tests uses, and the rule that CI skips no browser test."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+GOLDEN = ROOT / "tests" / "golden"
+BROWSER_TESTS = ROOT / "tests" / "browser"
+SHARED_TRACES = ROOT.parent / "shared" / "traces"
+
+# A deadline is an assertion on absolute time: on a busy machine it fails for no reason.
+hypothesis.settings.register_profile("fusescope", deadline=None)
+hypothesis.settings.load_profile("fusescope")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="rewrite tests/golden/ with what the code gives now; read the diff before you commit",
+    )
+
+
+def rounded(value: Any) -> Any:
+    """`value` with floats at 6 significant digits and NumPy scalars as plain numbers."""
+    if isinstance(value, dict):
+        return {key: rounded(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(item) for item in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float):
+        return float(f"{value:.6g}") + 0.0  # + 0.0: no negative zero
+    return value
+
+
+def canonical(value: Any) -> str:
+    """JSON text that is the same for equal values: keys sorted, floats rounded, no NaN."""
+    text = json.dumps(rounded(value), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return text + "\n"
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, Any], None]:
+    """`golden("inspect/ort.json", value)` fails unless `value` equals tests/golden/<name>."""
+
+    def check(name: str, value: Any) -> None:
+        path = GOLDEN / name
+        text = canonical(value)
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        elif not path.exists():
+            pytest.fail(f"no tests/golden/{name}: make it with `make test ARGS=--update-golden`")
+        assert text == path.read_text(encoding="utf-8"), f"differs from tests/golden/{name}"
+
+    return check
+
+
+@pytest.fixture(scope="session")
+def shared_traces() -> Path:
+    """Folder of profiler files that cannot be published; a test that needs it is skipped."""
+    if not SHARED_TRACES.is_dir():
+        pytest.skip("needs the collection of traces in ../shared/traces, which is not published")
+    return SHARED_TRACES
+
+
+def skipped_browser_is_failure(
+    report: pytest.TestReport | pytest.CollectReport, is_browser: bool
+) -> None:
+    """Where FUSESCOPE_REQUIRE_BROWSER=1 (CI), a skip of a browser test becomes a failure."""
+    required = os.environ.get("FUSESCOPE_REQUIRE_BROWSER") == "1"
+    if required and is_browser and report.outcome == "skipped" and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"a browser test was skipped where all must run: {report.longrepr}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    skipped_browser_is_failure(report, item.get_closest_marker("browser") is not None)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    skipped_browser_is_failure(report, collector.path.is_relative_to(BROWSER_TESTS))
+    return report

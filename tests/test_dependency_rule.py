@@ -1,0 +1,348 @@
+"""Who may import whom, and what may not be called: the layout in ARCHITECTURE.md, enforced."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("analysis", "app", "collectors")
+NOT_PRODUCT = ("benchmarks", "sample_traces", "scripts", "tests")
+
+
+def within_analysis(names: str) -> tuple[str, ...]:
+    return tuple(f"analysis.{name}" for name in names.split())
+
+
+CORE = within_analysis(
+    "errors experiment flops graph limits op_classes patterns quantity trace units"
+)
+FACES = CORE + within_analysis("readers metrics compare advice wording")
+
+# A module may import its own row's name, and these. The longest matching name is the row.
+ALLOWED = {
+    "analysis": CORE,
+    "analysis.readers": CORE,
+    "analysis.metrics": CORE + within_analysis("readers"),
+    "analysis.compare": CORE + within_analysis("readers metrics"),
+    "analysis.advice": CORE + within_analysis("readers metrics compare"),
+    "analysis.wording": CORE + within_analysis("compare"),
+    "analysis.gate": FACES,
+    "analysis.charts": FACES,
+    "analysis.timeline": FACES,
+    "analysis.report": FACES + within_analysis("gate charts timeline"),
+    "collectors": within_analysis("errors experiment graph limits patterns trace"),
+    "app": ("analysis", "collectors.record", "collectors.progress"),
+}
+for _module in CORE:
+    ALLOWED[_module] = CORE
+
+ENGINES = ("onnx", "onnxruntime")
+OUTSIDE = ("http.client", "http.server", "requests", "socket", "subprocess", "urllib.request")
+IMPURE = (*OUTSIDE, "pickle", "psutil", *ENGINES)
+FORBIDDEN = {
+    "analysis": ("plotly", "streamlit", *IMPURE),
+    "analysis.charts": ("streamlit", *IMPURE),
+    "analysis.report": ("streamlit", *IMPURE),
+    "collectors": ("plotly", "streamlit"),
+    "collectors.record": ("plotly", "streamlit", *ENGINES),
+    "app": ENGINES,
+}
+
+# Recording starts in this module; importing it must load no engine, by whatever way.
+ENGINE_FREE = "collectors.record"
+
+STATE = "app.state"
+STATE_NAMES = ("query_params", "session_state")
+UNSAFE_SINKS = ("html", "table")  # Streamlit calls that turn a trace's text into markup
+UNSAFE_OPTIONS = ("unsafe_allow_html", "unsafe_allow_javascript")
+
+
+@dataclass(frozen=True)
+class Import:
+    line: int
+    target: str
+    on_load: bool  # False inside a function and under TYPE_CHECKING
+
+
+class ImportVisitor(ast.NodeVisitor):
+    """Collects the imports of one module; names of our own modules are resolved in full."""
+
+    def __init__(self, module: str, is_package: bool, own: dict[str, Path]) -> None:
+        self.package = module if is_package else module.rpartition(".")[0]
+        self.own = own
+        self.imports: list[Import] = []
+        self.depth = 0
+
+    def add(self, line: int, target: str) -> None:
+        self.imports.append(Import(line, target, on_load=self.depth == 0))
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            self.add(node.lineno, alias.name)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        base = node.module or ""
+        if node.level:
+            parents = self.package.split(".")
+            base = ".".join([*parents[: len(parents) - node.level + 1], *filter(None, [base])])
+        for alias in node.names:
+            full = f"{base}.{alias.name}"
+            is_ours = base.partition(".")[0] in PACKAGES
+            self.add(node.lineno, base if is_ours and full not in self.own else full)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        name = getattr(node.func, "attr", getattr(node.func, "id", None))
+        if name in ("__import__", "import_module") and node.args:
+            match node.args[0]:
+                case ast.Constant(value=str(target)):
+                    self.add(node.lineno, target)
+        self.generic_visit(node)
+
+    def visit_If(self, node: ast.If) -> None:
+        if "TYPE_CHECKING" in ast.unparse(node.test):
+            self.indoors(node)
+        else:
+            self.generic_visit(node)
+
+    def indoors(self, node: ast.AST) -> None:
+        self.depth += 1
+        self.generic_visit(node)
+        self.depth -= 1
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = indoors
+
+
+def lies_in(module: str, names: tuple[str, ...]) -> bool:
+    return any(module == name or module.startswith(f"{name}.") for name in names)
+
+
+def row(module: str, table: dict[str, tuple[str, ...]]) -> str | None:
+    """The longest key of `table` that is `module` or a package above it."""
+    return max((key for key in table if lies_in(module, (key,))), key=len, default=None)
+
+
+def import_violations(module: str, found: Import) -> Iterator[str]:
+    top = found.target.partition(".")[0]
+    if top in NOT_PRODUCT:
+        yield f"{module} imports {found.target}, which is not part of the product"
+    elif top in PACKAGES:
+        key = row(module, ALLOWED)
+        if key is not None and not lies_in(found.target, (key, *ALLOWED[key])):
+            yield f"{module} may not import {found.target}"
+    else:
+        key = row(module, FORBIDDEN)
+        if key is not None and lies_in(found.target, FORBIDDEN[key]):
+            yield f"{module} may not import {found.target}"
+
+
+def streamlit_names(tree: ast.Module) -> tuple[set[str], set[str]]:
+    """Names bound to the streamlit module, and all names bound by imports."""
+    streamlit, imported = set(), set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for alias in node.names:
+                name = alias.asname or alias.name.partition(".")[0]
+                imported.add(name)
+                if isinstance(node, ast.Import) and alias.name == "streamlit":
+                    streamlit.add(name)
+    return streamlit, imported
+
+
+def call_violations(module: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Sinks that interpret text, archive extraction, and state outside its one home."""
+    streamlit, imported = streamlit_names(tree)
+    banned = UNSAFE_SINKS if module == STATE else UNSAFE_SINKS + STATE_NAMES
+    for node in ast.walk(tree):
+        match node:
+            case ast.keyword(arg=str(name)) if name in UNSAFE_OPTIONS:
+                yield node.value.lineno, f"{module} uses {name}"
+            case ast.Attribute(attr="extractall"):
+                yield node.lineno, f"{module} uses extractall: read archive members in memory"
+            case ast.Attribute(value=ast.Name(id=base), attr=name) if base in streamlit:
+                if name in UNSAFE_SINKS:
+                    yield node.lineno, f"{module} uses st.{name}, which shows text as markup"
+                elif name in STATE_NAMES and module != STATE:
+                    yield node.lineno, f"{module} uses st.{name}, which belongs in {STATE}"
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=base), attr=name)):
+                if streamlit and name in UNSAFE_SINKS and base not in imported:
+                    yield node.lineno, f"{module} uses {base}.{name}, which shows text as markup"
+            case ast.ImportFrom(module="streamlit"):
+                for alias in node.names:
+                    if alias.name in banned:
+                        yield node.lineno, f"{module} imports streamlit.{alias.name}"
+
+
+def engine_violations(imports: dict[str, list[Import]]) -> Iterator[tuple[str, int, str]]:
+    """(module, line, message) of every engine that loading ENGINE_FREE would load."""
+    seen = {ENGINE_FREE: ENGINE_FREE}
+    queue = [ENGINE_FREE]
+    while queue:
+        module = queue.pop(0)
+        for found in imports.get(module, []):
+            if not found.on_load:
+                continue
+            if lies_in(found.target, ENGINES) and module != ENGINE_FREE:
+                yield module, found.line, f"{found.target} is loaded by {seen[module]}"
+            parts = found.target.split(".")
+            for length in range(1, len(parts) + 1):
+                reached = ".".join(parts[:length])
+                if reached in imports and reached not in seen:
+                    seen[reached] = f"{seen[module]} -> {reached}"
+                    queue.append(reached)
+
+
+def product_modules(root: Path) -> dict[str, Path]:
+    """Module name -> file, of everything that is shipped."""
+    modules = {}
+    for package in PACKAGES:
+        for path in sorted((root / package).rglob("*.py")):
+            parts = path.relative_to(root).with_suffix("").parts
+            modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return modules
+
+
+def violations(root: Path) -> list[str]:
+    """One line for each broken rule, `file:line: what`."""
+    own = product_modules(root)
+    imports: dict[str, list[Import]] = {}
+    broken = []
+    for module, path in own.items():
+        tree = ast.parse(path.read_bytes(), filename=str(path))
+        visitor = ImportVisitor(module, path.name == "__init__.py", own)
+        visitor.visit(tree)
+        imports[module] = visitor.imports
+        broken += [
+            (module, found.line, text)
+            for found in visitor.imports
+            for text in import_violations(module, found)
+        ]
+        broken += [(module, line, text) for line, text in call_violations(module, tree)]
+    broken += engine_violations(imports)
+    return [f"{own[module].relative_to(root)}:{line}: {text}" for module, line, text in broken]
+
+
+def test_the_product_keeps_the_rules() -> None:
+    modules = product_modules(ROOT)
+    for name in (*PACKAGES, ENGINE_FREE, STATE):
+        assert any(lies_in(module, (name,)) for module in modules), f"no {name}: mend the tables"
+    assert violations(ROOT) == []
+
+
+def write_tree(root: Path, files: dict[str, str]) -> None:
+    for name, source in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source)
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "expected"),
+    [
+        (
+            "analysis/metrics/a.py",
+            "import app.state",
+            "1: analysis.metrics.a may not import app.state",
+        ),
+        (
+            "analysis/trace.py",
+            "\nfrom analysis.readers import x",
+            "2: analysis.trace may not import",
+        ),
+        ("analysis/readers/a.py", "from ..metrics.b import c", "may not import analysis.metrics"),
+        (
+            "analysis/readers/a.py",
+            "from analysis import compare",
+            "may not import analysis.compare",
+        ),
+        ("analysis/wording.py", "import analysis.advice.x", "may not import analysis.advice"),
+        ("analysis/compare/a.py", "import plotly.express", "may not import plotly.express"),
+        ("analysis/a.py", "def f():\n  import onnx.helper", "2: analysis.a may not import onnx"),
+        ("analysis/a.py", "from urllib import request", "may not import urllib.request"),
+        ("analysis/a.py", "import importlib as i\ni.import_module('psutil')", "2: analysis.a may"),
+        ("analysis/report/a.py", "import streamlit", "may not import streamlit"),
+        (
+            "collectors/blocks.py",
+            "from analysis.readers import x",
+            "may not import analysis.readers",
+        ),
+        ("collectors/blocks.py", "import app", "may not import app"),
+        ("collectors/blocks.py", "from plotly import graph_objects", "may not import plotly"),
+        (
+            "collectors/record.py",
+            "def f():\n  import onnx",
+            "2: collectors.record may not import onnx",
+        ),
+        ("app/views/a.py", "from collectors.blocks import x", "may not import collectors.blocks"),
+        ("app/views/a.py", "import onnxruntime", "may not import onnxruntime"),
+        ("app/a.py", "from tests.x import y", "app.a imports tests.x"),
+        (
+            "app/a.py",
+            "import streamlit as st\nst.session_state['x'] = 1",
+            "2: app.a uses st.session",
+        ),
+        ("app/a.py", "from streamlit import query_params", "app.a imports streamlit.query_params"),
+        ("app/a.py", "import streamlit as st\nst.html('')", "2: app.a uses st.html"),
+        (
+            "app/a.py",
+            "import streamlit as st\n[c] = st.columns(1)\nc.table(1)",
+            "3: app.a uses c.tab",
+        ),
+        (
+            "app/a.py",
+            "import streamlit as st\nst.write(1, unsafe_allow_html=True)",
+            "2: app.a uses u",
+        ),
+        ("analysis/a.py", "def f(z):\n  z.extractall()", "2: analysis.a uses extractall"),
+    ],
+)
+def test_a_broken_rule_is_reported(tmp_path: Path, path: str, source: str, expected: str) -> None:
+    write_tree(tmp_path, {path: source, "analysis/compare/__init__.py": ""})
+    [line] = violations(tmp_path)
+    assert line.startswith(f"{path}:")
+    assert expected in line
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("analysis/report/a.py", "import plotly\nfrom analysis import charts, wording"),
+        ("analysis/advice/a.py", "from analysis.compare.ledger import x\nfrom . import b"),
+        ("collectors/blocks.py", "import onnxruntime\nfrom analysis.trace import Trace"),
+        ("app/state.py", "import streamlit as st\nst.session_state.x = st.query_params"),
+        ("app/server.py", "def f(request):\n  return request.query_params"),
+        ("app/a.py", "from analysis.report import html\nimport streamlit as st\nhtml.table(1)"),
+        ("app/a.py", "from collectors.record import record\nfrom collectors import progress"),
+    ],
+)
+def test_what_is_allowed_is_not_reported(tmp_path: Path, path: str, source: str) -> None:
+    needed = ["analysis/charts.py", "analysis/wording.py", "collectors/progress.py"]
+    write_tree(tmp_path, {path: source, **dict.fromkeys(needed, "")})
+    assert violations(tmp_path) == []
+
+
+def test_record_must_not_load_an_engine_through_others(tmp_path: Path) -> None:
+    write_tree(
+        tmp_path,
+        {
+            "collectors/__init__.py": "",
+            "collectors/record.py": "from collectors.blocks import run",
+            "collectors/blocks.py": "from collectors.runtimes.ort import session",
+            "collectors/runtimes/__init__.py": "",
+            "collectors/runtimes/ort.py": "import os\nimport onnxruntime",
+            "collectors/zoo.py": "import onnx",  # not on the way
+        },
+    )
+    [line] = violations(tmp_path)
+    assert line == (
+        "collectors/runtimes/ort.py:2: onnxruntime is loaded by collectors.record -> "
+        "collectors.blocks -> collectors.runtimes.ort"
+    )
+    lazily = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n  import onnxruntime\n"
+    lazily += "def session():\n  import onnxruntime"
+    write_tree(tmp_path, {"collectors/runtimes/ort.py": lazily})
+    assert violations(tmp_path) == []

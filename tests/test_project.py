@@ -1,0 +1,452 @@
+"""The project's frame: set-up, settings, and documents that must keep up with the code."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+DOCUMENTS = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")]
+SETUP_FILES = (
+    *("pyproject.toml", "requirements.txt", "requirements-dev.txt", "constraints.txt"),
+    "scripts/setup.py",
+)
+
+
+# --- documents -----------------------------------------------------------------------------------
+
+
+def test_every_make_target_in_the_documents_exists() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for document in DOCUMENTS:
+        named = set(re.findall(r"(?:^|`)make ([a-z-]+)", document.read_text(), re.MULTILINE))
+        assert named <= targets, document.name
+    assert {"run", "test", "check", "bench"} <= targets
+
+
+def test_every_link_in_the_documents_leads_somewhere() -> None:
+    for document in DOCUMENTS:
+        for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
+            assert (ROOT / target).exists(), f"{document.name} links to {target}"
+
+
+def fusescope_help(*verb: str) -> str:
+    result = subprocess.run(
+        [sys.executable, "-c", "from app.cli.main import main; main()", *verb, "--help"],
+        cwd=ROOT,
+        env={**os.environ, "COLUMNS": "300", "TERMINAL_WIDTH": "300", "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_the_readme_and_the_command_line_agree() -> None:
+    readme = (ROOT / "README.md").read_text()
+    rows = dict(re.findall(r"^\| `([a-z]+)[^`]*` \| (.*) \|$", readme, re.MULTILINE))
+    assert rows, "no table of verbs in README.md"
+    listed = fusescope_help().partition("Commands")[2]
+    verbs = set(re.findall(r"^\W*([a-z][a-z-]*)\s{2,}\S", listed, re.MULTILINE))
+    assert verbs == set(rows)
+    for verb, text in rows.items():
+        options = set(re.findall(r"--[a-z-]+", fusescope_help(verb))) - {"--help"}
+        assert set(re.findall(r"`(--[a-z-]+)`", text)) <= options, verb
+
+
+def test_the_newest_entry_of_the_changelog_is_this_version() -> None:
+    newest = re.search(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert newest is not None
+    assert newest[1] == PYPROJECT["project"]["version"]
+
+
+# --- nothing of the machine it was written on ----------------------------------------------------
+
+# The brackets keep these patterns from finding themselves.
+PACKAGE_HOST = re.compile(rb"p[y]pi\.|python[h]osted|(?:index|extra-index)-[u]rl|[f]ind-links")
+MACHINE_PATH = re.compile(rb"(?<![\w./])/(?:[r]oot|[h]ome|[U]sers|[w]ork|[w]orkspace)/[\w.-]+")
+
+
+def project_files() -> list[Path]:
+    """What is committed or about to be; everything except caches where there is no git."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        listing = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
+        names = [os.fsdecode(name) for name in listing.split(b"\0") if name]
+        paths = [ROOT / name for name in names]
+    except (OSError, subprocess.CalledProcessError):
+        ignored = re.compile(
+            r"/(\.venv|\.git|\.hypothesis|\w*_cache|\.\w+_cache|__pycache__|[^/]*\.egg-info)/"
+        )
+        paths = [path for path in ROOT.rglob("*") if not ignored.search(path.as_posix())]
+    return [path for path in paths if path.is_file()]
+
+
+def contents(path: Path) -> Iterator[tuple[str, bytes]]:
+    """(name, bytes) of a file, and of each member if it is a zip."""
+    name = str(path.relative_to(ROOT))
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.infolist():
+                yield f"{name}: {member.filename}", archive.read(member)
+    else:
+        yield name, path.read_bytes()
+
+
+def test_no_file_names_a_path_of_this_machine_or_a_package_host() -> None:
+    own_paths = [os.fsencode(path) for path in (ROOT, Path.home()) if len(path.parts) > 2]
+    found = []
+    for path in project_files():
+        # Tests of what must not leak need paths to look for.
+        in_tests = path.is_relative_to(ROOT / "tests")
+        patterns = [PACKAGE_HOST] if in_tests else [PACKAGE_HOST, MACHINE_PATH]
+        for name, content in contents(path):
+            hits = [match[0] for pattern in patterns for match in pattern.finditer(content)]
+            found += [f"{name}: {os.fsdecode(hit)}" for hit in hits[:1]]
+            found += [f"{name}: {os.fsdecode(own)}" for own in own_paths if own in content]
+    assert found == []
+
+
+# --- requirements --------------------------------------------------------------------------------
+
+
+def requirement_lines(name: str) -> dict[str, str]:
+    """Requirement -> its reason, for each line of a requirements file."""
+    lines = (ROOT / name).read_text().splitlines()
+    pairs = [line.partition("#") for line in lines if line and not line.startswith("#")]
+    return {requirement.strip(): reason.strip() for requirement, _, reason in pairs}
+
+
+@pytest.mark.parametrize(
+    ("name", "extras"),
+    [("requirements.txt", ["collect", "dashboard"]), ("requirements-dev.txt", ["dev"])],
+)
+def test_requirements_agree_with_pyproject(name: str, extras: list[str]) -> None:
+    project = PYPROJECT["project"]
+    declared = [line for extra in extras for line in project["optional-dependencies"][extra]]
+    if "dev" not in extras:
+        declared += project["dependencies"]
+    lines = requirement_lines(name)
+    assert sorted(lines) == sorted(declared)
+    assert [line for line, reason in lines.items() if len(reason) < 10] == []
+
+
+def test_constraints_pin_every_requirement() -> None:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+    assert [line for line in pins if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
+    versions = {canonicalize_name(name): version for name, version in (p.split("==") for p in pins)}
+    assert len(versions) == len(pins)
+    required = [*requirement_lines("requirements.txt"), *requirement_lines("requirements-dev.txt")]
+    for line in [*required, *PYPROJECT["build-system"]["requires"]]:
+        requirement = Requirement(line)
+        version = versions[canonicalize_name(requirement.name)]
+        assert requirement.specifier.contains(version), f"{line} is pinned at {version}"
+
+
+def test_every_import_of_the_product_is_declared() -> None:
+    project = PYPROJECT["project"]
+    extras = project["optional-dependencies"]
+    declared = [*project["dependencies"], *extras["collect"], *extras["dashboard"]]
+    known = {Requirement(line).name for line in declared} | set(sys.stdlib_module_names)
+    known |= {"analysis", "app", "collectors"}
+    for package in ("analysis", "app", "collectors"):
+        for path in (ROOT / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_bytes())):
+                match node:
+                    case ast.Import(names=aliases):
+                        modules = [alias.name for alias in aliases]
+                    case ast.ImportFrom(module=str(module), level=0):
+                        modules = [module]
+                    case _:
+                        continue
+                undeclared = {module.partition(".")[0] for module in modules} - known
+                assert undeclared == set(), f"{path.relative_to(ROOT)}:{node.lineno}"
+
+
+def test_every_data_file_of_the_packages_is_installed() -> None:
+    patterns = PYPROJECT["tool"]["setuptools"]["package-data"]["*"]
+    for package in ("analysis", "app", "collectors"):
+        files = [path for path in project_files() if path.is_relative_to(ROOT / package)]
+        missed = [
+            str(path)
+            for path in files
+            if path.suffix != ".py" and not any(path.match(pattern) for pattern in patterns)
+        ]
+        assert missed == []
+
+
+# --- set-up --------------------------------------------------------------------------------------
+
+TOO_OLD = (
+    "FuseScope needs Python 3.11 or newer, and {python} is Python 3.9: install a newer one, or "
+    "name it with `make run PYTHON=/path/to/python3.12`.\n"
+)
+NO_VENV = (
+    "Python's venv module is missing from {python}: run `apt install python3-venv` (for a second "
+    "Python, its own: python{version}-venv), then the same command again.\n"
+)
+
+
+def test_the_setup_script_parses_under_an_old_python() -> None:
+    source = (ROOT / "scripts" / "setup.py").read_text()
+    ast.parse(source, feature_version=(3, 6))
+    assert "from __future__" not in source  # annotations came with 3.7
+
+
+@pytest.fixture
+def project_copy(tmp_path: Path) -> Path:
+    """The files that the set-up reads, in a folder of their own."""
+    for name in SETUP_FILES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("disguise", "sentence"),
+    [
+        ("sys.version_info = (3, 9, 2, 'final', 0)", TOO_OLD),
+        ("sys.modules['ensurepip'] = None", NO_VENV),
+    ],
+)
+def test_setup_says_what_is_wrong_with_python(
+    project_copy: Path, disguise: str, sentence: str
+) -> None:
+    script = project_copy / "scripts" / "setup.py"
+    code = f"import runpy, sys; {disguise}; runpy.run_path({str(script)!r}, run_name='__main__')"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 2
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    assert result.stderr == sentence.format(python=sys.executable, version=version)
+    assert not (project_copy / ".venv" / "bin").exists()
+
+
+class Steps:
+    """Stands in for the three steps of a set-up: notes them, makes an empty venv, runs nothing."""
+
+    DEVNULL = subprocess.DEVNULL
+
+    def __init__(self, root: Path) -> None:
+        self.bin = root / ".venv" / "bin"
+        self.done: list[str] = []
+        self.interrupted_at: str | None = None
+
+    def step(self, name: str) -> None:
+        self.done.append(name)
+        if self.interrupted_at == name:
+            raise KeyboardInterrupt
+
+    def make_venv(self, folder: str) -> None:
+        self.step("venv")
+        shutil.rmtree(folder, ignore_errors=True)
+        self.bin.mkdir(parents=True)
+        (self.bin / "python").touch()
+
+    def call(self, command: list[str], **options: Any) -> int:
+        if "import sys, pip" in " ".join(command):
+            return 0 if self.bin.exists() else 1
+        self.step("packages" if "-r" in command else "ourselves")
+        return 0
+
+
+EVERY_STEP = ["venv", "packages", "ourselves"]
+
+
+@pytest.fixture
+def setup(project_copy: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """The set-up script of the copy as a module, its steps noted and not done."""
+    spec = importlib.util.spec_from_file_location("setup", project_copy / "scripts" / "setup.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    steps = Steps(project_copy)
+    monkeypatch.setattr(module, "subprocess", steps)
+    monkeypatch.setattr(module, "make_venv", steps.make_venv)
+    return SimpleNamespace(main=module.main, steps=steps, root=project_copy)
+
+
+def test_setup_does_nothing_when_nothing_changed(setup: SimpleNamespace) -> None:
+    assert setup.main(["dev"]) == 0
+    assert setup.steps.done == EVERY_STEP
+    assert setup.main(["dev"]) == 0
+    assert setup.main(["run"]) == 0  # dev holds all that run needs
+    assert setup.steps.done == EVERY_STEP
+
+
+def test_setup_for_tests_follows_setup_for_running(setup: SimpleNamespace) -> None:
+    assert setup.main(["run"]) == 0
+    assert setup.main(["dev"]) == 0
+    assert setup.steps.done == [*EVERY_STEP, "packages", "ourselves"]
+
+
+@pytest.mark.parametrize("name", SETUP_FILES[:4])
+def test_setup_runs_again_when_a_file_changed(setup: SimpleNamespace, name: str) -> None:
+    assert setup.main(["run"]) == 0
+    with (setup.root / name).open("a") as file:
+        file.write("\n")
+    assert setup.main(["run"]) == 0
+    assert setup.steps.done == [*EVERY_STEP, "packages", "ourselves"]
+
+
+def test_setup_moves_to_another_folder(setup: SimpleNamespace) -> None:
+    assert setup.main(["run"]) == 0
+    stamp = setup.root / ".venv" / "fusescope-ready"
+    stamp.write_text(stamp.read_text().replace(str(setup.root), "/elsewhere"))
+    assert setup.main(["run"]) == 0
+    assert setup.steps.done == EVERY_STEP * 2
+
+
+@pytest.mark.parametrize("step", EVERY_STEP)
+def test_an_interrupted_setup_starts_over(setup: SimpleNamespace, step: str) -> None:
+    setup.steps.interrupted_at = step
+    assert setup.main(["run"]) == 130
+    assert not (setup.root / ".venv" / "fusescope-ready").exists()
+    setup.steps.interrupted_at = None
+    setup.steps.done.clear()
+    assert setup.main(["run"]) == 0
+    assert setup.steps.done == EVERY_STEP
+
+
+def test_an_interrupted_update_starts_over(setup: SimpleNamespace) -> None:
+    assert setup.main(["run"]) == 0
+    setup.steps.interrupted_at = "ourselves"
+    assert setup.main(["dev"]) == 130
+    setup.steps.interrupted_at = None
+    setup.steps.done.clear()
+    assert setup.main(["run"]) == 0
+    assert setup.steps.done == EVERY_STEP
+
+
+# --- settings ------------------------------------------------------------------------------------
+
+
+def test_streamlit_accepts_every_setting() -> None:
+    """An unknown or mistyped setting is only a line in the log, so look for it."""
+    code = (
+        "from streamlit import config as c\n"
+        "for key, option in sorted(c.get_config_options(force_reparse=True).items()):\n"
+        "    if 'config.toml' in option.where_defined: print(key, repr(option.value))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={key: value for key, value in os.environ.items() if "STREAMLIT" not in key},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert result.stderr == ""
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
+    expected = {
+        f"{section}.{name}"
+        for section in ("server", "browser", "client")
+        for name in settings[section]
+    }
+    accepted = dict(line.split(" ", 1) for line in result.stdout.splitlines())
+    assert expected <= set(accepted)
+    assert {f"theme.{kind}.primaryColor" for kind in ("light", "dark")} <= set(accepted)
+    # What protects the user: see the threat model before you change one of these.
+    assert accepted["server.address"] == "'127.0.0.1'"
+    assert accepted["server.headless"] == "True"
+    assert accepted["server.enableXsrfProtection"] == "True"
+    assert accepted["server.enableStaticServing"] == "False"
+    assert accepted["browser.gatherUsageStats"] == "False"
+    assert accepted["client.showErrorDetails"] == "'none'"
+
+
+def run_pytest(folder: Path, files: dict[str, str], **environment: str) -> str:
+    """The output of pytest in a small project that has our settings and these files."""
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    for name, source in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source)
+    environment = {**os.environ, "COLUMNS": "200", **environment}
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    result = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    return result.stdout
+
+
+def test_only_our_own_warnings_are_errors(tmp_path: Path) -> None:
+    noisy = "import warnings\ndef call(kind=UserWarning):\n    warnings.warn('careful', kind)\n"
+    checks = """
+        import pytest, analysis.deep.noisy, app, appdirs_like, collectors
+        @pytest.mark.parametrize("module", [analysis.deep.noisy, app, collectors])
+        def test_ours(module):
+            with pytest.raises(UserWarning): module.call()
+            with pytest.raises(DeprecationWarning): module.call(DeprecationWarning)
+        def test_theirs(): appdirs_like.call()
+    """
+    files = dict.fromkeys(
+        ["analysis/deep/noisy.py", "app/__init__.py", "collectors/__init__.py", "appdirs_like.py"],
+        noisy,
+    )
+    output = run_pytest(tmp_path, {**files, "tests/test_noise.py": textwrap.dedent(checks)})
+    assert "4 passed, 1 warning" in output, output
+
+
+def test_a_skipped_browser_test_fails_where_browsers_are_required(tmp_path: Path) -> None:
+    files = {
+        "tests/conftest.py": (ROOT / "tests" / "conftest.py").read_text(),
+        "tests/test_a.py": (
+            "import pytest\n"
+            "@pytest.mark.browser\ndef test_b(): pytest.skip('no Chromium')\n"
+            "def test_c(): pytest.skip('something else')\n"
+        ),
+        "tests/browser/test_d.py": "import pytest\npytest.importorskip('no_such_module')\n",
+    }
+    assert "3 skipped" in run_pytest(tmp_path, files, FUSESCOPE_REQUIRE_BROWSER="")
+    output = run_pytest(tmp_path, files, FUSESCOPE_REQUIRE_BROWSER="1")
+    assert "a browser test was skipped where all must run" in output
+    assert "1 error" in output, output
+
+
+def test_golden_files_are_compared_and_updated(tmp_path: Path) -> None:
+    files = {"tests/conftest.py": (ROOT / "tests" / "conftest.py").read_text()}
+    update = {**files, "tests/test_a.py": "def test_a(golden): golden('deep/a.json', VALUE)\n"}
+    update["tests/test_a.py"] += "VALUE = {'b': [1.23456789, 10**20], 'a': None}\n"
+    assert "1 passed" in run_pytest(tmp_path, update, PYTEST_ADDOPTS="--update-golden")
+    written = (tmp_path / "tests" / "golden" / "deep" / "a.json").read_text()
+    assert written == '{\n "a": null,\n "b": [\n  1.23457,\n  100000000000000000000\n ]\n}\n'
+    compare = """
+        import numpy as np
+        def test_same(golden):
+            golden("deep/a.json", {"a": None, "b": (np.float64(1.234570001), 10**20)})
+        def test_differs(golden): golden("deep/a.json", {"a": None, "b": [1.2346, 10**20]})
+        def test_missing(golden): golden("deep/b.json", 1)
+        def test_nan(golden): golden("deep/a.json", float("nan"))
+    """
+    output = run_pytest(tmp_path, {"tests/test_a.py": textwrap.dedent(compare)})
+    assert "3 failed, 1 passed" in output, output
+    assert "differs from tests/golden/deep/a.json" in output
+    assert "no tests/golden/deep/b.json: make it with" in output
+
+
+def test_the_ci_script_can_run() -> None:
+    script = ROOT / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    subprocess.run(["bash", "-n", script], check=True)
