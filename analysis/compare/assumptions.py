@@ -1,0 +1,57 @@
+"""What the reader of a comparison may set: it changes modelled figures, never measured ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analysis.compare.comparison import Side
+from analysis.metrics.cache_use import DEFAULT_CACHE_BYTES
+from analysis.metrics.small_ops import default_tau
+from analysis.quantity import Quantity
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """None takes the recording's own value, else the default.
+
+    `tau_ns`: bound of a short operator; `peak_flops_per_s`: arithmetic peak for traces of another
+    machine; `cache_bytes`: size of the modelled cache.
+    """
+
+    tau_ns: float | None = None
+    peak_flops_per_s: float | None = None
+    cache_bytes: int | None = None
+
+
+def tau(assumptions: Assumptions, baseline: Side, candidate: Side) -> Quantity:
+    """One bound for both sides: as set, else 10 x the larger measured dispatch cost, else 10 µs."""
+    if assumptions.tau_ns is not None:
+        return Quantity(assumptions.tau_ns, "ns", "assumed")
+    costs = [
+        side.experiment.record.peaks.dispatch_ns if side.experiment else None
+        for side in (baseline, candidate)
+    ]
+    known = [cost for cost in costs if cost is not None]
+    value, basis = default_tau(max(known) if len(known) == 2 else None)
+    return Quantity(value, "ns", basis)
+
+
+def peak(assumptions: Assumptions, side: Side) -> Quantity:
+    """FLOP/s of the machine that the side ran on: as set, else measured, else none."""
+    if assumptions.peak_flops_per_s is not None:
+        return Quantity(assumptions.peak_flops_per_s, "flop/s", "assumed")
+    measured = side.experiment.record.peaks.gemm_flops_per_s if side.experiment else None
+    reason = None if measured else "no_peak"
+    return Quantity(measured, "flop/s", "measured", reason)
+
+
+def cache_size(assumptions: Assumptions, baseline: Side, candidate: Side) -> Quantity:
+    """The modelled cache of both sides: as set, else the recording's last level, else 32 MiB."""
+    if assumptions.cache_bytes is not None:
+        return Quantity(float(assumptions.cache_bytes), "bytes", "assumed")
+    for side in (baseline, candidate):
+        caches = side.experiment.record.machine.caches if side.experiment else ()
+        if caches:
+            last = max(caches, key=lambda cache: cache.level)
+            return Quantity(float(last.bytes), "bytes", "measured")
+    return Quantity(float(DEFAULT_CACHE_BYTES), "bytes", "assumed")

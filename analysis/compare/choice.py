@@ -1,0 +1,85 @@
+"""Which two sides are compared when the user names files and, perhaps, variants."""
+
+from __future__ import annotations
+
+import difflib
+
+from analysis.compare.comparison import Side, side_of_trace, side_of_variant
+from analysis.errors import FuseScopeError
+from analysis.experiment import Experiment
+from analysis.trace import Trace
+
+# What to show first when nobody said which variant: the most optimised one there is.
+_PREFERRED = ("fused", "extended", "basic")
+
+
+def choose_sides(
+    first: Trace | Experiment,
+    second: Trace | Experiment | None = None,
+    baseline: str | None = None,
+    candidate: str | None = None,
+) -> tuple[Side, Side]:
+    """Baseline and candidate of one or two files.
+
+    One experiment compares its baseline with its most optimised variant unless named. Of two
+    experiments, without names, the same variant of both is taken: the most optimised that both
+    have. Raises FuseScopeError for an unknown variant (naming the nearest), for one bare trace
+    without a second, and for a name given to a bare trace.
+    """
+    if second is None:
+        if not isinstance(first, Experiment):
+            raise FuseScopeError(
+                "A profile has only one side",
+                where=first.meta.file_name,
+                hint="Give a second file to compare it with.",
+            )
+        base = _named(first, baseline) if baseline else default_baseline(first)
+        other = _named(first, candidate) if candidate else default_candidate(first, base)
+        return side_of_variant(first, base), side_of_variant(first, other)
+    if isinstance(first, Experiment) and isinstance(second, Experiment):
+        shared = [v.name for v in first.record.variants if v.name in second.traces]
+        usual = next((name for name in _PREFERRED if name in shared), shared[0] if shared else None)
+        return _side(first, baseline or usual), _side(second, candidate or baseline or usual)
+    return _side(first, baseline), _side(second, candidate)
+
+
+def default_baseline(experiment: Experiment) -> str:
+    """The variant that the experiment was recorded against."""
+    name = experiment.record.settings.baseline
+    return name if name in experiment.traces else experiment.record.variants[0].name
+
+
+def default_candidate(experiment: Experiment, baseline: str) -> str:
+    """The most optimised variant other than `baseline`; `baseline` itself when it is alone."""
+    others = [v.name for v in experiment.record.variants if v.name != baseline]
+    for name in _PREFERRED:
+        if name in others:
+            return name
+    return others[-1] if others else baseline
+
+
+def _side(value: Trace | Experiment, name: str | None) -> Side:
+    if isinstance(value, Experiment):
+        if name is None:
+            name = default_candidate(value, default_baseline(value))
+        return side_of_variant(value, _named(value, name))
+    if name is not None:
+        raise FuseScopeError(
+            "A profile has no variants",
+            where=value.meta.file_name,
+            hint="Leave out --baseline and --candidate.",
+        )
+    return side_of_trace(value)
+
+
+def _named(experiment: Experiment, name: str) -> str:
+    names = [variant.name for variant in experiment.record.variants]
+    if name in names:
+        return name
+    near = difflib.get_close_matches(name, names, n=1)
+    advice = f"Did you mean '{near[0]}'? " if near else ""
+    raise FuseScopeError(
+        f"This experiment has no variant '{name[:60]}'",
+        where=experiment.file_name,
+        hint=f"{advice}It has: {', '.join(names)}.",
+    )

@@ -1,0 +1,99 @@
+"""Comparison: one baseline, one candidate, and everything that is shown of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import pandas as pd
+
+from analysis.compare.verdict import Verdict
+from analysis.experiment import Experiment, VariantRecord
+from analysis.graph import Graph
+from analysis.metrics.small_ops import ShortOps, SmallOps
+from analysis.quantity import Quantity, relative_change
+from analysis.trace import Diagnostic, Trace
+
+ChangeKind = Literal["relative", "points", "none"]
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One side: its trace, and what the recording knows beyond it."""
+
+    label: str
+    trace: Trace
+    graph: Graph | None = None
+    experiment: Experiment | None = None
+    variant: VariantRecord | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of the head line: baseline -> candidate -> change.
+
+    `change` is a fraction (relative) or a difference of fractions (points), None when it cannot
+    be computed. `code` names label and definition in wording.py.
+    """
+
+    code: str
+    baseline: Quantity
+    candidate: Quantity
+    kind: ChangeKind = "relative"
+    paired_change: float | None = None
+
+    @property
+    def change(self) -> float | None:
+        """The paired change where there is one, else computed from the two values."""
+        if self.paired_change is not None:
+            return self.paired_change
+        before, after = self.baseline.value, self.candidate.value
+        if self.kind == "points":
+            return None if before is None or after is None else after - before
+        return relative_change(before, after) if self.kind == "relative" else None
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Everything known of one pair; tables as matching.py describes them.
+
+    What figures rest on: `tau` bounds short operators, `cache_size` is the modelled cache's,
+    `peaks` are the arithmetic peaks (baseline, candidate) that utilisation divides by.
+    """
+
+    baseline: Side
+    candidate: Side
+    verdict: Verdict
+    figures: tuple[Figure, ...]
+    operators: pd.DataFrame
+    op_types: pd.DataFrame
+    small_ops: tuple[SmallOps, SmallOps]
+    short_ops: tuple[ShortOps, ShortOps]
+    tau: Quantity
+    cache_size: Quantity
+    peaks: tuple[Quantity, Quantity]
+    diagnostics: tuple[Diagnostic, ...]
+
+    def figure(self, code: str) -> Figure:
+        """The figure with that code; KeyError when there is none."""
+        for figure in self.figures:
+            if figure.code == code:
+                return figure
+        raise KeyError(code)
+
+
+def side_of_variant(experiment: Experiment, name: str) -> Side:
+    """A variant of an experiment. Raises FuseScopeError for an unknown name."""
+    variant = experiment.record.variant(name)
+    return Side(
+        label=name,
+        trace=experiment.traces[name],
+        graph=experiment.graphs.get(name),
+        experiment=experiment,
+        variant=variant,
+    )
+
+
+def side_of_trace(trace: Trace) -> Side:
+    """A trace of its own, labelled with its file name."""
+    return Side(label=trace.meta.file_name, trace=trace)

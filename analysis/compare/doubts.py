@@ -1,0 +1,180 @@
+"""What speaks for and against a comparison: shown beside the claim, not in a footnote.
+
+Each doubt is a Diagnostic with a code and named values; wording.py makes the sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from analysis.compare.comparison import Figure, Side
+from analysis.compare.latency import are_paired
+from analysis.compare.verdict import Verdict
+from analysis.experiment import ExperimentRecord
+from analysis.metrics.warmup import steady_runs
+from analysis.trace import Diagnostic, Severity, Value
+
+# The ONNX Runtime profiler charges 2 to 6 µs a node; below this it is a large part of a row.
+BIASED_BELOW_NS = 20_000
+_MUCH_BIAS = 0.25
+_LARGE_DIFFERENCE = 1e-3
+_LOW_LOAD_PER_CORE = 0.5
+
+
+def doubts(
+    baseline: Side,
+    candidate: Side,
+    verdict: Verdict,
+    figures: dict[str, Figure],
+    operators: pd.DataFrame,
+) -> tuple[Diagnostic, ...]:
+    """Everything worth knowing before believing the verdict, most serious first."""
+    notes = [
+        *_pairing(baseline, candidate, verdict),
+        *_recording(baseline, candidate, verdict),
+        *_profiler(baseline, candidate, verdict, figures),
+        *_accuracy(figures),
+        *_coverage(figures, operators),
+    ]
+    for side, name in ((baseline, "baseline"), (candidate, "candidate")):
+        notes += [
+            Diagnostic(d.severity, d.code, d.count, d.example, {**d.values, "side": name})
+            for d in side.trace.diagnostics
+        ]
+    rank = {"error": 0, "warning": 1, "info": 2}
+    return tuple(sorted(notes, key=lambda note: rank[note.severity]))
+
+
+def _note(severity: Severity, code: str, **values: Value) -> Diagnostic:
+    return Diagnostic(severity, code, 1, "", values)
+
+
+def _pairing(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Diagnostic]:
+    first = baseline.experiment.record if baseline.experiment else None
+    second = candidate.experiment.record if candidate.experiment else None
+    if are_paired(baseline, candidate) and first is not None:
+        code = "paired_spin" if first.settings.spin else "paired"
+        yield _note("info", code, blocks=verdict.samples[0], rounds=first.settings.rounds)
+        return
+    yield _note("warning", "unpaired", of=verdict.of)
+    if verdict.pairing == "unpaired_runs":
+        yield _note("warning", "one_process_each")
+    if first is not None and second is not None:
+        yield from _different_recordings(first, second)
+    elif first is not None or second is not None:
+        yield _note("warning", "one_side_unknown")
+    else:
+        yield _note("warning", "machines_unknown")
+        if baseline.trace.meta.sha256 == candidate.trace.meta.sha256:
+            yield _note("warning", "same_file")
+
+
+def _different_recordings(
+    first: ExperimentRecord, second: ExperimentRecord
+) -> Iterator[Diagnostic]:
+    pairs: tuple[tuple[str, Value, Value], ...] = (
+        ("model", first.model.sha256[:12], second.model.sha256[:12]),
+        ("batch", first.model.batch, second.model.batch),
+        ("CPU", first.machine.cpu_model, second.machine.cpu_model),
+        ("logical cores", first.machine.logical_cores, second.machine.logical_cores),
+        (
+            "engine",
+            f"{first.engine.name} {first.engine.version}",
+            f"{second.engine.name} {second.engine.version}",
+        ),
+        ("threads", first.settings.threads, second.settings.threads),
+        ("spinning", str(first.settings.spin), str(second.settings.spin)),
+        ("seed", first.settings.seed, second.settings.seed),
+    )
+    for what, before, after in pairs:
+        if before != after:
+            yield _note("warning", "recordings_differ", what=what, baseline=before, candidate=after)
+
+
+def _recording(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Diagnostic]:
+    records = {
+        side.experiment.sha256: side.experiment.record
+        for side in (baseline, candidate)
+        if side.experiment
+    }
+    for record in records.values():
+        outcome, machine = record.outcome, record.machine
+        if outcome.stopped in ("interrupted", "seconds"):
+            yield _note("warning", f"stopped_{outcome.stopped}", blocks=outcome.blocks)
+        if outcome.quiet_reference is None or outcome.blocks_replaced > outcome.blocks / 5:
+            yield _note(
+                "warning" if outcome.quiet_reference is not None else "info",
+                "load_seen",
+                replaced=outcome.blocks_replaced,
+                blocks=outcome.blocks,
+            )
+        elif outcome.blocks_replaced:
+            yield _note("info", "blocks_replaced", replaced=outcome.blocks_replaced)
+        if machine.load_before is not None:
+            high = machine.load_before > _LOW_LOAD_PER_CORE * machine.logical_cores
+            yield _note(
+                "warning" if high else "info",
+                "load",
+                before=machine.load_before,
+                after=machine.load_after,
+                cores=machine.logical_cores,
+            )
+        if machine.governor not in (None, "performance"):
+            yield _note("info", "governor", governor=machine.governor)
+        if baseline.label != record.settings.baseline and are_paired(baseline, candidate):
+            yield _note("info", "other_baseline", baseline=record.settings.baseline)
+    if verdict.noise_floor is not None:
+        differs = not verdict.noise_floor.low <= 1 <= verdict.noise_floor.high
+        yield _note(
+            "warning" if differs else "info",
+            "control",
+            low=verdict.noise_floor.low,
+            high=verdict.noise_floor.high,
+        )
+    if verdict.decided_at is not None:
+        yield _note("info", "decided_at", look=verdict.decided_at, alpha=verdict.alpha)
+
+
+def _profiler(
+    baseline: Side, candidate: Side, verdict: Verdict, figures: dict[str, Figure]
+) -> Iterator[Diagnostic]:
+    inflation = figures["profiler_inflation"]
+    if inflation.baseline.value is not None and inflation.candidate.value is not None:
+        much = max(inflation.baseline.value, inflation.candidate.value) > 1 + _MUCH_BIAS
+        yield _note(
+            "warning" if much else "info",
+            "profiler_inflation",
+            baseline=inflation.baseline.value,
+            candidate=inflation.candidate.value,
+        )
+    if verdict.of != "unprofiled_wall":
+        yield _note("warning", "profiled_headline", of=verdict.of)
+    for side, name in ((baseline, "baseline"), (candidate, "candidate")):
+        steady = steady_runs(side.trace)
+        if steady.slow:
+            yield _note("info", "slow_first_runs", side=name, runs=steady.slow)
+
+
+def _accuracy(figures: dict[str, Figure]) -> Iterator[Diagnostic]:
+    difference = figures["output_difference"].candidate.value
+    if difference is not None and difference > _LARGE_DIFFERENCE:
+        yield _note("warning", "large_output_difference", relative=difference)
+
+
+def _coverage(figures: dict[str, Figure], operators: pd.DataFrame) -> Iterator[Diagnostic]:
+    for side in ("baseline", "candidate"):
+        per_run, mean = operators[f"per_run_ns_{side}"], operators[f"mean_ns_{side}"]
+        total = float(per_run.sum())
+        if not total:
+            continue
+        biased = float(per_run[mean < BIASED_BELOW_NS].sum()) / total
+        if biased > _MUCH_BIAS:
+            yield _note("warning", "biased_rows", side=side, share=biased)
+        unknown = float(per_run[operators["op_class"] == "unknown"].sum()) / total
+        if unknown > 0.01:
+            yield _note("warning", "unknown_operators", side=side, share=unknown)
+        value = getattr(figures["compute_utilisation"], side).value
+        if value is not None and value > 1:
+            yield _note("warning", "utilisation_over_one", side=side, value=value)

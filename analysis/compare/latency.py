@@ -1,0 +1,86 @@
+"""Run times of a side, and the verdict on two sides, by the best source that both have."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from analysis.compare.comparison import Side
+from analysis.compare.samples import block_times
+from analysis.compare.statistics import trimmed_mean, typical_log
+from analysis.compare.verdict import (
+    Pairing,
+    TimeSource,
+    Verdict,
+    paired_verdict,
+    unpaired_verdict,
+)
+from analysis.metrics.spans import run_spans
+from analysis.trace import Trace
+
+
+def are_paired(baseline: Side, candidate: Side) -> bool:
+    """True for two variants of one experiment: their runs were interleaved in shared blocks."""
+    first, second = baseline.experiment, candidate.experiment
+    return first is not None and second is not None and first.sha256 == second.sha256
+
+
+def judge(baseline: Side, candidate: Side) -> Verdict:
+    """The verdict by the best time source that both sides have."""
+    if are_paired(baseline, candidate) and baseline.experiment is not None:
+        return paired_verdict(baseline.experiment.record, baseline.label, candidate.label)
+    of = time_source(baseline.trace, candidate.trace)
+    pairing: Pairing = "unpaired_blocks" if of == "unprofiled_wall" else "unpaired_runs"
+    return unpaired_verdict(
+        log_times(baseline.trace, of), log_times(candidate.trace, of), of, pairing
+    )
+
+
+def time_source(*traces: Trace) -> TimeSource:
+    """The best of unprofiled_wall, run_span, busy_union, kernel_sum that all traces have."""
+    if all(not trace.sampled_runs.empty for trace in traces):
+        return "unprofiled_wall"
+    if all(_has_runs(trace) for trace in traces):
+        return "run_span"
+    if all(bool(trace.calls["start_ns"].notna().all()) for trace in traces):
+        return "busy_union"
+    return "kernel_sum"
+
+
+def log_times(trace: Trace, of: TimeSource) -> np.ndarray:
+    """ln(seconds): one value a block for unprofiled_wall, one a run otherwise; zeros left out."""
+    if of == "unprofiled_wall":
+        return block_times(trace.sampled_runs).mean.to_numpy(dtype=float)
+    column = {"run_span": "span_ns", "busy_union": "busy_ns", "kernel_sum": "kernel_ns"}[of]
+    ns = run_spans(trace)[column].dropna().to_numpy(dtype=float)
+    return np.log(ns[ns > 0] / 1e9)
+
+
+def typical_ns(trace: Trace, of: TimeSource) -> float | None:
+    """The latency shown for one side: trimmed mean of log_times, in ns; None without times."""
+    times = log_times(trace, of)
+    return math.exp(trimmed_mean(times)) * 1e9 if len(times) else None
+
+
+def profiler_inflation(trace: Trace) -> float | None:
+    """Profiled over un-profiled run time of the same blocks; None without both.
+
+    Lower quartiles of either inside a block, trimmed mean of the log-ratios over blocks.
+    """
+    if trace.sampled_runs.empty or trace.profiled_runs.empty:
+        return None
+    wall = block_times(trace.sampled_runs).mean
+    spans = run_spans(trace).set_index("run")["span_ns"]
+    runs = trace.profiled_runs.set_index("run").loc[spans.index]
+    ratios = [
+        typical_log(spans[runs["block"] == block].to_numpy() / 1e9) - float(wall.loc[block])
+        for block in wall.index
+        if bool((runs["block"] == block).any())
+    ]
+    return math.exp(trimmed_mean(ratios)) if ratios else None
+
+
+def _has_runs(trace: Trace) -> bool:
+    kinds = trace.profiled_runs["kind"]
+    return len(kinds) > 0 and not bool((kinds == "file").any())

@@ -1,0 +1,123 @@
+"""Joining the operators and op types of two traces of one model; nothing is dropped."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from analysis.metrics.breakdown import by_operator, by_type
+from analysis.trace import Trace
+
+SIDES = ("baseline", "candidate")
+_FIGURES = (
+    "count", "total_ns", "per_run_ns", "mean_ns", "median_ns", "p90_ns", "min_ns", "max_ns",
+    "share", "op_type", "op_class", "provider", "inputs", "outputs", "flops", "bytes_in",
+    "bytes_param", "bytes_out", "operator",
+)  # fmt: skip
+
+
+def match_operators(baseline: Trace, candidate: Trace) -> pd.DataFrame:
+    """Outer join of operators, one row each, largest absolute change first.
+
+    Columns: `row` (0, 1, …: the row's identity), `name`, `side` (both, baseline, candidate),
+    `matched_by` (name, shape, null), each of breakdown's figures with suffix _baseline and
+    _candidate, `delta_ns` (candidate - baseline per run, a missing side counts 0), `speedup`.
+    Operators join on (name, n-th operator of that name), the rest on (op type, shapes, dtypes,
+    n-th of those).
+    """
+    tables = [_ordered(baseline), _ordered(candidate)]
+    pairs = _join(tables, ["name"], taken=(set(), set()))
+    by_name = len(pairs)
+    taken = ({b for b, _ in pairs}, {c for _, c in pairs})
+    pairs += _join(tables, ["op_type", "inputs", "outputs"], taken=taken)
+    matched_by = ["name"] * by_name + ["shape"] * (len(pairs) - by_name)
+    for side in (0, 1):
+        used = {pair[side] for pair in pairs}
+        for position in range(len(tables[side])):
+            if position not in used:
+                pairs.append((position, -1) if side == 0 else (-1, position))
+                matched_by.append("")
+    left = _side(tables[0], [b for b, _ in pairs], "baseline")
+    right = _side(tables[1], [c for _, c in pairs], "candidate")
+    joined = pd.concat([left, right], axis=1)
+    joined.insert(0, "name", _first(joined["name_baseline"], joined["name_candidate"]))
+    joined["op_class"] = _first(joined["op_class_candidate"], joined["op_class_baseline"])
+    joined["matched_by"] = [label or None for label in matched_by]
+    return _finish(joined.drop(columns=["name_baseline", "name_candidate"]))
+
+
+def match_types(baseline: Trace, candidate: Trace) -> pd.DataFrame:
+    """Outer join of op types, largest absolute change first; columns as in match_operators."""
+    figures = [
+        "count",
+        "total_ns",
+        "per_run_ns",
+        "mean_ns",
+        "min_ns",
+        "max_ns",
+        "share",
+        "provider",
+    ]
+    sides = [
+        by_type(trace).set_index("op_type")[figures].add_suffix(f"_{side}")
+        for trace, side in zip((baseline, candidate), SIDES, strict=True)
+    ]
+    joined = sides[0].join(sides[1], how="outer", sort=False)
+    joined.insert(0, "op_type", list(joined.index))
+    return _finish(joined.reset_index(drop=True))
+
+
+def _ordered(trace: Trace) -> pd.DataFrame:
+    """Operators that ran, in the order in which they first ran."""
+    table = by_operator(trace)
+    order = trace.calls["operator"].drop_duplicates()
+    rank = pd.Series(range(len(order)), index=order.to_numpy())
+    return (
+        table.assign(_rank=table["operator"].map(rank))
+        .sort_values("_rank", kind="stable")
+        .reset_index(drop=True)
+    )
+
+
+def _join(
+    tables: list[pd.DataFrame], keys: list[str], taken: tuple[set[int], set[int]]
+) -> list[tuple[int, int]]:
+    """Positions that share `keys` and the n-th occurrence of them, without those taken."""
+    found: list[dict[tuple[object, ...], int]] = []
+    for table, used in zip(tables, taken, strict=True):
+        seen: dict[tuple[object, ...], int] = {}
+        keyed: dict[tuple[object, ...], int] = {}
+        for position, values in enumerate(zip(*(table[key] for key in keys), strict=True)):
+            # Without shapes the second key says nothing.
+            if position in used or any(pd.isna(value) or value == "" for value in values):
+                continue
+            nth = seen[values] = seen.get(values, -1) + 1
+            keyed[(*values, nth)] = position
+        found.append(keyed)
+    left, right = found
+    return [(position, right[key]) for key, position in left.items() if key in right]
+
+
+def _side(table: pd.DataFrame, positions: list[int], side: str) -> pd.DataFrame:
+    wanted = table[["name", *_FIGURES]]
+    wanted = wanted.astype({c: "object" for c in wanted.select_dtypes("category").columns})
+    picked = wanted.reindex(index=[p if p >= 0 else -1 for p in positions])
+    return picked.reset_index(drop=True).add_suffix(f"_{side}")
+
+
+def _first(preferred: pd.Series, other: pd.Series) -> pd.Series:
+    return preferred.where(preferred.notna(), other)
+
+
+def _finish(joined: pd.DataFrame) -> pd.DataFrame:
+    """Side, change and speedup; sorted by absolute change; row numbers as identity."""
+    before, after = joined["per_run_ns_baseline"], joined["per_run_ns_candidate"]
+    joined["side"] = np.select(
+        [before.notna() & after.notna(), before.notna()], ["both", "baseline"], "candidate"
+    )
+    joined["delta_ns"] = after.fillna(0.0) - before.fillna(0.0)
+    joined["speedup"] = (before / after.where(after > 0)).astype(float)
+    order = joined["delta_ns"].abs().sort_values(ascending=False, kind="stable").index
+    joined = joined.loc[order].reset_index(drop=True)
+    joined.insert(0, "row", range(len(joined)))
+    return joined

@@ -1,0 +1,68 @@
+"""The un-profiled samples of a comparison: block times of two sides, paired where possible."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.compare.statistics import typical_log
+from analysis.experiment import ExperimentRecord, VariantRecord
+
+
+@dataclass(frozen=True)
+class BlockTimes:
+    """ln(seconds) of typical runs: one row a block, one column a copy (1, 2)."""
+
+    table: pd.DataFrame
+
+    @property
+    def mean(self) -> pd.Series:
+        """Mean over the copies, by block."""
+        return self.table.mean(axis=1)
+
+
+def block_times(sampled: pd.DataFrame) -> BlockTimes:
+    """Block times from un-profiled runs (columns block, copy, dur_ns, warmup).
+
+    Blocks in which a copy has no run are left out of the table.
+    """
+    runs = sampled[(sampled["dur_ns"] > 0) & ~sampled["warmup"]]
+    copies = runs["copy"].fillna(1).astype(int)
+    keyed = runs.assign(copy=copies).dropna(subset=["block"])
+    if keyed.empty:
+        return BlockTimes(pd.DataFrame(dtype=float))
+    grouped = keyed.groupby(["block", "copy"])["dur_ns"].agg(
+        lambda ns: typical_log(ns.to_numpy() / 1e9)
+    )
+    return BlockTimes(grouped.unstack("copy").dropna().sort_index())
+
+
+def record_times(variant: VariantRecord) -> BlockTimes:
+    """Block times of a variant straight from its record."""
+    samples = variant.samples
+    return block_times(
+        pd.DataFrame(
+            {
+                "block": samples.block,
+                "copy": samples.copy,
+                "dur_ns": samples.wall_ns,
+                "warmup": np.zeros(len(samples.wall_ns), dtype=bool),
+            }
+        )
+    )
+
+
+def paired_differences(baseline: BlockTimes, candidate: BlockTimes) -> np.ndarray:
+    """ln(candidate) - ln(baseline) per block that both have, in block order."""
+    both = baseline.table.index.intersection(candidate.table.index)
+    return (candidate.mean.loc[both] - baseline.mean.loc[both]).to_numpy(dtype=float)
+
+
+def control_differences(record: ExperimentRecord) -> np.ndarray:
+    """A/A control: ln(copy 2) - ln(copy 1) of the recorded baseline, per block."""
+    table = record_times(record.variant(record.settings.baseline)).table
+    if 1 not in table.columns or 2 not in table.columns:
+        return np.empty(0)
+    return (table[2] - table[1]).to_numpy(dtype=float)

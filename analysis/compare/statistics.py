@@ -1,0 +1,108 @@
+"""Robust intervals for ratios of times: Yuen's trimmed means, paired and unpaired.
+
+Times enter as natural logarithms, so differences are log-ratios. Trimming 20 % of the blocks at
+each end was the most powerful of the valid methods on recorded blocks, whose log-ratios are
+heavy-tailed; bootstrapping blocks was not valid below about 20 of them.
+Source: Yuen (1974), "The two-sample trimmed t for unequal population variances", Biometrika 61.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+MIN_SAMPLES = 5
+TRIM = 0.2
+# Pocock's constant significance level per look that keeps 5 % over all looks, by number of looks.
+POCOCK = {1: 0.05, 2: 0.0294, 3: 0.0221, 4: 0.0182, 5: 0.0158}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A trimmed mean with its standard error and degrees of freedom, in log units."""
+
+    mean: float
+    se: float
+    df: float
+
+    def interval(self, alpha: float) -> tuple[float, float]:
+        """The two-sided 1 - alpha interval: mean ± t(1 - alpha/2, df) · SE."""
+        reach = student_t(1 - alpha / 2, self.df) * self.se
+        return self.mean - reach, self.mean + reach
+
+    def detectable(self, alpha: float, power: float = 0.8) -> float:
+        """The smallest effect seen with that power: exp((t(1-α/2) + t(power)) · SE) - 1."""
+        quantiles = student_t(1 - alpha / 2, self.df) + student_t(power, self.df)
+        return math.expm1(quantiles * self.se)
+
+
+def student_t(probability: float, df: float) -> float:
+    """Quantile of Student's t distribution."""
+    return float(stdtrit(df, probability))
+
+
+def typical_log(times: Sequence[float] | np.ndarray) -> float:
+    """25th percentile of ln(time): the lower quartile of a block beat its median and minimum."""
+    return float(np.quantile(np.log(np.asarray(times, dtype=float)), 0.25))
+
+
+def trimmed_mean(values: Sequence[float] | np.ndarray) -> float:
+    """Mean without max(1, floor(0.2 n)) values at each end; the plain mean below 5 values."""
+    ordered = np.sort(np.asarray(values, dtype=float))
+    cut = _cut(len(ordered)) if len(ordered) >= MIN_SAMPLES else 0
+    return float(ordered[cut : len(ordered) - cut].mean())
+
+
+def yuen(values: Sequence[float] | np.ndarray) -> Estimate | None:
+    """Paired case: trimmed mean of block log-ratios; None below 5 blocks.
+
+    g = max(1, floor(0.2 n)), h = n - 2g, SE = s_w · sqrt((n - 1) / (h (h - 1))), df = h - 1,
+    s_w the winsorised standard deviation.
+    """
+    ordered = np.sort(np.asarray(values, dtype=float))
+    n = len(ordered)
+    if n < MIN_SAMPLES:
+        return None
+    return Estimate(trimmed_mean(ordered), math.sqrt(_squared_error(ordered)), _kept(n) - 1)
+
+
+def yuen_welch(
+    baseline: Sequence[float] | np.ndarray, candidate: Sequence[float] | np.ndarray
+) -> Estimate | None:
+    """Unpaired case: candidate - baseline; None when a side has fewer than 5 values.
+
+    SE² = d_b + d_c with d = (n - 1) s_w² / (h (h - 1)); df = SE⁴ / Σ d² / (h - 1).
+    """
+    b, c = np.sort(np.asarray(baseline, float)), np.sort(np.asarray(candidate, float))
+    if min(len(b), len(c)) < MIN_SAMPLES:
+        return None
+    d_b, d_c = _squared_error(b), _squared_error(c)
+    total = d_b + d_c
+    floor = d_b**2 / (_kept(len(b)) - 1) + d_c**2 / (_kept(len(c)) - 1)
+    df = total**2 / floor if floor > 0 else float(_kept(min(len(b), len(c))) - 1)
+    return Estimate(trimmed_mean(c) - trimmed_mean(b), math.sqrt(total), df)
+
+
+def look_alpha(looks: int, candidates: int) -> float:
+    """Significance level of one look: Pocock over looks, Bonferroni over candidates."""
+    per_look = POCOCK.get(looks, 0.05 / looks if looks else 0.05)
+    return per_look / max(1, candidates)
+
+
+def _cut(n: int) -> int:
+    return max(1, math.floor(TRIM * n))
+
+
+def _kept(n: int) -> int:
+    return n - 2 * _cut(n)
+
+
+def _squared_error(ordered: np.ndarray) -> float:
+    n, cut, kept = len(ordered), _cut(len(ordered)), _kept(len(ordered))
+    winsorised = np.clip(ordered, ordered[cut], ordered[n - cut - 1])
+    variance = float(winsorised.var(ddof=1))
+    return variance * (n - 1) / (kept * (kept - 1))

@@ -1,0 +1,238 @@
+"""Experiment: variants of one model recorded together, and the file that holds them.
+
+The file is one zip: `experiment.json` (ExperimentRecord below), `profiles/<variant>/<block>.json`
+(the engine's own profile, untouched) and `graphs/<variant>.json` (Graph after optimisation;
+`graphs/model.json` is the model file itself). docs/experiment-file.md describes it for others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import msgspec
+
+from analysis.errors import FuseScopeError
+from analysis.graph import Graph
+from analysis.trace import Diagnostic, Trace
+
+SCHEMA_VERSION = 1
+RECORD_NAME = "experiment.json"
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+PositiveFloat = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class ModelInput(msgspec.Struct, frozen=True):
+    """One model input as it was fed: `source` says how the values were made."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    source: str
+
+
+class ModelFacts(msgspec.Struct, frozen=True):
+    """The model. `sha256` covers the model file and its external data."""
+
+    name: str
+    source: Literal["zoo", "file"]
+    sha256: str
+    nodes: int
+    opset: int
+    inputs: tuple[ModelInput, ...]
+    batch: int | None = None
+
+
+class Cache(msgspec.Struct, frozen=True):
+    """One cache level: bytes of one instance, and how many instances the machine has."""
+
+    level: int
+    type: str
+    bytes: Positive
+    instances: Positive = 1
+
+
+class Machine(msgspec.Struct, frozen=True):
+    """What the recording ran on. Load is the 1-minute average; None where it is not readable."""
+
+    cpu_model: str
+    architecture: str
+    physical_cores: int | None
+    logical_cores: Positive
+    memory_bytes: Positive
+    caches: tuple[Cache, ...]
+    os: str
+    governor: str | None = None
+    load_before: float | None = None
+    load_after: float | None = None
+
+
+class Engine(msgspec.Struct, frozen=True):
+    """The inference engine."""
+
+    name: str
+    version: str
+    provider: str
+
+
+class Peaks(msgspec.Struct, frozen=True):
+    """Measured limits of this machine with the settings of the recording.
+
+    `gemm_flops_per_s`: best float32 matrix product of the engine (2·n³ / time);
+    `dispatch_ns`: un-profiled time that one more tiny operator adds to a graph.
+    """
+
+    gemm_flops_per_s: PositiveFloat | None = None
+    gemm_n: int | None = None
+    dispatch_ns: PositiveFloat | None = None
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """How the recording was made."""
+
+    baseline: str
+    threads: Positive
+    spin: bool
+    seed: int
+    rounds: Positive
+    profiled_rounds: Positive
+    warmup_rounds: Count
+    looks: tuple[int, ...]
+    command: str = ""
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """How the recording went.
+
+    `stopped`: decided (a look settled every comparison), blocks (all planned blocks done), seconds
+    (time budget), interrupted. `quiet_reference`: mean ln(seconds) of quiet blocks on this
+    machine, or None when none was stored; `blocks_replaced` blocks were slower than that by
+    more than 10 %.
+    """
+
+    blocks: Count
+    blocks_replaced: Count
+    stopped: Literal["decided", "blocks", "seconds", "interrupted"]
+    quiet_reference: float | None = None
+
+
+class Samples(msgspec.Struct, frozen=True):
+    """Un-profiled runs as parallel columns; `copy` is 2 for the second copy of the baseline."""
+
+    block: list[Count]
+    round: list[Count]
+    copy: list[Positive]
+    wall_ns: list[Count]
+    cpu_ns: list[Count]
+
+    def __post_init__(self) -> None:
+        if (
+            len({len(c) for c in (self.block, self.round, self.copy, self.wall_ns, self.cpu_ns)})
+            > 1
+        ):
+            raise ValueError("samples: columns differ in length")
+
+
+class Profile(msgspec.Struct, frozen=True):
+    """One profiled session: `file` inside the zip, of whose runs the first `warmup_runs` warm up.
+
+    `run_start_ns`, `run_dur_ns` are given where the profile itself does not mark the runs of the
+    whole model (eager): on the clock of the file, ns after its zero.
+    """
+
+    block: Count
+    file: str
+    warmup_runs: Count
+    run_start_ns: list[int] | None = None
+    run_dur_ns: list[Count] | None = None
+
+
+class OutputDifference(msgspec.Struct, frozen=True):
+    """Against the baseline's outputs on the same input: max|a-b| and max|a-b| / max|a|."""
+
+    absolute: float | None
+    relative: float | None
+
+
+class VariantRecord(msgspec.Struct, frozen=True):
+    """One variant: what ran, and what was measured. Peak memory is resident bytes above the
+    level before the session was created, in a process of its own; None where not readable."""
+
+    name: str
+    settings: dict[str, str | int | float | bool]
+    samples: Samples
+    profiles: list[Profile]
+    graph: str | None
+    nodes: int | None = None
+    output_difference: OutputDifference | None = None
+    peak_memory_bytes: int | None = None
+
+
+class ExperimentRecord(msgspec.Struct, frozen=True):
+    """experiment.json. `created` is ISO 8601 in UTC."""
+
+    schema_version: int
+    fusescope_version: str
+    created: str
+    model: ModelFacts
+    machine: Machine
+    engine: Engine
+    settings: Settings
+    outcome: Outcome
+    peaks: Peaks
+    variants: list[VariantRecord]
+    model_graph: str | None = None
+
+    def variant(self, name: str) -> VariantRecord:
+        """The variant of that name. Raises FuseScopeError that lists what there is."""
+        for variant in self.variants:
+            if variant.name == name:
+                return variant
+        have = ", ".join(variant.name for variant in self.variants)
+        raise FuseScopeError(
+            f"This experiment has no variant '{name[:60]}'", hint=f"It has: {have}."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """The record with its traces and graphs by variant name; `model_graph` is the model file's."""
+
+    record: ExperimentRecord
+    traces: dict[str, Trace]
+    graphs: dict[str, Graph]
+    model_graph: Graph | None = None
+    file_name: str = ""
+    sha256: str = ""
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def parse_record(data: bytes) -> ExperimentRecord:
+    """experiment.json as a value. Raises FuseScopeError naming the offending field."""
+    try:
+        version = msgspec.json.decode(data, type=_Versioned).schema_version
+        if version != SCHEMA_VERSION:
+            raise FuseScopeError(
+                f"This experiment has schema version {version}, this FuseScope reads "
+                f"{SCHEMA_VERSION}",
+                where=RECORD_NAME,
+                hint="Open it with the version of FuseScope that recorded it, or record again.",
+            )
+        return msgspec.json.decode(data, type=ExperimentRecord)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise FuseScopeError(
+            f"This experiment is not readable: {error}",
+            where=RECORD_NAME,
+            hint="The file may be cut short; copy or record it again.",
+        ) from error
+
+
+def record_json(record: ExperimentRecord) -> bytes:
+    """experiment.json, indented, as `parse_record` reads it."""
+    return msgspec.json.format(msgspec.json.encode(record), indent=1)
+
+
+class _Versioned(msgspec.Struct):
+    schema_version: int

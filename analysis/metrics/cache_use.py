@@ -1,0 +1,96 @@
+"""What a cache would have to move: a model on tensors, since no counter tells it on a CPU.
+
+Never mix these figures with a profiler's cache counters: they are a different quantity.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from analysis.graph import Graph
+from analysis.quantity import ratio
+
+DEFAULT_CACHE_BYTES = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class CacheUse:
+    """Modelled, per run. Sizes in bytes, ratios as fractions.
+
+    `missed_bytes`: bytes that miss the cache; `utilisation` = bytes that must move once (weights,
+    model inputs and outputs) / missed_bytes, 100 % when every byte enters once (more when some
+    stay from the run before); `hit_ratio` = bytes that hit / bytes touched, which has no better
+    or worse; `intermediate_bytes`: bytes of tensors between operators, written once and read
+    once per consumer; `unsized`: tensors left out because their size is not known.
+    """
+
+    cache_bytes: int
+    missed_bytes: int
+    compulsory_bytes: int
+    utilisation: float | None
+    hit_ratio: float | None
+    intermediate_bytes: int
+    unsized: int
+
+
+def cache_use(graph: Graph, cache_bytes: int = DEFAULT_CACHE_BYTES) -> CacheUse:
+    """Tensor-granular LRU over the graph in its order, figures of the second pass.
+
+    Each operator reads its inputs, then writes its outputs; a write allocates, so it misses like
+    a read. A tensor larger than the cache never hits and is not kept.
+    """
+    sizes = {tensor.name: tensor.bytes for tensor in graph.tensors}
+    touched_names = {name for node in graph.nodes for name in (*node.inputs, *node.outputs) if name}
+    unsized = sum(sizes.get(name) is None for name in touched_names)
+    cache: OrderedDict[str, int] = OrderedDict()
+    held = touched = missed = 0
+    for second in (False, True):
+        for node in graph.nodes:
+            for name in (*dict.fromkeys(node.inputs), *node.outputs):
+                size = sizes.get(name) if name else None
+                if not size:
+                    continue
+                hit = name in cache
+                if hit:
+                    cache.move_to_end(name)
+                elif size <= cache_bytes:
+                    cache[name] = size
+                    held += size
+                    while held > cache_bytes:
+                        held -= cache.popitem(last=False)[1]
+                if second:
+                    touched += size
+                    missed += 0 if hit else size
+    compulsory = _compulsory_bytes(graph, sizes)
+    return CacheUse(
+        cache_bytes=cache_bytes,
+        missed_bytes=missed,
+        compulsory_bytes=compulsory,
+        utilisation=ratio(compulsory, missed),
+        hit_ratio=ratio(touched - missed, touched),
+        intermediate_bytes=_intermediate_bytes(graph, sizes),
+        unsized=unsized,
+    )
+
+
+def _compulsory_bytes(graph: Graph, sizes: dict[str, int | None]) -> int:
+    """Weights that are read, model inputs that are read, model outputs."""
+    names = {
+        name
+        for node in graph.nodes
+        for name in node.inputs
+        if name in graph.inputs or (name in graph.tensor and graph.tensor[name].constant)
+    }
+    return sum(sizes.get(name) or 0 for name in names | set(graph.outputs))
+
+
+def _intermediate_bytes(graph: Graph, sizes: dict[str, int | None]) -> int:
+    """Bytes written and read again between operators: written once, read once per consumer."""
+    total = 0
+    for name in graph.producer:
+        size = sizes.get(name) or 0
+        readers = len(graph.consumers.get(name, []))
+        written = 0 if name in graph.outputs else 1
+        total += size * (written + readers)
+    return total

@@ -1,0 +1,51 @@
+"""Which runs count: profilers do not mark warm-up, so leading slow runs are set aside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.trace import Trace
+
+SLOW_FACTOR = 1.5
+
+
+@dataclass(frozen=True)
+class SteadyRuns:
+    """Profiled runs that per-operator figures rest on, and how many were set aside.
+
+    `marked` runs were marked as warm-up by the recorder, `slow` leading runs took longer than
+    SLOW_FACTOR times the median of the runs after them.
+    """
+
+    runs: tuple[int, ...]
+    marked: int
+    slow: int
+
+
+def steady_runs(trace: Trace) -> SteadyRuns:
+    """The profiled runs without warm-up; never empty when the trace has a profiled run.
+
+    Leading slow runs are looked for only where the recorder marked none and three or more runs
+    remain, and at most half of the runs are set aside.
+    """
+    profiled = trace.profiled_runs
+    marked = profiled["warmup"].to_numpy(dtype=bool)
+    kept = profiled.loc[~marked] if not marked.all() else profiled
+    runs = kept["run"].to_numpy()
+    dur_ns = kept["dur_ns"].to_numpy(dtype=float)
+    slow = 0
+    if not marked.any():
+        most = len(dur_ns) // 2
+        while (
+            slow < most
+            and len(dur_ns) - slow >= 3
+            and dur_ns[slow] > SLOW_FACTOR * float(np.median(dur_ns[slow + 1 :]))
+        ):
+            slow += 1
+    return SteadyRuns(
+        runs=tuple(int(run) for run in runs[slow:]),
+        marked=len(profiled) - len(kept),
+        slow=slow,
+    )

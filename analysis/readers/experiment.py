@@ -1,0 +1,214 @@
+"""Experiment files: the zip that FuseScope itself records."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pandas as pd
+
+from analysis import flops
+from analysis.errors import FuseScopeError
+from analysis.experiment import (
+    RECORD_NAME,
+    Experiment,
+    ExperimentRecord,
+    VariantRecord,
+    parse_record,
+)
+from analysis.graph import Graph, parse_graph
+from analysis.limits import Limits
+from analysis.readers.onnxruntime import ProfileTables
+from analysis.readers.source import Source, clean_text
+from analysis.trace import Meta, Trace, runs_frame
+
+_AGAIN = "Copy or record the file again."
+
+
+class ExperimentReader:
+    """One zip, one Experiment: a Trace and a Graph per variant."""
+
+    name = "experiment"
+
+    def sniff(self, head: bytes) -> bool:
+        """Any zip: what it must hold is said on reading."""
+        return head.startswith(b"PK")
+
+    def read(self, source: Source) -> Experiment:
+        """The experiment. Raises FuseScopeError for a zip that is not one, or is damaged."""
+        with _guarded(source.name):
+            archive = _Archive(source)
+            record = parse_record(archive.read(RECORD_NAME))
+            model_graph = archive.graph(record.model_graph)
+            graphs = {v.name: g for v in record.variants if (g := archive.graph(v.graph))}
+            traces = {
+                variant.name: self._trace(
+                    archive, record, variant, graphs.get(variant.name), model_graph, source
+                )
+                for variant in record.variants
+            }
+        return Experiment(
+            record=record,
+            traces=traces,
+            graphs=graphs,
+            model_graph=model_graph,
+            file_name=source.name,
+            sha256=source.sha256,
+        )
+
+    def _trace(
+        self,
+        archive: _Archive,
+        record: ExperimentRecord,
+        variant: VariantRecord,
+        graph: Graph | None,
+        model_graph: Graph | None,
+        source: Source,
+    ) -> Trace:
+        tables = ProfileTables(source.limits)
+        for profile in variant.profiles:
+            spans = None
+            if profile.run_start_ns is not None and profile.run_dur_ns is not None:
+                spans = list(zip(profile.run_start_ns, profile.run_dur_ns, strict=True))
+            tables.add(
+                archive.read(profile.file),
+                profile.file,
+                block=profile.block,
+                warmup_runs=profile.warmup_runs,
+                spans=spans,
+            )
+        if not variant.profiles:
+            raise FuseScopeError(
+                f"Variant '{clean_text(variant.name, 60)}' has no profile",
+                where=RECORD_NAME,
+                hint=_AGAIN,
+            )
+        trace = tables.trace(
+            Meta(
+                format=self.name,
+                tool=record.engine.name,
+                version=record.engine.version,
+                device=record.machine.cpu_model,
+                file_name=source.name,
+                sha256=source.sha256,
+                variant=variant.name,
+            )
+        )
+        return Trace(
+            meta=trace.meta,
+            runs=_with_samples(trace.runs, variant),
+            operators=_with_graph_flops(trace.operators, graph, model_graph),
+            calls=trace.calls,
+            diagnostics=trace.diagnostics,
+        )
+
+
+class _Archive:
+    """Members of a zip by name, read in memory under the limits: headers are not believed."""
+
+    def __init__(self, source: Source) -> None:
+        self._limits: Limits = source.limits
+        self._left = self._limits.unpacked_bytes
+        self._zip = zipfile.ZipFile(io.BytesIO(source.data))
+        infos = self._zip.infolist()
+        if len(infos) > self._limits.zip_members:
+            raise FuseScopeError(
+                f"This zip has {len(infos)} members, more than an experiment can have", hint=_AGAIN
+            )
+        packed = max(1, len(source.data))
+        unpacked = sum(info.file_size for info in infos)
+        if unpacked > self._limits.unpacked_bytes or unpacked / packed > self._limits.zip_ratio:
+            raise FuseScopeError(
+                f"This zip would unpack to {unpacked // 2**20} MiB, more than FuseScope reads",
+                hint="Record fewer blocks or profiled rounds.",
+            )
+        self._infos = {info.filename: info for info in infos}
+        if RECORD_NAME not in self._infos:
+            raise FuseScopeError(
+                f"This zip holds no {RECORD_NAME}, so it is not an experiment",
+                hint="Give a file made by `fusescope collect`.",
+            )
+
+    def read(self, name: str) -> bytes:
+        """The bytes of one member."""
+        info = self._infos.get(name)
+        if info is None:
+            raise FuseScopeError(
+                f"This experiment lacks its file '{clean_text(name, 80)}'", hint=_AGAIN
+            )
+        with self._zip.open(info) as member:
+            data = member.read(self._left + 1)
+        self._left -= len(data)
+        if self._left < 0:
+            raise FuseScopeError("This zip unpacks to more than it says", hint=_AGAIN)
+        return data
+
+    def graph(self, name: str | None) -> Graph | None:
+        """The graph in member `name`."""
+        return parse_graph(self.read(name), name) if name else None
+
+
+def _with_samples(profiled: pd.DataFrame, variant: VariantRecord) -> pd.DataFrame:
+    """Runs of the profiles followed by the un-profiled samples of the same variant."""
+    samples = variant.samples
+    first = len(profiled)
+    sampled = runs_frame(
+        run=range(first, first + len(samples.wall_ns)),
+        dur_ns=samples.wall_ns,
+        cpu_ns=samples.cpu_ns,
+        block=samples.block,
+        round=samples.round,
+        copy=samples.copy,
+    )
+    runs = pd.concat([profiled, sampled], ignore_index=True)
+    return runs_frame(**{name: runs[name] for name in runs.columns})
+
+
+def _with_graph_flops(
+    operators: pd.DataFrame, graph: Graph | None, model_graph: Graph | None
+) -> pd.DataFrame:
+    """FLOPs by the graph where it has the operator, with padded taps left out."""
+    if graph is None:
+        return operators
+    counts, origins = [], []
+    for name, known, origin in zip(
+        operators["name"], operators["flops"], operators["flops_source"], strict=True
+    ):
+        node = graph.node.get(name)
+        count = None
+        if node is not None:
+            original = flops.logical_conv(node, graph, model_graph) if model_graph else None
+            if original is not None and model_graph is not None:
+                count = flops.from_graph(original, model_graph)
+            elif node.domain == flops.NCHWC_DOMAIN:
+                origin = flops.FROM_BLOCKED_SHAPES if known is not pd.NA else None
+            else:
+                count = flops.from_graph(node, graph)
+        counts.append(known if count is None else count)
+        origins.append(origin if count is None else flops.FROM_GRAPH)
+    out = operators.copy()
+    out["flops"] = pd.array(counts, dtype="Int64")
+    out["flops_source"] = pd.Categorical(origins)
+    return out
+
+
+@contextmanager
+def _guarded(name: str) -> Iterator[None]:
+    """Every failure to unpack as FuseScopeError that names the file."""
+    try:
+        yield
+    except FuseScopeError as error:
+        raise error.at(name) from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise FuseScopeError(
+            f"This zip is damaged: {clean_text(str(error), 120)}", where=name, hint=_AGAIN
+        ) from error
+    except (ValueError, KeyError, OverflowError) as error:
+        raise FuseScopeError(
+            f"This experiment contradicts itself: {clean_text(str(error), 160)}",
+            where=name,
+            hint=_AGAIN,
+        ) from error

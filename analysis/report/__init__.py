@@ -1,0 +1,1 @@
+"""Comparisons and traces as files for others: HTML and JSON."""

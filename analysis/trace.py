@@ -1,0 +1,156 @@
+"""Trace: what one profiler file (or one variant of an experiment) says, as three tables.
+
+Checked once, at construction; after that nobody checks columns again. Times are integers in
+ns, missing is null and never 0, strings are categorical, and no cell holds a list: a million
+calls stay small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+import pandas as pd
+
+Severity = Literal["info", "warning", "error"]
+Value = str | int | float | None
+
+# column -> (dtype, may be null). Int64/Float64/boolean are pandas' nullable types.
+RUN_COLUMNS = {
+    "run": "int64",
+    "kind": "category",  # model_run, step, iteration, file
+    "start_ns": "Int64",
+    "dur_ns": "int64",
+    "cpu_ns": "Int64",  # process CPU time, where the recorder took it
+    "profiled": "bool",
+    "warmup": "bool",  # a run that its recorder marked as warm-up
+    "block": "Int64",
+    "round": "Int64",
+    "copy": "Int64",  # 1 or 2: the two copies of the baseline (A/A control)
+}
+OPERATOR_COLUMNS = {
+    "operator": "int64",  # 0, 1, 2, … = row number
+    "name": "category",
+    "op_type": "category",
+    "op_class": "category",
+    "provider": "category",  # execution provider or core type
+    "level": "category",  # device_kernel, framework_op, graph_layer
+    "launched_by": "category",
+    "inputs": "category",  # canonical text: float32[1,3,224,224]; float32[64,3,7,7]
+    "outputs": "category",
+    "bytes_in": "Int64",
+    "bytes_param": "Int64",
+    "bytes_out": "Int64",
+    "flops": "Int64",  # floating-point operations of one call
+    "flops_source": "category",
+    "members": "category",  # original operators of a fused one, joined by ' + '
+    "members_source": "category",
+    "is_communication": "bool",
+}
+CALL_COLUMNS = {
+    "operator": "int64",
+    "run": "Int64",  # null: outside every run
+    "device": "category",
+    "stream": "category",
+    "start_ns": "Int64",
+    "dur_ns": "int64",  # self time where calls nest
+    "wait_ns": "Int64",
+    "n": "int64",  # 1; or k where a file only gives the total of k calls
+    "source_row": "Int64",
+}
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """Something a reader or a comparison noticed; wording.py makes the sentence of it."""
+
+    severity: Severity
+    code: str
+    count: int = 1
+    example: str = ""
+    values: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True)
+class Meta:
+    """Where a trace comes from. `redactable` names fields that may identify a person."""
+
+    format: str
+    tool: str
+    version: str | None = None
+    device: str | None = None
+    file_name: str = ""
+    sha256: str = ""
+    variant: str | None = None
+    redactable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """One recording: `runs`, distinct `operators`, their `calls`, and what was noticed."""
+
+    meta: Meta
+    runs: pd.DataFrame
+    operators: pd.DataFrame
+    calls: pd.DataFrame
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check("runs", self.runs, RUN_COLUMNS)
+        _check("operators", self.operators, OPERATOR_COLUMNS)
+        _check("calls", self.calls, CALL_COLUMNS)
+        if not (self.operators["operator"].to_numpy() == range(len(self.operators))).all():
+            raise ValueError("operators: operator is not the row number")
+        known = self.calls["operator"]
+        if len(known) and (known.min() < 0 or known.max() >= len(self.operators)):
+            raise ValueError("calls: operator is not in operators")
+        if (self.calls["dur_ns"] < 0).any() or (self.runs["dur_ns"] < 0).any():
+            raise ValueError("a duration is negative")
+
+    @property
+    def profiled_runs(self) -> pd.DataFrame:
+        """Runs that calls belong to."""
+        return self.runs[self.runs["profiled"]]
+
+    @property
+    def sampled_runs(self) -> pd.DataFrame:
+        """Un-profiled runs: the only ones that a headline may rest on."""
+        return self.runs[~self.runs["profiled"]]
+
+
+def runs_frame(**columns: object) -> pd.DataFrame:
+    """A valid runs table from the columns that are known; the others are null or False."""
+    return _frame(RUN_COLUMNS, columns, {"profiled": False, "warmup": False, "kind": "model_run"})
+
+
+def operators_frame(**columns: object) -> pd.DataFrame:
+    """A valid operators table from the columns that are known; the others are null."""
+    return _frame(OPERATOR_COLUMNS, columns, {"is_communication": False, "op_class": "unknown"})
+
+
+def calls_frame(**columns: object) -> pd.DataFrame:
+    """A valid calls table from the columns that are known; counters keep their own names."""
+    return _frame(CALL_COLUMNS, columns, {"n": 1})
+
+
+def _frame(
+    schema: Mapping[str, str], columns: Mapping[str, object], defaults: Mapping[str, object]
+) -> pd.DataFrame:
+    frame = pd.DataFrame(dict(columns))
+    for name, dtype in schema.items():
+        if name not in frame:
+            frame[name] = pd.Series(defaults.get(name), index=frame.index, dtype=dtype)
+        elif str(frame[name].dtype) != dtype:
+            frame[name] = frame[name].astype(dtype)  # type: ignore[call-overload]
+    extra = [name for name in frame.columns if name not in schema]
+    return frame[[*schema, *extra]]
+
+
+def _check(table: str, frame: pd.DataFrame, schema: Mapping[str, str]) -> None:
+    for name, dtype in schema.items():
+        if name not in frame:
+            raise ValueError(f"{table}: column {name} is missing")
+        if str(frame[name].dtype) != dtype:
+            raise ValueError(f"{table}.{name} is {frame[name].dtype}, not {dtype}")

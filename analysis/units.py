@@ -1,0 +1,98 @@
+"""Numbers to text, in one place. Data stays in ns, bytes and fractions everywhere else."""
+
+from __future__ import annotations
+
+MISSING = "–"
+
+
+def duration(ns: float | None, *, signed: bool = False) -> str:
+    """`ns` as ns, µs, ms or s with three significant digits: 1234567 -> '1.23 ms'."""
+    if ns is None:
+        return MISSING
+    for limit, scale, unit in ((1e3, 1.0, "ns"), (1e6, 1e3, "µs"), (1e9, 1e6, "ms")):
+        if abs(ns) < limit * 0.9995:
+            return f"{_three(ns / scale, signed)} {unit}"
+    return f"{_three(ns / 1e9, signed)} s"
+
+
+def data_size(count: float | None, *, signed: bool = False) -> str:
+    """Bytes with decimal prefixes: 93400000 -> '93.4 MB'."""
+    if count is None:
+        return MISSING
+    if abs(count) < 999.5:
+        whole = round(count)
+        return f"{whole:+d} B" if signed and whole else f"{whole} B"
+    for limit, scale, unit in ((1e6, 1e3, "kB"), (1e9, 1e6, "MB")):
+        if abs(count) < limit * 0.9995:
+            return f"{_three(count / scale, signed)} {unit}"
+    return f"{_three(count / 1e9, signed)} GB"
+
+
+def percent(fraction: float | None, *, signed: bool = False) -> str:
+    """A fraction as a percentage: 0.2634 -> '26.3 %'. Above -0.05 and below 0.05 %, '0.0 %'."""
+    if fraction is None:
+        return MISSING
+    value = round(fraction * 100, 1)
+    if value == 0:
+        return "0.0 %"
+    return f"{value:+.1f} %" if signed else f"{value:.1f} %"
+
+
+def points(fraction: float | None) -> str:
+    """The difference of two percentages, in percentage points: -0.256 -> '-25.6 pt'."""
+    if fraction is None:
+        return MISSING
+    value = round(fraction * 100, 1)
+    return "0.0 pt" if value == 0 else f"{value:+.1f} pt"
+
+
+def factor(value: float | None) -> str:
+    """A speedup: 2.1234 -> '2.12×'."""
+    if value is None:
+        return MISSING
+    return f"{value:.3f}×" if 0.95 < value < 1.05 else f"{_three(value, False)}×"
+
+
+def rate(per_second: float | None) -> str:
+    """Runs per second: 204.4 -> '204 /s'."""
+    return MISSING if per_second is None else f"{_three(per_second, False)} /s"
+
+
+def flop_rate(per_second: float | None) -> str:
+    """FLOP/s with decimal prefixes: 1.134e11 -> '113 GFLOP/s'."""
+    if per_second is None:
+        return MISSING
+    for limit, scale, unit in ((1e9, 1e6, "MFLOP/s"), (1e12, 1e9, "GFLOP/s")):
+        if abs(per_second) < limit:
+            return f"{_three(per_second / scale, False)} {unit}"
+    return f"{_three(per_second / 1e12, False)} TFLOP/s"
+
+
+def count(value: float | None) -> str:
+    """A whole number with thin groups: 12345 -> '12 345'; halves are kept."""
+    if value is None:
+        return MISSING
+    if value == int(value):
+        return f"{int(value):,}".replace(",", " ")
+    return f"{value:,.1f}".replace(",", " ")
+
+
+def small_number(value: float | None) -> str:
+    """A dimensionless small figure: 0.0000213 -> '2.1e-05', 0 -> '0'."""
+    if value is None:
+        return MISSING
+    return "0" if value == 0 else f"{value:.2g}"
+
+
+def middle_cut(text: str, chars: int = 40) -> str:
+    """`text` cut in the middle to at most `chars` characters."""
+    if len(text) <= chars:
+        return text
+    head = (chars - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (chars - 1 - head) :]}"
+
+
+def _three(value: float, signed: bool) -> str:
+    digits = 0 if abs(value) >= 99.95 else 1 if abs(value) >= 9.995 else 2
+    text = f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
+    return text.lstrip("+-") if float(text) == 0 else text

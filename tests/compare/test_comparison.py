@@ -1,0 +1,201 @@
+"""Whole comparisons: joined tables, figures, doubts and the choice of sides."""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis.compare import Assumptions, compare
+from analysis.compare.choice import choose_sides
+from analysis.compare.comparison import Comparison, side_of_trace, side_of_variant
+from analysis.compare.matching import match_operators, match_types
+from analysis.errors import FuseScopeError
+from analysis.experiment import Experiment
+from analysis.readers import read
+from analysis.readers.source import Source
+from analysis.trace import Trace
+from analysis.wording import basis_text, diagnostic_sentence, verdict_basis, verdict_sentence
+from tests.factories import (
+    BN,
+    CONV,
+    FUSED_OPERATORS,
+    GEMM,
+    RELU,
+    UNFUSED_OPERATORS,
+    experiment_zip,
+    profile_json,
+)
+
+TIMES = {"unfused": [10.0 + b / 100 for b in range(8)], "fused": [5.0] * 8}
+
+
+def trace_of(data: bytes, name: str = "p.json") -> Trace:
+    trace = read(Source(name, data))
+    assert isinstance(trace, Trace)
+    return trace
+
+
+def experiment_of(data: bytes, name: str = "e.zip") -> Experiment:
+    experiment = read(Source(name, data))
+    assert isinstance(experiment, Experiment)
+    return experiment
+
+
+def variants() -> Comparison:
+    experiment = experiment_of(experiment_zip(TIMES))
+    return compare(side_of_variant(experiment, "unfused"), side_of_variant(experiment, "fused"))
+
+
+def codes(comparison: Comparison) -> set[str]:
+    return {note.code for note in comparison.diagnostics}
+
+
+def test_operators_join_outer_and_drop_nothing() -> None:
+    a, b = trace_of(profile_json(UNFUSED_OPERATORS)), trace_of(profile_json(FUSED_OPERATORS))
+    table = match_operators(a, b).set_index("name")
+    assert table["side"].to_dict() == {
+        "a/Conv": "both", "a/BatchNormalization": "baseline", "a/Relu": "baseline",
+        "head/Gemm": "both",
+    }  # fmt: skip
+    conv = table.loc["a/Conv"]
+    assert (conv["op_type_baseline"], conv["op_type_candidate"]) == ("Conv", "FusedConv")
+    assert conv["delta_ns"] == 10_000 and conv["speedup"] == pytest.approx(100 / 110)
+    assert table["delta_ns"].abs().is_monotonic_decreasing
+    assert table["per_run_ns_baseline"].sum() == 200_000
+    assert table["per_run_ns_candidate"].sum() == 160_000
+
+
+def test_operators_without_common_names_join_on_type_and_shapes() -> None:
+    renamed = [(f"other{i}", *op[1:]) for i, op in enumerate((CONV, BN, GEMM))]
+    table = match_operators(
+        trace_of(profile_json((CONV, BN, GEMM))), trace_of(profile_json(renamed))
+    )
+    assert table["matched_by"].tolist() == ["shape"] * 3
+    assert set(table["delta_ns"]) == {0.0}
+
+
+def test_repeated_names_join_by_occurrence() -> None:
+    first, second = ("x", "Relu", 10, [(1, 4)], [(1, 4)]), ("x", "Relu", 30, [(1, 8)], [(1, 8)])
+    slower = ("x", "Relu", 45, [(1, 8)], [(1, 8)])
+    table = match_operators(
+        trace_of(profile_json((first, second))), trace_of(profile_json((first, slower)))
+    )
+    assert sorted(table["delta_ns"]) == [0.0, 15_000.0]
+
+
+def test_types_join_outer() -> None:
+    table = match_types(
+        trace_of(profile_json(UNFUSED_OPERATORS)), trace_of(profile_json(FUSED_OPERATORS))
+    ).set_index("op_type")
+    assert table["side"].to_dict() == {
+        "Conv": "baseline", "BatchNormalization": "baseline", "Relu": "baseline",
+        "Gemm": "both", "FusedConv": "candidate",
+    }  # fmt: skip
+    assert table.loc["FusedConv", "delta_ns"] == 110_000
+    assert table.loc["Conv", "delta_ns"] == -100_000
+
+
+def test_figures_of_an_experiment() -> None:
+    comparison = variants()
+    latency = comparison.figure("latency")
+    assert latency.candidate.value == pytest.approx(5e6)
+    assert latency.baseline.value == pytest.approx(10.04e6, rel=1e-3)
+    assert latency.change == comparison.verdict.latency_change
+    throughput = comparison.figure("throughput")
+    assert throughput.candidate.value == pytest.approx(200)
+    assert throughput.change == comparison.verdict.throughput_change
+    small = comparison.figure("small_op_time")
+    assert small.baseline.value == pytest.approx(0.25) and small.candidate.value == 0
+    assert small.change == pytest.approx(-0.25)
+    assert comparison.tau.value == 5000 and comparison.tau.basis == "measured"
+    # FLOPs of Conv (padded taps out) and Gemm at the un-profiled latency of 5 ms and 1e11 FLOP/s.
+    flops = 2 * 12 * 22 * 22 + 2 * 10 * 256
+    utilisation = comparison.figure("compute_utilisation")
+    assert utilisation.candidate.value == pytest.approx(flops / (5e-3 * 1e11))
+    assert utilisation.candidate.basis == "modelled"
+    # t1, t2 of 1 KiB and t3 disappear from between the operators.
+    removed = comparison.figure("intermediate_bytes")
+    assert removed.baseline.value == 3 * 2 * 1024 and removed.candidate.value == 2 * 1024
+    assert comparison.figure("memory").change == pytest.approx(-0.2)
+    assert comparison.figure("output_difference").candidate.value == 1e-6
+    inflation = comparison.figure("profiler_inflation")
+    assert inflation.baseline.value == pytest.approx(210e3 / 10.04e6, rel=1e-3)
+
+
+def test_what_speaks_for_a_paired_comparison() -> None:
+    assert {"paired", "control", "decided_at", "profiler_inflation"} <= codes(variants())
+
+
+def test_two_profiles_say_what_they_rest_on() -> None:
+    a = side_of_trace(trace_of(profile_json(UNFUSED_OPERATORS, runs=9), "before.json"))
+    b = side_of_trace(trace_of(profile_json(FUSED_OPERATORS, runs=9), "after.json"))
+    comparison = compare(a, b)
+    assert comparison.verdict.of == "run_span" and comparison.verdict.outcome == "faster"
+    assert verdict_sentence(comparison) == "after.json is 1.27× faster than before.json"
+    assert "not paired" in verdict_basis(comparison.verdict)
+    assert {"unpaired", "one_process_each", "machines_unknown", "profiled_headline"} <= codes(
+        comparison
+    )
+    assert comparison.figure("memory").baseline.reason == "not_recorded"
+    assert "peak" in basis_text(comparison.figure("compute_utilisation"))
+
+
+def test_differences_between_recordings_are_named() -> None:
+    first = experiment_of(experiment_zip(TIMES))
+    settings = first.record.settings
+    import msgspec
+
+    other = experiment_of(
+        experiment_zip(TIMES, changes={"settings": msgspec.structs.replace(settings, threads=1)})
+    )
+    comparison = compare(side_of_variant(first, "fused"), side_of_variant(other, "fused"))
+    differ = [note for note in comparison.diagnostics if note.code == "recordings_differ"]
+    assert [note.values["what"] for note in differ] == ["threads"]
+    assert comparison.verdict.pairing == "unpaired_blocks"
+
+
+def test_assumptions_change_modelled_figures_only() -> None:
+    experiment = experiment_of(experiment_zip(TIMES))
+    sides = side_of_variant(experiment, "unfused"), side_of_variant(experiment, "fused")
+    usual = compare(*sides)
+    other = compare(*sides, Assumptions(tau_ns=1e6, peak_flops_per_s=1e10, cache_bytes=2048))
+    assert other.verdict == usual.verdict
+    assert other.short_ops[0].count == 1.0 and other.tau.basis == "assumed"
+    ratio = other.figure("compute_utilisation").baseline.value
+    assert ratio == pytest.approx(10 * usual.figure("compute_utilisation").baseline.value)  # type: ignore[operator]
+    assert other.figure("latency") == usual.figure("latency")
+
+
+def test_every_doubt_and_reason_has_a_sentence() -> None:
+    for note in variants().diagnostics:
+        sentence = diagnostic_sentence(note)
+        assert sentence.rstrip().endswith(".") and "None" not in sentence
+
+
+def test_choice_of_sides() -> None:
+    three = {"eager": [12.0] * 5, "unfused": [10.0] * 5, "extended": [9.0] * 5, "fused": [5.0] * 5}
+    experiment = experiment_of(experiment_zip(three))
+    assert [side.label for side in choose_sides(experiment)] == ["eager", "fused"]
+    named = choose_sides(experiment, None, "unfused", "extended")
+    assert [side.label for side in named] == ["unfused", "extended"]
+    both = choose_sides(experiment, experiment_of(experiment_zip(TIMES), "f.zip"))
+    assert [side.label for side in both] == ["fused", "fused"]
+    profile = trace_of(profile_json((CONV, RELU)))
+    assert [s.label for s in choose_sides(profile, experiment)] == ["p.json", "fused"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("experiment", None, "unfussed"), "Did you mean 'unfused'"),
+        (("profile",), "Give a second file"),
+        (("profile", "profile", "fused"), "no variants"),
+    ],
+)
+def test_impossible_choices_say_what_to_do(arguments: tuple[str | None, ...], says: str) -> None:
+    values = {
+        "experiment": experiment_of(experiment_zip(TIMES)),
+        "profile": trace_of(profile_json((CONV,))),
+    }
+    given = [values.get(str(a), a) for a in arguments]
+    with pytest.raises(FuseScopeError, match=says):
+        choose_sides(*given)  # type: ignore[arg-type]

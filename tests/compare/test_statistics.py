@@ -1,0 +1,116 @@
+"""Intervals: against worked examples, by property, and on recorded blocks."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.compare.statistics import (
+    Estimate,
+    look_alpha,
+    student_t,
+    trimmed_mean,
+    typical_log,
+    yuen,
+    yuen_welch,
+)
+
+VALUES = st.lists(
+    st.floats(-3, 3, allow_nan=False).map(lambda v: round(v, 6)), min_size=5, max_size=30
+)
+
+
+def test_quantiles_of_students_t() -> None:
+    """Table values."""
+    assert student_t(0.975, 5) == pytest.approx(2.5706, abs=1e-4)
+    assert student_t(0.995, 3) == pytest.approx(5.8409, abs=1e-4)
+
+
+def test_yuen_by_hand() -> None:
+    """n = 8, g = 1, h = 6: trimmed mean of 2..7; winsorised 2,2,3,4,5,6,7,7."""
+    estimate = yuen([1, 2, 3, 4, 5, 6, 7, 30])
+    assert estimate is not None
+    assert estimate.mean == pytest.approx(4.5)
+    variance = float(np.var([2, 2, 3, 4, 5, 6, 7, 7], ddof=1))
+    assert estimate.se == pytest.approx(math.sqrt(variance * 7 / (6 * 5)))
+    assert estimate.df == 5
+    low, high = estimate.interval(0.05)
+    assert high - 4.5 == pytest.approx(2.5706 * estimate.se, rel=1e-4)
+    assert low + high == pytest.approx(9)
+
+
+def test_five_values_are_the_least() -> None:
+    assert yuen([1.0] * 4) is None
+    assert yuen_welch([1.0] * 4, [1.0] * 9) is None
+    assert trimmed_mean([1.0, 2.0, 9.0]) == pytest.approx(4)  # plain below five
+
+
+def test_equal_values_have_no_width() -> None:
+    estimate = yuen([0.5] * 8)
+    assert estimate == Estimate(0.5, 0.0, 5)
+    welch = yuen_welch([0.0] * 8, [0.5] * 8)
+    assert welch is not None and welch.mean == 0.5 and welch.se == 0
+
+
+def test_welch_df_lies_between_the_smaller_and_the_sum() -> None:
+    rng = np.random.default_rng(3)
+    estimate = yuen_welch(rng.normal(0, 1, 10), rng.normal(0, 3, 20))
+    assert estimate is not None
+    assert 5 <= estimate.df <= 5 + 11
+
+
+def test_typical_time_is_the_lower_quartile_of_logs() -> None:
+    assert typical_log([1.0, math.e, math.e**2, math.e**3, math.e**4]) == pytest.approx(1.0)
+
+
+def test_levels_of_the_looks() -> None:
+    assert look_alpha(3, 1) == pytest.approx(0.0221)
+    assert look_alpha(3, 2) == pytest.approx(0.01105)
+    assert look_alpha(1, 1) == pytest.approx(0.05)
+
+
+@given(VALUES, st.floats(-2, 2), st.randoms())
+def test_yuen_moves_with_its_values_and_ignores_their_order(values, shift, random) -> None:  # type: ignore[no-untyped-def]
+    estimate = yuen(values)
+    shuffled = list(values)
+    random.shuffle(shuffled)
+    moved = yuen([value + shift for value in shuffled])
+    assert estimate is not None and moved is not None
+    assert moved.mean == pytest.approx(estimate.mean + shift, abs=1e-9)
+    assert moved.se == pytest.approx(estimate.se, abs=1e-9)
+
+
+@given(VALUES, st.floats(10, 1e6))
+def test_one_wild_block_moves_nothing_much(values: list[float], wild: float) -> None:
+    """The reason for trimming: a single outlier cannot carry the estimate away."""
+    estimate = yuen([*values, wild])
+    assert estimate is not None
+    assert min(values) <= estimate.mean <= max(values)
+
+
+def test_false_alarms_and_power_on_recorded_blocks(shared_traces: Path) -> None:
+    """A/A blocks with random signs: alarms near 5 %; a 3 % change is nearly always seen."""
+    packed = (shared_traces.parent / "lab/blocks/mbv2.jsonl.gz").read_bytes()
+    lines = gzip.decompress(packed).splitlines()
+    blocks = [json.loads(line)["T"] for line in lines]
+    x = {name: np.array([typical_log(b[name]) for b in blocks]) for name in ("D1", "D2")}
+    difference = x["D2"] - x["D1"]
+    rng = np.random.default_rng(0)
+    alarms = seen = 0
+    rounds = 1500
+    for _ in range(rounds):
+        chosen = difference[rng.choice(len(difference), 8, replace=False)] * rng.choice([-1, 1], 8)
+        null, effect = yuen(chosen), yuen(chosen - 0.03)
+        assert null is not None and effect is not None
+        low, high = null.interval(0.05)
+        alarms += low > 0 or high < 0
+        seen += effect.interval(0.05)[1] < 0
+    assert alarms / rounds < 0.07
+    assert seen / rounds > 0.9

@@ -1,0 +1,143 @@
+"""Experiment files: what is read back, and one sentence for every kind of damage."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+
+import pytest
+
+from analysis.errors import FuseScopeError
+from analysis.experiment import Experiment, Profile, VariantRecord
+from analysis.limits import Limits
+from analysis.readers import read
+from analysis.readers.source import Source
+from tests.factories import CONV, RELU, experiment_zip, profile_events, samples
+
+TIMES = {"unfused": [10.0] * 6, "fused": [5.0] * 6}
+
+
+def read_bytes(data: bytes) -> Experiment:
+    experiment = read(Source("tiny.zip", data))
+    assert isinstance(experiment, Experiment)
+    return experiment
+
+
+def rewrite(data: bytes, change: Callable[[str, bytes], bytes | None]) -> bytes:
+    """The zip with each member passed through `change`; None leaves it out."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w") as new:
+        for name in old.namelist():
+            content = change(name, old.read(name))
+            if content is not None:
+                new.writestr(name, content)
+    return out.getvalue()
+
+
+def test_variants_samples_and_blocks() -> None:
+    experiment = read_bytes(experiment_zip(TIMES))
+    trace = experiment.traces["unfused"]
+    assert len(trace.sampled_runs) == 6 * 3 * 2  # blocks, rounds, copies
+    assert set(trace.sampled_runs["copy"]) == {1, 2}
+    assert len(trace.profiled_runs) == 6 * 4
+    assert trace.profiled_runs["warmup"].sum() == 6  # the first of each block's four
+    assert len(trace.operators) == 4  # the same operators in every block
+    assert len(trace.calls) == 6 * 4 * 4
+    assert experiment.graphs["fused"].nodes[0].op_type == "FusedConv"
+    assert experiment.model_graph is not None
+
+
+def test_flops_leave_out_padded_taps_where_a_graph_says_so() -> None:
+    trace = read_bytes(experiment_zip(TIMES)).traces["unfused"]
+    # 8 positions, 3 taps, padding 1: 3·8 - 2 valid taps along each axis.
+    assert trace.operators["flops"][0] == 2 * 4 * 3 * 22 * 22
+    assert trace.operators["flops_source"][0] == "graph, padded taps not counted"
+
+
+def test_spans_mark_the_runs_where_the_profile_cannot() -> None:
+    """Eager: many model_run events are one run of the model."""
+    events = [e for op in (CONV, RELU) for e in profile_events((op,), 2)]
+    for position, event in enumerate(events):  # the second session runs after the first
+        event["ts"] += 10_000 * (position >= len(events) // 2)
+    profile = Profile(0, "profiles/eager/0.json", 0, [1_000_000], [12_000_000])
+    eager = VariantRecord("eager", {}, samples([1.0]), [profile], None)
+    base = experiment_zip({"unfused": [1.0]}, changes={"variants": [eager]})
+    data = rewrite(base, lambda name, content: content)
+    with zipfile.ZipFile(buffer := io.BytesIO(data), "a") as archive:
+        archive.writestr("profiles/eager/0.json", json.dumps(events))
+    trace = read_bytes(buffer.getvalue()).traces["eager"]
+    assert trace.profiled_runs["dur_ns"].tolist() == [12_000_000]
+    assert trace.calls["run"].tolist() == [0] * 4
+
+
+def damage_record(text: bytes, old: bytes, new: bytes) -> bytes:
+    assert old in text
+    return text.replace(old, new, 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda n, c: None if n == "experiment.json" else c, "holds no experiment.json"),
+        (lambda n, c: None if n == "profiles/fused/2.json" else c, "lacks its file"),
+        (lambda n, c: None if n == "graphs/fused.json" else c, "lacks its file"),
+        (lambda n, c: b"{" if n == "experiment.json" else c, "not readable"),
+        (lambda n, c: b"{}" if n == "experiment.json" else c, "schema_version"),
+        (lambda n, c: b"[1]" if n == "graphs/fused.json" else c, "graph is not readable"),
+        (lambda n, c: b"nonsense" if n == "profiles/fused/0.json" else c, "damaged"),
+        (
+            lambda n, c: c.replace(b'"schema_version": 1', b'"schema_version": 99', 1),
+            "schema version 99",
+        ),
+        (lambda n, c: c.replace(b'"threads": 2', b'"threads": "two"'), "$.settings.threads"),
+        (lambda n, c: c.replace(b'"threads": 2', b'"threads": 0'), "$.settings.threads"),
+    ],
+)
+def test_damaged_experiments_get_one_sentence(change: Callable, says: str) -> None:  # type: ignore[type-arg]
+    with pytest.raises(FuseScopeError) as caught:
+        read_bytes(rewrite(experiment_zip(TIMES), change))
+    assert says in caught.value.text
+    assert "tiny.zip" in caught.value.text
+
+
+def test_samples_of_unequal_length_are_refused() -> None:
+    data = rewrite(
+        experiment_zip({"unfused": [10.0] * 2}),
+        lambda n, c: c.replace(b"10000000,", b"", 1) if n == "experiment.json" else c,
+    )
+    with pytest.raises(FuseScopeError, match="samples: columns differ in length"):
+        read_bytes(data)
+
+
+@pytest.mark.parametrize("cut", [5, 100, 2000, -1, -30])
+def test_a_zip_cut_short_is_one_error(cut: int) -> None:
+    with pytest.raises(FuseScopeError, match="damaged|not in a format"):
+        read_bytes(experiment_zip(TIMES)[:cut])
+
+
+def test_flipped_bytes_never_raise_anything_else() -> None:
+    data = experiment_zip({"unfused": [10.0] * 2})
+    for position in range(0, len(data), max(1, len(data) // 300)):
+        mutated = bytearray(data)
+        mutated[position] ^= 0x5A
+        try:
+            read(Source("tiny.zip", bytes(mutated)))
+        except FuseScopeError:
+            pass
+
+
+def test_a_zip_bomb_is_refused_before_it_is_unpacked() -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("experiment.json", bytes(50 * 2**20))
+    with pytest.raises(FuseScopeError, match="would unpack to 50 MiB"):
+        read(Source("bomb.zip", out.getvalue()))
+    with pytest.raises(FuseScopeError, match="would unpack"):
+        read(Source("big.zip", experiment_zip(TIMES), Limits(unpacked_bytes=1000)))
+
+
+def test_an_unknown_variant_lists_what_there_is() -> None:
+    with pytest.raises(FuseScopeError, match="It has: unfused, fused"):
+        read_bytes(experiment_zip(TIMES)).record.variant("fussed")

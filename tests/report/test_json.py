@@ -1,0 +1,70 @@
+"""The documented JSON: pinned by golden files, and its promises checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from analysis.compare import compare
+from analysis.compare.choice import choose_sides
+from analysis.experiment import Experiment
+from analysis.readers import read, read_path
+from analysis.readers.source import Source
+from analysis.report.comparison_json import comparison_json
+from analysis.report.inspection import inspection, inspection_json
+from analysis.trace import Trace
+from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
+
+TIMES = {"unfused": [10.0, 10.1, 10.2, 10.0, 10.1, 10.3], "fused": [5.0, 5.1, 5.0, 5.0, 5.2, 5.1]}
+
+
+def value_of(data: bytes, name: str) -> Trace | Experiment:
+    return read(Source(name, data))
+
+
+def test_inspect_of_a_profile(golden: Callable[[str, Any], None]) -> None:
+    value = value_of(profile_json(UNFUSED_OPERATORS, runs=3), "p.json")
+    golden("inspect/onnxruntime.json", json.loads(inspection_json(value)))
+
+
+def test_inspect_of_an_experiment(golden: Callable[[str, Any], None]) -> None:
+    value = value_of(experiment_zip(TIMES), "e.zip")
+    golden("inspect/experiment.json", json.loads(inspection_json(value)))
+
+
+def test_compare_of_variants(golden: Callable[[str, Any], None]) -> None:
+    comparison = compare(*choose_sides(value_of(experiment_zip(TIMES), "e.zip")))
+    values = json.loads(comparison_json(comparison))
+    for side in ("baseline", "candidate"):
+        values[side]["sha256"] = "…"  # zips carry a time
+    golden("compare/variants.json", values)
+
+
+def test_compare_of_profiles(golden: Callable[[str, Any], None]) -> None:
+    sides = choose_sides(
+        value_of(profile_json(UNFUSED_OPERATORS, runs=6), "before.json"),
+        value_of(profile_json(FUSED_OPERATORS, runs=2), "after.json"),
+    )
+    golden("compare/profiles.json", json.loads(comparison_json(compare(*sides))))
+
+
+def test_types_sum_exactly_to_the_total(shared_traces) -> None:  # type: ignore[no-untyped-def]
+    value = read_path(shared_traces / "third_party/onnxruntime/profile_mkldnn_1_threads.json")
+    facts = inspection(value)
+    assert sum(row["total_ns"] for row in facts["by_type"]) == facts["total_kernel_ns"]
+    totals = [row["total_ns"] for row in facts["by_type"]]
+    assert totals == sorted(totals, reverse=True)
+    assert facts["fields"]["shapes"] is False and facts["fields"]["runs"] is True
+
+
+def test_deltas_sum_to_the_change_of_operator_time() -> None:
+    comparison = compare(*choose_sides(value_of(experiment_zip(TIMES), "e.zip")))
+    values = json.loads(comparison_json(comparison))
+    for table in ("by_type", "operators"):
+        delta = sum(row["delta_ns"] for row in values[table])
+        sums = [
+            sum(row[side]["per_run_ns"] or 0 for row in values[table])
+            for side in ("baseline", "candidate")
+        ]
+        assert abs(delta - (sums[1] - sums[0])) < 1e-6
