@@ -1,0 +1,51 @@
+/* Streamlit host. Streamlit calls this again for new data and for a new theme, with the same
+   parentElement for as long as the component stays on the page. */
+const views = new WeakMap();
+
+function isDark(root) {
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.fillStyle = getComputedStyle(root).getPropertyValue("--st-background-color") || "white";
+  pen.fillRect(0, 0, 1, 1);
+  const [red, green, blue] = pen.getImageData(0, 0, 1, 1).data;
+  return 0.299 * red + 0.587 * green + 0.114 * blue < 128;
+}
+
+export default function (component) {
+  const { data, parentElement, setTriggerValue } = component;
+  if (!data) return;
+  let host = views.get(parentElement);
+  if (!host) {
+    const root = document.createElement("div");
+    parentElement.appendChild(root);
+    host = { root, json: data.payload, sent: [], calls: 0 };
+    host.view = FuseScopeTimeline.mount(root, JSON.parse(data.payload), {
+      theme: isDark(root) ? "dark" : "light",
+      onSelect: (row) => {
+        host.sent.push(row);
+        host.send({ row });
+      },
+    });
+    views.set(parentElement, host);
+  } else {
+    if (data.payload !== host.json) {
+      host.json = data.payload;
+      host.view.update(JSON.parse(data.payload));
+    }
+    host.view.setTheme(isDark(host.root) ? "dark" : "light");
+  }
+  host.send = (value) => setTriggerValue("picked", value);
+
+  // While a newer click is still on its way to Python, what Python says is out of date.
+  const answered = host.sent.indexOf(data.selected);
+  host.sent = answered < 0 ? [] : host.sent.slice(answered + 1);
+  if (host.sent.length === 0) host.view.select(data.selected);
+
+  // Streamlit keeps the clean-up of the last call, but may also run one of an overtaken call.
+  const call = ++host.calls;
+  return () => {
+    if (call !== host.calls) return;
+    host.view.destroy();
+    host.root.remove();
+    views.delete(parentElement);
+  };
+}

@@ -1,0 +1,66 @@
+/* Colours, read from the style sheet so that canvas and legend agree. */
+
+const DARK_INK = [16, 22, 29];
+const LIGHT_INK = [255, 255, 255];
+const pixel = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+
+/* Any CSS colour as [red, green, blue]. */
+function rgb(colour) {
+  pixel.clearRect(0, 0, 1, 1);
+  pixel.fillStyle = "gray";   // stays where the browser does not understand `colour`
+  pixel.fillStyle = colour;
+  pixel.fillRect(0, 0, 1, 1);
+  return Array.from(pixel.getImageData(0, 0, 1, 1).data.slice(0, 3));
+}
+
+const css = (parts, alpha = 1) => `rgba(${parts.map(Math.round).join(", ")}, ${alpha})`;
+
+/* Relative luminance and contrast, WCAG 2. */
+function luminance(parts) {
+  const [red, green, blue] = parts.map((part) => {
+    const value = part / 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+function contrast(a, b) {
+  const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
+  return (high + 0.05) / (low + 0.05);
+}
+
+/* A darker fill on a light page, a lighter one on a dark page: enough for an outline of 3 : 1. */
+function outline(fill, background) {
+  const far = luminance(background) > 0.4 ? 0 : 255;
+  for (let mix = 0.1; mix < 1; mix += 0.1) {
+    const edge = fill.map((part) => part + (far - part) * mix);
+    if (contrast(edge, background) >= 3.2) return edge;
+  }
+  return [far, far, far];
+}
+
+function readPalette(root) {
+  const style = getComputedStyle(root);
+  const read = (name) => rgb(style.getPropertyValue(`--fst-${name}`).trim());
+  const text = read("text");
+  const background = read("background");
+  const classes = {};
+  for (const name of CLASSES) {
+    const fill = read(name);
+    classes[name] = {
+      fill: css(fill),
+      edge: contrast(fill, background) >= 3 ? null : css(outline(fill, background)),
+      ink: css(contrast(fill, DARK_INK) > contrast(fill, LIGHT_INK) ? DARK_INK : LIGHT_INK),
+    };
+  }
+  return {
+    classes,
+    text: css(text),
+    muted: css(text, 0.72),
+    thumb: css(text, 0.4),
+    tick: css(text, 0.3),
+    track: css(text, 0.09),
+    background: css(background),
+    family: style.fontFamily,
+  };
+}

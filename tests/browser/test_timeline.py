@@ -1,0 +1,461 @@
+"""The timeline canvas in a real browser: as the report shows it, and inside Streamlit."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import FloatRect, Page, expect
+
+from analysis.timeline import script
+
+HOSTILE = "<img src=x onerror=\"document.title='pwned'\"></script><script>document.title='pwned'"
+SPAN = 1_000_000
+BLUE, ORANGE, GREEN = (0, 114, 178), (230, 159, 0), (0, 158, 115)
+CLASSES = ("convolution", "normalisation", "activation", "elementwise", "pooling", "matrix_product")
+
+
+def side(name: str, operators: list[tuple[str, str, str, int | None]], calls: list[Any]) -> Any:
+    """One side of a payload; operators are (name, type, class, row), calls (op, start, dur)."""
+    names, types, classes, rows = (list(column) for column in zip(*operators, strict=True))
+    starts = [start for _, start, _ in calls]
+    durations = [dur for _, _, dur in calls]
+    return {
+        "id": name,
+        "label": {"baseline": "unfused", "candidate": "fused"}[name],
+        "caption": f"{len(calls)} operators as profiled",
+        "dur_ns": max(start + dur for start, dur in zip(starts, durations, strict=True)),
+        "lanes": ["CPU"],
+        "ops": {
+            "name": names,
+            "op_type": types,
+            "op_class": classes,
+            "inputs": ["float32[1,3,224,224]"] * len(names),
+            "outputs": [None] * len(names),
+            "provider": ["CPUExecutionProvider"] * len(names),
+            "row": rows,
+        },
+        "calls": {
+            "op": [op for op, _, _ in calls],
+            "lane": [0] * len(calls),
+            "start_ns": starts,
+            "dur_ns": durations,
+        },
+    }
+
+
+def payload(*sides: Any) -> Any:
+    return {
+        "span_ns": max((each["dur_ns"] for each in sides), default=0),
+        "classes": [{"id": name, "label": name.replace("_", " ")} for name in CLASSES],
+        "sides": list(sides),
+    }
+
+
+def small() -> Any:
+    """Unfused: Conv 0..400, gap, BatchNormalization 500..700, Relu 700..1000 µs; fused: two."""
+    before = [
+        (HOSTILE, "Conv", "convolution", 7),
+        ("bn", "BatchNormalization", "normalisation", 8),
+        ("relu", "Relu", "activation", None),
+    ]
+    after = [("head", "Gemm", "matrix_product", 9), (HOSTILE, "FusedConv", "convolution", 7)]
+    return payload(
+        side("baseline", before, [(0, 0, 400_000), (1, 500_000, 200_000), (2, 700_000, 300_000)]),
+        side("candidate", after, [(0, 0, 250_000), (1, 250_000, 250_000)]),
+    )
+
+
+def crowd(count: int = 5000) -> Any:
+    """Far more calls than pixels: 90 % of the time in one class, one call in two."""
+    operators = [("conv", "Conv", "convolution", 0), ("add", "Add", "elementwise", 1)]
+    calls = [(i % 2, (i // 2) * 1000 + (i % 2) * 900, (900, 100)[i % 2]) for i in range(count)]
+    return payload(side("baseline", operators, calls))
+
+
+def report(data: Any) -> str:
+    """A page with the Content-Security-Policy of the report around the report's host."""
+    code = script.report_script()
+    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
+        "img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
+    )
+    text = json.dumps(data).replace("<", "\\u003c")
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f'<meta name="color-scheme" content="light dark"><title>report</title>'
+        f"<style>{script.style_sheet()}</style></head><body>"
+        f'<div id="timeline"></div><div style="height: 3000px"></div>'
+        f'<script type="application/json" id="timeline-data">{text}</script>'
+        f"<script>{code}</script></body></html>"
+    )
+
+
+def wait_until(page: Page, holds: Callable[[], bool]) -> None:
+    """As page.wait_for_function, which the Content-Security-Policy does not let run."""
+    for _ in range(1500):
+        if holds():
+            return
+        page.wait_for_timeout(20)
+    raise TimeoutError("gave up after 30 s")
+
+
+class Timeline:
+    """The timeline on a page, spoken to in ns and lanes."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.root = page.locator(".fst")
+        self.canvas = self.root.locator("canvas")
+        self.tip = self.root.locator(".fst-tip")
+        page.wait_for_selector(".fst[data-lane-centres]")  # it is drawn
+
+    def box(self) -> FloatRect:
+        box = self.canvas.bounding_box()
+        assert box is not None
+        return box
+
+    def number(self, name: str) -> float:
+        value = self.root.get_attribute(f"data-{name}")
+        assert value is not None
+        return float(value)
+
+    def window(self) -> tuple[float, float]:
+        return self.number("from-ns"), self.number("to-ns")
+
+    def at(self, ns: float, lane: int = 0) -> tuple[float, float]:
+        """Where on the page the time `ns` of a lane is."""
+        box, (start, end) = self.box(), self.window()
+        centres = (self.root.get_attribute("data-lane-centres") or "").split()
+        left = self.number("plot-left")
+        x = box["x"] + left + (ns - start) / (end - start) * (box["width"] - left)
+        return x, box["y"] + float(centres[lane])
+
+    def hover(self, ns: float, lane: int = 0) -> None:
+        self.page.mouse.move(*self.at(ns, lane))
+
+    def click(self, ns: float, lane: int = 0) -> None:
+        self.page.mouse.click(*self.at(ns, lane))
+
+    def row_of_pixels(self, lane: int = 0) -> list[tuple[int, ...]]:
+        """Colours along the lower part of a lane (below the texts), as drawn."""
+        y = self.at(0, lane)[1] - self.box()["y"] + 15
+        values = self.canvas.evaluate(
+            """async (canvas, y) => {
+                const frame = () => new Promise((done) => requestAnimationFrame(done));
+                await frame().then(frame);
+                const line = canvas.getContext("2d").getImageData(0, y, canvas.width, 1);
+                return Array.from(line.data);
+            }""",
+            round(y),
+        )
+        return [tuple(values[i : i + 3]) for i in range(0, len(values), 4)]
+
+    def colour(self, ns: float, lane: int = 0) -> tuple[int, ...]:
+        x = self.at(ns, lane)[0] - self.box()["x"]
+        return self.row_of_pixels(lane)[int(x)]
+
+
+@pytest.fixture
+def show(page: Page, tmp_path: Path, allowed_origins: set[str]) -> Callable[[Any], Timeline]:
+    """`show(payload)` opens a report with that timeline as a file."""
+
+    def open_report(data: Any) -> Timeline:
+        path = tmp_path / "report.html"
+        path.write_text(report(data), encoding="utf-8")
+        allowed_origins.add(path.as_uri())
+        page.goto(path.as_uri())
+        return Timeline(page)
+
+    return open_report
+
+
+def test_hover_tells_the_facts_as_text(show: Callable[[Any], Timeline], page: Page) -> None:
+    timeline = show(small())
+    timeline.hover(200_000)
+    expect(timeline.tip).to_be_visible()
+    expect(timeline.tip).to_contain_text(HOSTILE)
+    for fact in ("Conv · convolution", "400 µs", "40.0 %", "float32[1,3,224,224]", "CPUExecution"):
+        expect(timeline.tip).to_contain_text(fact)
+    expect(timeline.tip).to_contain_text("in fused250 µs")
+    expect(timeline.tip).not_to_contain_text("null")
+    assert page.locator("img").count() == 0
+    timeline.hover(450_000)  # between two operators
+    expect(timeline.tip).to_be_hidden()
+    timeline.hover(600_000)
+    expect(timeline.tip).to_contain_text("in fusedno match")
+    assert page.title() == "report"
+    assert page.outside_requests == []
+    assert page.console_errors == []
+
+
+def test_wheel_scrolls_the_page_until_the_canvas_has_focus(
+    show: Callable[[Any], Timeline], page: Page
+) -> None:
+    timeline = show(small())
+    timeline.hover(200_000)
+    page.mouse.wheel(0, 200)
+    wait_until(page, lambda: page.evaluate("scrollY") > 0)
+    assert timeline.window() == (0, SPAN)
+    page.evaluate("scrollTo(0, 0)")
+    wait_until(page, lambda: page.evaluate("scrollY") == 0)
+    timeline.click(450_000)
+    page.mouse.wheel(0, -300)
+    expect(timeline.root).not_to_have_attribute("data-from-ns", "0")
+    start, end = timeline.window()
+    # The time under the pointer stays where it is: 45 % from the left.
+    assert (450_000 - start) / (end - start) == pytest.approx(0.45, abs=0.005)
+    assert page.evaluate("scrollY") == 0
+
+
+def test_zoom_by_button_drag_and_reset(show: Callable[[Any], Timeline], page: Page) -> None:
+    timeline = show(small())
+    reset = page.get_by_role("button", name="Reset zoom")
+    expect(reset).to_be_disabled()
+    page.get_by_role("button", name="Zoom in").click()
+    expect(timeline.root).to_have_attribute("data-from-ns", "250000")
+    expect(timeline.root).to_have_attribute("data-to-ns", "750000")
+    expect(timeline.root).to_contain_text("250.0 µs to 750.0 µs")
+    x, y = timeline.at(500_000)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + timeline.box()["width"] / 5, y, steps=4)
+    page.mouse.up()
+    start, end = timeline.window()
+    assert start == pytest.approx(150_000, abs=1000)
+    assert end - start == 500_000
+    expect(timeline.root).to_have_attribute("data-selected-row", "")  # a drag is no click
+    reset.click()
+    assert timeline.window() == (0, SPAN)
+    page.get_by_role("button", name="Zoom in").click()
+    page.mouse.dblclick(*timeline.at(450_000))
+    assert timeline.window() == (0, SPAN)
+    page.get_by_role("button", name="Zoom in").click()
+    page.get_by_role("button", name="Zoom out").click()
+    assert timeline.window() == (0, SPAN)
+
+
+def test_click_selects_the_operator_on_both_sides(show: Callable[[Any], Timeline]) -> None:
+    timeline = show(small())
+    assert timeline.colour(600_000) == ORANGE
+    timeline.click(200_000)
+    expect(timeline.root).to_have_attribute("data-selected-row", "7")
+    expect(timeline.root).to_have_attribute("data-highlighted-baseline", "1")
+    expect(timeline.root).to_have_attribute("data-highlighted-candidate", "1")
+    assert timeline.colour(200_000) == BLUE
+    assert timeline.colour(300_000, lane=1) == BLUE
+    assert timeline.colour(600_000) != ORANGE  # dimmed
+    timeline.click(100_000, lane=1)
+    expect(timeline.root).to_have_attribute("data-selected-row", "9")
+    expect(timeline.root).to_have_attribute("data-highlighted-baseline", "0")
+    timeline.click(450_000)
+    expect(timeline.root).to_have_attribute("data-selected-row", "")
+    assert timeline.colour(600_000) == ORANGE
+    timeline.click(900_000)  # an operator in no table is marked too
+    expect(timeline.root).to_have_attribute("data-selected-row", "")
+    expect(timeline.root).to_have_attribute("data-highlighted-baseline", "1")
+
+
+def test_keyboard_alone(show: Callable[[Any], Timeline], page: Page) -> None:
+    timeline = show(small())
+    timeline.canvas.focus()
+    said = timeline.root.get_by_role("status")
+    page.keyboard.press("]")
+    expect(said).to_contain_text("unfused, 1 of 3: <img src=x")
+    page.keyboard.press("ArrowDown")
+    expect(said).to_contain_text("unfused, 2 of 3: bn, BatchNormalization, normalisation")
+    expect(timeline.tip).to_contain_text("bn")
+    page.keyboard.press("Enter")
+    expect(timeline.root).to_have_attribute("data-selected-row", "8")
+    page.keyboard.press("Shift+ArrowDown")
+    expect(said).to_contain_text("fused, 2 of 2")
+    page.keyboard.press("ArrowUp")
+    expect(said).to_contain_text("fused, 1 of 2: head")
+    page.keyboard.press("[")
+    expect(said).to_contain_text("unfused, 3 of 3: relu")
+    page.keyboard.press("Escape")
+    expect(timeline.root).to_have_attribute("data-selected-row", "")
+    expect(timeline.tip).to_be_hidden()
+    page.keyboard.press("+")
+    assert timeline.window() == (250_000, 750_000)
+    page.keyboard.press("ArrowLeft")
+    assert timeline.window() == (187_500, 687_500)
+    page.keyboard.press("]")
+    page.keyboard.press("]")
+    page.keyboard.press("]")  # relu lies outside: the window follows
+    assert timeline.window() == (500_000, SPAN)
+    page.keyboard.press("0")
+    assert timeline.window() == (0, SPAN)
+
+
+def test_select_from_outside_brings_the_operator_into_view(
+    show: Callable[[Any], Timeline], page: Page
+) -> None:
+    show(small())
+    page.evaluate(
+        """() => {
+            const data = JSON.parse(document.getElementById("timeline-data").textContent);
+            const root = document.createElement("div");
+            root.id = "second";
+            document.getElementById("timeline").replaceWith(root);
+            window.told = [];
+            const onSelect = (row) => window.told.push(row);
+            window.view = FuseScopeTimeline.mount(root, data, { onSelect });
+        }"""
+    )
+    timeline = Timeline(page)
+    timeline.canvas.focus()
+    for key in ("+", "+", "+", *["ArrowLeft"] * 40):
+        page.keyboard.press(key)
+    assert timeline.window() == (0, 125_000)
+    page.evaluate("view.select(8)")
+    start, end = timeline.window()
+    assert start <= 500_000 and end >= 700_000
+    page.evaluate("view.select(8)")
+    page.evaluate("view.select(4711)")  # in the table, but not in this run: nothing is dimmed
+    expect(timeline.root).to_have_attribute("data-selected-row", "4711")
+    assert timeline.colour(600_000) == ORANGE
+    assert page.evaluate("told") == []  # the host is told of the user's clicks only
+    timeline.click(600_000)
+    timeline.click(600_000)
+    assert page.evaluate("told") == [8]
+    page.evaluate("view.update(JSON.parse(document.getElementById('timeline-data').textContent))")
+    assert timeline.window() == (start, end)
+    expect(timeline.root).to_have_attribute("data-selected-row", "8")
+    page.evaluate("view.destroy()")
+    assert page.locator("canvas").count() == 0
+
+
+def test_thin_calls_can_be_seen_and_pointed_at(show: Callable[[Any], Timeline]) -> None:
+    operators = [("conv", "Conv", "convolution", 0), ("add", "Add", "elementwise", 1)]
+    calls = [(0, 0, 10_000_000), (1, 10_000_000, 1000), (0, 10_001_000, 10_000_000)]
+    timeline = show(payload(side("baseline", operators, calls)))
+    assert timeline.row_of_pixels().count(GREEN) == 1
+    x, y = timeline.at(10_000_500)
+    timeline.page.mouse.move(x - 2, y)
+    expect(timeline.tip).to_contain_text("Add")
+    timeline.page.mouse.move(x - 5, y)
+    expect(timeline.tip).to_contain_text("Conv")
+    timeline.page.mouse.click(x + 2, y)
+    expect(timeline.root).to_have_attribute("data-selected-row", "1")
+
+
+def test_a_crowd_of_calls_keeps_the_proportions_of_time(show: Callable[[Any], Timeline]) -> None:
+    timeline = show(crowd())
+    pixels = timeline.row_of_pixels()
+    heavy, light = pixels.count(BLUE) / len(pixels), pixels.count(GREEN) / len(pixels)
+    assert heavy + light > 0.99
+    assert 0.05 < light < 0.4  # 10 % of the time, half of the calls
+
+
+def test_legend_singles_out_a_class(show: Callable[[Any], Timeline], page: Page) -> None:
+    timeline = show(small())
+    button = page.get_by_role("button", name="Single out normalisation")
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "true")
+    assert timeline.colour(600_000) == ORANGE
+    assert timeline.colour(200_000) != BLUE
+    button.click()
+    assert timeline.colour(200_000) == BLUE
+
+
+def test_dark_and_paper(show: Callable[[Any], Timeline], page: Page) -> None:
+    page.emulate_media(color_scheme="dark")
+    timeline = show(small())
+    expect(timeline.root).to_have_attribute("data-theme", "dark")
+    assert timeline.colour(200_000) == BLUE
+    ink = "canvas => getComputedStyle(canvas).color"
+    assert timeline.canvas.evaluate(ink) == "rgb(230, 237, 243)"
+    page.emulate_media(color_scheme="light")  # the reader's system changes its mind
+    expect(timeline.root).to_have_attribute("data-theme", "light")
+    assert timeline.canvas.evaluate(ink) == "rgb(27, 31, 36)"
+    page.emulate_media(color_scheme="dark", media="print")
+    expect(timeline.root).to_have_attribute("data-printing", "")
+    expect(timeline.root).to_have_attribute("data-theme", "light")
+    expect(page.get_by_role("button", name="Zoom in")).to_be_hidden()
+    assert timeline.canvas.evaluate("canvas => canvas.width / canvas.clientWidth") >= 2.9
+    page.emulate_media(media="screen")
+    expect(timeline.root).to_have_attribute("data-theme", "dark")
+    assert page.console_errors == []
+
+
+def test_one_side_no_side_and_long_labels(show: Callable[[Any], Timeline], page: Page) -> None:
+    only = small()["sides"][0]
+    timeline = show(payload({**only, "label": "first " + "x" * 400 + " last"}))
+    x, y = timeline.at(0)
+    page.mouse.move(x + 30, y - 55)
+    expect(timeline.tip).to_contain_text("x" * 400 + " last")
+    assert timeline.colour(200_000) == BLUE
+    timeline = show(payload())
+    expect(timeline.canvas).to_be_visible()
+    assert page.console_errors == []
+
+
+def test_resize_keeps_the_window(show: Callable[[Any], Timeline], page: Page) -> None:
+    timeline = show(small())
+    page.get_by_role("button", name="Zoom in").click()
+    page.set_viewport_size({"width": 640, "height": 800})
+    width = "canvas => canvas.width"
+    wait_until(page, lambda: timeline.canvas.evaluate(width) < 640)
+    assert timeline.window() == (250_000, 750_000)
+    assert timeline.colour(600_000) == ORANGE
+
+
+HOST = """
+import json
+import streamlit as st
+from app.timeline import timeline
+
+payload = json.loads({data!r})
+st.session_state.runs = st.session_state.get("runs", 0) + 1
+before = st.session_state.get("row")
+row = timeline(payload, selected=before, key="timeline")
+if row != before:
+    st.session_state.row = row
+    st.rerun()
+if st.button("choose the second"):
+    st.session_state.row = 8
+    st.rerun()
+st.text(f"row {{row}}")
+st.text(f"runs {{st.session_state.runs}}")
+"""
+
+
+def test_streamlit_host(page: Page, serve: Callable[[str], str]) -> None:
+    page.goto(serve(HOST.format(data=json.dumps(small()))))
+    timeline = Timeline(page)
+    expect(page.get_by_text("row None")).to_be_visible()
+    expect(page.get_by_text("runs 1", exact=True)).to_be_visible()
+    assert timeline.colour(600_000) == ORANGE
+
+    page.get_by_role("button", name="Zoom in").click()
+    timeline.hover(300_000)
+    expect(timeline.tip).to_contain_text(HOSTILE)
+    timeline.click(300_000)
+    expect(page.get_by_text("row 7")).to_be_visible()
+    expect(timeline.root).to_have_attribute("data-highlighted-candidate", "1")
+    # One run for the click and one for the page's own st.rerun(); none for hover and zoom.
+    expect(page.get_by_text("runs 3", exact=True)).to_be_visible()
+    assert timeline.window() == (250_000, 750_000)
+
+    page.get_by_role("button", name="choose the second").click()
+    expect(page.get_by_text("row 8")).to_be_visible()
+    expect(timeline.root).to_have_attribute("data-selected-row", "8")
+    assert timeline.window() == (250_000, 750_000)
+    timeline.click(450_000)
+    expect(page.get_by_text("row None")).to_be_visible()
+    expect(timeline.root).to_have_attribute("data-selected-row", "")
+
+    page.emulate_media(color_scheme="dark")
+    expect(timeline.root).to_have_attribute("data-theme", "dark")
+    assert timeline.window() == (250_000, 750_000)
+    assert page.locator("img").count() == 0
+    assert page.outside_requests == []
+    assert page.console_errors == []
