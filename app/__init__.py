@@ -1,0 +1,1 @@
+"""The faces of FuseScope: the dashboard and the command line."""

@@ -1,0 +1,127 @@
+"""`fusescope compare`: two traces, or two variants of an experiment."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from analysis.compare.comparison import Comparison
+
+_TOP_ROWS = 12
+
+
+def compare(
+    baseline: Annotated[Path, typer.Argument(help="Baseline: trace or experiment file.")],
+    candidate: Annotated[
+        Path | None, typer.Argument(help="Candidate file; without it, another variant of the same.")
+    ] = None,
+    baseline_variant: Annotated[
+        str | None, typer.Option("--baseline", help="Variant of the baseline experiment.")
+    ] = None,
+    candidate_variant: Annotated[
+        str | None, typer.Option("--candidate", help="Variant of the candidate experiment.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md).")] = False,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write the report to this file.")
+    ] = None,
+) -> None:
+    """Compare two traces, or two variants of an experiment."""
+    from analysis.compare import compare as compare_sides
+    from analysis.compare.choice import choose_sides
+    from analysis.readers import read_path
+
+    first = read_path(baseline)
+    second = read_path(candidate) if candidate is not None else None
+    sides = choose_sides(first, second, baseline_variant, candidate_variant)
+    comparison = compare_sides(*sides)
+    if html is not None:
+        _write_report(comparison, html)
+    if json:
+        from analysis.report.comparison_json import comparison_json
+
+        sys.stdout.write(comparison_json(comparison).decode() + "\n")
+    else:
+        _print(comparison)
+        if html is not None:
+            print(f"\nReport: {html}")
+
+
+def _write_report(comparison: Comparison, path: Path) -> None:
+    """The HTML report at `path`, complete or not at all."""
+    from analysis.errors import FuseScopeError
+    from analysis.report.html import report_html
+
+    text = report_html(comparison)
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise FuseScopeError(
+            f"The report cannot be written: {error.strerror or error}",
+            where=str(path),
+            hint="Choose another place with --html.",
+        ) from error
+
+
+def _print(comparison: Comparison) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from analysis import units, wording
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    console.print(wording.verdict_sentence(comparison), style="bold")
+    console.print(wording.verdict_basis(comparison.verdict))
+    console.print(wording.change_sentence(comparison) + "\n")
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("", comparison.baseline.label, comparison.candidate.label, "change"):
+        table.add_column(units.middle_cut(name), justify="left" if not name else "right")
+    table.add_column("basis", style="dim")
+    missing: dict[str, list[str]] = {}
+    for figure in comparison.figures:
+        if figure.baseline.value is None and figure.candidate.value is None:
+            missing.setdefault(wording.basis_text(figure), []).append(
+                wording.FIGURES[figure.code].label
+            )
+            continue
+        table.add_row(
+            wording.FIGURES[figure.code].label,
+            wording.quantity_text(figure.baseline),
+            wording.quantity_text(figure.candidate),
+            wording.change_text(figure),
+            wording.basis_text(figure),
+        )
+    console.print(table)
+    for reason, labels in missing.items():
+        console.print(f"No {', '.join(labels)}: {reason}.", style="dim")
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("OP Type")
+    for name in ("Count", "per run", "Count", "per run", "delta"):
+        table.add_column(name, justify="right")
+    for row in comparison.op_types.head(_TOP_ROWS).to_dict("records"):
+        table.add_row(
+            str(row["op_type"]),
+            units.count(_known(row["count_baseline"])),
+            units.duration(_known(row["per_run_ns_baseline"])),
+            units.count(_known(row["count_candidate"])),
+            units.duration(_known(row["per_run_ns_candidate"])),
+            units.duration(row["delta_ns"], signed=True),
+        )
+    console.print("\nOp types per run, baseline and candidate, largest change first", style="bold")
+    console.print(table)
+    console.print("\nCan I trust this?", style="bold")
+    for note in comparison.diagnostics:
+        mark = "!" if note.severity != "info" else "-"
+        console.print(f"{mark} {wording.diagnostic_sentence(note)}")
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)

@@ -1,0 +1,49 @@
+"""`fusescope`: one file a verb. Verb modules import only typer; the rest when they run."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from analysis.errors import FuseScopeError
+from app.cli.collect import collect
+from app.cli.compare import compare
+from app.cli.inspect import inspect
+from app.cli.serve import serve
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="What operator fusion bought, where, and whether the answer can be trusted.",
+)
+for verb in (collect, inspect, compare, serve):
+    app.command()(verb)
+
+
+def main() -> None:
+    """Run the command line. Exit code 0: fine; 2: bad usage or unreadable input."""
+    try:
+        app(prog_name="fusescope")
+    except FuseScopeError as error:
+        print(f"fusescope: {error.text}", file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:
+        # The reader of our output (head, less) is gone: nothing is left to say.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:
+        if os.environ.get("FUSESCOPE_DEBUG"):
+            raise
+        print(
+            f"fusescope: Something went wrong inside FuseScope ({type(error).__name__}). "
+            "Set FUSESCOPE_DEBUG=1 to see where, and report it.",
+            file=sys.stderr,
+        )
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""`fusescope serve`: the dashboard."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DEFAULT_PORT = 8501
+
+
+def serve(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[PATH]...", help="Traces or experiments to open, or folders to open from."
+        ),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=65535, help=f"Port. Default: {DEFAULT_PORT}, or the next free one."
+        ),
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to answer on. Others than this machine: 0.0.0.0.")
+    ] = "127.0.0.1",
+    folder: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="DIR", help="Files below it may be opened by path. Repeatable."),
+    ] = None,
+    browser: Annotated[
+        bool,
+        typer.Option("--browser/--no-browser", help="Open a browser where there is a display."),
+    ] = True,
+) -> None:
+    """Start the dashboard and print its address; Ctrl-C ends it."""
+    from analysis.errors import FuseScopeError
+
+    given = [path.absolute() for path in paths or ()]
+    for path in given:
+        if not path.exists():
+            raise FuseScopeError("There is no such file", where=str(path), hint="Check the path.")
+    folders = [path.absolute() for path in folder or ()] + [p for p in given if p.is_dir()]
+    for path in folders:
+        if not path.is_dir():
+            raise FuseScopeError(
+                "This is no folder", where=str(path), hint="Give a folder to --folder."
+            )
+    # The pages run in this process, and read these wherever the dashboard was started from.
+    _put("FUSESCOPE_FOLDERS", folders)
+    _put("FUSESCOPE_FILES", [path for path in given if not path.is_dir()])
+    try:
+        from app import server
+    except ImportError as error:
+        raise FuseScopeError(
+            f"The dashboard needs the package '{error.name}'",
+            hint="Run: pip install 'fusescope[dashboard]'.",
+        ) from None
+
+    listening = server.listen(host, port or DEFAULT_PORT, search=port is None)
+    used = listening.getsockname()[1]
+    taken = f" (port {DEFAULT_PORT} is taken)" if port is None and used != DEFAULT_PORT else ""
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    address = f"http://{shown}:{used}"
+
+    def ready() -> None:
+        print(f"FuseScope: {address}{taken}", flush=True)
+        if host not in server.LOOPBACK:
+            print("Whoever can reach this machine can open it.", file=sys.stderr, flush=True)
+        if browser and _has_display():
+            import webbrowser
+
+            webbrowser.open(address)
+
+    server.run(listening, host, ready)
+
+
+def _put(variable: str, paths: list[Path]) -> None:
+    """Add `paths` to a list of paths in the environment."""
+    known = [text for text in os.environ.get(variable, "").split(os.pathsep) if text]
+    os.environ[variable] = os.pathsep.join([*known, *map(str, paths)])
+
+
+def _has_display() -> bool:
+    if sys.platform == "darwin":
+        return "SSH_CONNECTION" not in os.environ
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -1,0 +1,1 @@
+"""Speed of FuseScope itself: `make bench`. Not asserted anywhere, since machines differ."""

@@ -1,0 +1,46 @@
+"""How narrow the interval of a recording gets in a given time."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from pathlib import Path
+
+from analysis.compare import compare
+from analysis.compare.choice import choose_sides
+from analysis.readers import read_path
+from benchmarks.row import Row
+from collectors.record import Recording, record
+
+_BLOCKS = 24
+
+
+def measure(seconds: tuple[int, ...] = (30, 60)) -> list[Row]:
+    """Half-width of the 95 % interval of fused against unfused MobileNetV2, by time budget."""
+    rows = []
+    for budget in seconds:
+        with tempfile.TemporaryDirectory() as folder:
+            path = record(
+                Recording(
+                    model="mobilenetv2",
+                    out=Path(folder) / "bench.zip",
+                    variants=("unfused", "fused"),
+                    blocks=_BLOCKS,
+                    seconds=budget,
+                ),
+                on_progress=lambda progress: None,
+            )
+            verdict = compare(*choose_sides(read_path(path))).verdict
+        width = "no interval"
+        if verdict.interval is not None:
+            half = (math.log(verdict.interval.high) - math.log(verdict.interval.low)) / 2
+            width = f"± {half:.2%}"
+        rows.append(
+            Row(
+                f"MobileNetV2, fused against unfused, recorded for {budget} s",
+                width,
+                "as narrow as it gets",
+                f"{verdict.samples[0]} blocks, speedup {verdict.speedup:.2f}x",
+            )
+        )
+    return rows

@@ -1,0 +1,93 @@
+"""The experiment file: one zip that appears complete or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from analysis.errors import FuseScopeError
+from analysis.experiment import RECORD_NAME, ExperimentRecord, record_json
+
+COMPRESSION = 9
+
+
+def destination(out: Path | None, model: str, date: str) -> Path:
+    """Where the file should go: `out`, or ./<model>-<date>.zip, or that name in a folder `out`.
+
+    Raises FuseScopeError when the folder does not exist or cannot be written to.
+    """
+    name = re.sub(r"[^\w.-]+", "_", model).strip("._")[:80] or "model"
+    path = out if out is not None else Path(f"{name}-{date}.zip")
+    if path.is_dir():
+        path = path / f"{name}-{date}.zip"
+    if not path.suffix:
+        path = path.with_name(path.name + ".zip")
+    path = path.absolute()
+    try:
+        probe = _temporary(path)
+        os.close(os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        probe.unlink()
+    except OSError as error:
+        problem = error.strerror or "not writable"
+        raise FuseScopeError(
+            f"The output folder cannot be written to: {problem.lower()}",
+            where=str(path.parent),
+            hint="Choose another place with --out.",
+        ) from None
+    return path
+
+
+def write(path: Path, record: ExperimentRecord, members: Mapping[str, Path | bytes]) -> Path:
+    """Writes the zip and returns its path: `path`, or the first free name after it, since
+    nothing is ever overwritten. Raises FuseScopeError when the disk refuses."""
+    temporary = _temporary(path)
+    try:
+        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+        with os.fdopen(handle, "w+b") as file:
+            with zipfile.ZipFile(
+                file, "w", zipfile.ZIP_DEFLATED, compresslevel=COMPRESSION
+            ) as archive:
+                archive.writestr(RECORD_NAME, record_json(record))
+                for name, content in members.items():
+                    if isinstance(content, Path):
+                        archive.write(content, name)
+                    else:
+                        archive.writestr(name, content)
+            file.flush()
+            os.fsync(handle)
+        return _publish(temporary, path)
+    except OSError as error:
+        problem = error.strerror or str(error)
+        raise FuseScopeError(
+            f"The experiment file could not be written: {problem.lower()}",
+            where=str(path),
+            hint="Free some space or choose another place with --out.",
+        ) from None
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+
+
+def _publish(temporary: Path, path: Path) -> Path:
+    """Gives the complete file its name in one step. A link, unlike a rename, never replaces."""
+    for number in range(1, 10_000):
+        free = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
+        try:
+            os.link(temporary, free)
+        except FileExistsError:
+            continue
+        except OSError:  # a file system without links
+            if free.exists():
+                continue
+            os.rename(temporary, free)
+        return free
+    raise OSError(f"no free name beside {path.name}")

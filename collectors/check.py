@@ -1,0 +1,125 @@
+"""One variant alone in a process: peak memory, outputs, and the graph the engine made of it."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import onnx
+
+from analysis.errors import FuseScopeError
+from analysis.graph import Graph, graph_json
+from collectors import graphs
+from collectors.engine_errors import clean
+from collectors.jobs import Checked
+from collectors.jobs import CheckJob as Job
+from collectors.memory import PeakMemory
+from collectors.runtimes.onnxruntime import Array, GraphSession
+from collectors.sessions import open_session, settings
+from collectors.variants import Variant, find
+
+MEMORY_RUNS = 3
+
+
+def run(job: Job) -> Checked:
+    """Measures and writes as the job says. A graph that cannot be written is no failure."""
+    variant = find(job.variant)
+    memory = PeakMemory.start()
+    started = time.perf_counter_ns()
+    session = open_session(job.bench, variant)
+    setup_ns = time.perf_counter_ns() - started
+    run_ns = 0
+    for _ in range(MEMORY_RUNS - 1):
+        started = time.perf_counter_ns()
+        session.run()
+        run_ns = time.perf_counter_ns() - started
+    peak_bytes = memory.peak_bytes()
+    outputs = session.outputs()
+    difference = _difference(job, outputs)
+    del session
+    graph, problem = _graph(job, variant)
+    if graph is not None:
+        Path(job.graph).write_bytes(graph_json(graph))
+    return Checked(
+        settings={**settings(job.bench, variant), "peak_memory_from": memory.source},
+        nodes=len(graph.nodes) if graph is not None else None,
+        graph_problem=problem,
+        peak_memory_bytes=peak_bytes,
+        difference=difference,
+        setup_ns=setup_ns,
+        run_ns=run_ns,
+    )
+
+
+def difference_of(
+    reference: list[Array | None], outputs: list[Array | None]
+) -> tuple[float | None, float | None]:
+    """max|a-b| over all outputs, and the largest max|a-b| / max|a| of any output.
+
+    `reference` is a. None where values are not finite, shapes differ, or a type has no numbers;
+    the ratio alone is None where a is all zero and b is not.
+    """
+    absolute, relative = 0.0, 0.0
+    for a, b in zip(reference, outputs, strict=True):
+        if a is None or b is None or a.shape != b.shape:
+            return None, None
+        if a.dtype.kind not in "fiub" or b.dtype.kind not in "fiub":
+            return None, None
+        if not a.size:
+            continue
+        left, right = a.astype(np.float64), b.astype(np.float64)
+        if not (np.isfinite(left).all() and np.isfinite(right).all()):
+            return None, None
+        difference = float(np.max(np.abs(left - right)))
+        scale = float(np.max(np.abs(left)))
+        absolute = max(absolute, difference)
+        if difference > 0:
+            relative = max(relative, difference / scale if scale else np.inf)
+    return absolute, float(relative) if np.isfinite(relative) else None
+
+
+def _difference(job: Job, outputs: list[Array | None]) -> tuple[float | None, float | None] | None:
+    """Against the baseline; the baseline itself leaves its outputs for the others."""
+    if job.reference is None:
+        known = {
+            f"{place:05d}": output
+            for place, output in enumerate(outputs)
+            if output is not None and output.dtype.kind in "fiub"
+        }
+        np.savez(job.outputs, allow_pickle=False, **known)
+        return None
+    with np.load(job.reference, allow_pickle=False) as archive:
+        reference = [
+            archive[f"{place:05d}"] if f"{place:05d}" in archive.files else None
+            for place in range(len(outputs))
+        ]
+    return difference_of(reference, outputs)
+
+
+def _graph(job: Job, variant: Variant) -> tuple[Graph | None, str | None]:
+    """The graph as it ran with the shapes that ran, or why there is none."""
+    folder = Path(job.graph).with_suffix(".parts")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        profile = folder / "profile.json"
+        if variant.per_node:
+            open_session(job.bench, variant, profile=folder).end_profiling(profile)
+            dumped = Path(job.bench.model)
+        else:
+            dumped = folder / "optimized.onnx"
+            GraphSession(
+                job.bench, variant.optimization, profile=folder / "profile", dump=dumped
+            ).end_profiling(profile)
+        events = msgspec.json.decode(profile.read_bytes(), type=list[dict[str, Any]])
+        model = onnx.load(str(dumped), load_external_data=False)
+        return graphs.from_model(model, graphs.profiled_shapes(events)), None
+    except FuseScopeError as error:
+        return None, error.text
+    except Exception as error:  # noqa: BLE001 - the engine raises many kinds; the recording goes on without
+        return None, clean(str(error))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

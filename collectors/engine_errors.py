@@ -1,0 +1,94 @@
+"""What an engine says when it fails, as one sentence and a next step."""
+
+from __future__ import annotations
+
+import re
+import signal
+
+from analysis.errors import FuseScopeError
+
+TEXT_CHARS = 240
+OTHER_MODEL = "Check that the model runs in ONNX Runtime by itself."
+
+_PREFIX = re.compile(r"^\s*\[ONNXRuntimeError\]\s*:\s*\d+\s*:\s*\w+\s*:\s*")
+_SOURCE = re.compile(r"\S*\.(?:cc|h|cpp|hpp):\d+\s*")  # the engine's own source positions
+_MEMORY = re.compile(
+    r"bad[_ ]alloc|bad allocation|failed to allocate|unable to allocate|out of memory|"
+    r"cannot allocate|failed to map segment|Resource temporarily unavailable|"
+    r"can't start new thread|Integer overflow|SafeIntException|std::length_error|exceeds maximum",
+    re.IGNORECASE,
+)
+_NO_OPERATOR = re.compile(r"([\w.]+:[\w.]+)\(-?\d+\) is not a registered function/op")
+_NO_KERNEL = re.compile(r"Could not find an implementation for (\S+)\((\d+)\)")
+
+
+def clean(text: str, limit: int = TEXT_CHARS) -> str:
+    """One line without control characters, at most `limit` characters."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def sentence(error: BaseException, memory_bytes: int | None) -> FuseScopeError:
+    """The error of an engine (or of a package it needs) as something the user can act on."""
+    text = str(error)
+    if isinstance(error, MemoryError) or _MEMORY.search(text):
+        return too_big(memory_bytes)
+    if isinstance(error, ImportError):
+        return missing_package(error)
+    if "Protobuf parsing failed" in text or "DecodeError" in type(error).__name__:
+        return unreadable()
+    if found := _NO_OPERATOR.search(text):
+        return FuseScopeError(
+            f"The engine has no operator {clean(found[1], 80)}",
+            hint="FuseScope loads no custom operator libraries; use a model without it.",
+        )
+    if found := _NO_KERNEL.search(text):
+        return FuseScopeError(
+            f"The engine has no CPU kernel for {clean(found[1], 60)} of opset {found[2]}",
+            hint="Convert the model to another data type or opset.",
+        )
+    told = clean(_SOURCE.sub("", _PREFIX.sub("", text))) or type(error).__name__
+    return FuseScopeError(f"The engine refused the model: {told}", hint=OTHER_MODEL)
+
+
+def unreadable() -> FuseScopeError:
+    """The file holds no model."""
+    return FuseScopeError(
+        "This is not an ONNX model, or it is cut short", hint="Export or copy it again."
+    )
+
+
+def missing_package(error: ImportError) -> FuseScopeError:
+    """A package that recording needs is not installed."""
+    name = clean(error.name or str(error), 60).split(".")[0]
+    return FuseScopeError(
+        f"Recording needs the package '{name}'", hint="Run: pip install 'fusescope[collect]'."
+    )
+
+
+def too_big(memory_bytes: int | None) -> FuseScopeError:
+    """The engine ran into the memory limit."""
+    limit = f" of {memory_bytes / 1e9:.2g} GB" if memory_bytes else ""
+    return FuseScopeError(
+        f"The model needs more memory than the limit{limit}",
+        hint="Use a smaller batch or input, or raise the limit with --memory-limit.",
+    )
+
+
+def too_slow(seconds: float) -> FuseScopeError:
+    """The engine did not come back in time."""
+    return FuseScopeError(
+        f"The engine did not finish within {seconds:.0f} s and was ended",
+        hint="A loop in the model may never end; for a slow model raise --timeout.",
+    )
+
+
+def crash(code: int, last_words: str, memory_bytes: int | None) -> FuseScopeError:
+    """The engine's process ended without an answer; `code` is its exit status."""
+    if _MEMORY.search(last_words) or "MemoryError" in last_words or code == -signal.SIGKILL:
+        return too_big(memory_bytes)
+    try:
+        how = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with status {code}"
+    except ValueError:
+        how = f"by signal {-code}"
+    return FuseScopeError(f"The engine's process ended {how}", hint=OTHER_MODEL)

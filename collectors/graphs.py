@@ -1,0 +1,142 @@
+"""ONNX models as analysis.graph values: nodes and tensors without weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import onnx
+
+from analysis.graph import Attribute, Graph, Node, Tensor
+
+MAX_LIST = 64
+MAX_TEXT = 256
+
+_DTYPES = {"FLOAT": "float32", "DOUBLE": "float64", "UNDEFINED": None}
+_ENGINE_DTYPES = {"float": "float32", "double": "float64"}
+
+Shapes = Mapping[str, Sequence[tuple[str, tuple[int, ...]]]]
+
+
+def from_model(model: onnx.ModelProto, output_shapes: Shapes | None = None) -> Graph:
+    """The model's top-level graph.
+
+    Shapes come from the model's own declarations and, where a node stands in `output_shapes`
+    (node name -> (dtype, shape) of each output, see `profiled_shapes`), from what really ran.
+    """
+    graph = model.graph
+    tensors: dict[str, Tensor] = {}
+    for value in (*graph.value_info, *graph.output, *graph.input):
+        tensors[value.name] = _declared(value)
+    nodes = tuple(_node(node) for node in graph.node)
+    for node in nodes:
+        outputs = [name for name in node.outputs if name]
+        ran = (output_shapes or {}).get(node.name, ())
+        if len(ran) == len(outputs):
+            for name, (dtype, shape) in zip(outputs, ran, strict=True):
+                tensors[name] = Tensor(name, dtype, shape)
+    for tensor in graph.initializer:
+        tensors[tensor.name] = Tensor(
+            tensor.name, dtype_name(tensor.data_type), tuple(tensor.dims), constant=True
+        )
+    for sparse in graph.sparse_initializer:
+        tensors[sparse.values.name] = Tensor(
+            sparse.values.name,
+            dtype_name(sparse.values.data_type),
+            tuple(sparse.dims),
+            constant=True,
+        )
+    for node in nodes:
+        for name in (*node.inputs, *node.outputs):
+            if name and name not in tensors:
+                tensors[name] = Tensor(name)
+    constant = {name for name, tensor in tensors.items() if tensor.constant}
+    return Graph(
+        nodes=nodes,
+        tensors=tuple(tensors.values()),
+        inputs=tuple(value.name for value in graph.input if value.name not in constant),
+        outputs=tuple(value.name for value in graph.output),
+    )
+
+
+def profiled_shapes(
+    events: Iterable[Mapping[str, Any]],
+) -> dict[str, list[tuple[str, tuple[int, ...]]]]:
+    """Node name -> (dtype, shape) of each output, from an ONNX Runtime profile."""
+    shapes: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
+    for event in events:
+        name = str(event.get("name", ""))
+        if event.get("cat") == "Node" and name.endswith("_kernel_time"):
+            outputs = event.get("args", {}).get("output_type_shape", [])
+            shapes[name.removesuffix("_kernel_time")] = [
+                (_ENGINE_DTYPES.get(dtype, dtype), tuple(shape))
+                for output in outputs
+                for dtype, shape in output.items()
+            ]
+    return shapes
+
+
+def dtype_name(code: int) -> str | None:
+    """numpy's name of an ONNX data type; None when undefined."""
+    try:
+        name = onnx.TensorProto.DataType.Name(code)
+    except ValueError:
+        return None
+    return _DTYPES.get(name, name.lower())
+
+
+def scope_of(name: str) -> str:
+    """The module that a node belongs to: its name up to the last '/'."""
+    return name.rpartition("/")[0]
+
+
+def _declared(value: onnx.ValueInfoProto) -> Tensor:
+    kind = value.type.tensor_type
+    shape: tuple[int, ...] | None = None
+    if kind.HasField("shape"):
+        shape = tuple(d.dim_value if d.HasField("dim_value") else -1 for d in kind.shape.dim)
+    return Tensor(value.name, dtype_name(kind.elem_type), shape)
+
+
+def _node(node: onnx.NodeProto) -> Node:
+    attributes = {a.name: _attribute(a) for a in node.attribute}
+    if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
+        attributes = {}
+    return Node(
+        name=node.name,
+        op_type=node.op_type,
+        inputs=tuple(node.input),
+        outputs=tuple(node.output),
+        domain=node.domain,
+        attributes={name: value for name, value in attributes.items() if value is not None},
+        scope=scope_of(node.name),
+    )
+
+
+def _attribute(attribute: onnx.AttributeProto) -> Attribute | None:
+    """Its value; None for tensors, graphs and long lists, which are data rather than settings."""
+    kind = onnx.AttributeProto.AttributeType
+    match attribute.type:
+        case kind.INT:
+            return attribute.i
+        case kind.FLOAT:
+            return _float(attribute.f)
+        case kind.STRING:
+            return _text(attribute.s)
+        case kind.INTS if len(attribute.ints) <= MAX_LIST:
+            return list(attribute.ints)
+        case kind.FLOATS if len(attribute.floats) <= MAX_LIST:
+            return [_float(value) for value in attribute.floats]
+        case kind.STRINGS if len(attribute.strings) <= MAX_LIST:
+            return [_text(text) for text in attribute.strings]
+    return None
+
+
+def _float(value: float) -> float | str:
+    """float32 as people write it; JSON has no infinity, so that is text."""
+    return float(f"{value:.7g}") if math.isfinite(value) else str(value)
+
+
+def _text(data: bytes) -> str:
+    return data[:MAX_TEXT].decode(errors="replace")

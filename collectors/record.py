@@ -1,0 +1,394 @@
+"""One experiment from start to finish. Imports no engine: workers do."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from analysis.errors import FuseScopeError
+from analysis.experiment import (
+    SCHEMA_VERSION,
+    Engine,
+    ExperimentRecord,
+    Machine,
+    ModelFacts,
+    ModelInput,
+    Outcome,
+    OutputDifference,
+    Peaks,
+    Settings,
+    VariantRecord,
+)
+from analysis.graph import Graph, graph_json, parse_graph
+from collectors import archive, cache, machine, quiet, variants, worker, zoo
+from collectors.blocks import LOOKS, ROUNDS, WARMUP_ROUNDS, lanes
+from collectors.budget import Deadline
+from collectors.jobs import (
+    Bench,
+    BlockJob,
+    BlockMeasured,
+    Checked,
+    CheckJob,
+    PeaksJob,
+    PeaksMeasured,
+    Prepared,
+    PrepareJob,
+)
+from collectors.progress import Progress, Stage
+from collectors.recording import Recording
+from collectors.series import Series, Stopped, expected_cost
+
+__all__ = ["Recording", "record", "zoo_models"]
+
+MEMORY_SHARE = 0.8
+
+Answer = TypeVar("Answer")
+OnProgress = Callable[[Progress], None]
+Enough = Callable[[ExperimentRecord, int], bool]
+
+
+def _never() -> bool:
+    return False
+
+
+def zoo_models() -> dict[str, str]:
+    """Name -> one-line description of every model that is built in."""
+    return {model.name: model.description for model in zoo.MODELS}
+
+
+def variant_names() -> dict[str, str]:
+    """Name -> what runs, of every variant."""
+    return {variant.name: variant.summary for variant in variants.VARIANTS}
+
+
+def record(
+    recording: Recording,
+    *,
+    on_progress: OnProgress,
+    enough: Enough | None = None,
+    cancelled: Callable[[], bool] = _never,
+) -> Path:
+    """Records the experiment and returns the path of its file.
+
+    `enough(record_so_far, blocks)` is asked after the 8th and the 14th block, unless the number
+    of blocks is fixed. On Ctrl-C or `cancelled()` complete blocks are kept and written; the
+    outcome says so. Raises FuseScopeError for whatever the user can act on, and then nothing
+    was written.
+    """
+    recording.check()
+    deadline = Deadline.after(recording.seconds)
+    name = recording.model if zoo.find(recording.model) else Path(recording.model).stem
+    path = archive.destination(recording.out, name, f"{datetime.now():%Y-%m-%d}")
+    with tempfile.TemporaryDirectory(prefix="fusescope-recording-") as folder:
+        recorder = _Recorder(recording, name, Path(folder), deadline, on_progress, cancelled)
+        try:
+            recorder.set_up()
+            stopped = recorder.series.run(recorder.ask(enough), recorder.report_blocks)
+        except (KeyboardInterrupt, worker.Cancelled):
+            if not recorder.blocks_done:
+                raise FuseScopeError(
+                    "The recording was interrupted before its first block was complete",
+                    hint="Nothing was written; start it again.",
+                ) from None
+            stopped = "interrupted"
+        return recorder.write(path, stopped)
+
+
+class _Recorder:
+    """The state of one recording; `set_up` comes first."""
+
+    series: Series
+
+    def __init__(
+        self,
+        recording: Recording,
+        name: str,
+        folder: Path,
+        deadline: Deadline,
+        on_progress: OnProgress,
+        cancelled: Callable[[], bool],
+    ) -> None:
+        self._recording = recording
+        self._name = name
+        self._folder = folder
+        self._deadline = deadline
+        self._on_progress = on_progress
+        self._cancelled = cancelled
+        self._created = datetime.now(UTC).isoformat(timespec="seconds")
+        self._memory_bytes = recording.memory_bytes or int(
+            MEMORY_SHARE * machine.available_memory_bytes()
+        )
+        self._threads = recording.threads or machine.physical_cores()
+        self._baseline = recording.baseline or (
+            "unfused" if "unfused" in recording.variants else recording.variants[0]
+        )
+        self._lanes = lanes(recording.variants, self._baseline)
+        self._checked: dict[str, Checked] = {}
+        self._quiet_key = ""
+
+    @property
+    def blocks_done(self) -> int:
+        """Complete blocks, 0 before the first."""
+        return len(self.series.complete) if hasattr(self, "series") else 0
+
+    def set_up(self) -> None:
+        """Everything before the first block: the model, each variant alone, the peaks."""
+        self._machine = machine.facts()
+        self._load_before = machine.load()
+        message = f"Preparing {self._name}"
+        if not self._is_calm():
+            message += f" (the machine is busy: load {self._load_before})"
+        self._report("prepare", 0, 1, message)
+        self._prepared = self._prepare()
+        self._bench = Bench(
+            model=self._prepared.model,
+            inputs=self._prepared.inputs,
+            input_names=tuple(fact.name for fact in self._prepared.facts),
+            steps=self._prepared.steps,
+            threads=self._threads,
+            spin=self._recording.spin,
+        )
+        # the baseline first: the others compare their outputs with its
+        order = sorted(self._recording.variants, key=lambda name: name != self._baseline)
+        for done, variant in enumerate(order):
+            self._report("check", done, len(order), f"Trying {variant} alone")
+            self._checked[variant] = self._check_variant(variant)
+        self._report("peaks", 0, 1, "Measuring what this machine can do")
+        self._peaks = self._run(
+            "peaks", PeaksJob(self._threads, self._recording.spin), PeaksMeasured
+        )
+        self.series = self._series()
+
+    def ask(self, enough: Enough | None) -> Callable[[int], bool]:
+        """The question at a look; a fixed number of blocks asks nothing."""
+        if enough is None or self._recording.blocks is not None:
+            return lambda _: False
+        question = enough
+        return lambda look: question(self._record("blocks"), look)
+
+    def report_blocks(self) -> None:
+        """Between blocks only: a report while one runs would disturb it."""
+        series, done = self.series, len(self.series.complete)
+        message = f"Block {done + 1} of {series.look}"
+        if series.look < series.looks[-1]:
+            message += f" (at most {series.looks[-1]})"
+        if series.replaced:
+            message += f", {series.replaced} replaced because the machine was busy"
+        self._report("blocks", done, series.look, message, series.seconds_left())
+
+    def write(self, path: Path, stopped: Stopped) -> Path:
+        """Writes the experiment file and returns where it is."""
+        series = self.series
+        self._report("write", 0, 1, "Writing the experiment file", 0.0)
+        result = self._record(stopped, load_after=machine.load())
+        self._remember_quiet(stopped)
+        members: dict[str, Path | bytes] = {"graphs/model.json": graph_json(self._model_graph())}
+        for variant in result.variants:
+            if variant.graph is not None:
+                members[variant.graph] = self._graph_file(variant.name)
+            members |= series.profiles(variant.name)[1]
+        written = archive.write(path, result, members)
+        done = len(series.complete)
+        complete = f"{done} block" if done == 1 else f"{done} blocks"
+        messages = {
+            "decided": f"Decided after {complete}",
+            "blocks": f"Recorded {complete}",
+            "seconds": f"The time budget ended after {complete}",
+            "interrupted": f"Interrupted; kept {complete}",
+        }
+        message = messages[stopped]
+        if written != path:
+            message += f"; {path.name} exists already, so this is {written.name}"
+        self._on_progress(Progress("done", done, done, message, 0.0, str(written)))
+        return written
+
+    def _prepare(self) -> Prepared:
+        recording = self._recording
+        is_zoo = zoo.find(recording.model) is not None
+        job = PrepareJob(
+            model=recording.model if is_zoo else str(Path(recording.model).absolute()),
+            folder=str(self._folder),
+            zoo=is_zoo,
+            cache=str(cache.folder()),
+            seed=recording.seed,
+            batch=recording.batch,
+            shapes=dict(recording.shapes),
+            inputs=str(recording.inputs.absolute()) if recording.inputs else None,
+            input_ranges=dict(recording.input_ranges),
+            allow_external_data=recording.allow_external_data,
+            eager=any(variants.find(name).per_node for name in recording.variants),
+        )
+        return self._run("prepare", job, Prepared)
+
+    def _check_variant(self, variant: str) -> Checked:
+        outputs = str(self._folder / "outputs.npz")
+        job = CheckJob(
+            bench=self._bench,
+            variant=variant,
+            outputs=outputs,
+            reference=None if variant == self._baseline else outputs,
+            graph=str(self._graph_file(variant)),
+        )
+        return self._run("check", job, Checked)
+
+    def _series(self) -> Series:
+        recording = self._recording
+        folder = self._folder / "blocks"
+        folder.mkdir()
+        self._quiet_key = quiet.key(
+            {
+                "cpu": self._machine.cpu_model,
+                "cores": self._machine.logical_cores,
+                "model": self._prepared.sha256,
+                "inputs": [(fact.name, fact.shape) for fact in self._prepared.facts],
+                "engine": self._prepared.engine_version,
+                "threads": self._threads,
+                "spin": recording.spin,
+                "variants": sorted(recording.variants),
+            }
+        )
+        cost = expected_cost(
+            self._lanes,
+            {name: checked.setup_ns / 1e9 for name, checked in self._checked.items()},
+            {name: checked.run_ns / 1e9 for name, checked in self._checked.items()},
+            recording.profiled_rounds,
+        )
+
+        def run_block(job: BlockJob) -> BlockMeasured:
+            longest_s = recording.run_timeout + 10 * series.cost.seconds(job.rounds)
+            return self._run("block", job, BlockMeasured, seconds=longest_s)
+
+        series = Series(
+            bench=self._bench,
+            lanes=self._lanes,
+            seed=recording.seed,
+            rounds=recording.rounds or ROUNDS,
+            profiled_rounds=recording.profiled_rounds,
+            looks=(recording.blocks,) if recording.blocks else LOOKS,
+            folder=folder,
+            cost=cost,
+            deadline=self._deadline,
+            quiet_reference=quiet.stored(self._quiet_key),
+            run_worker=run_block,
+        )
+        return series
+
+    def _record(self, stopped: Stopped, load_after: float | None = None) -> ExperimentRecord:
+        """experiment.json as it stands now."""
+        recording, prepared, series = self._recording, self._prepared, self.series
+        return ExperimentRecord(
+            schema_version=SCHEMA_VERSION,
+            fusescope_version=_version(),
+            created=self._created,
+            model=ModelFacts(
+                name=self._name,
+                source="zoo" if zoo.find(recording.model) else "file",
+                sha256=prepared.sha256,
+                nodes=prepared.nodes,
+                opset=prepared.opset,
+                inputs=tuple(
+                    ModelInput(fact.name, fact.dtype, fact.shape, fact.source)
+                    for fact in prepared.facts
+                ),
+                batch=prepared.batch,
+            ),
+            machine=self._machine_with_loads(load_after),
+            engine=Engine("onnxruntime", prepared.engine_version, "CPUExecutionProvider"),
+            settings=Settings(
+                baseline=self._baseline,
+                threads=self._threads,
+                spin=recording.spin,
+                seed=recording.seed,
+                rounds=series.kept_rounds,
+                profiled_rounds=recording.profiled_rounds,
+                warmup_rounds=WARMUP_ROUNDS,
+                looks=series.looks,
+                command=recording.command,
+            ),
+            outcome=Outcome(
+                blocks=len(series.complete),
+                blocks_replaced=series.replaced,
+                stopped=stopped,
+                quiet_reference=series.quiet_reference,
+            ),
+            peaks=Peaks(self._peaks.gemm_flops_per_s, self._peaks.gemm_n, self._peaks.dispatch_ns),
+            variants=[self._variant_record(name) for name in recording.variants],
+            model_graph="graphs/model.json",
+        )
+
+    def _variant_record(self, name: str) -> VariantRecord:
+        checked = self._checked[name]
+        settings = dict(checked.settings)
+        if checked.graph_problem is not None:
+            settings["graph_missing"] = checked.graph_problem
+        return VariantRecord(
+            name=name,
+            settings=settings,
+            samples=self.series.samples(name),
+            profiles=self.series.profiles(name)[0],
+            graph=None if checked.graph_problem is not None else f"graphs/{name}.json",
+            nodes=checked.nodes,
+            output_difference=(
+                OutputDifference(*checked.difference) if checked.difference else None
+            ),
+            peak_memory_bytes=checked.peak_memory_bytes,
+        )
+
+    def _machine_with_loads(self, load_after: float | None) -> Machine:
+        return msgspec.structs.replace(
+            self._machine, load_before=self._load_before, load_after=load_after
+        )
+
+    def _graph_file(self, variant: str) -> Path:
+        return self._folder / "graphs" / f"{variant}.json"
+
+    def _model_graph(self) -> Graph:
+        """The model's graph, with shapes that inference did not find taken from what ran."""
+        graph = parse_graph(Path(self._prepared.graph).read_bytes(), "graph.json")
+        ran: dict[str, object] = {}
+        for name, checked in self._checked.items():
+            if checked.graph_problem is None:
+                known = parse_graph(self._graph_file(name).read_bytes(), name)
+                ran |= {t.name: t for t in known.tensors if t.bytes is not None}
+        tensors = tuple(
+            tensor if tensor.bytes is not None else ran.get(tensor.name, tensor)
+            for tensor in graph.tensors
+        )
+        return msgspec.structs.replace(graph, tensors=tensors)
+
+    def _remember_quiet(self, stopped: Stopped) -> None:
+        """A calm recording leaves a reference for the next ones."""
+        calm = self._load_before is not None and self._is_calm()
+        if calm and stopped != "interrupted" and len(self.series.complete) >= quiet.MIN_BLOCKS:
+            quiet.store(self._quiet_key, self.series.levels())
+
+    def _is_calm(self) -> bool:
+        """Whether little else ran before the recording, as far as that is known."""
+        most = quiet.QUIET_LOAD_PER_CORE * self._machine.logical_cores
+        return self._load_before is None or self._load_before < most
+
+    def _report(
+        self, stage: Stage, done: int, total: int, message: str, left: float | None = None
+    ) -> None:
+        self._on_progress(Progress(stage, done, total, message, left))
+
+    def _run(
+        self, task: str, job: msgspec.Struct, answer: type[Answer], seconds: float | None = None
+    ) -> Answer:
+        limits = worker.Limits(self._memory_bytes, seconds or self._recording.run_timeout)
+        return worker.run(
+            task, job, answer, limits=limits, where=self._name, cancelled=self._cancelled
+        )
+
+
+def _version() -> str:
+    try:
+        return metadata.version("fusescope")
+    except metadata.PackageNotFoundError:
+        return "source"

@@ -1,0 +1,108 @@
+"""Recording: what a user asks for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from analysis.errors import FuseScopeError
+from collectors import machine, variants, zoo
+from collectors.blocks import PROFILED_ROUNDS
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What to record.
+
+    `model` is a zoo name or a path. `out` may be a file or a folder; nothing is overwritten.
+    `blocks` None means sequential looks at 8, 14 and 24. `seconds` is a time budget for
+    everything. `memory_bytes` limits the address space of each engine process (80 % of the free
+    memory by default), `run_timeout` is how long loading and a few runs of one variant may take.
+    """
+
+    model: str
+    out: Path | None = None
+    variants: tuple[str, ...] = ("eager", "unfused", "fused")
+    baseline: str | None = None
+    batch: int | None = None
+    threads: int | None = None
+    blocks: int | None = None
+    rounds: int | None = None
+    seconds: float | None = None
+    seed: int = 0
+    spin: bool = False
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    inputs: Path | None = None
+    input_ranges: Mapping[str, tuple[float, float]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    memory_bytes: int | None = None
+    allow_external_data: bool = True
+    command: str = ""
+    profiled_rounds: int = PROFILED_ROUNDS
+    run_timeout: float = 300.0
+
+    def check(self) -> None:
+        """Raises FuseScopeError for what cannot be recorded, before anything starts."""
+        if not self.variants:
+            raise FuseScopeError("No variant is asked for", hint="Name at least one in --variants.")
+        for name in self.variants:
+            variants.find(name)
+        if len(set(self.variants)) < len(self.variants):
+            raise FuseScopeError("A variant is named twice", hint="Name each once in --variants.")
+        if self.baseline is not None and self.baseline not in self.variants:
+            raise FuseScopeError(
+                f"The baseline '{self.baseline[:60]}' is not among the variants",
+                hint=f"Choose one of {', '.join(self.variants)}, or add it to --variants.",
+            )
+        for option, least, most, value in (
+            ("--batch", 1, 1 << 20, self.batch),
+            ("--threads", 1, 4 * machine.logical_cores(), self.threads),
+            ("--blocks", 1, 1000, self.blocks),
+            ("--rounds", 1, 10_000, self.rounds),
+            ("profiled_rounds", 1, 1000, self.profiled_rounds),
+            ("--seed", 0, 1 << 32, self.seed),
+        ):
+            if value is not None and not least <= value <= most:
+                raise FuseScopeError(
+                    f"{option} is {value}", hint=f"Give a number from {least} to {most}."
+                )
+        for option, amount in (
+            ("--seconds", self.seconds),
+            ("--timeout", self.run_timeout),
+            ("--memory-limit", self.memory_bytes),
+        ):
+            if amount is not None and not 0 < amount < math.inf:
+                raise FuseScopeError(f"{option} is {amount:g}", hint="Give a number above 0.")
+        for name, shape in self.shapes.items():
+            if any(size < 1 for size in shape):
+                raise FuseScopeError(
+                    f"--shape gives '{name[:60]}' a dimension below 1", hint="Use sizes from 1 on."
+                )
+        for name, (low, high) in self.input_ranges.items():
+            if not -math.inf < low <= high < math.inf:
+                raise FuseScopeError(
+                    f"--input-range of '{name[:60]}' is no range",
+                    hint="Give LO,HI, low end first.",
+                )
+        if self.inputs is not None and not self.inputs.is_file():
+            raise FuseScopeError(
+                "The inputs file does not exist", where=str(self.inputs), hint="Check its path."
+            )
+        if zoo.find(self.model) is None and not Path(self.model).is_file():
+            raise _no_model(self.model)
+
+
+def _no_model(model: str) -> FuseScopeError:
+    shown = "".join(c if c.isprintable() else "?" for c in model)[:120]
+    if Path(model).is_dir():
+        return FuseScopeError(
+            f"'{shown}' is a folder, not a model", hint="Name the .onnx file inside it."
+        )
+    what = f"There is no file '{shown}'"
+    if "/" not in model and not model.endswith(".onnx"):
+        what += ", and no zoo model of that name"
+    return FuseScopeError(what, hint=variants.suggestion(model, [m.name for m in zoo.MODELS]))

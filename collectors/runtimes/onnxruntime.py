@@ -1,0 +1,129 @@
+"""ONNX Runtime, the whole graph in one session."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime as ort
+
+from collectors.jobs import Bench
+from collectors.variants import Optimization
+
+PROVIDERS = ["CPUExecutionProvider"]
+_LEVELS = {
+    "none": ort.GraphOptimizationLevel.ORT_DISABLE_ALL,
+    "basic": ort.GraphOptimizationLevel.ORT_ENABLE_BASIC,
+    "extended": ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
+    "all": ort.GraphOptimizationLevel.ORT_ENABLE_ALL,
+}
+
+Array = npt.NDArray[np.generic]
+
+
+class Session(Protocol):
+    """One variant, ready to run on the inputs it was given."""
+
+    def run(self) -> None:
+        """One run of the whole model."""
+        ...
+
+    def outputs(self) -> list[Array | None]:
+        """The model's outputs of the latest run; None for what numpy cannot hold."""
+        ...
+
+    def end_profiling(self, to: Path) -> tuple[list[int], list[int]] | None:
+        """Writes the profile. Returns start and duration of every run, in ns on the clock of
+        the file, where the profile itself does not mark them."""
+        ...
+
+
+def options(optimization: Optimization, *, threads: int, spin: bool) -> ort.SessionOptions:
+    """Settings of every session of a recording: one inter-op thread, errors only."""
+    settings = ort.SessionOptions()
+    settings.graph_optimization_level = _LEVELS[optimization]
+    settings.intra_op_num_threads = threads
+    settings.inter_op_num_threads = 1
+    settings.log_severity_level = 3
+    settings.add_session_config_entry("session.intra_op.allow_spinning", "1" if spin else "0")
+    return settings
+
+
+def load_inputs(bench: Bench) -> dict[str, Array]:
+    """The input values by name.
+
+    Sessions copy them into memory of the engine: values made from numpy arrays are views on
+    them, aligned by chance and gone when the array goes.
+    """
+    with np.load(bench.inputs, allow_pickle=False) as archive:
+        return {name: archive[f"arr_{place}"] for place, name in enumerate(bench.input_names)}
+
+
+def numpy_of(value: Any) -> Array | None:
+    """An OrtValue's content; None for sequences and types that numpy does not have."""
+    try:
+        array = value.numpy()
+    except RuntimeError:
+        return None
+    return array if isinstance(array, np.ndarray) else None
+
+
+class GraphSession:
+    """The whole graph in one session, inputs bound once, outputs preallocated.
+
+    `profile` is a path prefix for the engine's profile, `dump` where the engine writes the
+    graph that it made. One run is made here to learn the output shapes.
+    """
+
+    def __init__(
+        self,
+        bench: Bench,
+        optimization: Optimization,
+        *,
+        profile: Path | None = None,
+        dump: Path | None = None,
+    ) -> None:
+        settings = options(optimization, threads=bench.threads, spin=bench.spin)
+        if profile is not None:
+            settings.enable_profiling = True
+            settings.profile_file_prefix = str(profile)
+        if dump is not None:
+            settings.optimized_model_filepath = str(dump)
+        self._session = ort.InferenceSession(bench.model, settings, providers=PROVIDERS)
+        self._binding = self._session.io_binding()
+        for name, array in load_inputs(bench).items():
+            value = ort.OrtValue.ortvalue_from_shape_and_type(list(array.shape), array.dtype)
+            value.update_inplace(array)
+            self._binding.bind_ortvalue_input(name, value)
+        self._preallocate()
+
+    def run(self) -> None:
+        """One run of the whole model."""
+        self._session.run_with_iobinding(self._binding)
+
+    def outputs(self) -> list[Array | None]:
+        """The model's outputs of the latest run; None for what numpy cannot hold."""
+        return [numpy_of(value) for value in self._binding.get_outputs()]
+
+    def end_profiling(self, to: Path) -> None:
+        """Writes the engine's profile, untouched; it marks every run as `model_run`."""
+        os.replace(self._session.end_profiling(), to)
+
+    def _preallocate(self) -> None:
+        """The inputs never change, so neither do the output shapes."""
+        names = [output.name for output in self._session.get_outputs()]
+        for name in names:
+            self._binding.bind_output(name)
+        self.run()
+        first = self._binding.get_outputs()
+        self._binding.clear_binding_outputs()
+        for name, value in zip(names, first, strict=True):
+            array = numpy_of(value)
+            if array is None or array.dtype.kind not in "fiub":
+                self._binding.bind_output(name)
+            else:
+                kept = ort.OrtValue.ortvalue_from_shape_and_type(list(array.shape), array.dtype)
+                self._binding.bind_ortvalue_output(name, kept)

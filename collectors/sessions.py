@@ -1,0 +1,36 @@
+"""The session of a variant, and what its settings are called in the experiment file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from collectors.jobs import Bench
+from collectors.runtimes.eager import EagerSession
+from collectors.runtimes.onnxruntime import GraphSession, Session
+from collectors.variants import Variant
+
+
+def open_session(bench: Bench, variant: Variant, *, profile: Path | None = None) -> Session:
+    """A session of that variant which has run once. `profile` is a folder for its profile."""
+    if profile is not None:
+        profile.mkdir(parents=True, exist_ok=True)
+    if variant.per_node:
+        return EagerSession(bench, profile=profile)
+    return GraphSession(
+        bench, variant.optimization, profile=profile / "profile" if profile else None
+    )
+
+
+def settings(bench: Bench, variant: Variant) -> dict[str, str | int | float | bool]:
+    """What was set, for people who want to repeat it."""
+    shared_pool = variant.per_node and bench.spin
+    return {
+        "graph_optimization": variant.optimization,
+        "execution": "one session a node" if variant.per_node else "one session",
+        "intra_op_threads": bench.threads,
+        "inter_op_threads": 1,
+        "intra_op_spinning": bench.spin,
+        "thread_pool": "shared" if shared_pool else "one a session",
+        "memory_arena": "shared by all sessions" if variant.per_node else "one a session",
+        "provider": "CPUExecutionProvider",
+    }

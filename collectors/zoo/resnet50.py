@@ -1,0 +1,37 @@
+"""ResNet-50 (He et al. 2016; stride in the 3x3 convolution)."""
+
+from __future__ import annotations
+
+import onnx
+
+from collectors.zoo.builder import GraphBuilder
+
+STAGES = ((3, 64), (4, 128), (6, 256), (3, 512))  # blocks, width
+EXPANSION = 4
+
+
+def build() -> onnx.ModelProto:
+    """175 nodes: 53 Conv, 53 BatchNormalization, 49 Relu, 16 Add."""
+    graph = GraphBuilder("resnet50")
+    x = graph.conv_bn("input", 3, 64, 7, "stem", activation="Relu", stride=2)
+    x = graph.node("MaxPool", [x], "stem", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
+    channels = 64
+    for stage, (blocks, width) in enumerate(STAGES):
+        for block in range(blocks):
+            stride = 2 if block == 0 and stage > 0 else 1
+            scope = f"layer{stage + 1}/{block}"
+            x = _bottleneck(graph, x, channels, width, stride, scope, first=block == 0)
+            channels = EXPANSION * width
+    return graph.model(graph.classifier(x, channels), (3, 224, 224), (1000,))
+
+
+def _bottleneck(
+    graph: GraphBuilder, x: str, channels: int, width: int, stride: int, scope: str, *, first: bool
+) -> str:
+    y = graph.conv_bn(x, channels, width, 1, f"{scope}/a", activation="Relu")
+    y = graph.conv_bn(y, width, width, 3, f"{scope}/b", activation="Relu", stride=stride)
+    # a small last gamma keeps the sum of many random residuals from growing
+    y = graph.conv_bn(y, width, EXPANSION * width, 1, f"{scope}/c", gamma=0.3)
+    if first:
+        x = graph.conv_bn(x, channels, EXPANSION * width, 1, f"{scope}/down", stride=stride)
+    return graph.node("Relu", [graph.node("Add", [y, x], f"{scope}/add")], f"{scope}/out")

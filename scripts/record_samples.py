@@ -1,0 +1,107 @@
+"""Records the samples in sample_traces/ and writes the README beside them: `make samples`.
+
+Takes a few minutes and wants a quiet machine. Nothing is replaced before both are recorded and
+the folder is known to stay small.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+from analysis.compare.verdict import decided
+from analysis.errors import FuseScopeError
+from analysis.experiment import ExperimentRecord, parse_record
+from collectors.progress import Progress
+from collectors.record import Recording, record
+
+FOLDER = Path(__file__).resolve().parent.parent / "sample_traces"
+MODELS = ("mobilenetv2", "resnet50")
+PROFILED_ROUNDS = 5
+MAX_BYTES = 4_000_000
+
+
+def main() -> int:
+    """Exit code 0 when both samples are in place."""
+    with tempfile.TemporaryDirectory(prefix="fusescope-samples-") as temporary:
+        files = {}
+        for model in MODELS:
+            recording = Recording(
+                model=model,
+                out=Path(temporary) / f"{model}.zip",
+                profiled_rounds=PROFILED_ROUNDS,
+                command=f"fusescope collect {model}",
+            )
+            files[model] = record(recording, on_progress=_print, enough=decided)
+        records = {model: _read(path) for model, path in files.items()}
+        if any(one.outcome.stopped == "interrupted" for one in records.values()):
+            print("Interrupted: the samples stay as they were.", file=sys.stderr)
+            return 2
+        size = sum(path.stat().st_size for path in files.values())
+        if size > MAX_BYTES:
+            print(f"{size} bytes is too much; lower PROFILED_ROUNDS.", file=sys.stderr)
+            return 2
+        FOLDER.mkdir(exist_ok=True)
+        for model, path in files.items():
+            part = FOLDER / f".{model}.zip.part"
+            part.write_bytes(path.read_bytes())
+            part.replace(FOLDER / f"{model}.zip")
+    (FOLDER / "README.md").write_text(readme(records), encoding="utf-8")
+    return 0
+
+
+def readme(records: dict[str, ExperimentRecord]) -> str:
+    """What was recorded, on what, and the medians in it."""
+    machine, engine = records[MODELS[0]].machine, records[MODELS[0]].engine
+    lines = [
+        "# Sample recordings",
+        "",
+        "Real recordings of two built-in models, made by `make samples`, as was this file.",
+        "The format is described in docs/experiment-file.md.",
+        "",
+        f"Machine: {machine.cpu_model}, {machine.physical_cores} cores, {machine.os}.",
+        f"Engine: {engine.name} {engine.version}.",
+        "",
+        "| file | recorded | threads | blocks x rounds | load before, after | variant | ms |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for model, one in records.items():
+        for variant in one.variants:
+            median_ms = statistics.median(variant.samples.wall_ns) / 1e6
+            lines.append(
+                f"| {model}.zip | {one.created[:10]} | {one.settings.threads} "
+                f"| {one.outcome.blocks} x {one.settings.rounds} "
+                f"| {_load(one.machine.load_before)}, {_load(one.machine.load_after)} "
+                f"| {variant.name} | {median_ms:.2f} |"
+            )
+    lines += [
+        "",
+        "The times are medians over all blocks, for orientation only.",
+        "The verdict pairs variants inside a block (docs/recording.md).",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _load(load: float | None) -> str:
+    return "unknown" if load is None else f"{load:.2f}"
+
+
+def _read(path: Path) -> ExperimentRecord:
+    with zipfile.ZipFile(path) as archive:
+        return parse_record(archive.read("experiment.json"))
+
+
+def _print(step: Progress) -> None:
+    print(step.message, flush=True)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except FuseScopeError as error:
+        print(error.text, file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,126 @@
+"""`fusescope collect`: options, progress, interruption."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from analysis.errors import FuseScopeError
+from app.cli import collect as verb
+
+pytest.importorskip("onnxruntime", reason="recording needs the extra 'collect'")
+
+ROOT = Path(__file__).resolve().parents[2]
+RUN = (
+    "import typer; from app.cli.collect import collect; app = typer.Typer(); "
+    "app.command()(collect); app(prog_name='fusescope collect')"
+)
+SHORT = ("mul_add", "--variants", "unfused,fused", "--rounds", "3", "--threads", "1")
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def invoke(*arguments: str) -> str:
+    """The sentence that the command ends with."""
+    app = typer.Typer()
+    app.command()(verb.collect)
+    result = CliRunner().invoke(app, list(arguments))
+    assert isinstance(result.exception, FuseScopeError), result.output
+    return result.exception.text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("mul_ad",), "Did you mean 'mul_add'?"),
+        (("mul_add", "--variants", "fuzed"), "Did you mean 'fused'?"),
+        (("mul_add", "--variants", ","), "No variant"),
+        (("mul_add", "--rounds", "0"), "--rounds is 0"),
+        (("mul_add", "--blocks", "-3"), "--blocks is -3"),
+        (("mul_add", "--threads", "0"), "--threads is 0"),
+        (("mul_add", "--seconds", "nan"), "--seconds is nan"),
+        (("mul_add", "--timeout", "0"), "--timeout is 0"),
+        (("mul_add", "--memory-limit", "-1"), "--memory-limit is -1"),
+        (("mul_add", "--shape", "input"), "Write NAME=1,3,224,224."),
+        (("mul_add", "--shape", "input=1,x"), "Write NAME=1,3,224,224."),
+        (("mul_add", "--input-range", "input=1"), "Write NAME=LO,HI."),
+        (("mul_add", "--input-range", "input=1,2,3"), "Write NAME=LO,HI."),
+        (("mul_add", "--out", "/nowhere/x.zip"), "output folder cannot be written to"),
+    ],
+)
+def test_bad_usage_is_one_sentence(arguments: tuple[str, ...], expected: str) -> None:
+    text = invoke(*arguments)
+    assert expected in text
+    assert "\n" not in text
+
+
+def test_shapes_and_ranges_are_understood() -> None:
+    assert verb._shape("a=b=1,3,8,8") == ("a=b", (1, 3, 8, 8))
+    assert verb._range("x=-1.5,2") == ("x", (-1.5, 2.0))
+
+
+def test_the_recorded_command_names_no_folders() -> None:
+    command = verb._command(["collect", "/home/me/my model.onnx", "--shape", "a/b=1,2"])
+    assert command == "fusescope collect 'my model.onnx' --shape a/b=1,2"
+
+
+def test_the_module_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, app.cli.collect; heavy = {'numpy', 'pandas', 'onnx', 'onnxruntime',"
+        " 'collectors', 'psutil'} & {name.split('.')[0] for name in sys.modules};"
+        "sys.exit(str(heavy) if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_recording_ends_with_the_next_command(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, *SHORT, "--blocks", "1", "--out", str(tmp_path / "my run.zip")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    path = tmp_path / "my run.zip"
+    assert path.is_file()
+    assert done.stdout == f"'{path}'\nNext: fusescope compare '{path}'\n"
+    assert "Block 1 of 1" in done.stderr
+    assert "Recorded 1 block" in done.stderr
+
+
+@pytest.mark.parametrize("polite", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_keeps_complete_blocks(tmp_path: Path, polite: signal.Signals) -> None:
+    from collectors.progress import decode
+
+    child = subprocess.Popen(
+        [sys.executable, "-c", RUN, *SHORT, "--blocks", "500", "--progress-json"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout is not None
+    for line in child.stdout:
+        step = decode(line)
+        if step.stage == "blocks" and step.done >= 1:
+            break
+    child.send_signal(polite)
+    rest, told = child.communicate(timeout=60)
+    last = decode(rest.splitlines()[-1])
+    assert child.returncode == 0, told
+    assert last.stage == "done"
+    assert "Interrupted; kept" in last.message
+    assert [str(path) for path in tmp_path.glob("*.zip")] == [last.path]
+    assert not list(tmp_path.glob(".*"))

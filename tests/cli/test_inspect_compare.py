@@ -1,0 +1,124 @@
+"""`fusescope inspect` and `compare` as processes: output, exit codes, refusals."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
+
+ROOT = Path(__file__).resolve().parents[2]
+TIMES = {"unfused": [10.0, 10.1, 10.2, 10.0, 10.1, 10.3], "fused": [5.0, 5.1, 5.0, 5.0, 5.2, 5.1]}
+
+
+def fusescope(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "app.cli.main", *map(str, arguments)],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "160", "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "e.zip").write_bytes(experiment_zip(TIMES))
+    (tmp_path / "before.json").write_bytes(profile_json(UNFUSED_OPERATORS, runs=6))
+    (tmp_path / "after.json").write_bytes(profile_json(FUSED_OPERATORS, runs=6))
+    (tmp_path / "empty.json").write_bytes(b"")
+    (tmp_path / "picture.json").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (tmp_path / "cut.json").write_bytes(b'[{"cat":"Node","na')
+    (tmp_path / "folder").mkdir()
+    return tmp_path
+
+
+def test_the_sentence_comes_first(folder: Path) -> None:
+    result = fusescope("compare", "e.zip", cwd=folder)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("fused is 2.00× faster than unfused\n95 % interval")
+    assert "small-op ratio" in result.stdout and "Can I trust this?" in result.stdout
+
+
+def test_json_is_the_documented_object(folder: Path) -> None:
+    values = json.loads(
+        fusescope("compare", "before.json", "after.json", "--json", cwd=folder).stdout
+    )
+    assert values["schema_version"] == 1
+    assert values["verdict"]["outcome"] == "faster"
+    assert values["verdict"]["speedup"]["of"] == "run_span"
+    facts = json.loads(fusescope("inspect", "e.zip", "--json", cwd=folder).stdout)
+    assert [variant["name"] for variant in facts["variants"]] == ["unfused", "fused"]
+
+
+def test_variants_can_be_named(folder: Path) -> None:
+    arguments = ("compare", "e.zip", "--baseline", "fused", "--candidate", "unfused", "--json")
+    verdict = json.loads(fusescope(*arguments, cwd=folder).stdout)["verdict"]
+    assert verdict["outcome"] == "slower"
+
+
+def test_inspect_prints_what_a_file_can_answer(folder: Path) -> None:
+    out = fusescope("inspect", "before.json", cwd=folder).stdout
+    assert "6 runs (6 profiled), 4 operators a run" in out
+    assert "Lacks: counters, members, communication." in out
+
+
+def test_a_report_is_written_whole(folder: Path) -> None:
+    result = fusescope("compare", "e.zip", "--html", "report.html", cwd=folder)
+    assert result.returncode == 0, result.stderr
+    assert "Report: report.html" in result.stdout
+    assert (folder / "report.html").read_text().rstrip().endswith("</html>")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("inspect", "missing.json"), "There is no such file (missing.json)"),
+        (("inspect", "empty.json"), "This file is empty"),
+        (("inspect", "picture.json"), "a PNG image, not a trace"),
+        (("inspect", "cut.json"), "cut short before its first operator"),
+        (("inspect", "folder"), "This is a folder"),
+        (("compare", "before.json"), "only one side"),
+        (("compare", "e.zip", "--candidate", "fussed"), "Did you mean 'fused'"),
+        (("compare", "before.json", "missing.json"), "no such file"),
+        (("compare", "e.zip", "--html", "no/where.html"), "report cannot be written"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(
+    folder: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    before = sorted(folder.rglob("*"))
+    result = fusescope(*arguments, cwd=folder)
+    assert result.returncode == 2
+    assert says in result.stderr and result.stderr.startswith("fusescope: ")
+    assert result.stderr.count("\n") == 1 and "Traceback" not in result.stderr
+    assert sorted(folder.rglob("*")) == before  # nothing half-written
+
+
+def test_help_names_every_verb(folder: Path) -> None:
+    out = fusescope("--help", cwd=folder).stdout
+    for verb in ("collect", "inspect", "compare", "serve"):
+        assert verb in out
+
+
+def test_unknown_options_are_bad_usage(folder: Path) -> None:
+    assert fusescope("compare", "--nonsense", cwd=folder).returncode == 2
+
+
+def test_a_closed_pipe_is_no_error(folder: Path) -> None:
+    shell = f"{sys.executable} -m app.cli.main compare e.zip --json | head -c 10"
+    result = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", shell],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in result.stderr

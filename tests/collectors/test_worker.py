@@ -1,0 +1,127 @@
+"""A worker is confined, and however it ends the recorder goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from analysis.errors import FuseScopeError
+from collectors import engine_errors, worker
+from collectors.jobs import PeaksJob, PeaksMeasured
+from collectors.progress import Progress, decode, encode
+from collectors.record import record
+from tests.collectors.short_recordings import short
+
+
+def test_a_crash_is_one_sentence(tmp_path: Path) -> None:
+    """A worker that dies of a segmentation fault while a block runs."""
+
+    def crash(step: Progress) -> None:
+        if step.stage == "blocks":
+            threading.Thread(target=segfault_worker).start()
+
+    def segfault_worker() -> None:
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            for child in psutil.Process().children():
+                child.send_signal(signal.SIGSEGV)
+                return
+
+    with pytest.raises(FuseScopeError, match=r"ended by signal SIGSEGV \(mul_add\)"):
+        record(short("mul_add", tmp_path, rounds=10_000), on_progress=crash)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_worker_has_an_empty_folder_and_a_small_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SECRET_TOKEN", "x")
+    monkeypatch.setenv("PYTHONPATH", f"{os.pathsep}relative{os.pathsep}/absolute")
+    environment = worker._environment("/empty")
+    assert "SECRET_TOKEN" not in environment
+    assert environment["TMPDIR"] == "/empty"
+    root = str(Path(worker.__file__).resolve().parent.parent)
+    assert environment["PYTHONPATH"].split(os.pathsep) == [root, "/absolute"]
+
+
+def test_an_answer_comes_back_and_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    peaks = worker.run(
+        "peaks",
+        PeaksJob(threads=1, spin=False),
+        PeaksMeasured,
+        limits=worker.Limits(None, 60),
+        where="peaks",
+        cancelled=lambda: False,
+    )
+    assert peaks.gemm_flops_per_s > 0
+    assert peaks.gemm_n in (256, 384, 512)
+    assert list(tmp_path.iterdir()) == []
+    assert psutil.Process().children() == []
+
+
+def test_a_cancelled_worker_is_ended() -> None:
+    with pytest.raises(worker.Cancelled):
+        worker.run(
+            "peaks",
+            PeaksJob(threads=1, spin=False),
+            PeaksMeasured,
+            limits=worker.Limits(None, 60),
+            where="peaks",
+            cancelled=lambda: True,
+        )
+    assert psutil.Process().children() == []
+
+
+@pytest.mark.parametrize(
+    ("code", "last_words", "expected"),
+    [
+        (-11, "", "ended by signal SIGSEGV"),
+        (-9, "", "needs more memory than the limit of 2 GB"),
+        (-6, "terminate called after throwing an instance of 'std::bad_alloc'", "more memory"),
+        (-250, "", "ended by signal 250"),
+        (1, "", "ended with status 1"),
+    ],
+)
+def test_how_a_process_ended(code: int, last_words: str, expected: str) -> None:
+    assert expected in engine_errors.crash(code, last_words, 2 * 10**9).text
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("[ONNXRuntimeError] : 7 : INVALID_PROTOBUF : Protobuf parsing failed.", "cut short"),
+        (
+            "[ONNXRuntimeError] : 9 : FAIL : Could not find an implementation for Conv(11)",
+            "no CPU kernel for Conv of opset 11",
+        ),
+        (
+            "[ONNXRuntimeError] : 1 : FAIL : /build/core/graph.cc:12 Verify\x1b[0m\nnot true",
+            "refused the model: Verify [0m not true",
+        ),
+        ("", "refused the model: RuntimeError"),
+    ],
+)
+def test_what_an_engine_says_becomes_one_sentence(said: str, expected: str) -> None:
+    text = engine_errors.sentence(RuntimeError(said), None).text
+    assert expected in text
+    assert text.isprintable()
+
+
+def test_a_missing_package_says_how_to_install_it() -> None:
+    error = ModuleNotFoundError("No module named 'onnxruntime'", name="onnxruntime")
+    assert "pip install 'fusescope[collect]'" in engine_errors.sentence(error, None).text
+
+
+def test_progress_survives_a_line() -> None:
+    step = Progress("blocks", 1, 8, 'Block "2"\nof 8', 3.5)
+    assert "\n" not in encode(step)
+    assert decode(encode(step)) == step
