@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from analysis import units
+from analysis.compare.assumptions import Assumptions, cache_size, peak
 from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.verdict import Verdict
 from analysis.experiment import Experiment
@@ -125,7 +126,7 @@ REASONS: Mapping[str, str] = {
     "no_times": "the file has no times for it",
     "no_heavy_operators": "no convolution, matrix product or attention ran",
     "flops_unknown": "the FLOPs of heavy operators are not known from this file",
-    "no_peak": "the machine's peak is not in the file; enter one to see it",
+    "no_peak": "the machine's peak is not in the file (the dashboard lets you set one)",
     "no_graph": "it needs the model's graph, which only an experiment file has",
     "no_misses": "no byte misses the modelled cache",
     "not_recorded": "the file does not have it",
@@ -225,6 +226,23 @@ def change_sentence(comparison: Comparison) -> str:
         f"Latency {units.percent(verdict.latency_change, signed=True)}, "
         f"throughput {units.percent(verdict.throughput_change, signed=True)}."
     )
+
+
+def assumptions_sentence(comparison: Comparison, assumptions: Assumptions) -> str:
+    """What short-operator, cache and utilisation figures were computed with."""
+    sides = (comparison.baseline, comparison.candidate)
+    peaks = dict.fromkeys(_with_basis(peak(assumptions, side)) for side in sides)
+    cache = _with_basis(cache_size(assumptions, *sides))
+    return (
+        f"Computed with τ {_with_basis(comparison.tau)}; modelled cache {cache}; "
+        f"arithmetic peak {' and '.join(peaks)}."
+    )
+
+
+def _with_basis(quantity: Quantity) -> str:
+    if quantity.value is None:
+        return "not known"
+    return f"{_FORMATS[quantity.unit](quantity.value)} ({quantity.basis})"
 
 
 def opened_sentence(value: Trace | Experiment) -> str:

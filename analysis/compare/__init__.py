@@ -8,6 +8,7 @@ from analysis.compare.doubts import doubts
 from analysis.compare.figures import figures
 from analysis.compare.latency import judge
 from analysis.compare.matching import match_operators, match_types
+from analysis.compare.origin import original_names
 from analysis.metrics.small_ops import short_ops, small_ops
 from analysis.metrics.utilisation import operator_utilisation
 
@@ -23,7 +24,9 @@ def compare(
     small = (small_ops(baseline.trace), small_ops(candidate.trace))
     tau_ns = float(bound.value or 0.0)
     short = (short_ops(baseline.trace, tau_ns), short_ops(candidate.trace, tau_ns))
-    operators = match_operators(baseline.trace, candidate.trace)
+    operators = match_operators(
+        baseline.trace, candidate.trace, (original_names(baseline), original_names(candidate))
+    )
     peaks = (peak(assumptions, baseline), peak(assumptions, candidate))
     for top, name in zip(peaks, ("baseline", "candidate"), strict=True):
         operators[f"utilisation_{name}"] = operator_utilisation(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
@@ -16,21 +18,29 @@ _FIGURES = (
 )  # fmt: skip
 
 
-def match_operators(baseline: Trace, candidate: Trace) -> pd.DataFrame:
+def match_operators(
+    baseline: Trace,
+    candidate: Trace,
+    origins: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {}),
+) -> pd.DataFrame:
     """Outer join of operators, one row each, largest absolute change first.
 
     Columns: `row` (0, 1, …: the row's identity), `name`, `side` (both, baseline, candidate),
-    `matched_by` (name, shape, null), each of breakdown's figures with suffix _baseline and
+    `matched_by` (name, graph, shape, null), each of breakdown's figures with suffix _baseline and
     _candidate, `delta_ns` (candidate - baseline per run, a missing side counts 0), `speedup`.
-    Operators join on (name, n-th operator of that name), the rest on (op type, shapes, dtypes,
-    n-th of those).
+    Operators join on (name, n-th operator of that name), where `origins` gives the original name
+    of renamed operators of either side; the rest on (op type, shapes, dtypes, n-th of those).
     """
-    tables = [_ordered(baseline), _ordered(candidate)]
-    pairs = _join(tables, ["name"], taken=(set(), set()))
-    by_name = len(pairs)
+    tables = [
+        _ordered(trace, names) for trace, names in zip((baseline, candidate), origins, strict=True)
+    ]
+    pairs = _join(tables, ["origin"], taken=(set(), set()))
+    matched_by = [
+        "name" if tables[0]["name"][b] == tables[1]["name"][c] else "graph" for b, c in pairs
+    ]
     taken = ({b for b, _ in pairs}, {c for _, c in pairs})
     pairs += _join(tables, ["op_type", "inputs", "outputs"], taken=taken)
-    matched_by = ["name"] * by_name + ["shape"] * (len(pairs) - by_name)
+    matched_by += ["shape"] * (len(pairs) - len(matched_by))
     for side in (0, 1):
         used = {pair[side] for pair in pairs}
         for position in range(len(tables[side])):
@@ -67,9 +77,10 @@ def match_types(baseline: Trace, candidate: Trace) -> pd.DataFrame:
     return _finish(joined.reset_index(drop=True))
 
 
-def _ordered(trace: Trace) -> pd.DataFrame:
-    """Operators that ran, in the order in which they first ran."""
+def _ordered(trace: Trace, origins: Mapping[str, str]) -> pd.DataFrame:
+    """Operators that ran, in the order in which they first ran, with their original name."""
     table = by_operator(trace)
+    table["origin"] = [origins.get(name, name) for name in table["name"].astype(str)]
     order = trace.calls["operator"].drop_duplicates()
     rank = pd.Series(range(len(order)), index=order.to_numpy())
     return (

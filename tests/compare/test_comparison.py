@@ -73,6 +73,17 @@ def test_operators_without_common_names_join_on_type_and_shapes() -> None:
     assert set(table["delta_ns"]) == {0.0}
 
 
+def test_renamed_operators_join_by_their_original_name() -> None:
+    blocked = ("a/Relu:0_nchwc", "Conv", 60, [(1, 3, 8, 8), (16, 3, 3, 3)], [(1, 16, 8, 8)])
+    table = match_operators(
+        trace_of(profile_json(UNFUSED_OPERATORS)),
+        trace_of(profile_json((blocked, GEMM))),
+        ({}, {"a/Relu:0_nchwc": "a/Conv"}),
+    ).set_index("name")
+    assert table["matched_by"].dropna().to_dict() == {"a/Conv": "graph", "head/Gemm": "name"}
+    assert table.loc["a/Conv", "delta_ns"] == -40_000
+
+
 def test_repeated_names_join_by_occurrence() -> None:
     first, second = ("x", "Relu", 10, [(1, 4)], [(1, 4)]), ("x", "Relu", 30, [(1, 8)], [(1, 8)])
     slower = ("x", "Relu", 45, [(1, 8)], [(1, 8)])

@@ -1,0 +1,68 @@
+"""Axes of the report's static charts: round ticks, as fractions of the axis."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
+_LEAST_GAP = 0.13
+
+
+@dataclass(frozen=True)
+class Tick:
+    """One tick: `at` is a fraction of the axis, 0 at its low end."""
+
+    at: float
+    text: str
+
+
+@dataclass(frozen=True)
+class LogScale:
+    """Values on a logarithmic axis: equal ratios are equal lengths. 0 < low < high."""
+
+    low: float
+    high: float
+
+    def at(self, value: float) -> float:
+        """Where `value` lies as a fraction of the axis, kept inside it."""
+        inside = min(max(value, self.low), self.high)
+        return math.log(inside / self.low) / math.log(self.high / self.low)
+
+
+def time_ticks(span_ns: float, count: int = 8) -> tuple[Tick, ...]:
+    """About `count` round ticks of a linear time axis from 0 to `span_ns`; none without span."""
+    if span_ns <= 0:
+        return ()
+    step = _round_step(span_ns / count)
+    marks = [k * step for k in range(int(span_ns / step) + 1)]
+    return tuple(Tick(ns / span_ns, _time(ns, span_ns)) for ns in marks)
+
+
+def log_time_ticks(scale: LogScale, count: int = 8) -> tuple[Tick, ...]:
+    """Round times on a logarithmic axis, far enough from each other to be read."""
+    if scale.high / scale.low > 6:
+        first, last = (math.floor(math.log10(end)) for end in (scale.low, scale.high))
+        marks = [f * 10.0**power for power in range(first, last + 1) for f in (1, 2, 5)]
+    else:
+        step = _round_step((scale.high - scale.low) / count)
+        first = math.ceil(scale.low / step)
+        marks = [k * step for k in range(first, first + 2 * count + 2)]
+    kept: list[Tick] = []
+    for ns in marks:
+        if scale.low <= ns <= scale.high and (not kept or scale.at(ns) - kept[-1].at >= _LEAST_GAP):
+            kept.append(Tick(scale.at(ns), _time(ns, scale.high)))
+    return tuple(kept)
+
+
+def _round_step(raw: float) -> float:
+    """The smallest of 1, 2, 5 x a power of ten that is at least `raw`."""
+    power = 10.0 ** math.floor(math.log10(raw))
+    return next(f * power for f in (1, 2, 5, 10) if f * power >= raw * 0.9999)
+
+
+def _time(ns: float, largest: float) -> str:
+    if ns == 0:
+        return "0"
+    size, unit = next(((s, u) for s, u in _UNITS if largest >= s), _UNITS[-1])
+    return f"{ns / size:.4g} {unit}"

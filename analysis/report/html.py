@@ -1,0 +1,171 @@
+"""The HTML report: one file that needs no network, verdict first, readable without script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from analysis import units, wording
+from analysis.compare.comparison import Comparison, Side
+from analysis.readers.source import clean_text
+from analysis.report import cards, tables
+from analysis.report.distribution import distribution
+from analysis.report.interval import interval_picture
+from analysis.report.method import method, recorded
+from analysis.report.still import still
+from analysis.report.text import minus, model_name, slug, with_short_labels
+from analysis.timeline import script
+from analysis.timeline.payload import timeline_payload
+
+MAX_HEAD = 18  # characters
+MAX_SHOWN = 4000  # characters of one text; readers cut names far below
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The file of one side, or of both."""
+
+    file_name: str
+    sha256: str
+    made: str
+
+
+def report_html(comparison: Comparison, *, include_environment: bool = False) -> str:
+    """The report as one HTML page: equal comparisons give equal bytes.
+
+    It loads nothing and runs only its own scripts, named by hash in its content security policy.
+    Every text of a trace is escaped. Host names, user names and folders are in it only with
+    `include_environment`.
+    """
+    shown = with_short_labels(comparison)
+    payload = timeline_payload(shown)
+    scripts = {"timeline_script": script.report_script(), "report_script": _asset("report.js")}
+    return _template().render(
+        csp=_policy(scripts.values()),
+        title=_title(shown),
+        subject=_subject(shown),
+        parts=wording.verdict_parts(shown),
+        full_names={
+            shown.baseline.label: comparison.baseline.label,
+            shown.candidate.label: comparison.candidate.label,
+        },
+        basis=wording.verdict_basis(shown.verdict),
+        change=minus(wording.change_sentence(shown)),
+        interval=interval_picture(shown.verdict),
+        origins=_origins(shown),
+        labels=(shown.baseline.label, shown.candidate.label),
+        sides=tuple(_column_name(side, role) for side, role in _roles(shown)),
+        verdict=shown.verdict,
+        notes=[(n.severity, wording.diagnostic_sentence(n)) for n in shown.diagnostics],
+        figures=cards.figures(shown),
+        payload=payload,
+        still=still(payload),
+        types=tables.type_rows(shown),
+        operators=tables.operator_rows(shown),
+        totals=tables.operator_totals(shown),
+        has_utilisation=tables.has_utilisation(shown),
+        distribution=distribution(shown),
+        time_source=wording.TIME_SOURCES[shown.verdict.of],
+        method=method(shown, include_environment=include_environment),
+        styles=[Markup(css) for css in (script.style_sheet(), _dark_still(), _asset("report.css"))],
+        **{name: Markup(text) for name, text in scripts.items()},
+    )
+
+
+def report_file_name(comparison: Comparison) -> str:
+    """A name for the file: letters, digits and hyphens of what is compared, and a fixed end."""
+    names = [re.sub(r"(?i)(\.(json|zip|gz))+$", "", side.label) for side, _ in _roles(comparison)]
+    parts = (_subject(comparison), names[1], "vs", names[0])
+    return f"{slug('-'.join(filter(None, parts)))}-fusescope.html"
+
+
+def _roles(comparison: Comparison) -> tuple[tuple[Side, str], tuple[Side, str]]:
+    return (comparison.baseline, "baseline"), (comparison.candidate, "candidate")
+
+
+def _column_name(side: Side, role: str) -> str:
+    """The side's label where it fits a column's head, else its role."""
+    return side.label if len(side.label) <= MAX_HEAD else role
+
+
+def _dark_still() -> str:
+    """The timeline's dark colours for the still picture, which no script can switch to them."""
+    found = re.search(r'\.fst\[data-theme="dark"\] (\{[^}]*\})', script.style_sheet())
+    rules = found[1] if found else "{}"
+    return f"@media screen and (prefers-color-scheme: dark) {{ .fst.still {rules} }}"
+
+
+def _policy(scripts: Any) -> str:
+    """Nothing but the page's own scripts, styles and inline images."""
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+        for text in scripts
+    )
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _title(comparison: Comparison) -> str:
+    """The page's title: 'mobilenetv2: fused against unfused'."""
+    subject = _subject(comparison)
+    pair = f"{comparison.candidate.label} against {comparison.baseline.label}"
+    return f"{subject}: {pair}" if subject else pair
+
+
+def _subject(comparison: Comparison) -> str:
+    """The model or models; '' where no file says."""
+    sides = (comparison.baseline, comparison.candidate)
+    names = (model_name(s.experiment.record.model) for s in sides if s.experiment)
+    return " and ".join(dict.fromkeys(names))
+
+
+def _origins(comparison: Comparison) -> tuple[Origin, ...]:
+    sides = (comparison.baseline, comparison.candidate)
+    return tuple(dict.fromkeys(_origin(side) for side in sides))
+
+
+def _origin(side: Side) -> Origin:
+    meta = side.trace.meta
+    record = side.experiment.record if side.experiment else None
+    if record is None:
+        made = f"{meta.tool} profile, recording date not in the file"
+    else:
+        engine = f"{record.engine.name} {record.engine.version}"
+        made = f"recorded {recorded(record.created)}, {engine}, {record.machine.cpu_model}"
+    return Origin(meta.file_name, meta.sha256[:12], made)
+
+
+def _visible(value: Any) -> Any:
+    """Any text on its way into the page without controls that could turn or hide others."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return clean_text(value, MAX_SHOWN)
+    return value
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(duration=units.duration, factor=units.factor)
+    environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "separators": (",", ":")}
+    return environment.from_string(_asset("template.html"))
+
+
+@cache
+def _asset(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")

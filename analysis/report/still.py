@@ -1,0 +1,99 @@
+"""The timelines as a still picture: what print and a browser without script show."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.report.axis import Tick, time_ticks
+
+# Units across the picture, about one a pixel; boxes thinner than THIN share a unit.
+WIDTH = 1200
+THIN = 1.0
+GAP = 0.8
+MAX_LANES = 24
+
+
+@dataclass(frozen=True)
+class StillLane:
+    """One row of boxes: SVG path data per operator class, x in 0..WIDTH, y in 0..1."""
+
+    label: str
+    paths: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class StillSide:
+    """One side; `lanes_cut` lanes are left out, `share` is its part of the time axis."""
+
+    label: str
+    caption: str
+    lanes: tuple[StillLane, ...]
+    lanes_cut: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Still:
+    """Both sides on one time axis; `classes` are (id, label) of the legend."""
+
+    sides: tuple[StillSide, ...]
+    ticks: tuple[Tick, ...]
+    classes: tuple[tuple[str, str], ...]
+
+
+def still(payload: dict[str, Any]) -> Still:
+    """The picture of a timeline payload (analysis.timeline.payload)."""
+    span = payload["span_ns"]
+    return Still(
+        sides=tuple(_side(side, span) for side in payload["sides"]),
+        ticks=time_ticks(span),
+        classes=tuple((entry["id"], entry["label"]) for entry in payload["classes"]),
+    )
+
+
+def _side(side: dict[str, Any], span: int) -> StillSide:
+    class_of, calls = side["ops"]["op_class"], side["calls"]
+    boxes: dict[int, list[tuple[float, float, str]]] = defaultdict(list)
+    scale = WIDTH / span if span else 0.0
+    for op, lane, start, dur in zip(
+        calls["op"], calls["lane"], calls["start_ns"], calls["dur_ns"], strict=True
+    ):
+        boxes[lane].append((start * scale, dur * scale, class_of[op]))
+    lanes = side["lanes"] or [""]
+    return StillSide(
+        label=side["label"],
+        caption=side["caption"],
+        lanes=tuple(
+            StillLane(label if len(lanes) > 1 else "", _paths(boxes[number]))
+            for number, label in enumerate(lanes[:MAX_LANES])
+        ),
+        lanes_cut=max(0, len(lanes) - MAX_LANES),
+        share=side["dur_ns"] / span if span else 0.0,
+    )
+
+
+def _paths(boxes: list[tuple[float, float, str]]) -> tuple[tuple[str, str], ...]:
+    """One path per class: wide boxes apart by GAP; of the thin ones in a unit the class with most
+    time, as wide as their time together, so that colours keep the proportions of time."""
+    paths: dict[str, list[str]] = defaultdict(list)
+    thin: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for left, width, name in boxes:
+        if width >= THIN:
+            shown = width - GAP if width >= 3 * GAP else width
+            paths[name].append(_box(left, shown))
+        else:
+            thin[int(left)][name] += width
+    for unit, shares in thin.items():
+        name = max(shares, key=shares.__getitem__)
+        paths[name].append(_box(unit, min(1.0, max(0.4, sum(shares.values())))))
+    return tuple((name, "".join(parts)) for name, parts in sorted(paths.items()))
+
+
+def _box(left: float, width: float) -> str:
+    return f"M{_short(left)} 0h{_short(width)}v1h-{_short(width)}z"
+
+
+def _short(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")

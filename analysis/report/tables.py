@@ -1,0 +1,205 @@
+"""Rows of the op-type table and the operator table, as text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import pandas as pd
+
+from analysis import units
+from analysis.compare.comparison import Comparison
+from analysis.compare.doubts import BIASED_BELOW_NS
+from analysis.report.text import known, signed_duration
+
+VISIBLE_ROWS = 20
+MAX_ROWS = 2000
+_NAME_CHARS = 46
+_TYPE_CHARS = 32
+_SHAPE_CHARS = 44
+_SIDES = ("baseline", "candidate")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of time per run: text, bar length (% of the largest change), and what it means.
+
+    `kind`: faster, slower or same where both sides have it; else gone or new.
+    """
+
+    text: str
+    bar: float
+    kind: str
+
+
+@dataclass(frozen=True)
+class TypeSide:
+    """One side of an op type, in the columns of op_statistic; times and count are per run."""
+
+    provider: str
+    full_provider: str
+    count: str
+    total: str
+    least: str
+    mean: str
+    largest: str
+    share: str
+
+
+@dataclass(frozen=True)
+class TypeRow:
+    """One op type on both sides."""
+
+    op_type: str
+    shown_type: str
+    sides: tuple[TypeSide, TypeSide]
+    change: Change
+    speedup: str
+
+
+@dataclass(frozen=True)
+class OperatorRow:
+    """One operator on both sides. `short` marks times in which the profiler has a large part."""
+
+    row: int
+    name: str
+    shown_name: str
+    by_shape: bool
+    op_type: str
+    inputs: str
+    outputs: str
+    shapes: str
+    times: tuple[str, str]
+    short: tuple[bool, bool]
+    change: Change
+    speedup: str
+    utilisation: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Rows(Generic[T]):
+    """Rows in two parts: those on screen at once, and the rest; `cut` more are left out."""
+
+    visible: tuple[T, ...]
+    folded: tuple[T, ...]
+    total: int
+
+    @property
+    def cut(self) -> int:
+        """How many rows are in no part."""
+        return self.total - len(self.visible) - len(self.folded)
+
+
+def type_rows(comparison: Comparison) -> Rows[TypeRow]:
+    """Op types, largest absolute change first."""
+    table = comparison.op_types
+    largest = float(table["delta_ns"].abs().max() or 0.0) if len(table) else 0.0
+    rows = [
+        TypeRow(
+            op_type=str(record["op_type"]),
+            shown_type=units.middle_cut(str(record["op_type"]), _TYPE_CHARS),
+            sides=(_type_side(record, "baseline"), _type_side(record, "candidate")),
+            change=_change(record, largest),
+            speedup=units.factor(known(record["speedup"])),
+        )
+        for record in table.head(MAX_ROWS).to_dict("records")
+    ]
+    return _parted(rows, len(table))
+
+
+def operator_rows(comparison: Comparison) -> Rows[OperatorRow]:
+    """Operators, largest absolute change first."""
+    table = comparison.operators
+    largest = float(table["delta_ns"].abs().max() or 0.0) if len(table) else 0.0
+    rows = [_operator_row(record, largest) for record in table.head(MAX_ROWS).to_dict("records")]
+    return _parted(rows, len(table))
+
+
+def operator_totals(comparison: Comparison) -> tuple[str, str, str]:
+    """Sums over all operators per run: baseline, candidate, change."""
+    before, after = (
+        float(comparison.operators[f"per_run_ns_{side}"].fillna(0.0).sum()) for side in _SIDES
+    )
+    return units.duration(before), units.duration(after), signed_duration(after - before)
+
+
+def has_utilisation(comparison: Comparison) -> bool:
+    """True when the compute utilisation of any operator is known."""
+    return any(bool(comparison.operators[f"utilisation_{side}"].notna().any()) for side in _SIDES)
+
+
+def _parted(rows: list[T], total: int) -> Rows[T]:
+    return Rows(tuple(rows[:VISIBLE_ROWS]), tuple(rows[VISIBLE_ROWS:]), total)
+
+
+def _type_side(record: dict[Any, Any], side: str) -> TypeSide:
+    provider = _text(record[f"provider_{side}"])
+    return TypeSide(
+        provider=provider.removesuffix("ExecutionProvider") or provider,
+        full_provider=provider,
+        count=units.count(known(record[f"count_{side}"])),
+        total=units.duration(known(record[f"per_run_ns_{side}"])),
+        least=units.duration(known(record[f"min_ns_{side}"])),
+        mean=units.duration(known(record[f"mean_ns_{side}"])),
+        largest=units.duration(known(record[f"max_ns_{side}"])),
+        share=units.percent(known(record[f"share_{side}"])),
+    )
+
+
+def _operator_row(record: dict[Any, Any], largest: float) -> OperatorRow:
+    name = _text(record["name"])
+    # The original operator's shapes where there is one: those of the model file.
+    side = "candidate" if record["side"] == "candidate" else "baseline"
+    inputs, outputs = _text(record[f"inputs_{side}"]), _text(record[f"outputs_{side}"])
+    shown_inputs, dtype = _shapes(inputs)
+    shown_outputs, _ = _shapes(outputs, dtype)
+    types = dict.fromkeys(_text(record[f"op_type_{s}"]) for s in _SIDES)
+    means = [known(record[f"mean_ns_{s}"]) for s in _SIDES]
+    before, after = (units.duration(known(record[f"per_run_ns_{s}"])) for s in _SIDES)
+    return OperatorRow(
+        row=int(record["row"]),
+        name=name,
+        shown_name=units.middle_cut(name, _NAME_CHARS),
+        by_shape=record["matched_by"] == "shape",
+        op_type=" → ".join(name for name in types if name) or "unknown",
+        inputs=units.middle_cut(shown_inputs, _SHAPE_CHARS),
+        outputs=units.middle_cut(shown_outputs, _SHAPE_CHARS),
+        shapes=f"{inputs} → {outputs}" if inputs or outputs else "",
+        times=(before, after),
+        short=(_is_short(means[0]), _is_short(means[1])),
+        change=_change(record, largest),
+        speedup=units.factor(known(record["speedup"])),
+        utilisation=_utilisation([known(record[f"utilisation_{s}"]) for s in _SIDES]),
+    )
+
+
+def _is_short(mean_ns: float | None) -> bool:
+    return mean_ns is not None and mean_ns < BIASED_BELOW_NS
+
+
+def _utilisation(values: list[float | None]) -> tuple[str, ...]:
+    return tuple(f"~{units.percent(v)}" for v in values if v is not None) or (units.MISSING,)
+
+
+def _change(record: dict[Any, Any], largest: float) -> Change:
+    delta_ns = float(record["delta_ns"])
+    kind = {"baseline": "gone", "candidate": "new"}.get(record["side"])
+    if kind is None:
+        kind = "same" if delta_ns == 0 else "faster" if delta_ns < 0 else "slower"
+    bar = 100 * abs(delta_ns) / largest if largest else 0.0
+    return Change(signed_duration(delta_ns), round(bar, 1), kind)
+
+
+def _shapes(text: str, dtype: str = "") -> tuple[str, str]:
+    """Canonical shapes without a data type that is the one before: 'float32[1,3]; [3]'."""
+    parts = []
+    for part in text.split("; ") if text else []:
+        name, bracket, rest = part.partition("[")
+        parts.append(f"[{rest}" if bracket and name == dtype else part)
+        dtype = name if bracket else dtype
+    return "; ".join(parts), dtype
+
+
+def _text(value: Any) -> str:
+    return "" if value is None or pd.isna(value) else str(value)

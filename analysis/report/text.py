@@ -1,0 +1,59 @@
+"""Small pieces of text that the report's parts share."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from analysis import units
+from analysis.compare.comparison import Comparison
+from analysis.experiment import ModelFacts
+from analysis.readers.source import clean_text
+
+LABEL_CHARS = 44
+_HYPHEN = re.compile(r"(?<![\w.])-(?=\d)")
+
+
+def known(value: Any) -> float | None:
+    """A table's cell as a number; None for NaN and NA."""
+    return None if value is None or pd.isna(value) else float(value)
+
+
+def minus(text: str) -> str:
+    """Text made of numbers only, with true minus signs and percentages that stay on one line."""
+    return _HYPHEN.sub("\N{MINUS SIGN}", text).replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+def signed_duration(ns: float) -> str:
+    """A change of time: '−6.50 ms', '+13.0 µs', '0'."""
+    return "0" if ns == 0 else minus(units.duration(ns, signed=True))
+
+
+def last_part(path: str) -> str:
+    """What stands after the last / or \\ of a path."""
+    return re.split(r"[/\\]", path.rstrip("/\\"))[-1]
+
+
+def model_name(model: ModelFacts) -> str:
+    """What a model is called, without the folders of its file."""
+    return model.name if model.source == "zoo" else last_part(model.name)
+
+
+def with_short_labels(comparison: Comparison) -> Comparison:
+    """The same comparison with labels that fit a table's head and differ from each other."""
+    sides = (comparison.baseline, comparison.candidate)
+    labels = [units.middle_cut(clean_text(side.label), LABEL_CHARS) for side in sides]
+    if labels[0] == labels[1]:
+        labels = [f"{labels[0]} (baseline)", f"{labels[1]} (candidate)"]
+    first, second = (replace(s, label=text) for s, text in zip(sides, labels, strict=True))
+    return replace(comparison, baseline=first, candidate=second)
+
+
+def slug(text: str, chars: int = 60) -> str:
+    """`text` in the letters of a file name, [a-z0-9-]{1,chars}."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:chars].strip("-") or "comparison"

@@ -1,0 +1,189 @@
+"""The HTML report in a real browser, opened as the file that a colleague was sent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from analysis.compare import compare
+from analysis.compare.choice import choose_sides
+from analysis.readers import read
+from analysis.readers.source import Source
+from analysis.report.html import report_html
+from tests.factories import CONV, FUSED, GEMM, Operator, experiment_zip
+
+HOSTILE = "<img src=x onerror=\"document.title='pwned'\"></script><script>document.title='pwned'"
+TIMES = {"unfused": [10.0 + b / 100 for b in range(8)], "fused": [5.0] * 8}
+SECTIONS = (
+    "Figures",
+    "Timelines",
+    "Can I trust this?",
+    "Op types",
+    "Operators",
+    "Run times",
+    "Method",
+)
+
+
+def operators(first: Operator) -> list[Operator]:
+    """Enough operators that some are folded away: 30 small ones between a Conv and a Gemm."""
+    relus = [(f"block{n}/Relu", "Relu", 5, [(1, 4, 8, 8)], [(1, 4, 8, 8)]) for n in range(30)]
+    hostile = (HOSTILE, "Add", 40, [(1, 4, 8, 8)], [(1, 4, 8, 8)])
+    return [first, *(relus if first is CONV else []), hostile, GEMM]
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a comparison with a hostile name in it."""
+    data = experiment_zip(
+        TIMES, {"unfused": operators(CONV), "fused": operators(FUSED)}, model_name=HOSTILE
+    )
+    html = report_html(compare(*choose_sides(read(Source("e.zip", data)))))
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_text(html, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def opened(page: Page, report: Path, allowed_origins: set[str]) -> Iterator[Page]:
+    """The report on screen; nothing but the file itself was asked for, and no script failed."""
+    url = report.as_uri()
+    allowed_origins.add(url)
+    page.goto(url)
+    expect(page.locator("#timeline canvas")).to_be_visible()
+    yield page
+    assert page.outside_requests == []
+    assert page.console_errors == []
+    assert "pwned" not in page.title().replace(HOSTILE, "")
+
+
+def colours(page: Page) -> int:
+    """How many colours the timeline's canvas shows."""
+    return page.locator("#timeline canvas").evaluate(
+        """(canvas) => {
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          return new Set(new Uint32Array(data.buffer)).size;
+        }"""
+    )
+
+
+def test_opens_with_verdict_and_timeline(opened: Page) -> None:
+    heading = opened.get_by_role("heading", level=1)
+    expect(heading).to_have_text("fused is 2.01× faster than unfused")
+    assert colours(opened) > 10
+    expect(opened.locator(".still")).to_be_hidden()
+    expect(opened.get_by_role("img", name="x", exact=True)).to_have_count(0)
+    assert opened.locator("img").count() == 0
+
+
+def test_row_and_timeline_pick_each_other(opened: Page) -> None:
+    timeline, bar = opened.locator("#timeline"), opened.locator("#picked")
+    row = opened.locator("tr[data-row]").filter(has_text="a/Conv")
+    number = row.get_attribute("data-row")
+    assert number is not None
+    expect(bar).to_be_hidden()
+    row.click()
+    expect(timeline).to_have_attribute("data-selected-row", number)
+    expect(timeline).to_have_attribute("data-highlighted-baseline", "1")
+    expect(timeline).to_have_attribute("data-highlighted-candidate", "1")
+    expect(row.get_by_role("button")).to_have_attribute("aria-pressed", "true")
+    expect(bar).to_contain_text("a/Conv 100 µs → 110 µs (+10.0 µs)")
+    bar.get_by_role("button").click()
+    expect(timeline).to_have_attribute("data-selected-row", "")
+    expect(bar).to_be_hidden()
+
+    # The last box of the first lane is the Gemm.
+    canvas = timeline.locator("canvas")
+    canvas.scroll_into_view_if_needed()
+    lanes = timeline.get_attribute("data-lane-centres")
+    box = canvas.bounding_box()
+    assert lanes is not None
+    assert box is not None
+    opened.mouse.click(box["x"] + box["width"] - 12, box["y"] + float(lanes.split()[0]))
+    expect(bar).to_contain_text("head/Gemm")
+    gemm = opened.locator("tr[data-picked]")
+    expect(gemm).to_have_count(1)
+    bar.get_by_role("link", name="table").click()
+    expect(gemm).to_be_visible()
+    expect(gemm).to_be_in_viewport()
+
+
+def test_keyboard_picks_a_row(opened: Page) -> None:
+    button = opened.locator("tr[data-row] button").first
+    button.focus()
+    opened.keyboard.press("Enter")
+    expect(button).to_have_attribute("aria-pressed", "true")
+    expect(opened.locator("#timeline")).to_have_attribute("data-selected-row", "0")
+
+
+def test_names_stay_text(opened: Page) -> None:
+    expect(opened.locator(".name").filter(has_text="<img src=x")).to_have_count(1)
+    expect(opened.locator(".subject")).to_contain_text(HOSTILE)
+
+
+def test_policy_stops_what_is_injected(
+    page: Page, report: Path, tmp_path: Path, allowed_origins: set[str]
+) -> None:
+    """Even if a name got into the markup, neither its script nor its image would run."""
+    html = report.read_text(encoding="utf-8")
+    broken = tmp_path / "broken.html"
+    injected = "<script>document.title='pwned'</script><img src='http://127.0.0.1:9/pixel.png'>"
+    broken.write_text(html.replace("<main>", f"<main>{injected}", 1), encoding="utf-8")
+    allowed_origins.add(broken.as_uri())
+    page.goto(broken.as_uri())
+    expect(page.locator("#timeline canvas")).to_be_visible()
+    assert page.title() != "pwned"
+    assert any("Content Security Policy" in line for line in page.console_errors)
+    assert page.outside_requests == []
+
+
+def test_follows_the_colour_scheme(opened: Page) -> None:
+    light = opened.evaluate("getComputedStyle(document.body).backgroundColor")
+    opened.emulate_media(color_scheme="dark")
+    expect(opened.locator("#timeline")).to_have_attribute("data-theme", "dark")
+    dark = opened.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (light, dark) == ("rgb(255, 255, 255)", "rgb(13, 17, 23)")
+    assert colours(opened) > 10
+
+
+@pytest.mark.parametrize("width", [390, 700, 1320])
+def test_never_scrolls_sideways(opened: Page, width: int) -> None:
+    opened.set_viewport_size({"width": width, "height": 900})
+    assert opened.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_readable_without_script(browser: Browser, report: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(report.as_uri())
+    expect(page.get_by_role("heading", level=1)).to_contain_text("2.01× faster")
+    expect(page.locator(".still")).to_be_visible()
+    expect(page.locator(".still path").first).to_be_visible()
+    expect(page.locator("#picked")).to_be_hidden()
+    expect(page.locator("tr[data-row]").first).to_be_visible()
+    page.locator("summary").filter(has_text="more operators").click()
+    expect(page.locator("tr[data-row]").last).to_be_visible()
+    context.close()
+
+
+def test_prints_every_section(opened: Page) -> None:
+    opened.emulate_media(media="print", color_scheme="dark")
+    for name in SECTIONS:
+        expect(opened.get_by_role("heading", name=re.compile(re.escape(name)))).to_be_visible()
+    expect(opened.get_by_role("navigation")).to_be_hidden()
+    expect(opened.locator("#timeline")).to_be_hidden()
+    expect(opened.locator(".still")).to_be_visible()
+    expect(opened.locator("tr[data-row]").last).to_be_visible()  # folded away on screen
+    paper = opened.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--page')")
+    assert paper == "#ffffff"
+    heads = opened.locator("thead").evaluate_all(
+        "(heads) => heads.map((head) => getComputedStyle(head).display)"
+    )
+    assert set(heads) == {"table-header-group"}
+    pdf = opened.pdf()
+    assert pdf.startswith(b"%PDF")
+    assert len(re.findall(rb"/Type\s*/Page\b", pdf)) >= 3
