@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from analysis import units
-from analysis.compare.assumptions import Assumptions, cache_size, peak
 from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.verdict import Verdict
 from analysis.experiment import Experiment
@@ -145,6 +144,10 @@ CANNOT_TELL: Mapping[str, str] = {
     ),
 }
 
+TIMELINES_HELP = (
+    "The median profiled run of each side on one time scale. Profiled times are longer than "
+    "un-profiled ones: the profiler charges every operator."
+)
 OPERATORS_HELP = (
     "Operators of both sides joined by name and occurrence, else by type and shapes; an operator "
     "that only one side ran counts as 0 on the other. Times are profiled, per run. Largest "
@@ -228,14 +231,12 @@ def change_sentence(comparison: Comparison) -> str:
     )
 
 
-def assumptions_sentence(comparison: Comparison, assumptions: Assumptions) -> str:
+def assumptions_sentence(comparison: Comparison) -> str:
     """What short-operator, cache and utilisation figures were computed with."""
-    sides = (comparison.baseline, comparison.candidate)
-    peaks = dict.fromkeys(_with_basis(peak(assumptions, side)) for side in sides)
-    cache = _with_basis(cache_size(assumptions, *sides))
+    peaks = dict.fromkeys(_with_basis(peak) for peak in comparison.peaks)
     return (
-        f"Computed with τ {_with_basis(comparison.tau)}; modelled cache {cache}; "
-        f"arithmetic peak {' and '.join(peaks)}."
+        f"Computed with τ {_with_basis(comparison.tau)}; modelled cache "
+        f"{_with_basis(comparison.cache_size)}; arithmetic peak {' and '.join(peaks)}."
     )
 
 
@@ -404,8 +405,8 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         "than a fifth of the blocks were slower than it. The sign stands, the size may not."
     ),
     "blocks_replaced": lambda n, v: (
-        f"{v.get('replaced')} blocks were more than 10 % slower than this machine when quiet and "
-        "were replaced."
+        f"{_plural(v.get('replaced'), 'block')} replaced: more than 10 % slower than this machine "
+        "is when quiet."
     ),
     "load": lambda n, v: _load(v),
     "governor": lambda n, v: f"the CPU frequency governor was '{v.get('governor')}'.",

@@ -39,6 +39,7 @@ def serve(
 ) -> None:
     """Start the dashboard and print its address; Ctrl-C ends it."""
     from analysis.errors import FuseScopeError
+    from app import places
 
     given = [path.absolute() for path in paths or ()]
     for path in given:
@@ -50,9 +51,9 @@ def serve(
             raise FuseScopeError(
                 "This is no folder", where=str(path), hint="Give a folder to --folder."
             )
-    # The pages run in this process, and read these wherever the dashboard was started from.
-    _put("FUSESCOPE_FOLDERS", folders)
-    _put("FUSESCOPE_FILES", [path for path in given if not path.is_dir()])
+    # The pages run in this process, and read these from its environment.
+    places.add_to(places.FOLDERS_VARIABLE, folders)
+    places.add_to(places.FILES_VARIABLE, [path for path in given if not path.is_dir()])
     try:
         from app import server
     except ImportError as error:
@@ -77,12 +78,6 @@ def serve(
             webbrowser.open(address)
 
     server.run(listening, host, ready)
-
-
-def _put(variable: str, paths: list[Path]) -> None:
-    """Add `paths` to a list of paths in the environment."""
-    known = [text for text in os.environ.get(variable, "").split(os.pathsep) if text]
-    os.environ[variable] = os.pathsep.join([*known, *map(str, paths)])
 
 
 def _has_display() -> bool:

@@ -1,0 +1,124 @@
+"""Values -> Plotly figures. Text from a trace is escaped: Plotly reads labels as markup."""
+
+from __future__ import annotations
+
+import html
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from analysis import units
+from analysis.compare.comparison import Comparison, Side
+
+BASELINE = "#D55E00"
+CANDIDATE = "#0072B2"
+_SPREAD = 0.16
+_LABEL_CHARS = 40
+
+
+def run_times(comparison: Comparison) -> go.Figure | None:
+    """Every run as a dot: one column a block (or the one process of a profile), both sides.
+
+    Un-profiled runs where the side has them, else profiled ones. The short line is the lower
+    quartile, what the verdict rests on. None when neither side has runs.
+    """
+    figure = go.Figure()
+    drawn = 0
+    for side, colour, shift in (
+        (comparison.baseline, BASELINE, -0.21),
+        (comparison.candidate, CANDIDATE, 0.21),
+    ):
+        runs = shown_runs(side)
+        if runs.empty:
+            continue
+        drawn += len(runs)
+        label = label_text(side.label)
+        for copy in sorted(set(runs["copy"])):
+            group = runs[runs["copy"] == copy]
+            figure.add_trace(_dots(group, label, colour, shift, copy))
+        figure.add_trace(_quartiles(runs, label, colour, shift))
+    if not drawn:
+        return None
+    blocks = max(len(shown_runs(side)["block"].unique()) for side in _sides(comparison))
+    figure.update_layout(
+        height=320,
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        hovermode="closest",
+        xaxis={
+            "title": {"text": "block (a fresh process each)" if blocks > 1 else "process"},
+            "range": [0.5, blocks + 0.5],
+            "dtick": 1,
+            "showgrid": False,
+            "zeroline": False,
+            "automargin": True,
+        },
+        yaxis={"title": {"text": "run time, ms"}, "automargin": True, "zeroline": False},
+    )
+    return figure
+
+
+def shown_runs(side: Side) -> pd.DataFrame:
+    """The runs that are drawn: `block` from 1, `copy`, `ms`; un-profiled ones if there are any."""
+    sampled = side.trace.sampled_runs
+    runs = sampled if not sampled.empty else side.trace.profiled_runs
+    blocks = runs["block"].fillna(0).astype(int)
+    return pd.DataFrame(
+        {
+            "block": blocks.rank(method="dense").astype(int),
+            "copy": runs["copy"].fillna(1).astype(int),
+            "ms": runs["dur_ns"] / 1e6,
+        }
+    )
+
+
+def label_text(text: str) -> str:
+    """A name as Plotly shows it literally: cut in the middle, markup escaped."""
+    return html.escape(units.middle_cut(text, _LABEL_CHARS), quote=False)
+
+
+def _sides(comparison: Comparison) -> tuple[Side, Side]:
+    return comparison.baseline, comparison.candidate
+
+
+def _dots(runs: pd.DataFrame, label: str, colour: str, shift: float, copy: int) -> go.Scatter:
+    second = copy > 1
+    order = runs.groupby("block").cumcount()
+    count = runs.groupby("block")["ms"].transform("size")
+    # Evenly spread in the order of the runs: deterministic, and a drift inside a block shows.
+    x = runs["block"] + shift + _SPREAD * (2 * (order + 0.5) / count - 1)
+    return go.Scatter(
+        x=x,
+        y=runs["ms"],
+        mode="markers",
+        name=f"{label} (A/A control)" if second else label,
+        marker={
+            "color": "rgba(0,0,0,0)" if second else colour,
+            "size": 4,
+            "opacity": 0.7,
+            "line": {"color": colour, "width": 1 if second else 0},
+        },
+        customdata=np.stack([runs["block"], order + 1], axis=1),
+        hovertemplate="block %{customdata[0]}, run %{customdata[1]}: %{y:.3f} ms",
+    )
+
+
+def _quartiles(runs: pd.DataFrame, label: str, colour: str, shift: float) -> go.Scatter:
+    lower = runs.groupby("block")["ms"].quantile(0.25)
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for block, value in lower.items():
+        centre = float(block) + shift  # type: ignore[arg-type]
+        x += [centre - _SPREAD - 0.03, centre + _SPREAD + 0.03, None]
+        y += [float(value), float(value), None]
+    return go.Scatter(
+        x=x,
+        y=y,
+        mode="lines",
+        name=f"{label}, lower quartile",
+        line={"color": colour, "width": 3},
+        hovertemplate="lower quartile %{y:.3f} ms",
+    )

@@ -1,0 +1,33 @@
+"""Tables as CSV that a spreadsheet may open: text cells never start a formula."""
+
+from __future__ import annotations
+
+import csv
+import io
+import unicodedata
+from typing import Any
+
+import pandas as pd
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def table_csv(table: pd.DataFrame) -> bytes:
+    """`table` without its index, UTF-8 with a mark at the start that spreadsheets look for.
+
+    Text that would start a formula, also after spaces or in full-width form, gets a leading '.
+    Numbers stay numbers; missing cells are empty.
+    """
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow([_cell(str(name)) for name in table.columns])
+    for row in table.itertuples(index=False):
+        writer.writerow([_cell(value) for value in row])
+    return out.getvalue().encode("utf-8-sig")
+
+
+def _cell(value: Any) -> Any:
+    if not isinstance(value, str):
+        return "" if pd.isna(value) else value
+    start = unicodedata.normalize("NFKC", value.lstrip(" \u00a0\u3000"))[:1]
+    return f"'{value}" if start in _FORMULA and start else value

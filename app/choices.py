@@ -1,0 +1,162 @@
+"""What can stand on a side, and what to compare first.
+
+A source id is what a link holds: `sample:mobilenetv2/fused`, `recorded:<file>/fused`,
+`file:<path below a configured folder>[/variant]`, `upload:<first 12 of SHA-256>[/variant]`.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from analysis.errors import FuseScopeError
+from analysis.experiment import RECORD_NAME, Experiment, parse_record
+from analysis.limits import MIB
+from app import places
+from app.state import Opened
+
+Pair = tuple[str | None, str | None]
+
+_RECORD_BYTES = 64 * MIB
+_PREFERRED = ("fused", "extended", "basic")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One thing that can stand on a side: `label` may hold text from a file."""
+
+    id: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Head:
+    """What the record of an experiment file says, without its traces."""
+
+    model: str
+    created: str
+    baseline: str
+    variants: tuple[str, ...]
+
+
+def choices(opened: Mapping[str, Opened]) -> tuple[Choice, ...]:
+    """Everything that can stand on a side: opened files, newest first, recordings, samples."""
+    found: list[Choice] = []
+    for file in reversed(opened.values()):
+        if isinstance(file.value, Experiment):
+            model = file.value.record.model.name
+            for variant in file.value.traces:
+                label = f"{model} · {variant} ({file.name})"
+                found.append(Choice(f"{file.id}/{variant}", label))
+        else:
+            found.append(Choice(file.id, file.name))
+    for name, path in places.recordings().items():
+        found += _variants(f"recorded:{name}", path, dated=True)
+    for name, path in places.samples().items():
+        found += _variants(f"sample:{name}", path, dated=False)
+    return tuple({choice.id: choice for choice in found}.values())
+
+
+def first_pair() -> Pair:
+    """What to compare when nobody said what: the first sample, else the newest recording."""
+    files = [(f"sample:{name}", path) for name, path in places.samples().items()]
+    files += [(f"recorded:{name}", path) for name, path in places.recordings().items()]
+    pairs = (_pair_in(prefix, path) for prefix, path in files)
+    return next((pair for pair in pairs if None not in pair), (None, None))
+
+
+def recorded_pair(path: Path) -> Pair:
+    """Ids of baseline and fused variant of a recording; None where it cannot be read."""
+    return _pair_in(f"recorded:{path.name}", path)
+
+
+def _pair_in(prefix: str, path: Path) -> Pair:
+    head = _head_of(path)
+    if head is None or head.baseline not in head.variants:
+        return None, None
+    others = [name for name in head.variants if name != head.baseline]
+    usual = next((name for name in _PREFERRED if name in others), None)
+    other = usual or (others[-1] if others else head.baseline)
+    return f"{prefix}/{head.baseline}", f"{prefix}/{other}"
+
+
+def suggested(files: Iterable[Opened]) -> Pair:
+    """Baseline and candidate among files opened together; None for a side that is not there.
+
+    The last experiment compares its own baseline with its fastest variant. Of profiles alone, the
+    first and the last by name are taken, names like 'unfused' or 'before' in front.
+    """
+    files = list(files)
+    for file in reversed(files):
+        if isinstance(file.value, Experiment) and len(file.value.traces) > 1:
+            baseline, candidate = _best_pair(file.value)
+            return f"{file.id}/{baseline}", f"{file.id}/{candidate}"
+    ordered = sorted(files, key=lambda file: (_looks_like(file.name), file.name.lower()))
+    ids = [_whole(file) for file in ordered]
+    return (ids[0], ids[-1]) if len(ids) > 1 else (None, ids[0] if ids else None)
+
+
+def _whole(file: Opened) -> str:
+    if isinstance(file.value, Experiment):
+        return f"{file.id}/{next(iter(file.value.traces))}"
+    return file.id
+
+
+def _best_pair(experiment: Experiment) -> tuple[str, str]:
+    record = experiment.record
+    names = list(experiment.traces)
+    baseline = record.settings.baseline if record.settings.baseline in names else names[0]
+
+    def typical(name: str) -> float:
+        walls = sorted(record.variant(name).samples.wall_ns)
+        return walls[len(walls) // 4] if walls else float("inf")
+
+    return baseline, min((name for name in names if name != baseline), key=typical)
+
+
+_BASELINE_WORDS = ("unfused", "nofus", "no_fus", "baseline", "before", "disable", "eager", "orig")
+_CANDIDATE_WORDS = ("fused", "fusion", "candidate", "after", "enable", "optimi", "new")
+
+
+def _looks_like(name: str) -> int:
+    """0 for a name that says baseline, 2 for one that says candidate, 1 for neither."""
+    lower = name.lower()
+    if any(word in lower for word in _BASELINE_WORDS):
+        return 0
+    return 2 if any(word in lower for word in _CANDIDATE_WORDS) else 1
+
+
+def _variants(prefix: str, path: Path, *, dated: bool) -> list[Choice]:
+    """The variants of the experiment at `path`; none where the file is no experiment."""
+    head = _head_of(path)
+    if head is None:
+        return []
+    tail = f" ({head.created[:16].replace('T', ' ')})" if dated else ""
+    return [Choice(f"{prefix}/{name}", f"{head.model} · {name}{tail}") for name in head.variants]
+
+
+def _head_of(path: Path) -> Head | None:
+    try:
+        facts = path.stat()
+        return _head(str(path), facts.st_mtime_ns, facts.st_size)
+    except OSError:
+        return None
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def _head(path: str, mtime_ns: int, size: int) -> Head | None:
+    """The head of the experiment at `path`, None when it is none; keyed on its state on disk."""
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(RECORD_NAME) as member:
+            data = member.read(_RECORD_BYTES + 1)
+        if len(data) > _RECORD_BYTES:
+            return None
+        record = parse_record(data)
+    except (FuseScopeError, OSError, zipfile.BadZipFile, KeyError, ValueError, RuntimeError):
+        return None
+    names = tuple(variant.name for variant in record.variants)
+    return Head(record.model.name, record.created, record.settings.baseline, names)

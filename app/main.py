@@ -1,0 +1,21 @@
+"""Streamlit script: page set-up and navigation, nothing else."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+# `streamlit run app/main.py` puts app/ on the path, not the folder that holds the packages.
+ROOT = str(Path(__file__).resolve().parents[1])
+if ROOT not in sys.path:
+    sys.path.insert(0, ROOT)
+
+import streamlit as st
+
+from app import panels
+from app.views import compare, record
+
+panels.set_up()
+compare_page = st.Page(compare.show, title="Compare", url_path="compare", default=True)
+record_page = st.Page(lambda: record.show(compare_page), title="Record", url_path="record")
+st.navigation([compare_page, record_page], position="top").run()

@@ -1,0 +1,175 @@
+"""Small shared pieces of page. Every text from a trace goes through a safe sink here.
+
+Streamlit reads labels, captions and alerts as Markdown, where a name could fetch an image or pose
+as a link. So text from a file goes to st.text, st.code or a table cell, or through `code_span`.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import streamlit as st
+
+from analysis import units, wording
+from analysis.compare.comparison import Comparison, Figure
+from analysis.errors import FuseScopeError
+from analysis.trace import Diagnostic
+from app.state import Fate
+
+PAGE_WIDTH = 1320
+_IMAGES = Path(__file__).parent / "images"
+_LOG = logging.getLogger("fusescope")
+_UNEXPECTED = (
+    "Something went wrong inside FuseScope. The server's log says where; reload the page to go on."
+)
+DeltaColor = Literal["gray", "blue", "red"]
+_PLAIN = re.compile(r"[A-Za-z0-9]+(?:[ -][A-Za-z0-9]+)*")
+_NAME_CHARS = 34
+_FEW_NOTES = 2
+
+
+def set_up() -> None:
+    """Page settings that all pages share."""
+    st.set_page_config(
+        page_title="FuseScope",
+        page_icon=str(_IMAGES / "icon.png"),
+        layout="wide",
+        initial_sidebar_state="collapsed",
+        menu_items={"Get help": None, "Report a bug": None, "About": None},
+    )
+    st.logo(str(_IMAGES / "wordmark.svg"), size="large")
+
+
+@contextmanager
+def page() -> Iterator[None]:
+    """The body of a page: one width for all, and an error is a sentence, never a stack trace."""
+    with (
+        st.container(horizontal_alignment="center"),
+        st.container(width=PAGE_WIDTH),
+        guarded(),
+    ):
+        yield
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Errors inside become sentences; what nobody foresaw goes to the server's log."""
+    try:
+        yield
+    except FuseScopeError as error:
+        problem(error)
+    except Exception as error:  # noqa: BLE001 - the page shows a sentence, the log the rest
+        unexpected(error)
+
+
+def unexpected(error: Exception) -> bool:
+    """Log an error that nobody foresaw and say so in one sentence; True: it has been shown."""
+    _LOG.error("unexpected error on a page", exc_info=error)
+    st.error(_UNEXPECTED, icon=":material/error:")
+    return True
+
+
+def problem(error: FuseScopeError) -> None:
+    """An error that the user can act on; its text may quote a file."""
+    st.error("This cannot be shown.", icon=":material/error:")
+    st.code(error.text, language=None, wrap_lines=True)
+
+
+def code_span(text: str) -> str:
+    """Markdown code span that shows `text` as it is."""
+    text = " ".join(text.split())
+    fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
+    return f"{fence} {text} {fence}"
+
+
+def name(text: str) -> str:
+    """Markdown for a name from a file: as it is when it is plain words, else a code span."""
+    short = units.middle_cut(text, _NAME_CHARS)
+    return short if _PLAIN.fullmatch(short) else code_span(short)
+
+
+def own(text: str) -> str:
+    """Markdown that shows a text of our own (no names in it) as it is."""
+    return re.sub(r"([\\`*_~\[\]<>#$:|])", r"\\\1", text)
+
+
+def verdict(comparison: Comparison) -> None:
+    """The verdict as the head of the page, with what it rests on below."""
+    colour = {"faster": "blue", "slower": "red"}.get(comparison.verdict.outcome, "gray")
+    shown = {"name": name, "number": lambda text: f":{colour}[{own(text)}]", "text": own}
+    parts = wording.verdict_parts(comparison)
+    st.header("".join(shown[part.role](part.text) for part in parts), anchor=False)
+    with st.container(gap="xxsmall"):
+        change = wording.change_sentence(comparison)
+        if change and comparison.verdict.outcome != "cannot_tell":
+            st.markdown(f"**{own(change)}**")
+        st.caption(own(wording.verdict_basis(comparison.verdict)))
+
+
+def card(figure: Figure, *, neutral: bool = False) -> None:
+    """One figure: the candidate's value, the change, the baseline's value, and the basis.
+
+    `neutral` gives the change no colour: it may be noise.
+    """
+    text = wording.FIGURES[figure.code]
+    change = wording.change_text(figure)
+    missing = figure.baseline.value is None and figure.candidate.value is None
+    before = wording.quantity_text(figure.baseline)
+    basis = wording.basis_text(figure)
+    if not change and not missing:
+        basis = f"from {before}; {basis}"
+    with st.container(gap="xxsmall"):
+        st.metric(
+            text.label,
+            own(wording.quantity_text(figure.candidate)),
+            delta=change or None,
+            delta_color="gray" if neutral else _colour(figure, text.better),
+            delta_description=None if missing or not change else own(f"from {before}"),
+            help=own(text.definition),
+        )
+        st.caption(own(basis))
+
+
+def _colour(figure: Figure, better: str | None) -> DeltaColor:
+    """Blue for better, vermilion for worse; the sign and the arrow say the same."""
+    change = figure.change
+    if better is None or change is None or abs(change) < 0.0005:
+        return "gray"
+    return "blue" if (change < 0) == (better == "lower") else "red"
+
+
+def doubts(notes: Iterable[Diagnostic]) -> None:
+    """'Can I trust this?': every warning in the open, most notes one click away."""
+    ordered = sorted(notes, key=lambda note: note.severity == "info")
+    serious = sum(note.severity != "info" for note in ordered)
+    visible = max(serious, _FEW_NOTES)
+    st.subheader("Can I trust this?", anchor=False)
+    for note in ordered[:visible]:
+        _doubt(note)
+    if ordered[visible:]:
+        with st.expander(f"{len(ordered) - visible} more notes", key="more_notes"):
+            for note in ordered[visible:]:
+                _doubt(note)
+
+
+def _doubt(note: Diagnostic) -> None:
+    icon = ":gray[:material/info:]" if note.severity == "info" else ":orange[:material/warning:]"
+    _note(wording.diagnostic_sentence(note), icon)
+
+
+def _note(sentence: str, icon: str) -> None:
+    with st.container(horizontal=True, gap="xsmall", wrap=False):
+        st.markdown(icon, width="content")
+        st.text(sentence, width="stretch")
+
+
+def fates(told: Iterable[Fate]) -> None:
+    """What became of each file that was given."""
+    for fate in told:
+        icon = ":blue[:material/check_circle:]" if fate.read else ":red[:material/error:]"
+        _note(f"{fate.name}: {fate.text}" if fate.read else fate.text, icon)

@@ -1,0 +1,112 @@
+"""Where files lie: samples, recordings, configured folders, files of the command line.
+
+Imports nothing heavy: the command line needs it before there is a page.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from analysis.errors import FuseScopeError
+
+ROOT = Path(__file__).resolve().parents[1]
+SAMPLES = ROOT / "sample_traces"
+FIRST_SAMPLE = "mobilenetv2"
+FOLDERS_VARIABLE = "FUSESCOPE_FOLDERS"
+FILES_VARIABLE = "FUSESCOPE_FILES"
+RECORDINGS_VARIABLE = "FUSESCOPE_RECORDINGS"
+MOST_RECORDINGS = 40
+
+
+def recordings_folder() -> Path:
+    """Where recordings of the Record page lie; made by whoever writes the first."""
+    given = os.environ.get(RECORDINGS_VARIABLE)
+    if given:
+        return Path(given).expanduser()
+    data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return Path(data).expanduser() / "fusescope" / "recordings"
+
+
+def folders() -> tuple[Path, ...]:
+    """Folders below which paths may be opened (`fusescope serve --folder`), links resolved."""
+    found = [Path(text).resolve() for text in _listed(FOLDERS_VARIABLE)]
+    return tuple(folder for folder in found if folder.is_dir())
+
+
+def given_files() -> dict[str, Path]:
+    """Files named on the command line (`fusescope serve PATH`), by the name shown for them."""
+    from analysis.readers.source import display_name
+
+    found: dict[str, Path] = {}
+    for text in _listed(FILES_VARIABLE):
+        name = display_name(text)
+        found[name if name not in found else f"{len(found) + 1} {name}"] = Path(text)
+    return found
+
+
+def samples() -> dict[str, Path]:
+    """Sample experiments by name, the one to show first in front."""
+    paths = {path.stem: path for path in sorted(SAMPLES.glob("*.zip"))}
+    return dict(sorted(paths.items(), key=lambda item: item[0] != FIRST_SAMPLE))
+
+
+def recordings() -> dict[str, Path]:
+    """Recorded experiments by file name, newest first."""
+    found = []
+    for path in recordings_folder().glob("[!.]*.zip"):
+        try:
+            if path.is_file():
+                found.append((path.stat().st_mtime_ns, path.name, path))
+        except OSError:
+            continue  # gone since it was listed
+    return {name: path for _, name, path in sorted(found, reverse=True)[:MOST_RECORDINGS]}
+
+
+def path_below_folders(text: str) -> Path:
+    """The file that `text` names below a configured folder, links resolved.
+
+    Absolute paths are fine as long as they lie below such a folder. Raises FuseScopeError.
+    """
+    if not folders():
+        raise FuseScopeError(
+            "No folder is open to this dashboard", hint="Start it with `--folder DIR`."
+        )
+    path = below_folders(text.strip())
+    if path is None:
+        raise FuseScopeError(
+            "There is no such file below the configured folders",
+            where=text.strip()[:120],
+            hint="Give a path below one of them.",
+        )
+    return path
+
+
+def below_folders(text: str) -> Path | None:
+    """The regular file that `text` names below a configured folder, links resolved, else None."""
+    if not text or "\0" in text:
+        return None
+    for folder in folders():
+        try:
+            path = (folder / text).resolve(strict=True)
+        except (OSError, RuntimeError, ValueError):
+            continue
+        if path.is_relative_to(folder) and path.is_file():
+            return path
+    return None
+
+
+def add_to(variable: str, paths: list[Path]) -> None:
+    """Add paths to a list of paths in the environment, which the pages of this process read."""
+    for path in paths:
+        if os.pathsep in str(path):
+            raise FuseScopeError(
+                f"A path with '{os.pathsep}' in it cannot be used",
+                where=str(path),
+                hint="Rename it, or use a link to it.",
+            )
+    os.environ[variable] = os.pathsep.join([*_listed(variable), *map(str, paths)])
+
+
+def _listed(variable: str) -> list[str]:
+    return [text for text in os.environ.get(variable, "").split(os.pathsep) if text]

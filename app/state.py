@@ -1,0 +1,183 @@
+"""The only file that touches the session and the address of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import streamlit as st
+
+from analysis.experiment import Experiment
+from analysis.trace import Trace
+
+SIDES = ("baseline", "candidate")
+MAX_OPENED = 16
+_MAX_ID = 400
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A file that this session opened: `id` is what a link to it holds, without variant."""
+
+    id: str
+    name: str
+    value: Trace | Experiment
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What became of one file that was given: a sentence, and whether it was read."""
+
+    name: str
+    read: bool
+    text: str
+
+
+@dataclass
+class _Session:
+    opened: dict[str, Opened] = field(default_factory=dict)
+    fates: list[Fate] = field(default_factory=list)
+    uploads: int = 0
+    pair: tuple[str | None, str | None] = (None, None)
+    selected: tuple[str, int | None] = ("", None)
+    shown_rows: tuple[int, ...] = ()
+    greeted: bool = False
+
+
+def _session() -> _Session:
+    return st.session_state.setdefault("fusescope", _Session())
+
+
+# What is compared: the address holds it.
+
+
+def compared() -> tuple[str | None, str | None]:
+    """Ids of baseline and candidate: from the address, else what this session compared last.
+
+    None where neither says; an id is any printable text, so whoever looks it up must check it.
+    """
+    linked = [st.query_params.get(side) for side in SIDES]
+    if not any(linked):
+        return _session().pair
+    first, second = (
+        text if text and len(text) <= _MAX_ID and text.isprintable() else None for text in linked
+    )
+    return first, second
+
+
+def compare(baseline: str | None, candidate: str | None) -> None:
+    """Put what is compared into the address, which the page follows on its next run."""
+    _session().pair = (baseline, candidate)
+    for side, value in zip(SIDES, (baseline, candidate), strict=True):
+        if value is None:
+            st.query_params.pop(side, None)
+        elif st.query_params.get(side) != value:
+            st.query_params[side] = value
+
+
+def set_selectors(baseline: str | None, candidate: str | None) -> None:
+    """Before the selectors are drawn: what they show. Both must be among their options."""
+    for side, value in zip(SIDES, (baseline, candidate), strict=True):
+        if st.session_state.get(selector_key(side)) != value:
+            st.session_state[selector_key(side)] = value
+
+
+def swap() -> None:
+    """Exchange baseline and candidate."""
+    baseline, candidate = compared()
+    compare(candidate, baseline)
+
+
+def picked() -> None:
+    """A selector was used: follow it."""
+    baseline, candidate = (st.session_state.get(selector_key(side)) for side in SIDES)
+    compare(baseline, candidate)
+
+
+def selector_key(side: str) -> str:
+    """Widget key of the selector of `side`."""
+    return f"choose_{side}"
+
+
+# Files that this session opened.
+
+
+def opened() -> dict[str, Opened]:
+    """Files that this session opened, oldest first, by id."""
+    return _session().opened
+
+
+def remember(files: Iterable[Opened]) -> None:
+    """Keep opened files; beyond MAX_OPENED the oldest go."""
+    kept = _session().opened
+    for file in files:
+        kept.pop(file.id, None)
+        kept[file.id] = file
+    while len(kept) > MAX_OPENED:
+        kept.pop(next(iter(kept)))
+
+
+def fates() -> list[Fate]:
+    """What became of the files given last."""
+    return _session().fates
+
+
+def tell(fates: list[Fate]) -> None:
+    """Show these fates until the next files are given."""
+    _session().fates = fates
+
+
+def upload_key() -> str:
+    """Widget key of the uploader; a new one after each upload, so that it is empty again."""
+    return f"upload_{_session().uploads}"
+
+
+def empty_uploader() -> None:
+    """Let the uploader forget its files: they have been read."""
+    _session().uploads += 1
+
+
+# The operator that is highlighted in table and timeline.
+
+
+def selected_row(of: str) -> int | None:
+    """The highlighted row of comparison `of`; None for another comparison's."""
+    name, row = _session().selected
+    return row if name == of else None
+
+
+def select_row(of: str, row: int | None) -> None:
+    """Highlight `row` of comparison `of`."""
+    _session().selected = (of, row)
+
+
+def mark_table(key: str, rows: Iterable[int], selected: int | None) -> None:
+    """Before the table is drawn: the rows that it shows, and the one that is highlighted."""
+    session = _session()
+    session.shown_rows = tuple(rows)
+    wanted = [session.shown_rows.index(selected)] if selected in session.shown_rows else []
+    if _positions(key) != wanted:
+        st.session_state[key] = {"selection": {"rows": wanted, "columns": [], "cells": []}}
+
+
+def table_clicked(key: str, of: str) -> None:
+    """A row of the table was clicked: highlight its operator, or none."""
+    shown = _session().shown_rows
+    rows = [shown[position] for position in _positions(key) if position < len(shown)]
+    select_row(of, rows[0] if rows else None)
+
+
+def _positions(key: str) -> list[int]:
+    state: Any = st.session_state.get(key) or {}
+    return list(state.get("selection", {}).get("rows", []))
+
+
+# The rest.
+
+
+def greeted() -> bool:
+    """False on the first run of a session, True ever after."""
+    session = _session()
+    before, session.greeted = session.greeted, True
+    return before

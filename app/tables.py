@@ -1,0 +1,204 @@
+"""The tables of the Compare page: columns as op_statistic and kernel_details have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from analysis.compare.comparison import Comparison
+from analysis.op_classes import LABELS
+from app.loading import Shown
+
+SIDES = ("baseline", "candidate")
+HEIGHT = 388
+ROW_HEIGHT = 33
+_PROVIDER_SUFFIX = "ExecutionProvider"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A column of each side: `source` in the joined table without the side; `unit` divides it."""
+
+    source: str
+    label: str
+    help: str
+    unit: float
+    format: str
+
+
+_DURATION = Figure(
+    "per_run_ns",
+    "Duration per run, µs",
+    "Profiled time of all its executions in a run, mean over the profiled runs.",
+    1e3,
+    "%.1f",
+)
+_RATIO = Figure(
+    "share", "Ratio, %", "Share of the time in all operators of that side.", 0.01, "%.1f"
+)
+_TYPE_FIGURES = (
+    Figure("count", "Count", "Executions per run.", 1.0, "%.0f"),
+    Figure("min_ns", "Min, µs", "Shortest execution.", 1e3, "%.1f"),
+    Figure("mean_ns", "Avg, µs", "Mean of the executions.", 1e3, "%.1f"),
+    Figure("max_ns", "Max, µs", "Longest execution.", 1e3, "%.1f"),
+    _RATIO,
+)
+_OPERATOR_FIGURES = (
+    Figure("median_ns", "Median, µs", "Median of the executions.", 1e3, "%.1f"),
+    Figure(
+        "utilisation",
+        "Utilisation, %",
+        "FLOPs / (mean duration × measured peak). FLOPs are modelled from shapes.",
+        0.01,
+        "%.1f",
+    ),
+    _RATIO,
+    Figure(
+        "start",
+        "Start, µs",
+        "First start in the run that the timeline shows, from the start of that run. "
+        "Sort by it to see the order of execution.",
+        1e3,
+        "%.1f",
+    ),
+)
+
+
+@dataclass
+class Table:
+    """A table as it is drawn: columns under group heads, and Streamlit's settings for each."""
+
+    columns: dict[tuple[str, str], pd.Series] = field(default_factory=dict)
+    settings: dict[int, Any] = field(default_factory=dict)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The cells, with (group, label) as column names."""
+        frame = pd.DataFrame({i: values for i, values in enumerate(self.columns.values())})
+        frame.columns = pd.MultiIndex.from_tuples(list(self.columns))
+        return frame.reset_index(drop=True)
+
+    @property
+    def csv(self) -> bytes:
+        """The cells as CSV with one line of heads."""
+        from analysis.report.table_csv import table_csv
+
+        frame = self.frame
+        frame.columns = [" ".join(filter(None, names)) for names in frame.columns]
+        return table_csv(frame)
+
+    def text(self, label: str, values: pd.Series, help_: str, width: str) -> None:
+        """Add a column of text."""
+        column = st.column_config.TextColumn(label, help=help_, width=width)  # type: ignore[arg-type]
+        self._add("", label, values.astype("object").where(values.notna()), column)
+
+    def number(self, group: str, label: str, values: pd.Series, help_: str, format_: str) -> None:
+        """Add a column of numbers."""
+        column = st.column_config.NumberColumn(label, help=help_, format=format_)
+        self._add(group, label, values.astype(float), column)
+
+    def figure(self, figure: Figure, rows: pd.DataFrame) -> None:
+        """Add a figure of both sides; nothing when no row has it."""
+        sides = {side: rows[f"{figure.source}_{side}"] for side in SIDES}
+        if all(values.isna().all() for values in sides.values()):
+            return
+        for side, values in sides.items():
+            shown = values.astype(float) / figure.unit
+            self.number(figure.label, side, shown, figure.help, figure.format)
+
+    def change(self, rows: pd.DataFrame) -> None:
+        """Add the change of the time per run, and the speedup."""
+        self.number(
+            _DURATION.label,
+            "change",
+            rows["delta_ns"] / _DURATION.unit,
+            "Candidate - baseline. Negative: the candidate takes less time.",
+            "%+.1f",
+        )
+        self.number(
+            _DURATION.label,
+            "speedup",
+            rows["speedup"],
+            "Baseline / candidate, where both ran it.",
+            "%.2f×",
+        )
+
+    def _add(self, group: str, label: str, values: pd.Series, column: Any) -> None:
+        self.columns[(group, label)] = values
+        self.settings[len(self.columns)] = column  # 0 is the index
+
+
+def operator_rows(shown: Shown) -> pd.DataFrame:
+    """The joined operators with what both sides share under one name, and `start_<side>`."""
+    rows = shown.comparison.operators.copy()
+    for side in shown.payload["sides"]:
+        calls = side["calls"]
+        starts: dict[int, int] = {}
+        for position, start in zip(calls["op"], calls["start_ns"], strict=True):
+            row = side["ops"]["row"][position]
+            if row is not None:
+                starts[row] = min(start, starts.get(row, start))
+        rows[f"start_{side['id']}"] = rows["row"].map(starts).astype(float)
+    for column in ("op_type", "provider", "inputs", "outputs"):
+        rows[column] = _either(rows, column)
+    return rows
+
+
+def matching(rows: pd.DataFrame, text: str, classes: Iterable[str]) -> pd.DataFrame:
+    """Rows of these classes (all when none is given) with `text` in name, type or shapes."""
+    chosen = set(classes)
+    if chosen:
+        rows = rows[rows["op_class"].isin(chosen)]
+    text = text.strip().casefold()
+    if not text:
+        return rows
+    found = pd.Series(False, index=rows.index)
+    for column in ("name", "op_type_baseline", "op_type_candidate", "inputs", "outputs"):
+        found |= rows[column].astype(str).str.casefold().str.contains(text, regex=False)
+    return rows[found]
+
+
+def operator_table(rows: pd.DataFrame) -> Table:
+    """The table of these operators, in their order."""
+    table = Table()
+    table.text("Name", rows["name"], "Name of the operator in the graph.", "medium")
+    table.text("Type", rows["op_type"], "Op type; the candidate's where both ran it.", "small")
+    table.figure(_DURATION, rows)
+    table.change(rows)
+    for figure in _OPERATOR_FIGURES:
+        table.figure(figure, rows)
+    classes = rows["op_class"].map(LABELS)
+    table.text("Class", classes, "Operator class: what the small-op ratio counts.", "small")
+    table.text("Inputs", rows["inputs"], "Data types and shapes read.", "medium")
+    table.text("Outputs", rows["outputs"], "Data types and shapes written.", "medium")
+    table.text("Core type", _core(rows["provider"]), "Execution provider that ran it.", "small")
+    return table
+
+
+def type_table(comparison: Comparison) -> Table:
+    """The table of op types, largest absolute change first."""
+    rows = comparison.op_types
+    table = Table()
+    table.text("OP type", rows["op_type"], "Op type as the engine names it.", "medium")
+    provider = _core(_either(rows, "provider"))
+    table.text("Core type", provider, "Execution provider of most of its time.", "small")
+    table.figure(_DURATION, rows)
+    table.change(rows)
+    for figure in _TYPE_FIGURES:
+        table.figure(figure, rows)
+    return table
+
+
+def _either(rows: pd.DataFrame, column: str) -> pd.Series:
+    """The candidate's value, the baseline's where only that ran it."""
+    candidate = rows[f"{column}_candidate"].astype("object")
+    return candidate.where(candidate.notna(), rows[f"{column}_baseline"].astype("object"))
+
+
+def _core(provider: pd.Series) -> pd.Series:
+    """'CPUExecutionProvider' as 'CPU'."""
+    return provider.map(lambda text: text.removesuffix(_PROVIDER_SUFFIX), na_action="ignore")

@@ -1,0 +1,250 @@
+"""The Record page: record a model's variants on this machine and open the result in Compare."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import streamlit as st
+
+from analysis.errors import FuseScopeError
+from app import choices, panels, places
+from app.recorder import RECORDER, Status
+
+NEEDED = ("onnxruntime", "onnx", "psutil")
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+OWN_FILE = ""
+BUDGETS = {15: "15 s", 30: "30 s", 60: "1 min", 180: "3 min", 0: "until decided"}
+FIRST_VARIANTS = ("eager", "unfused", "fused")
+STAGES = {
+    "prepare": "Preparing the model",
+    "check": "Trying each variant alone",
+    "peaks": "Measuring what this machine can do",
+    "blocks": "Recording",
+    "write": "Writing the file",
+    "done": "Done",
+}
+
+
+def show(compare_page: st.Page) -> None:
+    """Draw the page; `compare_page` is where a result opens."""
+    with panels.page():
+        st.header("Record a model", anchor=False)
+        form, beside = st.columns([2, 1], gap="large")
+        with beside:
+            _explain()
+        with form:
+            refusal = _refusal()
+            if refusal is not None:
+                st.info(refusal, icon=":material/block:")
+                return
+            status = RECORDER.status
+            if status is not None and status.running:
+                _running()
+                return
+            if status is not None:
+                _result(status, compare_page)
+            _form(first=status is None or status.path is None)
+
+
+def _refusal() -> str | None:
+    """Why nothing can be recorded from here; None when it can."""
+    missing = [package for package in NEEDED if find_spec(package) is None]
+    if missing:
+        return (
+            f"Recording needs {', '.join(missing)}. Install what is missing with "
+            "`pip install 'fusescope[collect]'` and start the dashboard again."
+        )
+    if st.get_option("server.address") not in LOOPBACK:
+        return (
+            "Recording is off because this dashboard answers other machines. Start it on "
+            "127.0.0.1, or record with `fusescope collect` and open the file on the Compare page."
+        )
+    return None
+
+
+def _explain() -> None:
+    with st.container(border=True):
+        st.subheader("How it is measured", anchor=False)
+        st.markdown(
+            "- Each **block** is a fresh process that runs every variant in random order, again "
+            "and again.\n"
+            "- The baseline runs **twice** under two names: that shows the noise.\n"
+            "- The headline is **un-profiled** time; profiled runs only say where it went.\n"
+            "- Recording stops after 8, 14 or 24 blocks, as soon as the answer is clear.\n"
+            "- Leave the machine alone while it runs."
+        )
+    with st.container(border=True):
+        st.markdown("On the command line there are more options, and no browser is needed:")
+        st.code("fusescope collect --help", language=None)
+        st.caption("Recordings lie in this folder:")
+        st.code(str(places.recordings_folder()), language=None, wrap_lines=True)
+
+
+def _form(*, first: bool) -> None:
+    """What to record; its button stands back where a result waits to be opened."""
+    from collectors.record import variant_names, zoo_models
+
+    zoo, variants = zoo_models(), variant_names()
+    models = list(zoo) + ([OWN_FILE] if places.folders() else [])
+    model = st.selectbox(
+        "Model",
+        models,
+        index=models.index(places.FIRST_SAMPLE) if places.FIRST_SAMPLE in models else 0,
+        format_func=lambda name: f"{name}: {zoo[name]}" if name else "an ONNX file of mine",
+        key="record_model",
+        persist_state="session",
+    )
+    path = ""
+    if model == OWN_FILE:
+        path = st.text_input(
+            "Path of the ONNX file",
+            key="record_path",
+            max_chars=1000,
+            placeholder="path below a folder that the dashboard was started with",
+            help="The file must hold its weights: external data is not read from here.",
+        )
+    chosen = st.multiselect(
+        "Variants",
+        list(variants),
+        default=[name for name in FIRST_VARIANTS if name in variants],
+        help="\n".join(f"- **{name}**: {text}" for name, text in variants.items()),
+        key="record_variants",
+        persist_state="session",
+    )
+    budget = st.segmented_control(
+        "Time budget",
+        list(BUDGETS),
+        default=60,
+        format_func=BUDGETS.get,
+        key="record_seconds",
+        required=True,
+        help="Rounds shrink to fit it. A large model may need longer for its first blocks.",
+        persist_state="session",
+    )
+    left, right = st.columns(2)
+    threads = left.number_input(
+        "Threads",
+        min_value=1,
+        max_value=1024,
+        value=None,
+        placeholder="physical cores",
+        key="record_threads",
+        persist_state="session",
+    )
+    batch = right.number_input(
+        "Batch size",
+        min_value=1,
+        max_value=65536,
+        value=None,
+        placeholder="the model's own, else 1",
+        key="record_batch",
+        persist_state="session",
+    )
+    if st.button(
+        "Record", key="record_start", type="primary", icon=":material/radio_button_checked:"
+    ):
+        with panels.guarded():
+            _start(model or path, model == OWN_FILE, chosen, budget, threads, batch)
+
+
+def _start(
+    model: str,
+    is_path: bool,
+    variants: list[str],
+    budget: int | None,
+    threads: int | None,
+    batch: int | None,
+) -> None:
+    from collectors.record import Recording, record
+
+    if is_path:
+        model = str(places.path_below_folders(model))
+    if len(variants) < 2:
+        raise FuseScopeError(
+            "A comparison needs two variants",
+            hint="Choose at least two, such as unfused and fused.",
+        )
+    folder = places.recordings_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FuseScopeError(
+            f"The recordings folder cannot be made: {error.strerror or error}",
+            where=str(folder),
+            hint=f"Set {places.RECORDINGS_VARIABLE} to a folder that can be written.",
+        ) from error
+    recording = Recording(
+        model=model,
+        out=folder,
+        variants=tuple(variants),
+        seconds=float(budget) if budget else None,
+        threads=threads,
+        batch=batch,
+        allow_external_data=False,
+        command="recorded on the Record page",
+    )
+    RECORDER.start(recording, record)
+    st.rerun()
+
+
+@st.fragment(run_every=1.0)
+def _running() -> None:
+    """Live progress; the whole page again once it is over."""
+    status = RECORDER.status
+    if status is None or not status.running:
+        st.rerun()
+        return
+    with st.container(border=True):
+        st.subheader("Recording", anchor=False)
+        st.text(status.model)
+        progress = status.progress
+        stage = STAGES[progress.stage] if progress is not None else "Starting"
+        share = progress.done / max(1, progress.total) if progress is not None else 0.0
+        st.progress(min(1.0, share), text=f"{stage}{_left(status)}")
+        st.text(progress.message if progress is not None else "Starting a first process")
+        st.button(
+            "Stopping …" if status.cancelling else "Stop",
+            key="record_cancel",
+            icon=":material/stop_circle:",
+            disabled=status.cancelling,
+            on_click=RECORDER.cancel,
+            help="Complete blocks are kept.",
+        )
+        st.caption(
+            "One recording runs at a time on this server, also for other tabs. You may leave this "
+            "page: it goes on."
+        )
+
+
+def _left(status: Status) -> str:
+    seconds = status.progress.seconds_left if status.progress is not None else None
+    if seconds is None:
+        return ""
+    return (
+        f" · about {seconds:.0f} s left"
+        if seconds < 90
+        else f" · about {seconds / 60:.0f} min left"
+    )
+
+
+def _result(status: Status, compare_page: st.Page) -> None:
+    with st.container(border=True):
+        if status.error is not None:
+            st.error("Nothing was recorded.", icon=":material/error:")
+            st.code(status.error.text, language=None, wrap_lines=True)
+        elif status.path is not None:
+            st.success("Recorded.", icon=":material/check_circle:")
+            st.code(status.path.name, language=None)
+            if status.progress is not None:
+                st.text(status.progress.message)
+            baseline, candidate = choices.recorded_pair(status.path)
+            if baseline is not None and candidate is not None:
+                query = {"baseline": baseline, "candidate": candidate}
+                if st.button(
+                    "Open in Compare",
+                    key="record_open",
+                    type="primary",
+                    icon=":material/compare_arrows:",
+                ):
+                    st.switch_page(compare_page, query_params=query)
+        st.button("Dismiss", key="record_dismiss", on_click=RECORDER.forget, type="tertiary")

@@ -1,0 +1,77 @@
+"""What a page under AppTest shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+# Elements whose text Streamlit reads as Markdown, and where it stands.
+MARKDOWN = {
+    "markdown": "value",
+    "caption": "value",
+    "title": "value",
+    "header": "value",
+    "subheader": "value",
+    "error": "value",
+    "warning": "value",
+    "info": "value",
+    "success": "value",
+    "metric": "label",
+    "button": "label",
+    "selectbox": "label",
+    "multiselect": "label",
+    "text_input": "label",
+    "expander": "label",
+}
+
+
+def headline(page: AppTest) -> str:
+    """The verdict as plain text: no colours, no code marks."""
+    text = page.header[0].value
+    text = re.sub(r":\w+\[([^\]]*)\]", r"\1", text)
+    return text.replace("`", "").replace("\\", "")
+
+
+def figures(page: AppTest) -> dict[str, tuple[str, str]]:
+    """Label -> (value, change) of every card."""
+    return {card.label: (card.value, card.delta) for card in page.metric}
+
+
+def texts(page: AppTest) -> list[str]:
+    """What stands in places that do not interpret it."""
+    return [element.value for element in page.text] + [element.value for element in page.code]
+
+
+def markdown_texts(page: AppTest) -> Iterator[str]:
+    """Every text that Streamlit reads as Markdown, without its code spans."""
+    for kind, attribute in MARKDOWN.items():
+        for element in page.get(kind):
+            text = str(getattr(element, attribute, "") or "")
+            yield re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", text)
+            yield re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", str(getattr(element, "help", "") or ""))
+
+
+def options(page: AppTest, side: str) -> list[str]:
+    """The labels that the selector of `side` offers."""
+    return list(page.selectbox(key=f"choose_{side}").options)
+
+
+def table(page: AppTest, number: int) -> Any:
+    """The cells of a table: 0 operators, 1 op types."""
+    return page.dataframe[number].value
+
+
+def is_clean(page: AppTest) -> bool:
+    """True when no stack trace is on the page."""
+    return len(page.exception) == 0
+
+
+def address(page: AppTest) -> dict[str, str]:
+    """The query of the address, one value a name."""
+    return {
+        name: value if isinstance(value, str) else value[-1]
+        for name, value in page.query_params.items()
+    }

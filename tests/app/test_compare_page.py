@@ -1,0 +1,444 @@
+"""The Compare page: what it shows for good files, bad files, hostile files and links."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app import loading, places
+from tests.app.conftest import BLOCKS
+from tests.app.pages import (
+    address,
+    figures,
+    headline,
+    is_clean,
+    markdown_texts,
+    options,
+    table,
+    texts,
+)
+from tests.factories import (
+    CONV,
+    FUSED_OPERATORS,
+    UNFUSED_OPERATORS,
+    experiment_zip,
+    profile_json,
+)
+
+Start = Callable[..., AppTest]
+HOSTILE = (
+    "<img src=x onerror=alert(1)> ![a](http://127.0.0.1:9/pix) :red[boo] $x^2$ "
+    "[l](javascript:alert(1)) http://evil.example"
+)
+# Pieces of it that must never stand where Markdown is read.
+DANGEROUS = ("<img", "![a]", ":red[boo]", "$x^2$", "javascript:", "evil.example")
+UNFUSED = profile_json(UNFUSED_OPERATORS, runs=6)
+FUSED = profile_json(FUSED_OPERATORS, runs=6)
+
+
+def upload(page: AppTest, *files: tuple[str, bytes]) -> AppTest:
+    page.file_uploader[0].set_value(
+        [(name, data, "application/octet-stream") for name, data in files]
+    )
+    return page.run()
+
+
+# The first screen.
+
+
+def test_the_first_screen_compares_the_sample(start: Start) -> None:
+    page = start()
+    assert is_clean(page)
+    assert headline(page) == "fused is 2.00× faster than unfused"
+    shown = figures(page)
+    assert shown["latency"][1] == "-50.0 %"
+    assert shown["throughput"][1] == "+100.0 %"
+    assert list(shown)[:6] == [
+        "latency",
+        "throughput",
+        "small-op ratio (time)",
+        "compute utilisation",
+        "bytes that miss the cache",
+        "output difference",
+    ]
+    assert address(page) == {
+        "baseline": "sample:mobilenetv2/unfused",
+        "candidate": "sample:mobilenetv2/fused",
+    }
+    assert "mobilenetv2 · unfused" in options(page, "baseline")
+
+
+def test_tables_hold_the_columns_that_profilers_have(start: Start) -> None:
+    page = start()
+    operators, types = table(page, 0), table(page, 1)
+    names = [" ".join(filter(None, pair)) for pair in types.columns]
+    for wanted in ("OP type", "Core type", "Count baseline", "Min, µs candidate", "Ratio, %"):
+        assert any(name.startswith(wanted) for name in names), wanted
+    # BatchNormalization and Relu go (30 and 20 µs), Conv grows from 100 to 110 µs.
+    assert list(operators[("", "Name")]) == [
+        "a/BatchNormalization",
+        "a/Relu",
+        "a/Conv",
+        "head/Gemm",
+    ]
+    assert list(operators[("Duration per run, µs", "change")]) == [-30.0, -20.0, 10.0, 0.0]
+    assert types[("Duration per run, µs", "baseline")].sum() == 200.0
+
+
+def test_without_samples_the_page_says_what_to_do(tree: Path, start: Start) -> None:
+    (tree / "samples" / "mobilenetv2.zip").unlink()
+    page = start()
+    assert is_clean(page)
+    assert page.subheader[0].value == "Nothing to compare yet"
+
+
+def test_without_samples_the_newest_recording_is_shown(tree: Path, start: Start) -> None:
+    (tree / "samples" / "mobilenetv2.zip").unlink()
+    for name, age in (("old.zip", 100), ("new.zip", 10)):
+        path = tree / "recordings" / name
+        path.write_bytes(experiment_zip(BLOCKS, model_name=name[:3]))
+        os.utime(path, (10_000 - age, 10_000 - age))
+    (tree / "recordings" / ".half.zip").write_bytes(b"PK")
+    page = start()
+    assert address(page)["candidate"] == "recorded:new.zip/fused"
+    assert not any("half" in label for label in options(page, "baseline"))
+
+
+def test_an_undecided_comparison_is_a_state_of_its_own(tree: Path, start: Start) -> None:
+    flat = {"unfused": [10.0, 10.1, 9.9, 10.2, 9.8] * 2, "fused": [10.1, 9.9, 10.2, 9.8, 10.0] * 2}
+    (tree / "samples" / "mobilenetv2.zip").write_bytes(experiment_zip(flat))
+    page = start()
+    assert is_clean(page)
+    assert headline(page) == "Cannot tell whether fused is faster or slower than unfused"
+    assert ":blue[" not in page.header[0].value
+    assert not page.error
+
+
+# Files.
+
+
+def test_two_profiles_become_baseline_and_candidate_by_name(start: Start) -> None:
+    page = upload(start(), ("model_fused.json", FUSED), ("model_unfused.json", UNFUSED))
+    assert is_clean(page)
+    assert "model_fused.json" in headline(page)
+    assert headline(page).index("model_fused.json") < headline(page).index("model_unfused.json")
+    assert address(page)["baseline"].startswith("upload:")
+    told = [text for text in texts(page) if "profile: 6 runs" in text]
+    assert len(told) == 2
+    assert "4 operators" in "".join(told)
+
+
+def test_an_experiment_compares_its_baseline_with_its_fastest_variant(start: Start) -> None:
+    ms = {"unfused": [8.0] * 8, "basic": [4.0] * 8, "fused": [5.0] * 8}
+    page = upload(start(), ("mine.zip", experiment_zip(ms, model_name="mine")))
+    assert headline(page) == "basic is 2.00× faster than unfused"
+    assert "mine · fused (mine.zip)" in options(page, "candidate")
+
+
+def test_one_profile_waits_for_a_second(start: Start) -> None:
+    page = upload(start(), ("before.json", UNFUSED))
+    assert page.subheader[0].value == "Choose a baseline to compare with"
+    page = upload(page, ("after.json", FUSED))
+    assert "after.json" in headline(page)
+    assert "before.json" in headline(page)
+
+
+def test_the_uploader_is_empty_after_reading(start: Start) -> None:
+    page = upload(start(), ("before.json", UNFUSED))
+    assert page.file_uploader[0].value == []
+
+
+def test_a_gzipped_profile_and_a_name_with_a_path(start: Start) -> None:
+    page = upload(
+        start(), ("../../etc/unfused.json.gz", gzip.compress(UNFUSED)), ("C:\\x\\fused.json", FUSED)
+    )
+    assert is_clean(page)
+    assert {"fused.json", "unfused.json.gz"} <= set(options(page, "baseline"))
+
+
+def cut_zip() -> bytes:
+    return experiment_zip(BLOCKS)[:-200]
+
+
+def empty_zip() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("notes.txt", "nothing")
+    return buffer.getvalue()
+
+
+def zip_without_profile() -> bytes:
+    whole = io.BytesIO(experiment_zip(BLOCKS))
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(whole) as source, zipfile.ZipFile(buffer, "w") as target:
+        for name in source.namelist():
+            if name != "profiles/fused/3.json":
+                target.writestr(name, source.read(name))
+    return buffer.getvalue()
+
+
+BAD_FILES = {
+    "empty": ("empty.json", b"", "empty"),
+    "blank": ("blank.json", b"   \n", "without content"),
+    "image": ("trace.json", b"\x89PNG\r\n\x1a\n" + bytes(40), "PNG"),
+    "other JSON": ("list.json", b'{"a": 1}', "not in a format"),
+    "number": ("number.json", b"42", "not a trace"),
+    "deep": ("deep.json", b"[" * 200_000, ""),
+    "pickle": ("trace.json", b"\x80\x04\x95" + bytes(20), "pickle"),
+    "cut zip": ("cut.zip", cut_zip(), ""),
+    "foreign zip": ("other.zip", empty_zip(), "holds no experiment.json"),
+    "variant missing": ("half.zip", zip_without_profile(), "lacks its file"),
+    "twice gzipped": ("t.gz", gzip.compress(gzip.compress(UNFUSED)), "twice"),
+    "cut gzip": ("t.gz", gzip.compress(UNFUSED)[:40], ""),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_FILES)
+def test_a_bad_file_is_one_sentence_and_the_page_lives_on(start: Start, kind: str) -> None:
+    name, data, expected = BAD_FILES[kind]
+    page = upload(start(), (name, data))
+    assert is_clean(page)
+    assert headline(page) == "fused is 2.00× faster than unfused"
+    [told] = [text for text in texts(page) if name in text]
+    assert expected in told
+    assert told.endswith(".")
+    assert "Traceback" not in told
+
+
+def test_good_files_are_read_beside_bad_ones(start: Start) -> None:
+    page = upload(start(), ("a.json", b""), ("before.json", UNFUSED), ("after.json", FUSED))
+    assert "before.json" in headline(page)
+    assert any("a.json" in text and "empty" in text for text in texts(page))
+
+
+def test_a_truncated_profile_is_read_and_its_loss_is_told(start: Start) -> None:
+    page = upload(start(), ("before.json", UNFUSED[:-150]), ("after.json", FUSED))
+    assert is_clean(page)
+    assert any("cut short" in text for text in texts(page))
+
+
+def test_files_opened_by_one_session_stay_there(start: Start) -> None:
+    upload(start(), ("before.json", UNFUSED), ("after.json", FUSED))
+    assert "before.json" not in options(start(), "baseline")
+
+
+# Hostile text.
+
+
+def hostile_experiment() -> bytes:
+    conv = (HOSTILE + " 1", HOSTILE, *CONV[2:])
+    operators = {HOSTILE: [conv], "fused": [conv]}
+    return experiment_zip({HOSTILE: [10.0] * 8, "fused": [5.0] * 8}, operators, model_name=HOSTILE)
+
+
+def test_hostile_names_never_reach_markdown(start: Start) -> None:
+    conv = (HOSTILE + " 1", HOSTILE, *CONV[2:])
+    page = upload(start(), (f"{HOSTILE}.zip".replace("/", "∕"), hostile_experiment()))
+    pages = [page, upload(start(), (f"a {HOSTILE}", profile_json([conv])), ("b", UNFUSED))]
+    for page in pages:
+        assert is_clean(page)
+        assert not page.error
+        for text in markdown_texts(page):
+            for piece in DANGEROUS:
+                assert piece not in text
+    assert HOSTILE + " 1" in set(table(pages[0], 0)[("", "Name")])
+    assert "<img src=x" in pages[0].header[0].value  # in a code span
+
+
+def test_a_hostile_bad_file_is_quoted_as_text(start: Start) -> None:
+    page = upload(start(), (HOSTILE.replace("/", "∕"), b"\x89PNG"))
+    assert any("<img" in text for text in texts(page))
+    assert not any("<img" in text for text in markdown_texts(page))
+
+
+# Links.
+
+
+def test_a_link_opens_what_it_names(start: Start) -> None:
+    page = start(baseline="sample:mobilenetv2/fused", candidate="sample:mobilenetv2/unfused")
+    assert headline(page) == "unfused is 2.00× slower than fused"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "<script>alert(1)</script>",
+        "sample:../../etc/passwd/fused",
+        "sample:mobilenetv2/other",
+        "recorded:../samples/mobilenetv2.zip/fused",
+        "file:../samples/mobilenetv2.zip/fused",
+        "file:/etc/passwd",
+        "file:\0",
+        "file:",
+        ":",
+        "sample:",
+        "upload:",
+        "x" * 10_000,
+        "\u202e\U0001f600",
+    ],
+)
+def test_unknown_and_hostile_links_are_ignored(start: Start, value: str) -> None:
+    page = start(baseline=value, candidate=value)
+    assert is_clean(page)
+    assert headline(page) == "fused is 2.00× faster than unfused"
+
+
+def test_half_a_link_asks_for_the_other_half(start: Start) -> None:
+    page = start(candidate="sample:mobilenetv2/fused")
+    assert page.subheader[0].value == "Choose a baseline to compare with"
+    page.selectbox(key="choose_baseline").set_value("sample:mobilenetv2/unfused").run()
+    assert headline(page) == "fused is 2.00× faster than unfused"
+
+
+def test_a_link_to_an_upload_that_is_gone_asks_for_the_file(start: Start) -> None:
+    first = upload(start(), ("before.json", UNFUSED), ("after.json", FUSED))
+    page = start(**address(first))
+    assert is_clean(page)
+    assert page.subheader[0].value == "This link leads to a file of another session"
+    assert not page.metric
+    page = upload(page, ("before.json", UNFUSED))
+    assert not page.metric  # one of the two is still missing
+    page = upload(page, ("renamed.json", FUSED))
+    assert "renamed.json" in headline(page)
+    assert "before.json" in headline(page)
+
+
+def test_a_link_to_a_file_below_a_configured_folder_opens_it(tree: Path, start: Start) -> None:
+    (tree / "open" / "sub").mkdir()
+    (tree / "open" / "sub" / "mine.zip").write_bytes(experiment_zip(BLOCKS, model_name="mine"))
+    page = start(baseline="file:sub/mine.zip/unfused", candidate="file:sub/mine.zip/fused")
+    assert headline(page) == "fused is 2.00× faster than unfused"
+    assert "mine · fused (mine.zip)" in options(page, "candidate")
+
+
+def test_a_link_to_a_damaged_file_says_so_and_the_page_lives_on(tree: Path, start: Start) -> None:
+    (tree / "open" / "bad.json").write_bytes(b"")
+    page = start(baseline="file:bad.json", candidate="sample:mobilenetv2/fused")
+    assert is_clean(page)
+    assert not page.error
+    assert any("This file is empty (bad.json)" in text for text in texts(page))
+    assert page.subheader[0].value == "Choose a baseline to compare with"
+
+
+def test_a_link_to_a_recording_that_is_gone_says_so(start: Start) -> None:
+    page = start(baseline="recorded:old.zip/unfused", candidate="recorded:old.zip/fused")
+    assert headline(page) == "fused is 2.00× faster than unfused"
+    assert any("names something that is not here" in text for text in texts(page))
+
+
+def test_a_damaged_recording_is_a_sentence(tree: Path, start: Start) -> None:
+    path = tree / "recordings" / "half.zip"
+    path.write_bytes(zip_without_profile())
+    page = start(baseline="recorded:half.zip/unfused", candidate="recorded:half.zip/fused")
+    assert is_clean(page)
+    assert page.error[0].value == "This cannot be shown."
+    assert any("lacks its file" in text for text in texts(page))
+    page.selectbox(key="choose_baseline").set_value("sample:mobilenetv2/unfused").run()
+    page.selectbox(key="choose_candidate").set_value("sample:mobilenetv2/fused").run()
+    assert headline(page) == "fused is 2.00× faster than unfused"
+
+
+def test_a_path_opens_a_file_and_nothing_outside_the_folders(tree: Path, start: Start) -> None:
+    (tree / "open" / "mine.zip").write_bytes(experiment_zip(BLOCKS, model_name="mine"))
+    (tree / "secret.zip").write_bytes(experiment_zip(BLOCKS, model_name="secret"))
+    (tree / "open" / "link.zip").symlink_to(tree / "secret.zip")
+    page = start()
+    for text in ("../secret.zip", str(tree / "secret.zip"), "link.zip", "no.zip", "/etc/passwd"):
+        page.text_input(key="path").set_value(text)
+        page.button(key="open_path").click().run()
+        assert is_clean(page)
+        assert any("no such file below" in told for told in texts(page)), text
+        assert not any("secret ·" in label for label in options(page, "baseline"))
+    page.text_input(key="path").set_value(str(tree / "open" / "mine.zip"))
+    page.button(key="open_path").click().run()
+    assert address(page)["baseline"] == "file:mine.zip/unfused"
+
+
+def test_without_configured_folders_there_is_no_path_input(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(places.FOLDERS_VARIABLE)
+    assert not [field for field in start().text_input if field.key == "path"]
+
+
+def test_files_of_the_command_line_come_first(
+    tree: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [tree / "after.json", tree / "before.json", tree / "bad.json"]
+    for path, data in zip(paths, (FUSED, UNFUSED, b""), strict=True):
+        path.write_bytes(data)
+    monkeypatch.setenv(places.FILES_VARIABLE, os.pathsep.join(map(str, paths)))
+    page = start()
+    assert address(page)["baseline"] == "file:before.json"
+    assert any("bad.json" in text and "empty" in text for text in texts(page))
+
+
+# Controls.
+
+
+def test_swap_exchanges_the_sides(start: Start) -> None:
+    page = start()
+    page.button(key="swap").click().run()
+    assert headline(page) == "unfused is 2.00× slower than fused"
+    assert address(page)["baseline"] == "sample:mobilenetv2/fused"
+
+
+def test_the_selectors_change_what_is_compared(start: Start) -> None:
+    page = start()
+    page.selectbox(key="choose_candidate").set_value("sample:mobilenetv2/unfused").run()
+    assert address(page)["candidate"] == "sample:mobilenetv2/unfused"
+    assert is_clean(page)
+
+
+def test_search_and_class_filter_narrow_the_operators(start: Start) -> None:
+    page = start()
+    page.text_input(key="search").set_value("  GEMM ").run()
+    assert list(table(page, 0)[("", "Name")]) == ["head/Gemm"]
+    page.text_input(key="search").set_value("float32[1,3,8,8]").run()
+    assert list(table(page, 0)[("", "Name")]) == ["a/Conv"]
+    page.text_input(key="search").set_value(".*").run()
+    assert any(text.value == "No operator matches." for text in page.caption)
+    page.text_input(key="search").set_value("").run()
+    page.multiselect(key="classes").set_value(["normalisation", "activation"]).run()
+    assert list(table(page, 0)[("", "Name")]) == ["a/BatchNormalization", "a/Relu"]
+
+
+def test_assumptions_change_modelled_figures_and_the_address_holds_them(start: Start) -> None:
+    page = start()
+    # Measured dispatch cost 0.5 µs: τ is 5 µs, and no operator is shorter than that.
+    assert figures(page)["short-op ratio (count)"][0] == "0.0 %"
+    page.number_input(key="tau_us").set_value(25.0).run()
+    # Relu with its 20 µs is one of four operators in the baseline; the candidate has none.
+    assert figures(page)["short-op ratio (count)"] == ("0.0 %", "-25.0 pt")
+    again = start(tau_us="25")
+    assert figures(again)["short-op ratio (count)"] == ("0.0 %", "-25.0 pt")
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-1", "<b>", "1e999", "9" * 400])
+def test_hostile_assumptions_are_ignored(start: Start, value: str) -> None:
+    page = start(tau_us=value, cache_kib=value, peak_gflops=value)
+    assert is_clean(page)
+    assert not page.error
+    assert headline(page) == "fused is 2.00× faster than unfused"
+
+
+def test_an_unforeseen_error_is_one_constant_sentence(
+    start: Start, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ValueError("secret /etc/passwd")
+
+    monkeypatch.setattr(loading, "compare", broken)
+    page = start()
+    assert is_clean(page)
+    assert page.error[0].value.startswith("Something went wrong inside FuseScope.")
+    assert "secret" not in json.dumps([e.value for e in page.error] + texts(page))
+    assert "secret /etc/passwd" in caplog.text

@@ -1,0 +1,146 @@
+"""The Record page, with a recorder that records nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import collectors.record
+from analysis.errors import FuseScopeError
+from app import recorder
+from app.views import record as view
+from collectors.progress import Progress
+from collectors.record import Recording
+from tests.app.conftest import BLOCKS
+from tests.app.pages import is_clean, texts
+from tests.factories import experiment_zip
+
+Open = Callable[[], AppTest]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Recording]]:
+    """The recordings that the page started; each waits until it is cancelled."""
+    started: list[Recording] = []
+
+    def record(job: Recording, *, on_progress: Any, cancelled: Any, **_: Any) -> Path:
+        started.append(job)
+        on_progress(Progress("blocks", 2, 8, "Block 3 of 8 (at most 24)", 42.0))
+        while not cancelled():
+            time.sleep(0.01)
+        assert job.out is not None
+        path = job.out / "mine.zip"
+        path.write_bytes(experiment_zip(BLOCKS, model_name="mine"))
+        return path
+
+    monkeypatch.setattr(view, "RECORDER", recorder.Recorder())
+    monkeypatch.setattr(collectors.record, "record", record)
+    monkeypatch.setattr(view, "LOOPBACK", (*view.LOOPBACK, None))
+    yield started
+    view.RECORDER.stop()
+
+
+# AppTest opens only the first page of functions: here that is Record.
+SCRIPT = """
+import streamlit as st
+from app.views import compare, record
+
+compare_page = st.Page(compare.show, title="Compare", url_path="compare")
+record_page = st.Page(lambda: record.show(compare_page), title="Record", default=True)
+st.navigation([record_page, compare_page], position="top").run()
+"""
+
+
+@pytest.fixture
+def open_page(tree: Path) -> Open:
+    """`open_page()` is the Record page in a session of its own."""
+    return lambda: AppTest.from_string(SCRIPT, default_timeout=60).run()
+
+
+def wait() -> None:
+    deadline = time.monotonic() + 20
+    while view.RECORDER.status is None or view.RECORDER.status.running:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_recording_from_form_to_comparison(open_page: Open, asked: list[Recording]) -> None:
+    page = open_page()
+    assert is_clean(page)
+    page.selectbox(key="record_model").set_value("mul_add")
+    page.number_input(key="record_threads").set_value(1)
+    page.button(key="record_start").click().run()
+    assert is_clean(page)
+    [job] = asked
+    assert (job.model, job.threads, job.seconds) == ("mul_add", 1, 60.0)
+    assert job.variants == ("eager", "unfused", "fused")
+    assert job.allow_external_data is False
+    assert "Block 3 of 8 (at most 24)" in texts(page)
+    other = open_page()
+    assert not [b for b in other.button if b.key == "record_start"]  # one at a time
+    page.button(key="record_cancel").click().run()
+    wait()
+    page.run()
+    assert "mine.zip" in texts(page)
+    assert page.success[0].value == "Recorded."
+    page.button(key="record_dismiss").click().run()
+    assert not page.success
+
+
+def test_two_variants_are_needed(open_page: Open, asked: list[Recording]) -> None:
+    page = open_page()
+    page.multiselect(key="record_variants").set_value(["fused"])
+    page.button(key="record_start").click().run()
+    assert not asked
+    assert any("needs two variants" in text for text in texts(page))
+
+
+def test_a_failed_recording_says_why(
+    open_page: Open, asked: list[Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: Any, **__: Any) -> Path:
+        raise FuseScopeError("The model <b>x</b> does not load", hint="Check it.")
+
+    monkeypatch.setattr(collectors.record, "record", failing)
+    page = open_page()
+    page.button(key="record_start").click().run()
+    wait()
+    page.run()
+    assert page.error[0].value == "Nothing was recorded."
+    assert "The model <b>x</b> does not load. Check it." in texts(page)
+
+
+def test_a_model_outside_the_configured_folders_is_refused(
+    open_page: Open, tree: Path, asked: list[Recording]
+) -> None:
+    (tree / "secret.onnx").write_bytes(b"x")
+    (tree / "open" / "good.onnx").write_bytes(b"x")
+    page = open_page()
+    page.selectbox(key="record_model").set_value(view.OWN_FILE).run()
+    page.text_input(key="record_path").set_value("../secret.onnx")
+    page.button(key="record_start").click().run()
+    assert not asked
+    assert any("no such file below" in text for text in texts(page))
+    page.text_input(key="record_path").set_value("good.onnx")
+    page.button(key="record_start").click().run()
+    assert [job.model for job in asked] == [str(tree / "open" / "good.onnx")]
+
+
+def test_a_missing_engine_is_named(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(view, "find_spec", lambda name: None if name == "onnxruntime" else 1)
+    page = open_page()
+    assert "Recording needs onnxruntime." in page.info[0].value
+    assert "fusescope[collect]" in page.info[0].value
+    assert not [b for b in page.button if b.key == "record_start"]
+
+
+def test_a_dashboard_that_answers_others_does_not_record(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(view.st, "get_option", lambda _: "0.0.0.0")
+    assert "Recording is off" in open_page().info[0].value

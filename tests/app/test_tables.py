@@ -1,0 +1,96 @@
+"""Tables of the Compare page, and the pieces that keep text harmless."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app import panels, tables
+
+
+def frame() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "name": ["=1+1", "b"],
+            "op_type": ["Conv", None],
+            "op_class": ["convolution", "unknown"],
+            "per_run_ns_baseline": [2500.0, None],
+            "per_run_ns_candidate": [1000.0, 500.0],
+            "delta_ns": [-1500.0, 500.0],
+            "speedup": [2.5, None],
+            "median_ns_baseline": [2500.0, None],
+            "median_ns_candidate": [1000.0, 500.0],
+            "utilisation_baseline": [None, None],
+            "utilisation_candidate": [None, None],
+            "share_baseline": [1.0, None],
+            "share_candidate": [0.5, 0.25],
+            "start_baseline": [0.0, None],
+            "start_candidate": [100.0, 1200.0],
+            "inputs": ["float32[1]", None],
+            "outputs": ["float32[1]", None],
+            "provider": ["CPUExecutionProvider", None],
+        }
+    )
+
+
+def test_units_are_microseconds_and_percent() -> None:
+    table = tables.operator_table(frame()).frame
+    assert table[("Duration per run, µs", "baseline")][0] == 2.5
+    assert list(table[("Duration per run, µs", "change")]) == [-1.5, 0.5]
+    assert list(table[("Ratio, %", "candidate")]) == [50.0, 25.0]
+    assert table[("", "Core type")][0] == "CPU"
+
+
+def test_a_figure_that_no_row_has_is_left_out() -> None:
+    columns = tables.operator_table(frame()).columns
+    assert not any(group.startswith("Utilisation") for group, _ in columns)
+
+
+def test_each_column_has_its_settings_where_streamlit_counts_them() -> None:
+    table = tables.operator_table(frame())
+    for number, (_, label) in enumerate(table.columns, start=1):
+        assert table.settings[number]["label"] == label
+        assert table.settings[number]["help"]
+
+
+def test_csv_has_one_line_of_heads_and_no_formula() -> None:
+    text = tables.operator_table(frame()).csv.decode("utf-8-sig")
+    head, first, second = csv.reader(io.StringIO(text))
+    assert head[0] == "Name"
+    assert "Duration per run, µs change" in head
+    assert first[0] == "'=1+1"
+    assert first[head.index("Duration per run, µs change")] == "-1.5"
+    assert second[1] == ""
+
+
+@pytest.mark.parametrize("text", ["fused", "OR tools 2", "a-b", "x"])
+def test_plain_names_stand_as_they_are(text: str) -> None:
+    assert panels.name(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a.json", "www.x.com", "a_b", "a--b", "-> b", ":red[x]", "<b>", "a  b", "a@b.c", "1. x"],
+)
+def test_other_names_become_code(text: str) -> None:
+    assert panels.name(text).startswith("`")
+
+
+@given(st.text(max_size=80))
+def test_a_code_span_cannot_be_left(text: str) -> None:
+    """The fence is longer than any run of backticks inside."""
+    span = panels.code_span(text)
+    fence = span[: len(span) - len(span.lstrip("`"))]
+    inner = span[len(fence) : -len(fence)]
+    assert span == f"{fence}{inner}{fence}"
+    assert fence not in inner
+    assert "\n" not in inner
+
+
+def test_own_text_is_escaped() -> None:
+    assert panels.own("~1 [x] $2 a_b *c*") == r"\~1 \[x\] \$2 a\_b \*c\*"

@@ -1,0 +1,34 @@
+"""CSV that a spreadsheet may open."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.report.table_csv import table_csv
+
+
+def cells(table: pd.DataFrame) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(table_csv(table).decode("utf-8-sig"), newline="")))
+
+
+@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@x", "\tx", "\rx", "  =1", "＝1", "\u3000+1"])
+def test_text_that_would_be_a_formula_is_quoted(text: str) -> None:
+    assert cells(pd.DataFrame({text: [text]})) == [[f"'{text}"], [f"'{text}"]]
+
+
+def test_numbers_stay_numbers_and_missing_is_empty() -> None:
+    table = pd.DataFrame({"a": [-1.5, None], "b": pd.array([-2, None], dtype="Int64")})
+    assert cells(table)[1:] == [["-1.5", "-2"], ["", ""]]
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
+def test_any_text_comes_back(text: str) -> None:
+    [[_], *rest] = cells(pd.DataFrame({"head": [text]}))
+    found = rest[0][0] if rest and rest[0] else ""
+    assert found in (text, f"'{text}")

@@ -1,0 +1,61 @@
+"""Charts: what is drawn, and that labels are not markup."""
+
+from __future__ import annotations
+
+from analysis.charts import label_text, run_times, shown_runs
+from analysis.compare import compare
+from analysis.compare.comparison import side_of_trace, side_of_variant
+from analysis.experiment import Experiment
+from analysis.readers import read
+from analysis.readers.source import Source
+from analysis.trace import Trace
+from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
+
+HOSTILE = "<a href='https://evil.example'>x</a> &amp; <b>y</b>"
+
+
+def experiment(**ms: list[float]) -> Experiment:
+    value = read(Source("e.zip", experiment_zip(ms)))
+    assert isinstance(value, Experiment)
+    return value
+
+
+def profile(name: str, operators: object, runs: int) -> Trace:
+    value = read(Source(name, profile_json(operators, runs)))  # type: ignore[arg-type]
+    assert isinstance(value, Trace)
+    return value
+
+
+def test_every_unprofiled_run_is_a_dot_in_its_block() -> None:
+    both = experiment(unfused=[10.0, 12.0, 11.0], fused=[5.0, 6.0, 5.5])
+    sides = [side_of_variant(both, name) for name in ("unfused", "fused")]
+    figure = run_times(compare(*sides))
+    assert figure is not None
+    dots = {trace.name: trace for trace in figure.data if trace.mode == "markers"}
+    assert set(dots) == {"unfused", "unfused (A/A control)", "fused"}
+    # 3 rounds a block; block 2 of the candidate stands right of 2, all its runs at 6 ms.
+    second = [(x, y) for x, y in zip(dots["fused"].x, dots["fused"].y, strict=True) if 2 < x < 2.5]
+    assert [y for _, y in second] == [6.0] * 3
+    assert all(1.5 < x < 2 for x in list(dots["unfused"].x)[3:6])
+    assert tuple(figure.layout.xaxis.range) == (0.5, 3.5)
+
+
+def test_a_profile_is_one_column_of_its_runs() -> None:
+    first, second = (
+        profile("a", UNFUSED_OPERATORS, runs=4),
+        profile("b", FUSED_OPERATORS, runs=2),
+    )
+    figure = run_times(compare(side_of_trace(first), side_of_trace(second)))
+    assert figure is not None
+    assert sorted(len(trace.x) for trace in figure.data if trace.mode == "markers") == [2, 4]
+    assert set(shown_runs(side_of_trace(first))["block"]) == {1}
+
+
+def test_labels_are_text() -> None:
+    assert "<" not in label_text(HOSTILE)
+    named = profile(HOSTILE, FUSED_OPERATORS, runs=2)
+    figure = run_times(compare(side_of_trace(named), side_of_trace(named)))
+    assert figure is not None
+    for trace in figure.data:
+        assert "<" not in trace.name
+    assert "<a" not in figure.to_json()
