@@ -61,12 +61,14 @@ def test_the_first_screen_compares_the_sample(start: Start) -> None:
     shown = figures(page)
     assert shown["latency"][1] == "-50.0 %"
     assert shown["throughput"][1] == "+100.0 %"
-    assert list(shown)[:6] == [
+    assert list(shown)[:8] == [
         "latency",
         "throughput",
         "small-op ratio (time)",
         "compute utilisation",
         "bytes that miss the cache",
+        "cache utilisation",
+        "peak memory",
         "output difference",
     ]
     assert address(page) == {

@@ -62,11 +62,15 @@ def open_page(tree: Path) -> Open:
     return lambda: AppTest.from_string(SCRIPT, default_timeout=60).run()
 
 
-def wait() -> None:
-    deadline = time.monotonic() + 20
-    while view.RECORDER.status is None or view.RECORDER.status.running:
+def wait_until(reached: Callable[[recorder.Status], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while view.RECORDER.status is None or not reached(view.RECORDER.status):
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def wait() -> None:
+    wait_until(lambda status: not status.running)
 
 
 def test_a_recording_from_form_to_comparison(open_page: Open, asked: list[Recording]) -> None:
@@ -80,6 +84,8 @@ def test_a_recording_from_form_to_comparison(open_page: Open, asked: list[Record
     assert (job.model, job.threads, job.seconds) == ("mul_add", 1, 60.0)
     assert job.variants == ("eager", "unfused", "fused")
     assert job.allow_external_data is False
+    wait_until(lambda status: status.progress is not None)
+    page.run()
     assert "Block 3 of 8 (at most 24)" in texts(page)
     other = open_page()
     assert not [b for b in other.button if b.key == "record_start"]  # one at a time

@@ -18,6 +18,8 @@ from app.cli import collect as verb
 pytest.importorskip("onnxruntime", reason="recording needs the extra 'collect'")
 
 ROOT = Path(__file__).resolve().parents[2]
+# A shell's background job ignores Ctrl-C, and so would its children.
+HEARS_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
 RUN = (
     "import typer; from app.cli.collect import collect; app = typer.Typer(); "
     "app.command()(collect); app(prog_name='fusescope collect')"
@@ -104,7 +106,7 @@ def test_an_interruption_keeps_complete_blocks(tmp_path: Path, polite: signal.Si
     from collectors.progress import decode
 
     child = subprocess.Popen(
-        [sys.executable, "-c", RUN, *SHORT, "--blocks", "500", "--progress-json"],
+        [sys.executable, "-c", HEARS_CTRL_C + RUN, *SHORT, "--blocks", "500", "--progress-json"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
