@@ -21,7 +21,7 @@ RECORD_NAME = "experiment.json"
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
-PositiveFloat = Annotated[float, msgspec.Meta(gt=0)]
+PositiveFloat = Annotated[float, msgspec.Meta(gt=0, le=1e18)]
 
 
 class ModelInput(msgspec.Struct, frozen=True):
@@ -90,7 +90,7 @@ class Peaks(msgspec.Struct, frozen=True):
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """How the recording was made."""
+    """How the recording was made; every block has at least `rounds` rounds."""
 
     baseline: str
     threads: Positive
@@ -109,13 +109,14 @@ class Outcome(msgspec.Struct, frozen=True):
     `stopped`: decided (a look settled every comparison), blocks (all planned blocks done), seconds
     (time budget), interrupted. `quiet_reference`: mean ln(seconds) of quiet blocks on this
     machine, or None when none was stored; `blocks_replaced` blocks were slower than that by
-    more than 10 %.
+    more than 10 % and were recorded again, `blocks_loaded` were as slow and had to be kept.
     """
 
     blocks: Count
     blocks_replaced: Count
     stopped: Literal["decided", "blocks", "seconds", "interrupted"]
     quiet_reference: float | None = None
+    blocks_loaded: Count = 0
 
 
 class Samples(msgspec.Struct, frozen=True):
@@ -182,7 +183,7 @@ class ExperimentRecord(msgspec.Struct, frozen=True):
     settings: Settings
     outcome: Outcome
     peaks: Peaks
-    variants: list[VariantRecord]
+    variants: Annotated[list[VariantRecord], msgspec.Meta(min_length=1)]
     model_graph: str | None = None
 
     def variant(self, name: str) -> VariantRecord:

@@ -46,7 +46,10 @@ def from_shapes(op_type: str, inputs: Sequence[Shape], outputs: Sequence[Shape])
             return None
         return 2 * out * math.prod(weights[0][1:])
     if op_type in _MATMUL:
-        return 2 * out * inputs[0][-1] if inputs[0] else None
+        first = inputs[0]
+        if len(first) >= 2 and len(outputs[0]) >= len(first) and outputs[0][-2] > 0:
+            return 2 * out * (first[-1] * first[-2] // outputs[0][-2])  # whichever is transposed
+        return 2 * out * first[-1] if first else None
     if op_type in _GEMM and len(outputs[0]) == 2 and outputs[0][0] > 0:
         return 2 * out * (math.prod(inputs[0]) // outputs[0][0])
     return None

@@ -16,7 +16,6 @@ class Limits:
     zip_members: int = 20_000
     zip_ratio: int = 200
     events: int = 5_000_000
-    depth: int = 64
     text_chars: int = 512
     name_chars: int = 120
 

@@ -40,6 +40,12 @@ FIGURES: Mapping[str, FigureText] = {
         "Batch size / latency. The change is speedup - 1.",
         "higher",
     ),
+    "cpu_time": FigureText(
+        "CPU time",
+        "Process CPU time of one un-profiled run over all threads: lower quartile of the runs of "
+        "a block, trimmed mean over blocks. Less affected by other load than wall time.",
+        "lower",
+    ),
     "small_op_time": FigureText(
         "small-op ratio (time)",
         "Time in light operators (all but convolution, matrix product, attention, recurrent) / "
@@ -59,7 +65,8 @@ FIGURES: Mapping[str, FigureText] = {
     "short_op_time": FigureText(
         "short-op ratio (time)",
         "Time in operators shorter than τ / time in all operators. τ is the same for both sides: "
-        "10 × the measured dispatch cost, or 10 µs assumed.",
+        "10 × the measured dispatch cost, but at least 10 µs, assumed: the profiler itself costs 2 "
+        "to 6 µs an operator.",
         "lower",
     ),
     "short_op_count": FigureText(
@@ -134,13 +141,14 @@ REASONS: Mapping[str, str] = {
 }
 
 CANNOT_TELL: Mapping[str, str] = {
-    "single_run": "one run a side says nothing about noise",
+    "single_run": "a side has a single run, which says nothing about noise",
     "few_runs": "fewer than 5 blocks or runs on a side",
     "no_times": "a side has no time",
     "control_differs": "the two copies of the baseline differ, so this machine was not steady",
-    "within_noise": "the interval includes no change",
+    "within_noise": "the change is within the noise at the level that the planned looks require",
+    "runs_unknown": "a file does not mark its runs, so its time is not that of one run",
     "within_process_spread": (
-        "two processes that run the same graph can differ by 12 %, and each file is one process"
+        "two recordings of the same graph can differ by 12 %, and these are separate recordings"
     ),
 }
 
@@ -149,9 +157,10 @@ TIMELINES_HELP = (
     "un-profiled ones: the profiler charges every operator."
 )
 OPERATORS_HELP = (
-    "Operators of both sides joined by name and occurrence, else by type and shapes; an operator "
-    "that only one side ran counts as 0 on the other. Times are profiled, per run. Largest "
-    "absolute change first."
+    "Operators of both sides joined by name and occurrence (a convolution that the engine renamed "
+    "by the graphs), else by type and shapes; an operator that only one side ran counts as 0 on "
+    "the other. A fused operator also does the work of those it replaced, which stand in rows of "
+    "their own. Times are profiled, per run. Largest absolute change first."
 )
 OP_TYPES_HELP = (
     "Columns as in op_statistic, per run, from the profile. Largest absolute change first."
@@ -191,24 +200,31 @@ def verdict_parts(comparison: Comparison) -> tuple[Part, ...]:
 
 
 def verdict_sentence(comparison: Comparison) -> str:
-    """The one sentence on top: 'fused is 2.12× faster than unfused'."""
-    return "".join(part.text for part in verdict_parts(comparison))
+    """The one sentence on top: 'fused is 2.12× faster than unfused (95 % interval …)'."""
+    sentence = "".join(part.text for part in verdict_parts(comparison))
+    interval = verdict_interval(comparison.verdict)
+    return f"{sentence} ({interval})" if interval else sentence
+
+
+def verdict_interval(verdict: Verdict) -> str:
+    """'95 % interval 2.10× to 2.14×', read in the direction of the sentence; '' without one."""
+    if verdict.interval is None:
+        return ""
+    low, high = verdict.interval.low, verdict.interval.high
+    if verdict.outcome == "slower":
+        low, high = 1 / high, 1 / low
+    return f"95 % interval {units.factor(low)} to {units.factor(high)}"
 
 
 def verdict_basis(verdict: Verdict) -> str:
-    """Interval, basis, and the smallest effect that would have been seen."""
+    """What the verdict rests on, and the smallest effect that would have been seen."""
     parts = []
     if verdict.speedup is not None and verdict.outcome == "cannot_tell":
         parts.append(f"best guess {units.factor(verdict.speedup)}")
-    if verdict.interval is not None:
-        low, high = verdict.interval.low, verdict.interval.high
-        if verdict.outcome == "slower":
-            low, high = 1 / verdict.interval.high, 1 / verdict.interval.low
-        parts.append(f"95 % interval {units.factor(low)} to {units.factor(high)}")
     what = TIME_SOURCES[verdict.of]
     one, other = verdict.samples
     if verdict.pairing == "blocks":
-        parts.append(f"{what}, {_many(one, 'block')}, each a fresh process, paired")
+        parts.append(f"{what}, {_many(one, 'block')} of fresh processes, paired")
     else:
         noun = "blocks" if verdict.pairing == "unpaired_blocks" else "runs"
         parts.append(f"{what}, {one} and {other} {noun}, not paired")
@@ -377,7 +393,9 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         "in a process of its own."
     ),
     "unpaired": lambda n, v: (
-        "two separate recordings: the machine's drift between them is not controlled."
+        "two separate recordings: the machine's drift between them is not controlled. Recordings "
+        "of one graph under changing load came out up to 1.8× apart; record both variants "
+        "together for an answer to trust."
     ),
     "one_process_each": lambda n, v: (
         "each file is one process. Two processes that run the same graph differed by up to 12 % "
@@ -404,9 +422,20 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         "measured under the load seen: no quiet reference of this machine was stored, or more "
         "than a fifth of the blocks were slower than it. The sign stands, the size may not."
     ),
-    "blocks_replaced": lambda n, v: (
-        f"{_plural(v.get('replaced'), 'block')} replaced: more than 10 % slower than this machine "
-        "is when quiet."
+    "blocks_loaded": lambda n, v: (
+        f"{_plural(v.get('replaced'), 'block')} replaced and {v.get('loaded')} kept that ran more "
+        "than 10 % slower than this machine does when quiet."
+    ),
+    "runs_unknown": lambda n, v: (
+        "figures per run are those of the whole file on the side that does not mark its runs."
+    ),
+    "subgraphs": lambda n, v: (
+        f"cache and traffic figures leave out the bodies of {_plural(v.get('nodes'), 'operator')} "
+        "with subgraphs (Loop, If, Scan)."
+    ),
+    "unsized_tensors": lambda n, v: (
+        f"cache and traffic figures leave out {_plural(v.get('tensors'), 'tensor')} of unknown "
+        "size."
     ),
     "load": lambda n, v: _load(v),
     "governor": lambda n, v: f"the CPU frequency governor was '{v.get('governor')}'.",
@@ -423,8 +452,9 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         f"{_number(v, 'alpha'):.4f}."
     ),
     "profiler_inflation": lambda n, v: (
-        f"the profiler slows baseline {units.factor(_number(v, 'baseline'))} and candidate "
-        f"{units.factor(_number(v, 'candidate'))}: latency is un-profiled, operator times are not."
+        f"profiled runs take {units.factor(_number(v, 'baseline'))} (baseline) and "
+        f"{units.factor(_number(v, 'candidate'))} (candidate) the time of un-profiled ones: "
+        "latency is un-profiled, operator times are not."
     ),
     "profiled_headline": lambda n, v: (
         f"the verdict rests on {TIME_SOURCES[str(v.get('of'))]}. Profilers charge every operator "

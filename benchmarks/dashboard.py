@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import socket
 import statistics
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -21,6 +21,7 @@ _STARTS = 3
 _CLICKS = 12
 _TABS = 10
 _FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
+_OTHER_SAMPLE = "baseline=sample:resnet50/unfused&candidate=sample:resnet50/fused"
 _VERDICT = re.compile("faster|slower|Cannot tell")
 
 
@@ -67,7 +68,10 @@ def measure() -> list[Row]:
                 )
                 clicks.append(time.perf_counter() - begin)
             _wait_idle(page)
-            process = psutil.Process(server.pid)
+            page.goto(f"http://127.0.0.1:{port}/?{_OTHER_SAMPLE}")
+            page.get_by_role("heading", name="1.").first.wait_for()
+            _wait_idle(page)
+            process = _app_process(server)
             loaded = process.memory_info().rss
             for _ in range(_TABS):
                 tab = browser.new_context().new_page()
@@ -80,26 +84,37 @@ def measure() -> list[Row]:
         browser.close()
     start, click = statistics.median(starts), statistics.median(clicks)
     return [
-        Row("start of the server to verdict on screen", f"{start:.2f} s", "< 4 s"),
+        Row("make run to first verdict on screen", f"{start:.2f} s", "< 4 s"),
         Row(
             "click (swap sides) to new verdict",
             f"{click:.2f} s",
             "< 0.3 s",
-            f"{click / start:.1%} of the start",
+            f"{click / start:.1%} of make run to verdict",
         ),
-        Row("memory of the app, a sample loaded", f"{loaded / 1e6:.0f} MB", "< 400 MB"),
+        Row("memory of the app, both samples loaded", f"{loaded / 1e6:.0f} MB", "< 400 MB"),
         Row("memory of one more idle tab", f"{per_tab / 1e6:.2f} MB", "< 1 MB"),
     ]
 
 
 def _serve(port: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "app.cli.main", "serve", "--no-browser", "--port", str(port)]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return subprocess.Popen(
+        ["make", "run", f"ARGS=--no-browser --port {port}"],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # so that make and the server end together
+    )
 
 
 def _stop(server: subprocess.Popen[bytes]) -> None:
-    server.terminate()
+    os.killpg(server.pid, signal.SIGTERM)
     server.wait(timeout=20)
+
+
+def _app_process(server: subprocess.Popen[bytes]) -> psutil.Process:
+    """The server itself below make and its shell: the largest of them."""
+    processes = psutil.Process(server.pid).children(recursive=True)
+    return max(processes, key=lambda process: process.memory_info().rss)
 
 
 def _wait_healthy(port: int, server: subprocess.Popen[bytes]) -> None:

@@ -12,8 +12,6 @@ from analysis.readers import read_path
 from benchmarks.row import Row
 from collectors.record import Recording, record
 
-_BLOCKS = 24
-
 
 def measure(seconds: tuple[int, ...] = (30, 60)) -> list[Row]:
     """Half-width of the 95 % interval of fused against unfused MobileNetV2, by time budget."""
@@ -25,10 +23,9 @@ def measure(seconds: tuple[int, ...] = (30, 60)) -> list[Row]:
                     model="mobilenetv2",
                     out=Path(folder) / "bench.zip",
                     variants=("unfused", "fused"),
-                    blocks=_BLOCKS,
                     seconds=budget,
                 ),
-                on_progress=lambda progress: None,
+                on_progress=lambda progress: None,  # and nobody says when it is enough
             )
             verdict = compare(*choose_sides(read_path(path))).verdict
         width = "no interval"

@@ -26,7 +26,10 @@ MEMORY_RUNS = 3
 
 
 def run(job: Job) -> Checked:
-    """Measures and writes as the job says. A graph that cannot be written is no failure."""
+    """Measures and writes as the job says. A graph that cannot be written is no failure.
+
+    Raises FuseScopeError when the engine left no operator to run: there is nothing to compare.
+    """
     variant = find(job.variant)
     memory = PeakMemory.start()
     started = time.perf_counter_ns()
@@ -42,6 +45,13 @@ def run(job: Job) -> Checked:
     difference = _difference(job, outputs)
     del session
     graph, problem = _graph(job, variant)
+    if graph is not None and not graph.nodes:
+        raise FuseScopeError(
+            f"Variant '{variant.name}' has no operator left: the engine computes this model's "
+            "result when it loads it",
+            hint=f"Leave {variant.name} out of --variants, or record a model whose outputs "
+            "depend on its inputs.",
+        )
     if graph is not None:
         Path(job.graph).write_bytes(graph_json(graph))
     return Checked(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
+import tempfile
 
 from analysis.errors import FuseScopeError
 
@@ -12,6 +14,7 @@ OTHER_MODEL = "Check that the model runs in ONNX Runtime by itself."
 
 _PREFIX = re.compile(r"^\s*\[ONNXRuntimeError\]\s*:\s*\d+\s*:\s*\w+\s*:\s*")
 _SOURCE = re.compile(r"\S*\.(?:cc|h|cpp|hpp):\d+\s*")  # the engine's own source positions
+_TEMPORARY = re.compile(r"[^\s'\"(]*[/\\]fusescope-(?:recording|worker)-[^/\\\s]*[/\\]?")
 _MEMORY = re.compile(
     r"bad[_ ]alloc|bad allocation|failed to allocate|unable to allocate|out of memory|"
     r"cannot allocate|failed to map segment|Resource temporarily unavailable|"
@@ -23,9 +26,16 @@ _NO_KERNEL = re.compile(r"Could not find an implementation for (\S+)\((\d+)\)")
 
 
 def clean(text: str, limit: int = TEXT_CHARS) -> str:
-    """One line without control characters, at most `limit` characters."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    """One line without control characters and private folders, at most `limit` characters."""
+    line = "".join(c if c.isprintable() else " " for c in _without_folder(text))
+    line = " ".join(line.split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def _without_folder(text: str) -> str:
+    """Paths in a recording's temporary folder, from there on; a worker's own lies beside it."""
+    beside = os.path.dirname(tempfile.gettempdir())
+    return _TEMPORARY.sub("", text.replace(f"{beside}/fusescope-", "/fusescope-"))
 
 
 def sentence(error: BaseException, memory_bytes: int | None) -> FuseScopeError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib import metadata
@@ -26,7 +25,7 @@ from analysis.experiment import (
     VariantRecord,
 )
 from analysis.graph import Graph, graph_json, parse_graph
-from collectors import archive, cache, machine, quiet, variants, worker, zoo
+from collectors import archive, cache, machine, quiet, scratch, variants, worker, zoo
 from collectors.blocks import LOOKS, ROUNDS, WARMUP_ROUNDS, lanes
 from collectors.budget import Deadline
 from collectors.jobs import (
@@ -85,8 +84,8 @@ def record(
     deadline = Deadline.after(recording.seconds)
     name = recording.model if zoo.find(recording.model) else Path(recording.model).stem
     path = archive.destination(recording.out, name, f"{datetime.now():%Y-%m-%d}")
-    with tempfile.TemporaryDirectory(prefix="fusescope-recording-") as folder:
-        recorder = _Recorder(recording, name, Path(folder), deadline, on_progress, cancelled)
+    with scratch.folder() as folder:
+        recorder = _Recorder(recording, name, folder, deadline, on_progress, cancelled)
         try:
             recorder.set_up()
             stopped = recorder.series.run(recorder.ask(enough), recorder.report_blocks)
@@ -203,6 +202,8 @@ class _Recorder:
             "interrupted": f"Interrupted; kept {complete}",
         }
         message = messages[stopped]
+        if series.loaded:
+            message += f", {series.loaded} of them while the machine was busy"
         if written != path:
             message += f"; {path.name} exists already, so this is {written.name}"
         self._on_progress(Progress("done", done, done, message, 0.0, str(written)))
@@ -316,6 +317,7 @@ class _Recorder:
                 blocks_replaced=series.replaced,
                 stopped=stopped,
                 quiet_reference=series.quiet_reference,
+                blocks_loaded=series.loaded,
             ),
             peaks=Peaks(self._peaks.gemm_flops_per_s, self._peaks.gemm_n, self._peaks.dispatch_ns),
             variants=[self._variant_record(name) for name in recording.variants],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -69,9 +70,14 @@ class Series:
 
     @property
     def kept_rounds(self) -> int:
-        """Rounds that every complete block has; a budget may have shrunk the later ones."""
+        """Rounds that every complete block has at least; a budget may shrink the later ones."""
         runs = [len(lane.wall_ns) for block in self.complete for lane in block.lanes]
         return min(runs, default=self.rounds)
+
+    @property
+    def loaded(self) -> int:
+        """Complete blocks that ran under load: no attempts or no time were left to replace them."""
+        return sum(self._is_loaded(block) for block in self.complete)
 
     def seconds_left(self) -> float:
         """Estimate to the next look, or to the end of the budget."""
@@ -84,14 +90,13 @@ class Series:
         return [_level(block) for block in self.complete]
 
     def samples(self, variant: str) -> Samples:
-        """Un-profiled runs of one variant, both copies of the baseline."""
-        rounds = self.kept_rounds
+        """All un-profiled runs of one variant, both copies of the baseline."""
         rows = [
             (block, place, lane.copy, lane.wall_ns[place], lane.cpu_ns[place])
             for block, measured in enumerate(self.complete)
             for lane in sorted(measured.lanes, key=lambda lane: lane.copy)
             if lane.variant == variant
-            for place in range(rounds)
+            for place in range(len(lane.wall_ns))
         ]
         columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(5)]
         return Samples(*columns)
@@ -125,11 +130,7 @@ class Series:
         measured = self._measure(folder)
         timed_ns = sum(sum(lane.wall_ns) for lane in measured.lanes)
         self.cost.learn(time.monotonic() - started, timed_ns / 1e9, self.rounds)
-        loaded = (
-            self.quiet_reference is not None
-            and _level(measured) > self.quiet_reference + quiet.LOADED
-        )
-        if loaded and self._may_replace():
+        if self._is_loaded(measured) and self._may_replace():
             self.replaced += 1
             shutil.rmtree(folder, ignore_errors=True)
         else:
@@ -159,6 +160,10 @@ class Series:
             profiled_variants=tuple(lane.variant for lane in lanes if lane.copy == 1),
             profiles=str(folder),
         )
+
+    def _is_loaded(self, block: BlockMeasured) -> bool:
+        limit = math.inf if self.quiet_reference is None else self.quiet_reference + quiet.LOADED
+        return _level(block) > limit
 
     def _may_replace(self) -> bool:
         left = self.deadline.left_s()

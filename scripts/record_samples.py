@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def readme(records: dict[str, ExperimentRecord]) -> str:
-    """What was recorded, on what, and the medians in it."""
+    """What was recorded, on what, how, and the medians in it."""
     machine, engine = records[MODELS[0]].machine, records[MODELS[0]].engine
     lines = [
         "# Sample recordings",
@@ -82,8 +82,32 @@ def readme(records: dict[str, ExperimentRecord]) -> str:
         "The times are medians over all blocks, for orientation only.",
         "The verdict pairs variants inside a block (docs/recording.md).",
         "",
+        "## How each was made",
+        "",
+        "| file | command | batch | seed | spinning | stopped | blocks replaced |",
+        "|---|---|---|---|---|---|---|",
+        *(_made(model, one) for model, one in records.items()),
+        "",
+        "| file | input | dtype | shape | values |",
+        "|---|---|---|---|---|",
+        *(
+            f"| {model}.zip | {fact.name} | {fact.dtype} | {list(fact.shape)} | {fact.source} |"
+            for model, one in records.items()
+            for fact in one.model.inputs
+        ),
+        "",
     ]
     return "\n".join(lines)
+
+
+def _made(model: str, one: ExperimentRecord) -> str:
+    settings, outcome = one.settings, one.outcome
+    batch = "unknown" if one.model.batch is None else one.model.batch
+    spinning = "on" if settings.spin else "off"
+    return (
+        f"| {model}.zip | `{settings.command}` | {batch} | {settings.seed} | {spinning} "
+        f"| {outcome.stopped} | {outcome.blocks_replaced} |"
+    )
 
 
 def _load(load: float | None) -> str:

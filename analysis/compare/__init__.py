@@ -7,7 +7,7 @@ from analysis.compare.comparison import Comparison, Side
 from analysis.compare.doubts import doubts
 from analysis.compare.figures import figures
 from analysis.compare.latency import judge
-from analysis.compare.matching import match_operators, match_types
+from analysis.compare.matching import match_classes, match_operators, match_types
 from analysis.compare.origin import original_names
 from analysis.metrics.small_ops import short_ops, small_ops
 from analysis.metrics.utilisation import operator_utilisation
@@ -40,6 +40,7 @@ def compare(
         figures=shown,
         operators=operators,
         op_types=match_types(baseline.trace, candidate.trace),
+        op_classes=match_classes(baseline.trace, candidate.trace),
         small_ops=small,
         short_ops=short,
         tau=bound,

@@ -24,7 +24,7 @@ class Assumptions:
 
 
 def tau(assumptions: Assumptions, baseline: Side, candidate: Side) -> Quantity:
-    """One bound for both sides: as set, else 10 x the larger measured dispatch cost, else 10 µs."""
+    """One bound for both sides: as set, else 10 x the larger dispatch cost, at least 10 µs."""
     if assumptions.tau_ns is not None:
         return Quantity(assumptions.tau_ns, "ns", "assumed")
     costs = [

@@ -67,6 +67,7 @@ class Comparison:
     figures: tuple[Figure, ...]
     operators: pd.DataFrame
     op_types: pd.DataFrame
+    op_classes: pd.DataFrame
     small_ops: tuple[SmallOps, SmallOps]
     short_ops: tuple[ShortOps, ShortOps]
     tau: Quantity

@@ -13,6 +13,7 @@ from analysis.compare.comparison import Figure, Side
 from analysis.compare.latency import are_paired
 from analysis.compare.verdict import Verdict
 from analysis.experiment import ExperimentRecord
+from analysis.metrics.cache_use import subgraph_nodes, unsized_tensors
 from analysis.metrics.warmup import steady_runs
 from analysis.trace import Diagnostic, Severity, Value
 
@@ -37,6 +38,7 @@ def doubts(
         *_profiler(baseline, candidate, verdict, figures),
         *_accuracy(figures),
         *_coverage(figures, operators),
+        *_model(baseline, candidate),
     ]
     for side, name in ((baseline, "baseline"), (candidate, "candidate")):
         notes += [
@@ -61,6 +63,8 @@ def _pairing(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Diag
     yield _note("warning", "unpaired", of=verdict.of)
     if verdict.pairing == "unpaired_runs":
         yield _note("warning", "one_process_each")
+    if verdict.reason == "runs_unknown":
+        yield _note("warning", "runs_unknown")
     if first is not None and second is not None:
         yield from _different_recordings(first, second)
     elif first is not None or second is not None:
@@ -103,15 +107,22 @@ def _recording(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Di
         outcome, machine = record.outcome, record.machine
         if outcome.stopped in ("interrupted", "seconds"):
             yield _note("warning", f"stopped_{outcome.stopped}", blocks=outcome.blocks)
-        if outcome.quiet_reference is None or outcome.blocks_replaced > outcome.blocks / 5:
+        loaded = outcome.blocks_replaced + outcome.blocks_loaded
+        if outcome.quiet_reference is None or loaded > outcome.blocks / 5:
             yield _note(
                 "warning" if outcome.quiet_reference is not None else "info",
                 "load_seen",
                 replaced=outcome.blocks_replaced,
+                loaded=outcome.blocks_loaded,
                 blocks=outcome.blocks,
             )
-        elif outcome.blocks_replaced:
-            yield _note("info", "blocks_replaced", replaced=outcome.blocks_replaced)
+        elif loaded:
+            yield _note(
+                "info",
+                "blocks_loaded",
+                replaced=outcome.blocks_replaced,
+                loaded=outcome.blocks_loaded,
+            )
         if machine.load_before is not None:
             high = machine.load_before > _LOW_LOAD_PER_CORE * machine.logical_cores
             yield _note(
@@ -142,7 +153,8 @@ def _profiler(
 ) -> Iterator[Diagnostic]:
     inflation = figures["profiler_inflation"]
     if inflation.baseline.value is not None and inflation.candidate.value is not None:
-        much = max(inflation.baseline.value, inflation.candidate.value) > 1 + _MUCH_BIAS
+        values = (inflation.baseline.value, inflation.candidate.value)
+        much = max(values) > 1 + _MUCH_BIAS or min(values) < 1 - _MUCH_BIAS
         yield _note(
             "warning" if much else "info",
             "profiler_inflation",
@@ -161,6 +173,17 @@ def _accuracy(figures: dict[str, Figure]) -> Iterator[Diagnostic]:
     difference = figures["output_difference"].candidate.value
     if difference is not None and difference > _LARGE_DIFFERENCE:
         yield _note("warning", "large_output_difference", relative=difference)
+
+
+def _model(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:
+    """What the modelled figures leave out."""
+    for side, name in ((baseline, "baseline"), (candidate, "candidate")):
+        if side.graph is None:
+            continue
+        if nodes := subgraph_nodes(side.graph):
+            yield _note("warning", "subgraphs", side=name, nodes=nodes)
+        if tensors := unsized_tensors(side.graph):
+            yield _note("warning", "unsized_tensors", side=name, tensors=tensors)
 
 
 def _coverage(figures: dict[str, Figure], operators: pd.DataFrame) -> Iterator[Diagnostic]:

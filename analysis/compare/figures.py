@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analysis.compare.assumptions import Assumptions, cache_size, peak
 from analysis.compare.comparison import Figure, Side
-from analysis.compare.latency import profiler_inflation, typical_ns
+from analysis.compare.latency import profiler_inflation, typical_cpu_ns, typical_ns
 from analysis.compare.verdict import Verdict
 from analysis.metrics.cache_use import CacheUse, cache_use
 from analysis.metrics.small_ops import ShortOps, SmallOps
@@ -37,6 +37,10 @@ def figures(
     return (
         Figure("latency", *latency, paired_change=verdict.latency_change),
         Figure("throughput", *_pair(rates, "1/s", "no_times"), paired_change=throughput_change),
+        Figure(
+            "cpu_time",
+            *_pair([typical_cpu_ns(side.trace) for side in sides], "ns", "not_recorded"),
+        ),
         Figure("small_op_time", *_fractions([s.time for s in small]), kind="points"),
         Figure("small_op_count", *_fractions([s.count for s in small]), kind="points"),
         Figure("light_time", *_pair([s.light_ns for s in small], "ns", "no_times")),

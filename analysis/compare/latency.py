@@ -31,6 +31,9 @@ def judge(baseline: Side, candidate: Side) -> Verdict:
     if are_paired(baseline, candidate) and baseline.experiment is not None:
         return paired_verdict(baseline.experiment.record, baseline.label, candidate.label)
     of = time_source(baseline.trace, candidate.trace)
+    if of != "unprofiled_wall" and _has_runs(baseline.trace) != _has_runs(candidate.trace):
+        # A file without runs may hold any number of them: its time is not that of one run.
+        return unpaired_verdict(np.empty(0), np.empty(0), of, "unpaired_runs", "runs_unknown")
     pairing: Pairing = "unpaired_blocks" if of == "unprofiled_wall" else "unpaired_runs"
     return unpaired_verdict(
         log_times(baseline.trace, of), log_times(candidate.trace, of), of, pairing
@@ -60,6 +63,12 @@ def log_times(trace: Trace, of: TimeSource) -> np.ndarray:
 def typical_ns(trace: Trace, of: TimeSource) -> float | None:
     """The latency shown for one side: trimmed mean of log_times, in ns; None without times."""
     times = log_times(trace, of)
+    return math.exp(trimmed_mean(times)) * 1e9 if len(times) else None
+
+
+def typical_cpu_ns(trace: Trace) -> float | None:
+    """Process CPU time of one run, like typical_ns; None where it was not recorded."""
+    times = block_times(trace.sampled_runs, "cpu_ns").mean.to_numpy(dtype=float)
     return math.exp(trimmed_mean(times)) * 1e9 if len(times) else None
 
 

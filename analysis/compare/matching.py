@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from analysis.metrics.breakdown import by_operator, by_type
+from analysis.metrics.breakdown import by_class, by_operator, by_type
 from analysis.trace import Trace
 
 SIDES = ("baseline", "candidate")
@@ -58,22 +58,21 @@ def match_operators(
 
 def match_types(baseline: Trace, candidate: Trace) -> pd.DataFrame:
     """Outer join of op types, largest absolute change first; columns as in match_operators."""
-    figures = [
-        "count",
-        "total_ns",
-        "per_run_ns",
-        "mean_ns",
-        "min_ns",
-        "max_ns",
-        "share",
-        "provider",
-    ]
-    sides = [
-        by_type(trace).set_index("op_type")[figures].add_suffix(f"_{side}")
-        for trace, side in zip((baseline, candidate), SIDES, strict=True)
-    ]
-    joined = sides[0].join(sides[1], how="outer", sort=False)
-    joined.insert(0, "op_type", list(joined.index))
+    return _joined_groups("op_type", by_type(baseline), by_type(candidate))
+
+
+def match_classes(baseline: Trace, candidate: Trace) -> pd.DataFrame:
+    """Outer join of operator classes, largest absolute change first; columns as above."""
+    return _joined_groups("op_class", by_class(baseline), by_class(candidate))
+
+
+def _joined_groups(key: str, *tables: pd.DataFrame) -> pd.DataFrame:
+    left, right = (
+        table.set_index(key).add_suffix(f"_{side}")
+        for table, side in zip(tables, SIDES, strict=True)
+    )
+    joined = left.join(right, how="outer", sort=False)
+    joined.insert(0, key, list(joined.index))
     return _finish(joined.reset_index(drop=True))
 
 

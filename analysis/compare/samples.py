@@ -23,18 +23,18 @@ class BlockTimes:
         return self.table.mean(axis=1)
 
 
-def block_times(sampled: pd.DataFrame) -> BlockTimes:
-    """Block times from un-profiled runs (columns block, copy, dur_ns, warmup).
+def block_times(sampled: pd.DataFrame, column: str = "dur_ns") -> BlockTimes:
+    """Block times from un-profiled runs (columns block, copy, warmup, and the times in ns).
 
     Blocks in which a copy has no run are left out of the table.
     """
-    runs = sampled[(sampled["dur_ns"] > 0) & ~sampled["warmup"]]
+    runs = sampled[(sampled[column].fillna(0) > 0) & ~sampled["warmup"]]
     copies = runs["copy"].fillna(1).astype(int)
     keyed = runs.assign(copy=copies).dropna(subset=["block"])
     if keyed.empty:
         return BlockTimes(pd.DataFrame(dtype=float))
-    grouped = keyed.groupby(["block", "copy"])["dur_ns"].agg(
-        lambda ns: typical_log(ns.to_numpy() / 1e9)
+    grouped = keyed.groupby(["block", "copy"])[column].agg(
+        lambda ns: typical_log(ns.to_numpy(dtype=float) / 1e9)
     )
     return BlockTimes(grouped.unstack("copy").dropna().sort_index())
 

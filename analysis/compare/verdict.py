@@ -32,8 +32,8 @@ Pairing = Literal["blocks", "unpaired_blocks", "unpaired_runs"]
 
 CONTROL_ALPHA = 0.01
 SHOWN_ALPHA = 0.05
-# Two processes that run the same graph differ by up to 12 % on a quiet machine (measured), which
-# the runs of one process each cannot show.
+# Two recordings of the same graph differ by up to 12 % on a quiet machine (measured), which their
+# own runs or blocks cannot show; under changing load by much more, which docs/verdict.md says.
 PROCESS_SPREAD = math.log(1.12)
 
 
@@ -50,9 +50,9 @@ class Verdict:
     """How candidate and baseline compare in time.
 
     `speedup` = t_baseline / t_candidate, None when a side has no time. `reason` is a code when the
-    outcome is cannot_tell: single_run, few_runs, no_times, control_differs, within_noise,
-    within_process_spread. `samples` are blocks or runs (baseline, candidate), `decided_at` the
-    look that settled it, `alpha` its significance level.
+    outcome is cannot_tell: single_run, few_runs, no_times, runs_unknown, control_differs,
+    within_noise, within_process_spread. `samples` are blocks or runs (baseline, candidate),
+    `decided_at` the look that settled it, `alpha` its significance level.
     """
 
     outcome: VerdictOutcome
@@ -115,23 +115,27 @@ def paired_verdict(record: ExperimentRecord, baseline: str, candidate: str) -> V
 
 
 def unpaired_verdict(
-    baseline: np.ndarray, candidate: np.ndarray, of: TimeSource, pairing: Pairing
+    baseline: np.ndarray,
+    candidate: np.ndarray,
+    of: TimeSource,
+    pairing: Pairing,
+    missing: str = "no_times",
 ) -> Verdict:
     """Two recordings of their own: ln(seconds) of their blocks or runs, Welch-type Yuen.
 
-    Runs of one process each (`unpaired_runs`) count as different only beyond PROCESS_SPREAD.
+    They count as different only beyond PROCESS_SPREAD; `missing` is the reason without times.
     """
     estimate = yuen_welch(baseline, candidate)
     fewest = min(len(baseline), len(candidate))
     outcome: VerdictOutcome = "cannot_tell"
-    reason = _too_few(fewest)
+    reason = _too_few(fewest) if fewest else missing
     if estimate is not None:
         sign = _sign(estimate, SHOWN_ALPHA)
         reason = "within_noise"
         if sign is not None:
             low, high = estimate.interval(SHOWN_ALPHA)
             nearest = min(abs(low), abs(high))
-            if pairing == "unpaired_runs" and nearest < PROCESS_SPREAD:
+            if nearest < PROCESS_SPREAD:
                 reason = "within_process_spread"
             else:
                 outcome, reason = sign, None

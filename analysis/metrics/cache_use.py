@@ -12,6 +12,7 @@ from analysis.graph import Graph
 from analysis.quantity import ratio
 
 DEFAULT_CACHE_BYTES = 32 * 1024 * 1024
+_WITH_BODY = {"If", "Loop", "Scan", "SequenceMap"}
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class CacheUse:
     model inputs and outputs) / missed_bytes, 100 % when every byte enters once (more when some
     stay from the run before); `hit_ratio` = bytes that hit / bytes touched, which has no better
     or worse; `intermediate_bytes`: bytes of tensors between operators, written once and read
-    once per consumer; `unsized`: tensors left out because their size is not known.
+    once per consumer. Tensors of unknown size and bodies of Loop, If, Scan are left out.
     """
 
     cache_bytes: int
@@ -31,7 +32,6 @@ class CacheUse:
     utilisation: float | None
     hit_ratio: float | None
     intermediate_bytes: int
-    unsized: int
 
 
 def cache_use(graph: Graph, cache_bytes: int = DEFAULT_CACHE_BYTES) -> CacheUse:
@@ -41,8 +41,6 @@ def cache_use(graph: Graph, cache_bytes: int = DEFAULT_CACHE_BYTES) -> CacheUse:
     a read. A tensor larger than the cache never hits and is not kept.
     """
     sizes = {tensor.name: tensor.bytes for tensor in graph.tensors}
-    touched_names = {name for node in graph.nodes for name in (*node.inputs, *node.outputs) if name}
-    unsized = sum(sizes.get(name) is None for name in touched_names)
     cache: OrderedDict[str, int] = OrderedDict()
     held = touched = missed = 0
     for second in (False, True):
@@ -70,8 +68,18 @@ def cache_use(graph: Graph, cache_bytes: int = DEFAULT_CACHE_BYTES) -> CacheUse:
         utilisation=ratio(compulsory, missed),
         hit_ratio=ratio(touched - missed, touched),
         intermediate_bytes=_intermediate_bytes(graph, sizes),
-        unsized=unsized,
     )
+
+
+def unsized_tensors(graph: Graph) -> int:
+    """Tensors that nodes touch and whose size is not known: the model leaves them out."""
+    names = {name for node in graph.nodes for name in (*node.inputs, *node.outputs) if name}
+    return sum(graph.bytes_of(name) is None for name in names)
+
+
+def subgraph_nodes(graph: Graph) -> int:
+    """Nodes with a body of their own, which the model leaves out."""
+    return sum(node.op_type in _WITH_BODY for node in graph.nodes)
 
 
 def _compulsory_bytes(graph: Graph, sizes: dict[str, int | None]) -> int:

@@ -24,7 +24,8 @@ def run_spans(trace: Trace) -> pd.DataFrame:
     timed = calls["start_ns"].notna()
     busy = {
         run: union_ns(
-            group["start_ns"].to_numpy(dtype="int64"), group["dur_ns"].to_numpy(dtype="int64")
+            group["start_ns"].to_numpy(dtype="int64"),
+            group["span_ns"].fillna(group["dur_ns"]).to_numpy(dtype="int64"),
         )
         for run, group in calls[timed].groupby("run")
     }

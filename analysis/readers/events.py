@@ -25,6 +25,7 @@ _LONE_SURROGATE = re.compile(
 )
 _LAST_EVENT = re.compile(rb'\{\s*"(?:cat|ph|name|pid|ts)"\s*:')
 _RAW = msgspec.json.Decoder(list[msgspec.Raw])
+_MOST_OBJECTS = 40  # per event, on average over a file
 _TAIL_BYTES = 1024 * 1024
 _MAX_US = 2**52  # beyond this a time is no time, and int64 nanoseconds overflow
 
@@ -48,6 +49,7 @@ def decode_events(
     decoder = msgspec.json.Decoder(list[event])  # type: ignore[valid-type]
     notes: list[Diagnostic] = []
     data = utf8(data)
+    _check_count(data, where, limits)
     if b"\\ud" in data or b"\\uD" in data:
         data, replaced = _LONE_SURROGATE.subn(rb"\\ufffd", data)
         if replaced:
@@ -67,6 +69,26 @@ def decode_events(
             hint="Record fewer runs.",
         )
     return events, notes
+
+
+def _check_count(data: bytes, where: str, limits: Limits) -> None:
+    """Refuse what would fill the memory before it is decoded.
+
+    An event has one "cat" (or "ph") and, with shapes and thread statistics, some ten objects.
+    """
+    events = max(data.count(b'"cat"'), data.count(b'"ph"'))
+    if events > limits.events:
+        raise FuseScopeError(
+            f"This trace has {events} events, more than the limit of {limits.events}",
+            where=where,
+            hint="Record fewer runs.",
+        )
+    if data.count(b"{") > _MOST_OBJECTS * events + 10_000:
+        raise FuseScopeError(
+            "This JSON holds far more objects than events, so it is no trace",
+            where=where,
+            hint="Give the profiler's own file.",
+        )
 
 
 def microseconds(value: object) -> int | None:

@@ -7,7 +7,9 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
+import msgspec
 import pandas as pd
 
 from analysis import flops
@@ -16,6 +18,7 @@ from analysis.experiment import (
     RECORD_NAME,
     Experiment,
     ExperimentRecord,
+    Samples,
     VariantRecord,
     parse_record,
 )
@@ -25,6 +28,7 @@ from analysis.readers.onnxruntime import ProfileTables
 from analysis.readers.source import Source, clean_text
 from analysis.trace import Meta, Trace, runs_frame
 
+_NO_SAMPLES = Samples([], [], [], [], [])
 _AGAIN = "Copy or record the file again."
 
 
@@ -41,7 +45,7 @@ class ExperimentReader:
         """The experiment. Raises FuseScopeError for a zip that is not one, or is damaged."""
         with _guarded(source.name):
             archive = _Archive(source)
-            record = parse_record(archive.read(RECORD_NAME))
+            record = _cleaned(parse_record(archive.read(RECORD_NAME)))
             model_graph = archive.graph(record.model_graph)
             graphs = {v.name: g for v in record.variants if (g := archive.graph(v.graph))}
             traces = {
@@ -75,7 +79,7 @@ class ExperimentReader:
                 spans = list(zip(profile.run_start_ns, profile.run_dur_ns, strict=True))
             tables.add(
                 archive.read(profile.file),
-                profile.file,
+                clean_text(profile.file, 80),
                 block=profile.block,
                 warmup_runs=profile.warmup_runs,
                 spans=spans,
@@ -149,6 +153,37 @@ class _Archive:
     def graph(self, name: str | None) -> Graph | None:
         """The graph in member `name`."""
         return parse_graph(self.read(name), name) if name else None
+
+
+def _cleaned(record: ExperimentRecord) -> ExperimentRecord:
+    """The record with its texts made fit to be shown: it is as foreign as a trace.
+
+    Names of members of the zip stay as they are: they are looked up, not shown.
+    """
+
+    def clean(value: Any) -> Any:
+        if isinstance(value, str):
+            return clean_text(value)
+        if isinstance(value, dict):
+            return {clean_text(str(key)): clean(item) for key, item in value.items()}
+        return [clean(item) for item in value] if isinstance(value, list | tuple) else value
+
+    # Samples are numbers only: cleaning them one by one would cost most of the reading time.
+    variants = [
+        msgspec.structs.replace(
+            msgspec.convert(
+                clean(msgspec.to_builtins(msgspec.structs.replace(v, samples=_NO_SAMPLES))),
+                VariantRecord,
+            ),
+            samples=v.samples,
+            profiles=v.profiles,
+            graph=v.graph,
+        )
+        for v in record.variants
+    ]
+    bare = clean(msgspec.to_builtins(msgspec.structs.replace(record, variants=variants[:1])))
+    facts = msgspec.convert(bare, ExperimentRecord)
+    return msgspec.structs.replace(facts, variants=variants, model_graph=record.model_graph)
 
 
 def _with_samples(profiled: pd.DataFrame, variant: VariantRecord) -> pd.DataFrame:

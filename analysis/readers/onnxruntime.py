@@ -32,6 +32,7 @@ from analysis.trace import (
 
 _KERNEL = "_kernel_time"
 _SIGN = re.compile(rb'"cat"\s*:\s*"(Session|Node)"')
+_CALL_FIELDS = ("operator", "run", "stream", "start_ns", "dur_ns", "span_ns", "source_row")
 _DTYPES = {"float": "float32", "double": "float64"}
 # The host does not wait for these: kernel_time is then the launch, not the kernel.
 _ASYNC_PROVIDERS = ("CUDA", "ROCM", "MIGraphX", "Tensorrt", "TensorRT", "NvTensorRTRTX", "Dml")
@@ -99,9 +100,7 @@ class ProfileTables:
     _operator_rows: list[tuple[object, ...]] = field(default_factory=list)
     _shape_text: dict[bytes, str] = field(default_factory=dict)
     _calls: dict[str, list[object]] = field(
-        default_factory=lambda: {
-            name: [] for name in ("operator", "run", "stream", "start_ns", "dur_ns", "source_row")
-        }
+        default_factory=lambda: {name: [] for name in _CALL_FIELDS}
     )
     _runs: dict[str, list[object]] = field(
         default_factory=lambda: {
@@ -134,8 +133,7 @@ class ProfileTables:
             is_run = event.cat == "Session" and event.name == "model_run"
             is_node = event.cat == "Node" and event.name.endswith(_KERNEL)
             if not (is_run or is_node):
-                if event.cat not in ("Session", "Node"):
-                    other += 1
+                other += event.cat != "Session"
                 continue
             start, dur = microseconds(event.ts), microseconds(event.dur)
             if start is None or dur is None or dur < 0:
@@ -152,6 +150,12 @@ class ProfileTables:
         if not nodes and any(note.code == "cut_short" for note in notes):
             raise FuseScopeError(
                 "This ONNX Runtime profile is cut short before its first operator",
+                where=where,
+                hint="Copy or record the file again.",
+            )
+        if not nodes and bad_times:
+            raise FuseScopeError(
+                "No operator event of this ONNX Runtime profile has a valid time",
                 where=where,
                 hint="Copy or record the file again.",
             )
@@ -233,7 +237,7 @@ class ProfileTables:
             self._note("info", "nested_operators", self_ns.nested)
         outside = 0
         calls = self._calls
-        for (start, _, row, event), dur in zip(nodes, self_ns.dur_ns, strict=True):
+        for (start, span, row, event), dur in zip(nodes, self_ns.dur_ns, strict=True):
             run = locate(start, event.tid)
             outside += run is None
             calls["operator"].append(self._operator(event))
@@ -241,6 +245,7 @@ class ProfileTables:
             calls["stream"].append(f"thread {event.tid}"[:40])
             calls["start_ns"].append(start)
             calls["dur_ns"].append(dur)
+            calls["span_ns"].append(span if span != dur else None)
             calls["source_row"].append(row)
         if outside:
             self._note("warning", "outside_runs", outside)

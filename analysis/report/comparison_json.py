@@ -18,6 +18,11 @@ from analysis.report.inspection import diagnostics
 from analysis.wording import verdict_basis, verdict_sentence
 
 SCHEMA_VERSION = 1
+_SIDE_FIELDS = (
+    "count", "per_run_ns", "mean_ns", "median_ns", "p90_ns", "min_ns", "max_ns", "share",
+    "op_type", "provider", "inputs", "outputs", "flops", "bytes_in", "bytes_param", "bytes_out",
+    "utilisation",
+)  # fmt: skip
 
 
 def comparison_values(comparison: Comparison) -> dict[str, Any]:
@@ -46,9 +51,12 @@ def comparison_values(comparison: Comparison) -> dict[str, Any]:
             "smallest_detectable": verdict.smallest_detectable,
             "samples": list(verdict.samples),
             "pairing": verdict.pairing,
+            "decided_at": verdict.decided_at,
+            "alpha": verdict.alpha,
         },
         "latency": _figure(comparison.figure("latency")),
         "throughput": _figure(comparison.figure("throughput")),
+        "cpu_time": _figure(comparison.figure("cpu_time")),
         "small_op_ratio": {
             "baseline": asdict(comparison.small_ops[0]),
             "candidate": asdict(comparison.small_ops[1]),
@@ -71,6 +79,7 @@ def comparison_values(comparison: Comparison) -> dict[str, Any]:
         "dispatch_gap": _figure(comparison.figure("dispatch_gap")),
         "profiler_inflation": _figure(comparison.figure("profiler_inflation")),
         "by_type": _rows(comparison.op_types, ["op_type"]),
+        "by_class": _rows(comparison.op_classes, ["op_class"]),
         "operators": _rows(comparison.operators, ["name", "op_class", "matched_by"]),
         "diagnostics": diagnostics(comparison.diagnostics),
     }
@@ -123,11 +132,10 @@ def _rows(table: pd.DataFrame, names: list[str]) -> list[dict[str, Any]]:
         row["side"] = record["side"]
         for side in ("baseline", "candidate"):
             row[side] = {
-                "count": _plain(record[f"count_{side}"]),
-                "per_run_ns": _plain(record[f"per_run_ns_{side}"]),
+                field: _plain(record[f"{field}_{side}"])
+                for field in _SIDE_FIELDS
+                if f"{field}_{side}" in record
             }
-            if f"op_type_{side}" in record:
-                row[side]["op_type"] = _plain(record[f"op_type_{side}"])
         row["delta_ns"] = _plain(record["delta_ns"])
         rows.append(row)
     return rows

@@ -57,6 +57,7 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
             shown.baseline.label: comparison.baseline.label,
             shown.candidate.label: comparison.candidate.label,
         },
+        interval_text=wording.verdict_interval(shown.verdict),
         basis=wording.verdict_basis(shown.verdict),
         change=minus(wording.change_sentence(shown)),
         interval=interval_picture(shown.verdict),

@@ -60,7 +60,8 @@ def _side(role: str, side: Side, joined: pd.DataFrame) -> dict[str, Any]:
     if len(row) and not pd.isna(row["start_ns"].iloc[0]):
         zero = int(row["start_ns"].iloc[0])
     dur_ns = int(row["dur_ns"].iloc[0]) if len(row) else 0
-    ends = start - zero + calls["dur_ns"].to_numpy()
+    shown_ns = calls["span_ns"].fillna(calls["dur_ns"]).to_numpy(dtype="int64")
+    ends = start - zero + shown_ns
     operators, position = np.unique(calls["operator"].to_numpy(), return_inverse=True)
     lane = calls["device"].astype(str) + " " + calls["stream"].astype(str)
     lanes = list(dict.fromkeys(lane))
@@ -75,7 +76,7 @@ def _side(role: str, side: Side, joined: pd.DataFrame) -> dict[str, Any]:
             "op": position.tolist(),
             "lane": [lanes.index(name) for name in lane],
             "start_ns": (start - zero).tolist(),
-            "dur_ns": calls["dur_ns"].tolist(),
+            "dur_ns": shown_ns.tolist(),
         },
     }
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 OnProgress = Callable[["Progress"], None]
 
+NAMED_TENSORS = ("--shape", "--input-range")
+
 
 def collect(
     model: Annotated[
@@ -181,11 +183,20 @@ def _bytes(gigabytes: float) -> int:
 
 def _command(arguments: list[str]) -> str:
     """The command as typed, paths cut to their last part: the file travels, folders do not."""
-    kept = [
-        argument.rpartition("/")[2] if "/" in argument and "=" not in argument else argument
-        for argument in arguments
-    ]
+    kept = []
+    for before, argument in zip(["", *arguments], arguments, strict=False):
+        option, equals, value = argument.partition("=")
+        if before in NAMED_TENSORS or (equals and option in NAMED_TENSORS):
+            kept.append(argument)  # a '/' in there belongs to the name of a tensor
+        elif equals and option.startswith("--"):
+            kept.append(f"{option}={_last_part(value)}")
+        else:
+            kept.append(_last_part(argument))
     return shlex.join(["fusescope", *kept])
+
+
+def _last_part(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
 
 
 def _relative(path: Path) -> str:

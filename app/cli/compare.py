@@ -57,6 +57,10 @@ def _write_report(comparison: Comparison, path: Path) -> None:
     from analysis.errors import FuseScopeError
     from analysis.report.html import report_html
 
+    if path.is_dir():
+        raise FuseScopeError(
+            "This is a folder", where=str(path), hint="Give --html the name of a file."
+        )
     text = report_html(comparison)
     part = path.with_name(f".{path.name}.part")
     try:

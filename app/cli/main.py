@@ -13,6 +13,8 @@ from app.cli.compare import compare
 from app.cli.inspect import inspect
 from app.cli.serve import serve
 
+_MOST_CHARS = 1000  # of an error: names in it come from files
+
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
@@ -28,7 +30,9 @@ def main() -> None:
     try:
         app(prog_name="fusescope")
     except FuseScopeError as error:
-        print(f"fusescope: {error.text}", file=sys.stderr)
+        from analysis.readers.source import clean_text
+
+        print(f"fusescope: {clean_text(error.text, _MOST_CHARS)}", file=sys.stderr)
         sys.exit(2)
     except BrokenPipeError:
         # The reader of our output (head, less) is gone: nothing is left to say.

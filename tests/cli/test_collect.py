@@ -76,6 +76,26 @@ def test_the_recorded_command_names_no_folders() -> None:
     assert command == "fusescope collect 'my model.onnx' --shape a/b=1,2"
 
 
+@pytest.mark.parametrize(
+    ("argument", "kept"),
+    [
+        ("--out=/home/me/x.zip", "--out=x.zip"),
+        ("--inputs=/home/me/a=b/in.npz", "--inputs=in.npz"),
+        ("--out=/home/me/runs/", "--out=runs"),
+        ("/home/me/runs/", "runs"),
+        ("../secret/model.onnx", "model.onnx"),
+        ("/home/a=b/model.onnx", "model.onnx"),
+        ("--shape=/in/x=1,3", "--shape=/in/x=1,3"),
+        ("--input-range=/in/x=-1,1", "--input-range=/in/x=-1,1"),
+        ("--shape x=1,2", "--shape x=1,2"),
+        ("--input-range /in/x=0,1 --out /home/me/x.zip", "--input-range /in/x=0,1 --out x.zip"),
+        ("--variants=eager,fused", "--variants=eager,fused"),
+    ],
+)
+def test_the_recorded_command_cuts_every_path(argument: str, kept: str) -> None:
+    assert verb._command(["collect", *argument.split(" ")]) == f"fusescope collect {kept}"
+
+
 def test_the_module_loads_nothing_heavy() -> None:
     code = (
         "import sys, app.cli.collect; heavy = {'numpy', 'pandas', 'onnx', 'onnxruntime',"

@@ -42,7 +42,7 @@ def folder(tmp_path: Path) -> Path:
 def test_the_sentence_comes_first(folder: Path) -> None:
     result = fusescope("compare", "e.zip", cwd=folder)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.startswith("fused is 2.00× faster than unfused\n95 % interval")
+    assert result.stdout.startswith("fused is 2.00× faster than unfused (95 % interval 1.9")
     assert "small-op ratio" in result.stdout and "Can I trust this?" in result.stdout
 
 
@@ -88,6 +88,7 @@ def test_a_report_is_written_whole(folder: Path) -> None:
         (("compare", "e.zip", "--candidate", "fussed"), "Did you mean 'fused'"),
         (("compare", "before.json", "missing.json"), "no such file"),
         (("compare", "e.zip", "--html", "no/where.html"), "report cannot be written"),
+        (("compare", "e.zip", "--html", "."), "This is a folder (.)"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(

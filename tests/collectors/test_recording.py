@@ -17,7 +17,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from analysis.errors import FuseScopeError
-from collectors import machine
+from collectors import machine, quiet
 from collectors.progress import Progress
 from collectors.record import record, zoo_models
 from tests.collectors.short_recordings import File, run, short
@@ -235,6 +235,16 @@ def test_a_calm_recording_leaves_a_quiet_reference(
     assert -12 < file.record.outcome.quiet_reference < 0
     file, _ = run(short("mul_add", tmp_path, blocks=1, **{**quick, "variants": ("fused",)}))
     assert file.record.outcome.quiet_reference is None
+
+
+def test_blocks_kept_under_load_are_recorded_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No machine is as fast as this reference, so every block counts as loaded."""
+    monkeypatch.setattr(quiet, "stored", lambda key: -60.0)
+    file, steps = run(short("mul_add", tmp_path, blocks=2, variants=("unfused",)))
+    assert (file.record.outcome.blocks_replaced, file.record.outcome.blocks_loaded) == (2, 2)
+    assert steps[-1].message == "Recorded 2 blocks, 2 of them while the machine was busy"
 
 
 def test_an_interruption_keeps_complete_blocks(tmp_path: Path) -> None:

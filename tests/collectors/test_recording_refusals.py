@@ -163,6 +163,26 @@ def test_an_operator_that_does_not_exist(out: Path, save_model: Callable[..., Pa
     assert "no operator acme:Foo" in refusal(short(path, out))
 
 
+def test_a_variant_in_which_nothing_is_left_to_run(
+    out: Path, save_model: Callable[..., Path]
+) -> None:
+    """The output depends on no input, so every optimised graph is empty."""
+    path = save_model(
+        [
+            helper.make_node("Add", ["a", "b"], ["s"], name="a"),
+            helper.make_node("Relu", ["s"], ["y"], name="r"),
+        ],
+        {"x": ("float32", [1])},
+        ["y"],
+        {"a": np.ones(4, np.float32), "b": np.ones(4, np.float32)},
+    )
+    text = refusal(short(path, out))
+    assert "Variant 'fused' has no operator left: the engine computes this model's result" in text
+    assert "Leave fused out of --variants" in text
+    file, _ = run(short(path, out, variants=("eager", "unfused")))
+    assert [variant.nodes for variant in file.record.variants] == [2, 2]
+
+
 def test_hostile_text_is_cleaned(out: Path, save_model: Callable[..., Path]) -> None:
     path = save_model(
         [helper.make_node("Relu\x1b[31m\n" + "z" * 5000, ["x"], ["y"], name="r\x07")],

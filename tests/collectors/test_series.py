@@ -117,6 +117,7 @@ def test_loaded_blocks_are_replaced_and_counted(make: Callable[..., Series]) -> 
     recording.run(lambda look: False, lambda: None)
     assert len(recording.complete) == 8
     assert recording.replaced == 3  # attempts 3, 6, 9 of 11
+    assert recording.loaded == 0
     assert recording.levels() == [pytest.approx(math.log(0.010))] * 8
 
 
@@ -130,6 +131,27 @@ def test_replacing_ends_after_twice_the_blocks(make: Callable[..., Series]) -> N
     recording = make(run_ms=lambda attempt: 20.0, looks=(8,), quiet_reference=math.log(0.010))
     recording.run(lambda look: False, lambda: None)
     assert (len(recording.complete), recording.attempts, recording.replaced) == (8, 16, 8)
+    assert recording.loaded == 8
+
+
+def test_loaded_blocks_that_the_budget_keeps_are_counted(make: Callable[..., Series]) -> None:
+    """A block takes 1 + 24 * 3 * 0.01 = 1.72 s, and 1.864 s under load (attempts 2 and 7 of 8).
+    14.5 s leave time for eight blocks and no ninth."""
+    recording = make(
+        run_ms=lambda attempt: 12.0 if attempt in (2, 7) else 10.0,
+        seconds=14.5,
+        looks=(8,),
+        quiet_reference=math.log(0.010),
+    )
+    recording.run(lambda look: False, lambda: None)
+    assert (len(recording.complete), recording.attempts, recording.replaced) == (8, 8, 0)
+    assert recording.loaded == 2
+
+
+def test_without_a_quiet_reference_no_block_counts_as_loaded(make: Callable[..., Series]) -> None:
+    recording = make(run_ms=lambda attempt: 10.0 * attempt, looks=(3,))
+    recording.run(lambda look: False, lambda: None)
+    assert recording.loaded == 0
 
 
 def test_rounds_shrink_to_the_budget_and_blocks_do_not(make: Callable[..., Series]) -> None:
@@ -159,14 +181,22 @@ def test_a_bigger_budget_goes_on_after_the_first_look(
     assert clock.now <= 20.0
 
 
-def test_kept_rounds_are_those_of_the_shortest_block(make: Callable[..., Series]) -> None:
+def test_blocks_keep_the_rounds_they_had_before_the_budget_shrank_them(
+    make: Callable[..., Series],
+) -> None:
     """The estimate was too low, so the first block has more rounds than the later ones."""
     recording = make(seconds=12.0, looks=(8,), cost=BlockCost(0.1, 0.03))
     recording.run(lambda look: False, lambda: None)
     samples = recording.samples("unfused")
     assert len(recording.complete) == 8
-    assert len(samples.round) == 8 * 2 * recording.kept_rounds
-    assert max(samples.round) == recording.kept_rounds - 1
+    rounds = [len(block.lanes[0].wall_ns) for block in recording.complete]
+    assert rounds[0] == 24
+    assert recording.kept_rounds == min(rounds) < 24
+    assert len(samples.round) == 2 * sum(rounds)
+    for block, kept in enumerate(rounds):
+        places = zip(samples.block, samples.round, samples.copy, strict=True)
+        of_block = [place for one, place, copy in places if (one, copy) == (block, 2)]
+        assert of_block == list(range(kept))
 
 
 def test_spinning_measures_each_lane_in_a_worker_of_its_own(make: Callable[..., Series]) -> None:

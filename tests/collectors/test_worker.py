@@ -120,6 +120,20 @@ def test_what_an_engine_says_becomes_one_sentence(said: str, expected: str) -> N
     assert text.isprintable()
 
 
+@pytest.mark.parametrize("folder", ["/tmp", "/Users/Jo Doe/tmp"])
+def test_what_an_engine_says_names_no_private_folder(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", f"{folder}/fusescope-worker-a1b2")
+    said = f"Load model from {folder}/fusescope-recording-x_9/eager/00007.onnx failed:bad node"
+    expected = "Load model from eager/00007.onnx failed:bad node"
+    assert engine_errors.clean(said) == expected
+    told = engine_errors.sentence(RuntimeError(f"[ONNXRuntimeError] : 1 : FAIL : {said}"), None)
+    assert told.text.startswith(f"The engine refused the model: {expected}")
+    quoted = f"cannot open '{folder}/fusescope-worker-a1b2/p.json' (and /usr/lib/x.so)"
+    assert engine_errors.clean(quoted) == "cannot open 'p.json' (and /usr/lib/x.so)"
+
+
 def test_a_missing_package_says_how_to_install_it() -> None:
     error = ModuleNotFoundError("No module named 'onnxruntime'", name="onnxruntime")
     assert "pip install 'fusescope[collect]'" in engine_errors.sentence(error, None).text

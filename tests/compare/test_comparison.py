@@ -117,7 +117,8 @@ def test_figures_of_an_experiment() -> None:
     small = comparison.figure("small_op_time")
     assert small.baseline.value == pytest.approx(0.25) and small.candidate.value == 0
     assert small.change == pytest.approx(-0.25)
-    assert comparison.tau.value == 5000 and comparison.tau.basis == "measured"
+    assert comparison.tau.value == 10_000 and comparison.tau.basis == "assumed"
+    assert comparison.figure("cpu_time").candidate.value == pytest.approx(5e6)
     # FLOPs of Conv (padded taps out) and Gemm at the un-profiled latency of 5 ms and 1e11 FLOP/s.
     flops = 2 * 12 * 22 * 22 + 2 * 10 * 256
     utilisation = comparison.figure("compute_utilisation")
@@ -141,7 +142,9 @@ def test_two_profiles_say_what_they_rest_on() -> None:
     b = side_of_trace(trace_of(profile_json(FUSED_OPERATORS, runs=9), "after.json"))
     comparison = compare(a, b)
     assert comparison.verdict.of == "run_span" and comparison.verdict.outcome == "faster"
-    assert verdict_sentence(comparison) == "after.json is 1.27× faster than before.json"
+    assert verdict_sentence(comparison) == (
+        "after.json is 1.27× faster than before.json (95 % interval 1.27× to 1.27×)"
+    )
     assert "not paired" in verdict_basis(comparison.verdict)
     assert {"unpaired", "one_process_each", "machines_unknown", "profiled_headline"} <= codes(
         comparison
@@ -210,3 +213,33 @@ def test_impossible_choices_say_what_to_do(arguments: tuple[str | None, ...], sa
     given = [values.get(str(a), a) for a in arguments]
     with pytest.raises(FuseScopeError, match=says):
         choose_sides(*given)  # type: ignore[arg-type]
+
+
+def test_a_file_without_runs_is_not_compared_with_single_runs() -> None:
+    import json
+
+    events = json.loads(profile_json(UNFUSED_OPERATORS, runs=7))
+    unmarked = json.dumps([e for e in events if e["name"] != "model_run"]).encode()
+    comparison = compare(
+        side_of_trace(trace_of(unmarked, "norun.json")),
+        side_of_trace(trace_of(profile_json(FUSED_OPERATORS, runs=7))),
+    )
+    assert comparison.verdict.reason == "runs_unknown" and comparison.verdict.speedup is None
+    assert "runs_unknown" in codes(comparison)
+
+
+def test_blocks_kept_under_load_are_said() -> None:
+    import msgspec
+
+    usual = experiment_of(experiment_zip(TIMES)).record.outcome
+    loaded = msgspec.structs.replace(usual, blocks_loaded=3)
+    experiment = experiment_of(experiment_zip(TIMES, changes={"outcome": loaded}))
+    sides = side_of_variant(experiment, "unfused"), side_of_variant(experiment, "fused")
+    assert "load_seen" in codes(compare(*sides))
+
+
+def test_classes_join_outer_and_sum() -> None:
+    table = variants().op_classes.set_index("op_class")
+    assert table.loc["convolution", "side"] == "both"
+    assert table.loc["normalisation", "side"] == "baseline"
+    assert table["delta_ns"].sum() == pytest.approx(-40_000)

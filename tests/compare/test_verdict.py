@@ -158,7 +158,8 @@ def test_two_files_within_the_spread_of_processes_give_no_verdict() -> None:
     verdict = unpaired(1.06)
     assert (verdict.outcome, verdict.reason) == ("cannot_tell", "within_process_spread")
     assert verdict.interval is not None and verdict.interval.low > 1
-    assert unpaired(1.06, pairing="unpaired_blocks").outcome == "faster"
+    assert unpaired(1.06, pairing="unpaired_blocks").reason == "within_process_spread"
+    assert unpaired(1.5, pairing="unpaired_blocks").outcome == "faster"
 
 
 def test_files_of_few_runs() -> None:

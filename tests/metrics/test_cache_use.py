@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.graph import Graph, Node, Tensor
-from analysis.metrics.cache_use import cache_use
+from analysis.metrics.cache_use import cache_use, subgraph_nodes, unsized_tensors
 
 
 def chain(sizes: list[int], weights: dict[int, int] | None = None) -> Graph:
@@ -55,12 +55,13 @@ def test_weights_move_once_a_pass() -> None:
 
 def test_tensors_of_unknown_size_are_counted() -> None:
     graph = Graph(
-        (Node("n", "Op", ("x",), ("y",)),),
+        (Node("n", "Loop", ("x",), ("y",)),),
         (Tensor("x", "float32", (-1, 3)), Tensor("y", "float32", (3,))),
         ("x",),
         ("y",),
     )
-    assert cache_use(graph, 100).unsized == 1
+    assert unsized_tensors(graph) == 1 and subgraph_nodes(graph) == 1
+    assert cache_use(graph, 100).missed_bytes == 0
 
 
 @given(

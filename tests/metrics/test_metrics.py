@@ -17,7 +17,16 @@ from analysis.metrics.warmup import steady_runs
 from analysis.readers import read
 from analysis.readers.source import Source
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
-from tests.factories import BN, CONV, GEMM, RELU, UNFUSED_OPERATORS, profile_json
+from tests.factories import (
+    BN,
+    CONV,
+    GEMM,
+    RELU,
+    UNFUSED_OPERATORS,
+    node_event,
+    profile_json,
+    session_event,
+)
 
 
 def trace_of(data: bytes) -> Trace:
@@ -48,7 +57,8 @@ def test_small_and_short_operators() -> None:
     assert (short.short_ns, short.short_count) == (20_000, 1)  # below, not at
     assert short.time == pytest.approx(20 / 200)
     assert default_tau(None) == (10_000, "assumed")
-    assert default_tau(500) == (5_000, "measured")
+    assert default_tau(5_000) == (50_000, "measured")
+    assert default_tau(500) == (10_000, "assumed")  # below, the profiler would measure itself
 
 
 def test_unknown_operators_stay_in_the_denominator() -> None:
@@ -135,3 +145,13 @@ def test_a_trace_without_runs_still_has_a_breakdown() -> None:
     events = json.loads(profile_json((CONV, RELU)))
     data = json.dumps([e for e in events if e["name"] != "model_run"]).encode()
     assert by_operator(trace_of(data))["total_ns"].tolist() == [100_000, 20_000]
+
+
+def test_a_gap_is_not_what_runs_inside_a_loop() -> None:
+    """Loop 0..100 with a body operator 60..90: busy all the time, whatever the self times."""
+    loop, body = ("l", "Loop", 100, [], []), ("l/Add", "Add", 30, [], [])
+    events = [node_event(body, 1060), node_event(loop, 1000), session_event("model_run", 990, 120)]
+    trace = trace_of(json.dumps(events).encode())
+    spans = run_spans(trace)
+    assert spans["busy_ns"].tolist() == [100_000] and spans["gap_ns"].tolist() == [20_000]
+    assert spans["kernel_ns"].tolist() == [100_000]

@@ -141,3 +141,12 @@ def test_a_zip_bomb_is_refused_before_it_is_unpacked() -> None:
 def test_an_unknown_variant_lists_what_there_is() -> None:
     with pytest.raises(FuseScopeError, match="It has: unfused, fused"):
         read_bytes(experiment_zip(TIMES)).record.variant("fussed")
+
+
+def test_texts_of_a_record_are_made_fit_to_be_shown() -> None:
+    hostile = {"unfused": [10.0], "f\x1b[31m\u202e" + "x" * 2000: [5.0]}
+    experiment = read_bytes(experiment_zip(hostile, model_name="m\x1b[0m"))
+    name = experiment.record.variants[1].name
+    assert name.startswith("f\\x1b[31mx") and len(name) < 520
+    assert experiment.record.model.name == "m\\x1b[0m"
+    assert list(experiment.traces) == ["unfused", name]

@@ -287,3 +287,16 @@ def test_a_real_profile_cut_short(shared_traces, cut: float) -> None:  # type: i
     data = (shared_traces / "third_party/onnxruntime/profile_mkldnn_1_threads.json").read_bytes()
     trace = read_bytes(data[: int(len(data) * cut)])
     assert "cut_short" in codes(trace)
+
+
+def test_more_objects_than_events_is_no_trace() -> None:
+    data = profile_json((CONV,)).rstrip()[:-1] + b",{}" * 100_000 + b"]"
+    with pytest.raises(FuseScopeError, match="far more objects than events"):
+        read_bytes(data)
+
+
+def test_profiles_whose_events_have_no_time_say_so() -> None:
+    events = profile_events((CONV,))
+    events[2]["ts"] = -(10**18)
+    with pytest.raises(FuseScopeError, match="has a valid time"):
+        read_bytes(as_bytes(events))

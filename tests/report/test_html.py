@@ -86,7 +86,8 @@ def experiment(
 
 
 def of_experiment(times: Mapping[str, Sequence[float]] = TIMES, **more: Any) -> Comparison:
-    return compare(*choose_sides(experiment(times, **more), None, None, list(times)[1]))
+    recorded = experiment(times, **more)
+    return compare(*choose_sides(recorded, None, None, recorded.record.variants[1].name))
 
 
 def of_profiles(runs: int = 1) -> Comparison:
@@ -105,7 +106,7 @@ def test_verdict_numbers_and_tables_are_text_that_needs_no_script() -> None:
     assert "fused is 2.01× faster than unfused" in page.text
     assert "95 % interval" in page.text
     assert "Latency −50.2 %, throughput +100.7 %." in page.text
-    assert "un-profiled wall time, 8 blocks" in page.text
+    assert "Un-profiled wall time, 8 blocks" in page.text
     assert "10.0 ms → 5.00 ms" in page.text
     # small-op ratio: (30 + 20) / 200 µs, and none
     assert "25.0 % → 0.0 %" in page.text
@@ -248,7 +249,7 @@ def test_environment_is_left_out_unless_asked_for() -> None:
 def test_bare_profiles_say_why_parts_are_missing() -> None:
     page = Page(report_html(of_profiles()))
     assert "Cannot tell whether after.json is faster or slower than before.json" in page.text
-    assert "One run a side says nothing about noise" in page.text
+    assert "A side has a single run, which says nothing about noise" in page.text
     assert "recording date not in the file" in page.text
     assert "No compute utilisation: the machine's peak is not in the file" in page.text
     assert "No bytes that miss the cache" in page.text
@@ -260,7 +261,7 @@ def test_bare_profiles_say_why_parts_are_missing() -> None:
 
 def test_what_only_one_side_has_is_no_card_but_named() -> None:
     page = Page(report_html(compare(*choose_sides(experiment(), profile(FUSED_OPERATORS)))))
-    assert "No comparison of peak memory, output difference; one side:" in page.text
+    assert "No comparison of CPU time, peak memory, output difference; one side:" in page.text
     cards = page.text.split("~ stands before")[0]
     assert "small-op ratio" in cards
     assert "peak memory" not in cards
@@ -280,7 +281,7 @@ def test_no_time_at_all_shows_no_number() -> None:
     ("times", "reason"),
     [
         ({"unfused": [10.0] * 3, "fused": [5.0] * 3}, "Fewer than 5 blocks"),
-        ({"unfused": [10.0, 9.0] * 4, "fused": [9.0, 10.0] * 4}, "The interval includes no change"),
+        ({"unfused": [10.0, 9.0] * 4, "fused": [9.0, 10.0] * 4}, "The change is within the noise"),
     ],
 )
 def test_undecided_is_said_with_its_reason(
