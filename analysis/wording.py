@@ -236,6 +236,15 @@ def verdict_basis(verdict: Verdict) -> str:
     return _capital("; ".join(parts)) + "."
 
 
+def light_work(comparison: Comparison) -> str:
+    """Light time and count, which must stand beside the small-op ratio."""
+    before, after = comparison.small_ops
+    return (
+        f"light time {units.duration(before.light_ns)} → {units.duration(after.light_ns)}, "
+        f"{units.count(before.light_count)} → {units.count(after.light_count)} operators"
+    )
+
+
 def change_sentence(comparison: Comparison) -> str:
     """The change both ways: 'Latency -52.8 %, throughput +112.0 %.'; '' without one."""
     verdict = comparison.verdict

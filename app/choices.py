@@ -7,8 +7,9 @@ A source id is what a link holds: `sample:mobilenetv2/fused`, `recorded:<file>/f
 from __future__ import annotations
 
 import zipfile
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import streamlit as st
@@ -58,7 +59,12 @@ def choices(opened: Mapping[str, Opened]) -> tuple[Choice, ...]:
         found += _variants(f"recorded:{name}", path, dated=True)
     for name, path in places.samples().items():
         found += _variants(f"sample:{name}", path, dated=False)
-    return tuple({choice.id: choice for choice in found}.values())
+    times = Counter(choice.label for choice in found)
+    alike = {label for label, count in times.items() if count > 1}
+    return tuple(
+        replace(choice, label=f"{choice.label} · {choice.id}") if choice.label in alike else choice
+        for choice in {choice.id: choice for choice in found}.values()
+    )
 
 
 def first_pair() -> Pair:

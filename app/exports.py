@@ -14,9 +14,12 @@ def downloads(shown: Shown) -> None:
     comparison = shown.comparison
     with st.popover("More", help="JSON and CSV"):
         environment = st.checkbox(
-            "Name host, user and paths in the report",
+            "Keep folders in the report",
             key="environment",
-            help="Off: the report keeps CPU model, versions and thread count only.",
+            help=(
+                "Recorded commands, model names and settings then show whole paths, which may "
+                "name users and projects. Off: the last part of each path only."
+            ),
         )
         st.download_button(
             "Comparison as JSON",

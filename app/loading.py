@@ -21,7 +21,7 @@ from analysis.experiment import Experiment
 from analysis.readers.source import display_name
 from analysis.trace import Trace
 from app import places
-from app.state import Fate, Opened
+from app.state import MAX_OPENED, Fate, Opened
 
 _ID_CHARS = 12
 _UPLOAD = re.compile(r"upload:[0-9a-f]{12}(/|$)")
@@ -30,6 +30,13 @@ _UPLOAD = re.compile(r"upload:[0-9a-f]{12}(/|$)")
 NOT_HERE = Fate(
     "link", False, "The link names something that is not here, so that part of it is left out."
 )
+
+
+def closed(files: Iterable[Opened]) -> list[Fate]:
+    """What is said of files that this session closed to make room; nothing where it closed none."""
+    names = ", ".join(file.name for file in files)
+    text = f"Closed to make room, a tab keeps {MAX_OPENED} files: {names}. Open them again to use."
+    return [Fate("closed", None, text)] if names else []
 
 
 class Missing(FuseScopeError):
@@ -99,9 +106,7 @@ def open_upload(name: str, data: bytes) -> Opened:
 def open_path(text: str) -> Opened:
     """A file below a configured folder. Raises FuseScopeError where there is none to read."""
     path = places.path_below_folders(text)
-    folder = next(folder for folder in places.folders() if path.is_relative_to(folder))
-    relative = path.relative_to(folder).as_posix()
-    return Opened(f"file:{relative}", display_name(path.name), _value_at(path))
+    return Opened(f"file:{places.link_name(path)}", display_name(path.name), _value_at(path))
 
 
 def open_paths(texts: Iterable[str]) -> tuple[list[Opened], list[Fate]]:
@@ -123,7 +128,7 @@ def open_link(id_: str, opened: Mapping[str, Opened]) -> tuple[list[Opened], lis
     if kind != "file" or any(id_ == own or id_.startswith(f"{own}/") for own in opened):
         return [], []
     for name in (rest, rest.rpartition("/")[0]):
-        path = places.given_files().get(name) or places.below_folders(name)
+        path = places.linked_file(name)
         if name and path is not None:
             try:
                 return [Opened(f"file:{name}", display_name(path.name), _value_at(path))], []

@@ -31,6 +31,11 @@ DeltaColor = Literal["gray", "blue", "red"]
 _PLAIN = re.compile(r"[A-Za-z0-9]+(?:[ -][A-Za-z0-9]+)*")
 _NAME_CHARS = 34
 _FEW_NOTES = 2
+_FATE_ICONS = {
+    True: ":blue[:material/check_circle:]",
+    False: ":red[:material/error:]",
+    None: ":gray[:material/info:]",
+}
 
 
 def set_up() -> None:
@@ -57,12 +62,12 @@ def page() -> Iterator[None]:
 
 
 @contextmanager
-def guarded() -> Iterator[None]:
+def guarded(failed: str = "This cannot be shown.") -> Iterator[None]:
     """Errors inside become sentences; what nobody foresaw goes to the server's log."""
     try:
         yield
     except FuseScopeError as error:
-        problem(error)
+        problem(error, failed)
     except Exception as error:  # noqa: BLE001 - the page shows a sentence, the log the rest
         unexpected(error)
 
@@ -74,9 +79,9 @@ def unexpected(error: Exception) -> bool:
     return True
 
 
-def problem(error: FuseScopeError) -> None:
-    """An error that the user can act on; its text may quote a file."""
-    st.error("This cannot be shown.", icon=":material/error:")
+def problem(error: FuseScopeError, failed: str) -> None:
+    """An error that the user can act on; its text may quote a file, `failed` must not."""
+    st.error(failed, icon=":material/error:")
     st.code(error.text, language=None, wrap_lines=True)
 
 
@@ -103,7 +108,9 @@ def verdict(comparison: Comparison) -> None:
     colour = {"faster": "blue", "slower": "red"}.get(comparison.verdict.outcome, "gray")
     shown = {"name": name, "number": lambda text: f":{colour}[{own(text)}]", "text": own}
     parts = wording.verdict_parts(comparison)
-    st.header("".join(shown[part.role](part.text) for part in parts), anchor=False)
+    sentence = "".join(shown[part.role](part.text) for part in parts)
+    interval = wording.verdict_interval(comparison.verdict)
+    st.header(sentence + (f" :small[:gray[({own(interval)})]]" if interval else ""), anchor=False)
     with st.container(gap="xxsmall"):
         change = wording.change_sentence(comparison)
         if change and comparison.verdict.outcome != "cannot_tell":
@@ -111,10 +118,10 @@ def verdict(comparison: Comparison) -> None:
         st.caption(own(wording.verdict_basis(comparison.verdict)))
 
 
-def card(figure: Figure, *, neutral: bool = False) -> None:
+def card(figure: Figure, detail: str = "", *, neutral: bool = False) -> None:
     """One figure: the candidate's value, the change, the baseline's value, and the basis.
 
-    `neutral` gives the change no colour: it may be noise.
+    `detail` is what must be read with it. `neutral` gives the change no colour: it may be noise.
     """
     text = wording.FIGURES[figure.code]
     change = wording.change_text(figure)
@@ -132,6 +139,8 @@ def card(figure: Figure, *, neutral: bool = False) -> None:
             delta_description=None if missing or not change else own(f"from {before}"),
             help=own(text.definition),
         )
+        if detail:
+            st.caption(own(detail))
         st.caption(own(basis))
 
 
@@ -171,5 +180,5 @@ def _note(sentence: str, icon: str) -> None:
 def fates(told: Iterable[Fate]) -> None:
     """What became of each file that was given."""
     for fate in told:
-        icon = ":blue[:material/check_circle:]" if fate.read else ":red[:material/error:]"
+        icon = _FATE_ICONS[fate.read]
         _note(f"{fate.name}: {fate.text}" if fate.read else fate.text, icon)

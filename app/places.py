@@ -6,6 +6,7 @@ Imports nothing heavy: the command line needs it before there is a page.
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from analysis.errors import FuseScopeError
@@ -17,6 +18,7 @@ FOLDERS_VARIABLE = "FUSESCOPE_FOLDERS"
 FILES_VARIABLE = "FUSESCOPE_FILES"
 RECORDINGS_VARIABLE = "FUSESCOPE_RECORDINGS"
 MOST_RECORDINGS = 40
+_NUMBERED = re.compile(r"([0-9]{1,4}):(.*)", re.DOTALL)
 
 
 def recordings_folder() -> Path:
@@ -30,8 +32,13 @@ def recordings_folder() -> Path:
 
 def folders() -> tuple[Path, ...]:
     """Folders below which paths may be opened (`fusescope serve --folder`), links resolved."""
-    found = [Path(text).resolve() for text in _listed(FOLDERS_VARIABLE)]
-    return tuple(folder for folder in found if folder.is_dir())
+    return tuple(numbered_folders().values())
+
+
+def numbered_folders() -> dict[int, Path]:
+    """The configured folders that are there, by their place in the configuration, from 1."""
+    found = enumerate((Path(text).resolve() for text in _listed(FOLDERS_VARIABLE)), start=1)
+    return {number: folder for number, folder in found if folder.is_dir()}
 
 
 def given_files() -> dict[str, Path]:
@@ -82,11 +89,36 @@ def path_below_folders(text: str) -> Path:
     return path
 
 
-def below_folders(text: str) -> Path | None:
-    """The regular file that `text` names below a configured folder, links resolved, else None."""
+def link_name(path: Path) -> str:
+    """How a link names a file below the configured folders: its path there.
+
+    The number of the folder stands in front where that alone could name another file.
+    """
+    number, folder = next(
+        item for item in numbered_folders().items() if path.is_relative_to(item[1])
+    )
+    relative = path.relative_to(folder).as_posix()
+    unclear = len(_listed(FOLDERS_VARIABLE)) > 1 or relative in given_files()
+    return f"{number}:{relative}" if unclear or _NUMBERED.match(relative) else relative
+
+
+def linked_file(name: str) -> Path | None:
+    """The file that a link names: of the command line or below a folder, else None."""
+    numbered = _NUMBERED.match(name)
+    if numbered is not None:
+        folder = numbered_folders().get(int(numbered[1]))
+        return below_folders(numbered[2], (folder,)) if folder is not None else None
+    return given_files().get(name) or below_folders(name)
+
+
+def below_folders(text: str, among: tuple[Path, ...] | None = None) -> Path | None:
+    """The regular file that `text` names below a folder, links resolved, else None.
+
+    `among` are folders as `folders()` gives them, which are the ones asked by default.
+    """
     if not text or "\0" in text:
         return None
-    for folder in folders():
+    for folder in folders() if among is None else among:
         try:
             path = (folder / text).resolve(strict=True)
         except (OSError, RuntimeError, ValueError):

@@ -31,9 +31,9 @@ from streamlit import config
 
 from analysis.errors import FuseScopeError
 from app.recorder import RECORDER
+from app.same_origin import LOOPBACK, SameOrigin
 
 MAIN = Path(__file__).with_name("main.py")
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 HEADERS = {
     "X-Frame-Options": "DENY",
@@ -110,13 +110,18 @@ def _on_script_error(error: Exception) -> bool:
     return panels.unexpected(error)
 
 
+def _is_local() -> bool:
+    return config.get_option("server.address") in LOOPBACK
+
+
 app = st.App(
     MAIN,
     lifespan=_lifespan,
     middleware=[
         Middleware(
             SecurityHeaders, headers={**HEADERS, "Content-Security-Policy": content_policy()}
-        )
+        ),
+        Middleware(SameOrigin, is_local=_is_local),
     ],
     on_script_error=_on_script_error,
 )
@@ -171,8 +176,7 @@ def run(listening: socket.socket, host: str, ready: Callable[[], None]) -> None:
     """Answer on `listening` until Ctrl-C; `ready` is called once pages can be opened."""
     config.set_option("server.address", host)
     config.set_option("server.port", listening.getsockname()[1])
-    if host not in LOOPBACK:
-        config.set_option("server.allowedHosts", [])
+    config.set_option("server.allowedHosts", list(LOOPBACK) if host in LOOPBACK else [])
     server = _Server(
         uvicorn.Config(
             app,

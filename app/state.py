@@ -27,10 +27,13 @@ class Opened:
 
 @dataclass(frozen=True)
 class Fate:
-    """What became of one file that was given: a sentence, and whether it was read."""
+    """What became of one file that was given: a sentence, and whether it was read.
+
+    `read` is None for a note on other files than those given.
+    """
 
     name: str
-    read: bool
+    read: bool | None
     text: str
 
 
@@ -108,14 +111,14 @@ def opened() -> dict[str, Opened]:
     return _session().opened
 
 
-def remember(files: Iterable[Opened]) -> None:
-    """Keep opened files; beyond MAX_OPENED the oldest go."""
+def remember(files: Iterable[Opened]) -> list[Opened]:
+    """Keep opened files; beyond MAX_OPENED the oldest go and are returned."""
     kept = _session().opened
     for file in files:
         kept.pop(file.id, None)
         kept[file.id] = file
-    while len(kept) > MAX_OPENED:
-        kept.pop(next(iter(kept)))
+    oldest = list(kept)[: max(0, len(kept) - MAX_OPENED)]
+    return [kept.pop(id_) for id_ in oldest]
 
 
 def fates() -> list[Fate]:

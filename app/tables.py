@@ -182,8 +182,19 @@ def operator_table(rows: pd.DataFrame) -> Table:
 def type_table(comparison: Comparison) -> Table:
     """The table of op types, largest absolute change first."""
     rows = comparison.op_types
+    return _kinds("OP type", rows["op_type"], "Op type as the engine names it.", rows)
+
+
+def class_table(comparison: Comparison) -> Table:
+    """The table of operator classes, largest absolute change first."""
+    rows = comparison.op_classes
+    classes = rows["op_class"].map(LABELS)
+    return _kinds("Class", classes, "Operator class: what the small-op ratio counts.", rows)
+
+
+def _kinds(label: str, kinds: pd.Series, help_: str, rows: pd.DataFrame) -> Table:
     table = Table()
-    table.text("OP type", rows["op_type"], "Op type as the engine names it.", "medium")
+    table.text(label, kinds, help_, "medium")
     provider = _core(_either(rows, "provider"))
     table.text("Core type", provider, "Execution provider of most of its time.", "small")
     table.figure(_DURATION, rows)

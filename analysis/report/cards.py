@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis import units, wording
+from analysis import wording
 from analysis.compare.comparison import Comparison, Figure
 from analysis.report.text import minus
 
@@ -93,14 +93,5 @@ def _card(comparison: Comparison, figure: Figure) -> Card:
         candidate=wording.quantity_text(figure.candidate),
         change=minus(wording.change_text(figure)),
         basis=f"{basis}, {source}" if source and _sides_with(figure) else basis,
-        detail=_light_work(comparison) if figure.code == "small_op_time" else "",
-    )
-
-
-def _light_work(comparison: Comparison) -> str:
-    """Light time and count, which must stand beside the small-op ratio."""
-    before, after = comparison.small_ops
-    return (
-        f"light time {units.duration(before.light_ns)} → {units.duration(after.light_ns)}, "
-        f"{units.count(before.light_count)} → {units.count(after.light_count)} operators"
+        detail=wording.light_work(comparison) if figure.code == "small_op_time" else "",
     )

@@ -42,7 +42,7 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
     """The report as one HTML page: equal comparisons give equal bytes.
 
     It loads nothing and runs only its own scripts, named by hash in its content security policy.
-    Every text of a trace is escaped. Host names, user names and folders are in it only with
+    Every text of a trace is escaped. Folders of commands and names are in it only with
     `include_environment`.
     """
     shown = with_short_labels(comparison)

@@ -81,6 +81,7 @@ def collect(
     from analysis.errors import FuseScopeError
 
     try:
+        from app.shapes import shape_of
         from collectors.record import Recording, record
     except ImportError as error:
         raise FuseScopeError(
@@ -100,7 +101,7 @@ def collect(
         seconds=seconds,
         seed=seed,
         spin=spin,
-        shapes=dict(_shape(text) for text in shape or ()),
+        shapes=dict(shape_of(text) for text in shape or ()),
         inputs=inputs,
         input_ranges=dict(_range(text) for text in input_range or ()),
         memory_bytes=None if memory_limit is None else _bytes(memory_limit),
@@ -141,14 +142,6 @@ def _bar() -> AbstractContextManager[OnProgress]:
     from app.cli.recording_bar import RecordingBar
 
     return RecordingBar()
-
-
-def _shape(text: str) -> tuple[str, tuple[int, ...]]:
-    name, values = _named(text, "--shape", "NAME=1,3,224,224")
-    try:
-        return name, tuple(int(value) for value in values)
-    except ValueError:
-        raise _malformed(text, "--shape", "NAME=1,3,224,224") from None
 
 
 def _range(text: str) -> tuple[str, tuple[float, float]]:

@@ -21,6 +21,7 @@ FIRST_FIGURES = (
     "memory",
     "output_difference",
 )
+KINDS = {"Op types": tables.type_table, "Classes": tables.class_table}
 MOST_TYPES = 14  # rows that are shown without scrolling
 
 
@@ -51,7 +52,7 @@ def _asked() -> tuple[Pair, str | None]:
     asked = state.compared()
     for id_ in filter(None, asked):
         read, told = loading.open_link(id_, state.opened())
-        state.remember(read)
+        told += loading.closed(state.remember(read))
         if told:
             state.tell(told)
     known = {choice.id for choice in choices.choices(state.opened())}
@@ -123,8 +124,7 @@ def _open_given() -> None:
     """The files of the command line."""
     read, told = loading.open_given()
     if told:
-        state.remember(read)
-        state.tell(told)
+        state.tell(told + loading.closed(state.remember(read)))
         if read and state.compared() == (None, None):
             state.compare(*choices.suggested(read))
 
@@ -156,8 +156,7 @@ def _path_input(gone: str | None) -> None:
 
 def _follow(read: list, told: list, gone: str | None) -> None:
     """Compare what was just opened, unless it is what a link has been waiting for."""
-    state.remember(read)
-    state.tell(told)
+    state.tell(told + loading.closed(state.remember(read)))
     if not read or (gone is not None and any(gone.startswith(file.id) for file in read)):
         return
     pair = choices.suggested(read)
@@ -214,12 +213,13 @@ def _results(baseline: str, candidate: str, main: DeltaGenerator, side: DeltaGen
 
 
 def _cards(comparison: Comparison) -> None:
-    grid = st.grid(4, min_column_width=190, border=True, key="figures")
+    grid = st.grid(4, min_column_width=170, border=True, key="figures")
     open_question = comparison.verdict.outcome == "cannot_tell"
     for code in FIRST_FIGURES:
         with grid.cell():
             neutral = open_question and code in ("latency", "throughput")
-            panels.card(comparison.figure(code), neutral=neutral)
+            detail = wording.light_work(comparison) if code == "small_op_time" else ""
+            panels.card(comparison.figure(code), detail, neutral=neutral)
     with st.expander("More figures", key="all_figures"):
         more = st.grid(4, min_column_width=200, border=True, key="more_figures")
         for figure in comparison.figures:
@@ -269,18 +269,33 @@ def _assumptions() -> Assumptions:
     )
 
 
+@st.fragment
 def _op_types(comparison: Comparison) -> None:
-    st.subheader("Op types", anchor=False, help=wording.OP_TYPES_HELP)
-    table = tables.type_table(comparison)
+    with panels.guarded():
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            title = "Op types and classes"
+            st.subheader(title, anchor=False, help=wording.OP_TYPES_HELP, width="content")
+            kind = st.segmented_control(
+                "Kind",
+                list(KINDS),
+                default=next(iter(KINDS)),
+                key="kind",
+                required=True,
+                label_visibility="collapsed",
+            )
+        _kinds(kind, KINDS[kind](comparison))
+
+
+def _kinds(kind: str, table: tables.Table) -> None:
     st.dataframe(
         table.frame,
-        key="type_table",
+        key=f"{kind}_table",
         height="content" if len(table.frame) <= MOST_TYPES else tables.HEIGHT,
         row_height=tables.ROW_HEIGHT,
         hide_index=True,
         column_config=table.settings,
         placeholder="",
-        alt="Op types of both sides, largest change first",
+        alt=f"{kind} of both sides, largest change first",
     )
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 from analysis.errors import FuseScopeError
 from app import choices, panels, places
 from app.recorder import RECORDER, Status
+from app.shapes import shapes_of
 
 NEEDED = ("onnxruntime", "onnx", "psutil")
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -140,11 +141,24 @@ def _form(*, first: bool) -> None:
         key="record_batch",
         persist_state="session",
     )
+    with st.expander("More settings", key="record_more"):
+        shapes = st.text_input(
+            "Input shapes",
+            key="record_shapes",
+            max_chars=2000,
+            placeholder="input=1,3,224,224; mask=1,128",
+            help=(
+                "Needed where the model leaves dimensions open. Write name=1,3,224,224, several "
+                "inputs separated by a semicolon. An open first dimension needs none: it is the "
+                "batch size, else 1."
+            ),
+            persist_state="session",
+        )
     if st.button(
         "Record", key="record_start", type="primary", icon=":material/radio_button_checked:"
     ):
-        with panels.guarded():
-            _start(model or path, model == OWN_FILE, chosen, budget, threads, batch)
+        with panels.guarded("This cannot be recorded."):
+            _start(model or path, model == OWN_FILE, chosen, budget, threads, batch, shapes or "")
 
 
 def _start(
@@ -154,6 +168,7 @@ def _start(
     budget: int | None,
     threads: int | None,
     batch: int | None,
+    shapes: str,
 ) -> None:
     from collectors.record import Recording, record
 
@@ -180,6 +195,7 @@ def _start(
         seconds=float(budget) if budget else None,
         threads=threads,
         batch=batch,
+        shapes=shapes_of(shapes),
         allow_external_data=False,
         command="recorded on the Record page",
     )

@@ -29,8 +29,8 @@ MARKDOWN = {
 
 
 def headline(page: AppTest) -> str:
-    """The verdict as plain text: no colours, no code marks."""
-    text = page.header[0].value
+    """The verdict as plain text without its interval: no colours, no code marks."""
+    text = re.sub(r" :small\[.*", "", page.header[0].value)
     text = re.sub(r":\w+\[([^\]]*)\]", r"\1", text)
     return text.replace("`", "").replace("\\", "")
 

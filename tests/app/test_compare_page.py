@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -444,3 +445,32 @@ def test_an_unforeseen_error_is_one_constant_sentence(
     assert page.error[0].value.startswith("Something went wrong inside FuseScope.")
     assert "secret" not in json.dumps([e.value for e in page.error] + texts(page))
     assert "secret /etc/passwd" in caplog.text
+
+
+def test_the_head_carries_the_interval(start: Start) -> None:
+    head = start().header[0].value
+    assert re.search(r" :small\[:gray\[\(95 % interval \d\.\d\d× to \d\.\d\d×\)\]\]$", head), head
+
+
+def test_light_time_stands_beside_the_small_op_ratio(start: Start) -> None:
+    shown = [caption.value for caption in start().caption]
+    assert any(re.search(r"^light time .* → .*, \d+ → \d+ operators$", text) for text in shown)
+
+
+def test_op_types_or_classes(start: Start) -> None:
+    page = start()
+    assert ("", "OP type") in table(page, 1).columns
+    page.segmented_control(key="kind").set_value("Classes").run()
+    assert is_clean(page)
+    assert "convolution" in set(table(page, 1)[("", "Class")])
+
+
+def test_files_that_were_closed_to_make_room_are_named(start: Start) -> None:
+    page = start()
+    many = [(f"n{i:02}.json", profile_json(FUSED_OPERATORS, runs=i + 1)) for i in range(18)]
+    upload(page, *many[:16])
+    assert not any("Closed to make room" in text for text in texts(page))
+    upload(page, *many[16:])
+    assert any(text.startswith("Closed to make room") for text in texts(page))
+    assert any("n00.json, n01.json" in text for text in texts(page))
+    assert not any("n02.json" in text for text in texts(page))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.errors import FuseScopeError
+from analysis.trace import Trace
 from app import choices, loading, places
 from app.state import Opened
 from tests.app.conftest import BLOCKS
@@ -98,8 +100,6 @@ def test_no_path_leaves_the_configured_folder(
 
 
 def test_a_folder_or_a_fifo_is_no_file(tree: Path) -> None:
-    import os
-
     (tree / "open" / "folder").mkdir()
     os.mkfifo(tree / "open" / "pipe")
     for name in ("folder", "pipe", "", ".", "./"):
@@ -121,3 +121,51 @@ def test_damaged_recordings_are_left_out(tree: Path) -> None:
         (tree / "recordings" / name).write_bytes(data)
     assert {choice.id.split(":")[0] for choice in choices.choices({})} == {"sample"}
     assert choices.recorded_pair(tree / "recordings" / "a.zip") == (None, None)
+
+
+def test_the_same_path_below_two_folders_is_two_files(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tree / "other"
+    other.mkdir()
+    folders = (tree / "open", other)
+    for folder, runs in zip(folders, (2, 3), strict=True):
+        (folder / "a.json").write_bytes(profile_json(FUSED_OPERATORS, runs=runs))
+    monkeypatch.setenv(places.FOLDERS_VARIABLE, os.pathsep.join(map(str, folders)))
+    opened = [loading.open_path(str(folder / "a.json")) for folder in folders]
+    assert [file.id for file in opened] == ["file:1:a.json", "file:2:a.json"]
+    for file, runs in zip(opened, (2, 3), strict=True):
+        [linked], told = loading.open_link(file.id, {})
+        assert (linked.id, told) == (file.id, [])
+        assert isinstance(linked.value, Trace)
+        assert len(linked.value.profiled_runs) == runs
+    labels = [choice.label for choice in choices.choices({file.id: file for file in opened})]
+    assert "a.json · file:1:a.json" in labels
+    assert "a.json · file:2:a.json" in labels
+
+
+@pytest.mark.parametrize("id_", ["file:0:a", "file:3:a", "file:1:../secret", "file:9999:", "file:"])
+def test_a_numbered_link_opens_nothing_else(tree: Path, id_: str) -> None:
+    (tree / "secret").write_bytes(PROFILE)
+    (tree / "open" / "a").write_bytes(PROFILE)
+    assert loading.open_link(id_, {}) == ([], [])
+
+
+@pytest.mark.parametrize("name", ["a.json", "1:a.json", "sub/a.json"])
+def test_a_link_to_a_file_below_one_folder(tree: Path, name: str) -> None:
+    for number, path in enumerate(("a.json", "1:a.json", "sub/a.json")):
+        (tree / "open" / path).parent.mkdir(exist_ok=True)
+        (tree / "open" / path).write_bytes(profile_json(FUSED_OPERATORS, runs=2 + number))
+    file = loading.open_path(name)
+    [linked], _ = loading.open_link(file.id, {})
+    assert linked.value is file.value
+
+
+def test_a_file_of_the_command_line_is_not_the_one_below_a_folder(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in (tree, tree / "open"):
+        (folder / "a.json").write_bytes(PROFILE)
+    monkeypatch.setenv(places.FILES_VARIABLE, str(tree / "a.json"))
+    [given_], _ = loading.open_given()
+    assert {given_.id, loading.open_path("a.json").id} == {"file:a.json", "file:1:a.json"}

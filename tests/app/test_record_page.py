@@ -150,3 +150,14 @@ def test_a_dashboard_that_answers_others_does_not_record(
 ) -> None:
     monkeypatch.setattr(view.st, "get_option", lambda _: "0.0.0.0")
     assert "Recording is off" in open_page().info[0].value
+
+
+def test_input_shapes(open_page: Open, asked: list[Recording]) -> None:
+    page = open_page()
+    page.text_input(key="record_shapes").set_value("x=1,batch")
+    page.button(key="record_start").click().run()
+    assert not asked
+    assert any("'x=1,batch' is no shape of an input" in text for text in texts(page))
+    page.text_input(key="record_shapes").set_value("x=1,3; mask=2")
+    page.button(key="record_start").click().run()
+    assert [dict(job.shapes) for job in asked] == [{"x": (1, 3), "mask": (2,)}]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import re
 import signal
@@ -169,6 +170,32 @@ def test_bad_options_are_one_sentence(tmp_path: Path, arguments: list[str], said
         assert server.process.wait(60) == 2
         assert said in server.log.read_text()
         assert "Traceback" not in server.log.read_text()
+
+
+def test_other_hosts_and_origins_are_refused(tmp_path: Path) -> None:
+    with started([*SERVE, f"--port={free_port()}"], tmp_path) as server:
+        url = server.wait_for(r"FuseScope: (http://127\.0\.0\.1:\d+)\n")
+        port = int(url.rpartition(":")[2])
+        websocket = {
+            "Upgrade": "websocket",
+            "Connection": "Upgrade",
+            "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+            "Sec-WebSocket-Version": "13",
+        }
+        foreign = {"Origin": "http://evil.example"}
+        own = {"Origin": f"http://localhost:{port}", "Host": f"localhost:{port}"}
+        for path, headers, status in (
+            ("/", {"Host": "evil.example"}, 403),
+            ("/", foreign, 403),
+            ("/", own, 200),
+            ("/_stcore/stream", websocket | foreign, 403),
+            ("/_stcore/stream", websocket | {"Host": "evil.example"}, 403),
+            ("/_stcore/stream", websocket | own, 101),
+        ):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+            connection.request("GET", path, headers=headers)
+            assert connection.getresponse().status == status, (path, headers)
+            connection.close()
 
 
 def test_every_answer_carries_the_security_headers(tmp_path: Path) -> None:
