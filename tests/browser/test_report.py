@@ -73,7 +73,7 @@ def colours(page: Page) -> int:
 
 def test_opens_with_verdict_and_timeline(opened: Page) -> None:
     heading = opened.get_by_role("heading", level=1)
-    expect(heading).to_have_text("fused is 2.01× faster than unfused")
+    expect(heading).to_contain_text("fused is 2.01× faster than unfused (95 % interval ")
     assert colours(opened) > 10
     expect(opened.locator(".still")).to_be_hidden()
     expect(opened.get_by_role("img", name="x", exact=True)).to_have_count(0)
