@@ -13,7 +13,7 @@ Basis = Literal["measured", "counter", "modelled", "assumed"]
 class Quantity:
     """A value with unit and basis.
 
-    `value` is None when it cannot be computed, and `reason` is then a code that wording.py
+    `value` is None when it cannot be computed, and `reason` is then a code that analysis/wording
     turns into a sentence. Units: ns, bytes, fraction (0.25 is 25 %), 1/s, flop/s, count.
     """
 

@@ -65,7 +65,7 @@ CALL_COLUMNS = {
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """Something a reader or a comparison noticed; wording.py makes the sentence of it."""
+    """Something a reader or a comparison noticed; analysis/wording makes the sentence of it."""
 
     severity: Severity
     code: str

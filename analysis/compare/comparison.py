@@ -33,7 +33,7 @@ class Figure:
     """One figure of the head line: baseline -> candidate -> change.
 
     `change` is a fraction (relative) or a difference of fractions (points), None when it cannot
-    be computed. `code` names label and definition in wording.py.
+    be computed. `code` names label and definition in analysis/wording.
     """
 
     code: str

@@ -1,6 +1,6 @@
 """What speaks for and against a comparison: shown beside the claim, not in a footnote.
 
-Each doubt is a Diagnostic with a code and named values; wording.py makes the sentence.
+Each doubt is a Diagnostic with a code and named values; analysis/wording makes the sentence.
 """
 
 from __future__ import annotations
@@ -201,3 +201,6 @@ def _coverage(figures: dict[str, Figure], operators: pd.DataFrame) -> Iterator[D
         value = getattr(figures["compute_utilisation"], side).value
         if value is not None and value > 1:
             yield _note("warning", "utilisation_over_one", side=side, value=value)
+        over = int((operators[f"utilisation_{side}"].fillna(0) > 1).sum())
+        if over:
+            yield _note("info", "operators_over_one", side=side, operators=over)

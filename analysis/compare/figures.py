@@ -23,7 +23,7 @@ def figures(
     short: tuple[ShortOps, ShortOps],
     assumptions: Assumptions,
 ) -> tuple[Figure, ...]:
-    """All figures in the order in which they are shown; codes are explained in wording.py."""
+    """All figures in the order in which they are shown; codes are explained in analysis/wording."""
     sides = (baseline, candidate)
     latency = _pair([typical_ns(side.trace, verdict.of) for side in sides], "ns", "no_times")
     batches = [_batch(side) for side in sides]

@@ -1,0 +1,167 @@
+"""Sentences for what readers noticed and for doubts about a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from analysis import units
+from analysis.trace import Diagnostic, Value
+from analysis.wording.texts import TIME_SOURCES
+
+
+def diagnostic_sentence(note: Diagnostic) -> str:
+    """One sentence for a diagnostic of a reader or a doubt about a comparison."""
+    maker = _DIAGNOSTICS.get(note.code)
+    text = note.code.replace("_", " ") if maker is None else maker(note.count, note.values)
+    side = f"{capital(str(note.values['side']))}: " if "side" in note.values else ""
+    example = f" First: {note.example}" if note.example else ""
+    return f"{side}{text if side else capital(text)}{example}"
+
+
+def capital(text: str) -> str:
+    """The text with a capital letter in front."""
+    return text[:1].upper() + text[1:]
+
+
+def _number(values: Mapping[str, Value], key: str) -> float:
+    value = values.get(key)
+    return float(value) if isinstance(value, int | float) else float("nan")
+
+
+def _plural(count: Value, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _load(values: Mapping[str, Value]) -> str:
+    after = values.get("after")
+    then = f", {after:.1f} after" if isinstance(after, int | float) else ""
+    return (
+        f"load average {_number(values, 'before'):.1f} before the recording{then} on "
+        f"{values.get('cores')} cores."
+    )
+
+
+# code -> sentence from (count, values)
+_DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
+    "bad_unicode": lambda n, v: f"{_plural(n, 'broken character')} replaced.",
+    "bad_event": lambda n, v: f"{_plural(n, 'event')} of a wrong form dropped.",
+    "bad_time": lambda n, v: f"{_plural(n, 'event')} without a valid time dropped.",
+    "other_events": lambda n, v: f"{_plural(n, 'event')} of other kinds left out.",
+    "missing_bracket": lambda n, v: (
+        "the file ends without its closing bracket; every event was read."
+    ),
+    "cut_short": lambda n, v: (
+        f"the file is cut short; the last {v.get('bytes_lost')} bytes hold no whole event and "
+        "were left out."
+    ),
+    "no_runs": lambda n, v: (
+        "no model_run event: runs cannot be told apart, so the whole file counts as one."
+    ),
+    "nested_operators": lambda n, v: (
+        f"{_plural(n, 'execution')} inside another operator (Loop, If, Scan); its time is shown "
+        "without theirs."
+    ),
+    "outside_runs": lambda n, v: f"{_plural(n, 'execution')} outside every run.",
+    "launch_times": lambda n, v: (
+        "the host does not wait for this execution provider: its times are launches, not kernels."
+    ),
+    "paired": lambda n, v: (
+        f"same machine, same input, {v.get('blocks')} fresh processes, {v.get('rounds')} "
+        "interleaved rounds each in random order; ratios are taken inside a process."
+    ),
+    "paired_spin": lambda n, v: (
+        f"same machine, same input, {v.get('blocks')} blocks; threads spin, so each variant ran "
+        "in a process of its own."
+    ),
+    "unpaired": lambda n, v: (
+        "two separate recordings: the machine's drift between them is not controlled. Recordings "
+        "of one graph under changing load came out up to 1.8× apart; record both variants "
+        "together for an answer to trust."
+    ),
+    "one_process_each": lambda n, v: (
+        "each file is one process. Two processes that run the same graph differed by up to 12 % "
+        "on a quiet machine, so smaller differences give no verdict."
+    ),
+    "recordings_differ": lambda n, v: (
+        f"the recordings differ in {v.get('what')}: {v.get('baseline')} and {v.get('candidate')}."
+    ),
+    "one_side_unknown": lambda n, v: (
+        "one side is a bare profile: machine, threads and input cannot be checked."
+    ),
+    "machines_unknown": lambda n, v: (
+        "bare profiles do not say on which machine, with how many threads and on what input they "
+        "were made."
+    ),
+    "same_file": lambda n, v: "both sides are the same file.",
+    "stopped_interrupted": lambda n, v: (
+        f"the recording was interrupted after {v.get('blocks')} blocks."
+    ),
+    "stopped_seconds": lambda n, v: (
+        f"the time budget ended the recording after {v.get('blocks')} blocks."
+    ),
+    "load_seen": lambda n, v: (
+        "measured under the load seen: no quiet reference of this machine was stored, or more "
+        "than a fifth of the blocks were slower than it. The sign stands, the size may not."
+    ),
+    "blocks_loaded": lambda n, v: (
+        f"{_plural(v.get('replaced'), 'block')} replaced and {v.get('loaded')} kept that ran more "
+        "than 10 % slower than this machine does when quiet."
+    ),
+    "runs_unknown": lambda n, v: (
+        "figures per run are those of the whole file on the side that does not mark its runs."
+    ),
+    "subgraphs": lambda n, v: (
+        f"cache and traffic figures leave out the bodies of {_plural(v.get('nodes'), 'operator')} "
+        "with subgraphs (Loop, If, Scan)."
+    ),
+    "unsized_tensors": lambda n, v: (
+        f"cache and traffic figures leave out {_plural(v.get('tensors'), 'tensor')} of unknown "
+        "size."
+    ),
+    "load": lambda n, v: _load(v),
+    "governor": lambda n, v: f"the CPU frequency governor was '{v.get('governor')}'.",
+    "other_baseline": lambda n, v: (
+        f"the A/A control and the output difference refer to '{v.get('baseline')}', the baseline "
+        "of the recording."
+    ),
+    "control": lambda n, v: (
+        f"A/A control: two copies of the baseline differ by {units.factor(_number(v, 'low'))} to "
+        f"{units.factor(_number(v, 'high'))} (99 % interval)."
+    ),
+    "decided_at": lambda n, v: (
+        f"settled by the look at {v.get('look')} blocks, at a significance level of "
+        f"{_number(v, 'alpha'):.4f}."
+    ),
+    "profiler_inflation": lambda n, v: (
+        f"profiled runs take {units.factor(_number(v, 'baseline'))} (baseline) and "
+        f"{units.factor(_number(v, 'candidate'))} (candidate) the time of un-profiled ones: "
+        "latency is un-profiled, operator times are not."
+    ),
+    "profiled_headline": lambda n, v: (
+        f"the verdict rests on {TIME_SOURCES[str(v.get('of'))]}. Profilers charge every operator "
+        "and fusion removes operators, so it overstates what fusion bought."
+    ),
+    "slow_first_runs": lambda n, v: (
+        f"{_plural(v.get('runs'), 'slow first run')} set aside as warm-up in operator figures."
+    ),
+    "large_output_difference": lambda n, v: (
+        f"outputs differ by {units.small_number(_number(v, 'relative'))} relative: check that the "
+        "candidate computes the same model."
+    ),
+    "biased_rows": lambda n, v: (
+        f"{units.percent(_number(v, 'share'))} of operator time is in rows under 20 µs, where the "
+        "profiler's own cost is a large part."
+    ),
+    "unknown_operators": lambda n, v: (
+        f"{units.percent(_number(v, 'share'))} of operator time is of unknown class; the small-op "
+        "ratio is low by up to that much."
+    ),
+    "operators_over_one": lambda n, v: (
+        f"{_plural(v.get('operators'), 'operator')} with a compute utilisation above 100 %: the "
+        "peak was measured too low, or FLOPs are counted too high."
+    ),
+    "utilisation_over_one": lambda n, v: (
+        f"compute utilisation is {units.percent(_number(v, 'value'))}: the peak was measured too "
+        "low, or FLOPs are counted too high."
+    ),
+}

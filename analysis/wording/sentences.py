@@ -1,0 +1,176 @@
+"""Sentences and short texts of a comparison and of its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from analysis import units
+from analysis.compare.comparison import Comparison, Figure
+from analysis.compare.verdict import Verdict
+from analysis.experiment import Experiment
+from analysis.quantity import Quantity
+from analysis.trace import Trace
+from analysis.wording.diagnostics import capital
+from analysis.wording.texts import CANNOT_TELL, REASONS, TIME_SOURCES
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a sentence. A `name` comes from a trace; a `number` is what to emphasise."""
+
+    text: str
+    role: Literal["text", "name", "number"] = "text"
+
+
+def verdict_parts(comparison: Comparison) -> tuple[Part, ...]:
+    """The verdict in pieces: 'fused', ' is ', '2.12× faster', ' than ', 'unfused'."""
+    verdict = comparison.verdict
+    candidate = Part(comparison.candidate.label, "name")
+    baseline = Part(comparison.baseline.label, "name")
+    if verdict.outcome == "cannot_tell" or verdict.speedup is None:
+        start = Part("Cannot tell whether ")
+        return start, candidate, Part(" is faster or slower than "), baseline
+    factor = verdict.speedup if verdict.outcome == "faster" else 1 / verdict.speedup
+    number = Part(f"{units.factor(factor)} {verdict.outcome}", "number")
+    return candidate, Part(" is "), number, Part(" than "), baseline
+
+
+def verdict_sentence(comparison: Comparison) -> str:
+    """The one sentence on top: 'fused is 2.12× faster than unfused (95 % interval …)'."""
+    sentence = "".join(part.text for part in verdict_parts(comparison))
+    interval = verdict_interval(comparison.verdict)
+    return f"{sentence} ({interval})" if interval else sentence
+
+
+def verdict_interval(verdict: Verdict) -> str:
+    """'95 % interval 2.10× to 2.14×', read in the direction of the sentence; '' without one."""
+    if verdict.interval is None:
+        return ""
+    low, high = verdict.interval.low, verdict.interval.high
+    if verdict.outcome == "slower":
+        low, high = 1 / high, 1 / low
+    return f"95 % interval {units.factor(low)} to {units.factor(high)}"
+
+
+def verdict_basis(verdict: Verdict) -> str:
+    """What the verdict rests on, and the smallest effect that would have been seen."""
+    parts = []
+    if verdict.speedup is not None and verdict.outcome == "cannot_tell":
+        parts.append(f"best guess {units.factor(verdict.speedup)}")
+    what = TIME_SOURCES[verdict.of]
+    one, other = verdict.samples
+    if verdict.pairing == "blocks":
+        parts.append(f"{what}, {_many(one, 'block')} of fresh processes, paired")
+    else:
+        noun = "blocks" if verdict.pairing == "unpaired_blocks" else "runs"
+        parts.append(f"{what}, {one} and {other} {noun}, not paired")
+    if verdict.reason is not None:
+        parts.insert(0, CANNOT_TELL[verdict.reason])
+    if verdict.smallest_detectable is not None:
+        seen = units.percent(verdict.smallest_detectable)
+        parts.append(f"this measurement would have seen a change of {seen}")
+    return capital("; ".join(parts)) + "."
+
+
+def light_work(comparison: Comparison) -> str:
+    """Light time and count, which must stand beside the small-op ratio."""
+    before, after = comparison.small_ops
+    return (
+        f"light time {units.duration(before.light_ns)} → {units.duration(after.light_ns)}, "
+        f"{units.count(before.light_count)} → {units.count(after.light_count)} operators"
+    )
+
+
+def change_sentence(comparison: Comparison) -> str:
+    """The change both ways: 'Latency -52.8 %, throughput +112.0 %.'; '' without one."""
+    verdict = comparison.verdict
+    if verdict.latency_change is None or verdict.throughput_change is None:
+        return ""
+    return (
+        f"Latency {units.percent(verdict.latency_change, signed=True)}, "
+        f"throughput {units.percent(verdict.throughput_change, signed=True)}."
+    )
+
+
+def assumptions_sentence(comparison: Comparison) -> str:
+    """What short-operator, cache and utilisation figures were computed with."""
+    peaks = dict.fromkeys(_with_basis(peak) for peak in comparison.peaks)
+    return (
+        f"Computed with τ {_with_basis(comparison.tau)}; modelled cache "
+        f"{_with_basis(comparison.cache_size)}; arithmetic peak {' and '.join(peaks)}."
+    )
+
+
+def _with_basis(quantity: Quantity) -> str:
+    if quantity.value is None:
+        return "not known"
+    return f"{_FORMATS[quantity.unit](quantity.value)} ({quantity.basis})"
+
+
+def opened_sentence(value: Trace | Experiment) -> str:
+    """What was read from a file: its format and how much is in it."""
+    if isinstance(value, Experiment):
+        record = value.record
+        names = ", ".join(value.traces)
+        blocks = _many(record.outcome.blocks, "block")
+        return f"Experiment of {record.model.name}: {names}; {blocks}."
+    runs = _many(len(value.profiled_runs), "run")
+    operators = _many(len(value.operators), "operator")
+    return f"{value.meta.tool} profile: {runs}, {operators}."
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{units.count(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def quantity_text(quantity: Quantity) -> str:
+    """A value with its unit; estimates carry '~', missing values a dash."""
+    text = _FORMATS[quantity.unit](quantity.value)
+    return f"~{text}" if quantity.is_estimate and quantity.value is not None else text
+
+
+def change_text(figure: Figure) -> str:
+    """The change of a figure with sign and unit; '' where it has none."""
+    if figure.kind == "none" or figure.change is None:
+        return ""
+    if figure.kind == "points":
+        return units.points(figure.change)
+    return units.percent(figure.change, signed=True)
+
+
+def basis_text(figure: Figure) -> str:
+    """What a figure rests on, or why it is missing."""
+    quantities = (figure.baseline, figure.candidate)
+    for quantity in quantities:
+        if quantity.value is None and quantity.reason is not None:
+            reason = REASONS[quantity.reason]
+            missing = "both sides" if all(q.value is None for q in quantities) else "one side"
+            return reason if missing == "both sides" else f"{missing}: {reason}"
+    bases = list(dict.fromkeys(quantity.basis for quantity in quantities))
+    return " / ".join(bases)
+
+
+def source_text(figure: Figure, verdict: Verdict) -> str:
+    """Which clock a figure's times come from: 'un-profiled wall time'; '' where none ran."""
+    if figure.code in ("latency", "throughput"):
+        return TIME_SOURCES[verdict.of]
+    return "operator times of the profile" if figure.code in _FROM_PROFILE else ""
+
+
+_FROM_PROFILE = frozenset(
+    ("small_op_time", "small_op_count", "light_time", "light_count")
+    + ("short_op_time", "short_op_count", "dispatch_gap")
+)
+
+_FORMATS: Mapping[str, Callable[[float | None], str]] = {
+    "ns": units.duration,
+    "bytes": units.data_size,
+    "fraction": units.percent,
+    "1/s": units.rate,
+    "flop/s": units.flop_rate,
+    "count": units.count,
+    "factor": units.factor,
+    "number": units.small_number,
+}
