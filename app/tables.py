@@ -58,6 +58,13 @@ _OPERATOR_FIGURES = (
     ),
     _RATIO,
     Figure(
+        "bytes_moved",
+        "Bytes moved, kB",
+        "Inputs, parameters and outputs per run, as the profiler reports sizes; modelled.",
+        1e3,
+        "%.0f",
+    ),
+    Figure(
         "start",
         "Start, µs",
         "First start in the run that the timeline shows, from the start of that run. "

@@ -9,6 +9,7 @@ from analysis.compare.verdict import Verdict
 from analysis.metrics.cache_use import CacheUse, cache_use
 from analysis.metrics.small_ops import ShortOps, SmallOps
 from analysis.metrics.spans import run_spans
+from analysis.metrics.traffic import bytes_moved
 from analysis.metrics.utilisation import model_flops, utilisation
 from analysis.quantity import Basis, Quantity
 
@@ -113,7 +114,12 @@ def _cache_figures(sides: tuple[Side, Side], assumptions: Assumptions) -> tuple[
         ]
         return quantities[0], quantities[1]
 
+    moved = [
+        float(use.touched_bytes) if use is not None else bytes_moved(side.trace)
+        for use, side in zip(uses, sides, strict=True)
+    ]
     return (
+        Figure("bytes_moved", *_pair(moved, "bytes", "no_sizes", "modelled")),
         Figure("cache_missed_bytes", *quantities("bytes", "missed_bytes")),
         Figure("cache_utilisation", *quantities("fraction", "utilisation"), kind="points"),
         Figure("cache_hit_ratio", *quantities("fraction", "hit_ratio"), kind="points"),

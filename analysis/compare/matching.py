@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.metrics.breakdown import by_class, by_operator, by_type
+from analysis.metrics.traffic import operator_bytes
 from analysis.trace import Trace
 
 SIDES = ("baseline", "candidate")
@@ -109,7 +110,7 @@ def _join(
 
 
 def _side(table: pd.DataFrame, positions: list[int], side: str) -> pd.DataFrame:
-    wanted = table[["name", *_FIGURES]]
+    wanted = table[["name", *_FIGURES]].assign(bytes_moved=operator_bytes(table) * table["count"])
     wanted = wanted.astype({c: "object" for c in wanted.select_dtypes("category").columns})
     picked = wanted.reindex(index=[p if p >= 0 else -1 for p in positions])
     return picked.reset_index(drop=True).add_suffix(f"_{side}")

@@ -19,7 +19,8 @@ _WITH_BODY = {"If", "Loop", "Scan", "SequenceMap"}
 class CacheUse:
     """Modelled, per run. Sizes in bytes, ratios as fractions.
 
-    `missed_bytes`: bytes that miss the cache; `utilisation` = bytes that must move once (weights,
+    `touched_bytes`: inputs, parameters and outputs of every operator, once per operator;
+    `missed_bytes`: those that miss the cache; `utilisation` = bytes that must move once (weights,
     model inputs and outputs) / missed_bytes, 100 % when every byte enters once (more when some
     stay from the run before); `hit_ratio` = bytes that hit / bytes touched, which has no better
     or worse; `intermediate_bytes`: bytes of tensors between operators, written once and read
@@ -27,6 +28,7 @@ class CacheUse:
     """
 
     cache_bytes: int
+    touched_bytes: int
     missed_bytes: int
     compulsory_bytes: int
     utilisation: float | None
@@ -63,6 +65,7 @@ def cache_use(graph: Graph, cache_bytes: int = DEFAULT_CACHE_BYTES) -> CacheUse:
     compulsory = _compulsory_bytes(graph, sizes)
     return CacheUse(
         cache_bytes=cache_bytes,
+        touched_bytes=touched,
         missed_bytes=missed,
         compulsory_bytes=compulsory,
         utilisation=ratio(compulsory, missed),

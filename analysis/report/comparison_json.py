@@ -73,6 +73,7 @@ def comparison_values(comparison: Comparison) -> dict[str, Any]:
             "utilisation": _figure(comparison.figure("cache_utilisation")),
             "hit_ratio": _figure(comparison.figure("cache_hit_ratio")),
         },
+        "bytes_moved": _figure(comparison.figure("bytes_moved")),
         "intermediate_bytes": _figure(comparison.figure("intermediate_bytes")),
         "memory": _figure(comparison.figure("memory")),
         "output_difference": _figure(comparison.figure("output_difference")),

@@ -104,8 +104,8 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         "than a fifth of the blocks were slower than it. The sign stands, the size may not."
     ),
     "blocks_loaded": lambda n, v: (
-        f"{_plural(v.get('replaced'), 'block')} replaced and {v.get('loaded')} kept that ran more "
-        "than 10 % slower than this machine does when quiet."
+        f"{_plural(v.get('replaced'), 'block')} that ran more than 10 % slower than this machine "
+        f"does when quiet replaced, {v.get('loaded')} such kept."
     ),
     "runs_unknown": lambda n, v: (
         "figures per run are those of the whole file on the side that does not mark its runs."

@@ -69,6 +69,12 @@ FIGURES: Mapping[str, FigureText] = {
         "not clipped.",
         "higher",
     ),
+    "bytes_moved": FigureText(
+        "bytes moved",
+        "Inputs, parameters and outputs of every operator per run, once per operator, whatever a "
+        "cache may keep: from the graph, else from the sizes in the profile.",
+        "lower",
+    ),
     "cache_missed_bytes": FigureText(
         "bytes that miss the cache",
         "Modelled per run: least-recently-used cache of whole tensors over the graph in execution "
@@ -120,6 +126,7 @@ REASONS: Mapping[str, str] = {
     "no_times": "the file has no times for it",
     "no_heavy_operators": "no convolution, matrix product or attention ran",
     "flops_unknown": "the FLOPs of heavy operators are not known from this file",
+    "no_sizes": "the file has no sizes of tensors",
     "no_peak": "the machine's peak is not in the file (the dashboard lets you set one)",
     "no_graph": "it needs the model's graph, which only an experiment file has",
     "no_misses": "no byte misses the modelled cache",

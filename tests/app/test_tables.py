@@ -29,6 +29,8 @@ def frame() -> pd.DataFrame:
             "utilisation_candidate": [None, None],
             "share_baseline": [1.0, None],
             "share_candidate": [0.5, 0.25],
+            "bytes_moved_baseline": [2000.0, None],
+            "bytes_moved_candidate": [1000.0, 500.0],
             "start_baseline": [0.0, None],
             "start_candidate": [100.0, 1200.0],
             "inputs": ["float32[1]", None],
@@ -43,6 +45,7 @@ def test_units_are_microseconds_and_percent() -> None:
     assert table[("Duration per run, µs", "baseline")][0] == 2.5
     assert list(table[("Duration per run, µs", "change")]) == [-1.5, 0.5]
     assert list(table[("Ratio, %", "candidate")]) == [50.0, 25.0]
+    assert list(table[("Bytes moved, kB", "candidate")]) == [1.0, 0.5]
     assert table[("", "Core type")][0] == "CPU"
 
 

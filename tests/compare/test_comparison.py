@@ -124,6 +124,8 @@ def test_figures_of_an_experiment() -> None:
     utilisation = comparison.figure("compute_utilisation")
     assert utilisation.candidate.value == pytest.approx(flops / (5e-3 * 1e11))
     assert utilisation.candidate.basis == "modelled"
+    # Conv 768 + 432 + 1024, two operators of 1024 + 1024, Gemm 1024 + 40 + 40 bytes.
+    assert comparison.figure("bytes_moved").baseline.value == 2224 + 2 * 2048 + 1104
     # t1, t2 of 1 KiB and t3 disappear from between the operators.
     removed = comparison.figure("intermediate_bytes")
     assert removed.baseline.value == 3 * 2 * 1024 and removed.candidate.value == 2 * 1024
@@ -150,6 +152,9 @@ def test_two_profiles_say_what_they_rest_on() -> None:
         comparison
     )
     assert comparison.figure("memory").baseline.reason == "not_recorded"
+    # Without a graph the sizes in the profile count: 768 + 432 + 1024 for each of 4 and 2.
+    assert comparison.figure("bytes_moved").baseline.value == 4 * 2224
+    assert comparison.figure("bytes_moved").candidate.value == 2 * 2224
     assert "peak" in basis_text(comparison.figure("compute_utilisation"))
 
 
