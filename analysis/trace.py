@@ -57,7 +57,7 @@ CALL_COLUMNS = {
     "start_ns": "Int64",
     "dur_ns": "int64",  # self time where calls nest
     "span_ns": "Int64",  # from start to end where calls nest inside it, else null
-    "wait_ns": "Int64",
+    "wait_ns": "Int64",  # from the end of the operator before it on the stream; first: null
     "n": "int64",  # 1; or k where a file only gives the total of k calls
     "source_row": "Int64",
 }

@@ -50,6 +50,13 @@ _TYPE_FIGURES = (
 _OPERATOR_FIGURES = (
     Figure("median_ns", "Median, µs", "Median of the executions.", 1e3, "%.1f"),
     Figure(
+        "wait_ns",
+        "Wait, µs",
+        "From the end of the operator before it on the same thread to its start, mean.",
+        1e3,
+        "%.1f",
+    ),
+    Figure(
         "utilisation",
         "Utilisation, %",
         "FLOPs / (mean duration × measured peak). FLOPs are modelled from shapes.",

@@ -14,8 +14,8 @@ from analysis.trace import Trace
 SIDES = ("baseline", "candidate")
 _FIGURES = (
     "count", "total_ns", "per_run_ns", "mean_ns", "median_ns", "p90_ns", "min_ns", "max_ns",
-    "share", "op_type", "op_class", "provider", "inputs", "outputs", "flops", "bytes_in",
-    "bytes_param", "bytes_out", "operator",
+    "wait_ns", "share", "op_type", "op_class", "provider", "inputs", "outputs", "flops",
+    "bytes_in", "bytes_param", "bytes_out", "operator",
 )  # fmt: skip
 
 

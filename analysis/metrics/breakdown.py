@@ -9,7 +9,7 @@ from analysis.metrics.warmup import SteadyRuns, steady_runs
 from analysis.trace import Trace
 
 STATISTICS = ("count", "total_ns", "per_run_ns", "mean_ns", "median_ns", "p90_ns", "min_ns",
-              "max_ns", "share")  # fmt: skip
+              "max_ns", "wait_ns", "share")  # fmt: skip
 
 
 def steady_calls(trace: Trace, steady: SteadyRuns | None = None) -> pd.DataFrame:
@@ -24,7 +24,8 @@ def by_operator(trace: Trace) -> pd.DataFrame:
     """One row per operator that ran: its columns of `trace.operators` and STATISTICS.
 
     `count` is executions per run, `total_ns` the sum over the runs that count, `per_run_ns` that
-    sum per run, `share` the part of the time in all operators. Communication included.
+    sum per run, `wait_ns` the mean gap before it, `share` the part of the time in all operators.
+    Communication included.
     """
     steady = steady_runs(trace)
     calls = steady_calls(trace, steady)
@@ -79,6 +80,7 @@ def _statistics(calls: pd.DataFrame, key: pd.Series, runs: int) -> pd.DataFrame:
             "p90_ns": grouped.quantile(0.9),
             "min_ns": grouped.min(),
             "max_ns": grouped.max(),
+            "wait_ns": calls["wait_ns"].groupby(key.to_numpy(), sort=False, observed=True).mean(),
             "share": total / whole if whole else np.nan,
         }
     )

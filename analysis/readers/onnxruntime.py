@@ -32,7 +32,9 @@ from analysis.trace import (
 
 _KERNEL = "_kernel_time"
 _SIGN = re.compile(rb'"cat"\s*:\s*"(Session|Node)"')
-_CALL_FIELDS = ("operator", "run", "stream", "start_ns", "dur_ns", "span_ns", "source_row")
+_CALL_FIELDS = (
+    "operator", "run", "stream", "start_ns", "dur_ns", "span_ns", "wait_ns", "source_row",
+)  # fmt: skip
 _DTYPES = {"float": "float32", "double": "float64"}
 # The host does not wait for these: kernel_time is then the launch, not the kernel.
 _ASYNC_PROVIDERS = ("CUDA", "ROCM", "MIGraphX", "Tensorrt", "TensorRT", "NvTensorRTRTX", "Dml")
@@ -236,6 +238,7 @@ class ProfileTables:
         if self_ns.nested:
             self._note("info", "nested_operators", self_ns.nested)
         outside = 0
+        ended: dict[object, int] = {}  # (run, thread) -> when its last operator ended
         calls = self._calls
         for (start, span, row, event), dur in zip(nodes, self_ns.dur_ns, strict=True):
             run = locate(start, event.tid)
@@ -246,6 +249,9 @@ class ProfileTables:
             calls["start_ns"].append(start)
             calls["dur_ns"].append(dur)
             calls["span_ns"].append(span if span != dur else None)
+            previous = ended.get((run, event.tid))
+            calls["wait_ns"].append(None if previous is None else max(0, start - previous))
+            ended[run, event.tid] = max(start + span, previous or 0)
             calls["source_row"].append(row)
         if outside:
             self._note("warning", "outside_runs", outside)

@@ -19,7 +19,8 @@ from analysis.wording import verdict_basis, verdict_sentence
 
 SCHEMA_VERSION = 1
 _SIDE_FIELDS = (
-    "count", "per_run_ns", "mean_ns", "median_ns", "p90_ns", "min_ns", "max_ns", "share",
+    "count", "per_run_ns", "mean_ns", "median_ns", "p90_ns", "min_ns", "max_ns", "wait_ns",
+    "share",
     "op_type", "provider", "inputs", "outputs", "flops", "bytes_in", "bytes_param", "bytes_out",
     "utilisation",
 )  # fmt: skip

@@ -25,6 +25,8 @@ def frame() -> pd.DataFrame:
             "speedup": [2.5, None],
             "median_ns_baseline": [2500.0, None],
             "median_ns_candidate": [1000.0, 500.0],
+            "wait_ns_baseline": [None, None],
+            "wait_ns_candidate": [None, None],
             "utilisation_baseline": [None, None],
             "utilisation_candidate": [None, None],
             "share_baseline": [1.0, None],

@@ -6,6 +6,7 @@ import gzip
 import json
 import random
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -51,6 +52,9 @@ def test_runs_operators_and_calls_are_those_of_the_file() -> None:
     ]  # fmt: skip
     assert list(trace.calls["run"]) == [0] * 4 + [1] * 4 + [2] * 4
     assert trace.calls["dur_ns"].sum() == 3 * 200_000
+    waits = trace.calls["wait_ns"].tolist()
+    assert [pd.isna(wait) for wait in waits] == [True, False, False, False] * 3
+    assert {wait for wait in waits if not pd.isna(wait)} == {2000}  # the gap before each
     assert trace.operators["inputs"][0] == "float32[1,3,8,8]; float32[4,3,3,3]"
     assert trace.operators["bytes_out"][0] == 1024
     assert trace.diagnostics == ()
