@@ -9,6 +9,8 @@ def duration(ns: float | None, *, signed: bool = False) -> str:
     """`ns` as ns, µs, ms or s with three significant digits: 1234567 -> '1.23 ms'."""
     if ns is None:
         return MISSING
+    if ns == 0:
+        return "0 ns"
     for limit, scale, unit in ((1e3, 1.0, "ns"), (1e6, 1e3, "µs"), (1e9, 1e6, "ms")):
         if abs(ns) < limit * 0.9995:
             return f"{_three(ns / scale, signed)} {unit}"

@@ -110,7 +110,7 @@ def test_verdict_numbers_and_tables_are_text_that_needs_no_script() -> None:
     assert "10.0 ms → 5.00 ms" in page.text
     # small-op ratio: (30 + 20) / 200 µs, and none
     assert "25.0 % → 0.0 %" in page.text
-    assert "light time 50.0 µs → 0.00 ns, 2 → 0 operators" in page.text
+    assert "light time 50.0 µs → 0 ns, 2 → 0 operators" in page.text
     assert "a/BatchNormalization" in page.text
     assert "−30.0 µs" in page.text
     for heading in ("Figures", "Timelines", "Can I trust this?", "Op types", "Operators"):

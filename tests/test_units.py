@@ -1,0 +1,49 @@
+"""Numbers to text: what a user reads must round right and never lie about zero."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis import units
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [
+        (None, "–"), (0, "0 ns"), (5, "5.00 ns"), (999.4, "999 ns"), (999.6, "1.00 µs"),
+        (1_234_567, "1.23 ms"), (12_345_678, "12.3 ms"), (999_960_000, "1.00 s"), (61e9, "61.0 s"),
+    ],
+)  # fmt: skip
+def test_durations(ns: float | None, text: str) -> None:
+    assert units.duration(ns) == text
+
+
+def test_signs() -> None:
+    assert units.duration(-1500, signed=True) == "-1.50 µs"
+    assert units.duration(1500, signed=True) == "+1.50 µs"
+    assert units.percent(-0.588, signed=True) == "-58.8 %"
+    assert units.percent(0.0001, signed=True) == "0.0 %"
+    assert units.points(-0.256) == "-25.6 pt"
+
+
+def test_factors_near_one_keep_a_digit_more() -> None:
+    assert units.factor(2.1234) == "2.12×"
+    assert units.factor(1.0042) == "1.004×"
+    assert units.factor(None) == "–"
+
+
+def test_a_cut_keeps_both_ends() -> None:
+    assert units.middle_cut("abcdefghij", 5) == "ab…ij"
+    assert units.middle_cut("abc", 5) == "abc"
+
+
+@given(st.floats(1, 1e12))
+def test_the_text_of_a_duration_is_within_one_percent(ns: float) -> None:
+    match = re.fullmatch(r"([\d.]+) (ns|µs|ms|s)", units.duration(ns))
+    assert match is not None
+    scale = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}[match[2]]
+    assert float(match[1]) * scale == pytest.approx(ns, rel=0.01)
