@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from analysis.compare.assumptions import Assumptions, cache_size, peak
 from analysis.compare.comparison import Figure, Side
-from analysis.compare.latency import profiler_inflation, typical_cpu_ns, typical_ns
+from analysis.compare.latency import has_runs, profiler_inflation, typical_cpu_ns, typical_ns
 from analysis.compare.verdict import Verdict
 from analysis.metrics.cache_use import CacheUse, cache_use
 from analysis.metrics.small_ops import ShortOps, SmallOps
@@ -26,7 +28,12 @@ def figures(
 ) -> tuple[Figure, ...]:
     """All figures in the order in which they are shown; codes are explained in analysis/wording."""
     sides = (baseline, candidate)
-    latency = _pair([typical_ns(side.trace, verdict.of) for side in sides], "ns", "no_times")
+    # Beside single runs the time of a file that does not mark its runs is no latency.
+    known = [verdict.reason != "runs_unknown" or has_runs(side.trace) for side in sides]
+    per_run_reason = "no_times" if all(known) else "runs_unknown"
+    latency = _pair(
+        _where(known, [typical_ns(side.trace, verdict.of) for side in sides]), "ns", per_run_reason
+    )
     batches = [_batch(side) for side in sides]
     rates = [
         None if time.value is None else batch * 1e9 / time.value
@@ -37,19 +44,25 @@ def figures(
     gaps = [_mean_gap(side) for side in sides]
     return (
         Figure("latency", *latency, paired_change=verdict.latency_change),
-        Figure("throughput", *_pair(rates, "1/s", "no_times"), paired_change=throughput_change),
+        Figure("throughput", *_pair(rates, "1/s", per_run_reason), paired_change=throughput_change),
         Figure(
             "cpu_time",
             *_pair([typical_cpu_ns(side.trace) for side in sides], "ns", "not_recorded"),
         ),
         Figure("small_op_time", *_fractions([s.time for s in small]), kind="points"),
         Figure("small_op_count", *_fractions([s.count for s in small]), kind="points"),
-        Figure("light_time", *_pair([s.light_ns for s in small], "ns", "no_times")),
-        Figure("light_count", *_pair([s.light_count for s in small], "count", "no_times")),
+        Figure(
+            "light_time",
+            *_pair(_where(known, [s.light_ns for s in small]), "ns", per_run_reason),
+        ),
+        Figure(
+            "light_count",
+            *_pair(_where(known, [s.light_count for s in small]), "count", per_run_reason),
+        ),
         Figure("short_op_time", *_fractions([s.time for s in short]), kind="points"),
         Figure("short_op_count", *_fractions([s.count for s in short]), kind="points"),
         _utilisation(sides, latency, assumptions),
-        *_cache_figures(sides, assumptions),
+        *_cache_figures(sides, known, assumptions),
         Figure("memory", *_memory(baseline), *_memory(candidate)),
         _output_difference(baseline, candidate),
         Figure("dispatch_gap", *_pair(gaps, "ns", "no_start_times")),
@@ -59,6 +72,10 @@ def figures(
             kind="none",
         ),
     )
+
+
+def _where(known: Sequence[bool], values: Sequence[float | None]) -> list[float | None]:
+    return [value if is_known else None for is_known, value in zip(known, values, strict=True)]
 
 
 def _pair(
@@ -98,7 +115,9 @@ def _utilisation(sides: tuple[Side, Side], latency: Pair, assumptions: Assumptio
     return Figure("compute_utilisation", values[0], values[1], kind="points")
 
 
-def _cache_figures(sides: tuple[Side, Side], assumptions: Assumptions) -> tuple[Figure, ...]:
+def _cache_figures(
+    sides: tuple[Side, Side], known: Sequence[bool], assumptions: Assumptions
+) -> tuple[Figure, ...]:
     size = cache_size(assumptions, *sides)
     uses = [
         cache_use(side.graph, int(size.value or 0)) if side.graph is not None else None
@@ -119,7 +138,7 @@ def _cache_figures(sides: tuple[Side, Side], assumptions: Assumptions) -> tuple[
         for use, side in zip(uses, sides, strict=True)
     ]
     return (
-        Figure("bytes_moved", *_pair(moved, "bytes", "no_sizes", "modelled")),
+        Figure("bytes_moved", *_pair(_where(known, moved), "bytes", "no_sizes", "modelled")),
         Figure("cache_missed_bytes", *quantities("bytes", "missed_bytes")),
         Figure("cache_utilisation", *quantities("fraction", "utilisation"), kind="points"),
         Figure("cache_hit_ratio", *quantities("fraction", "hit_ratio"), kind="points"),

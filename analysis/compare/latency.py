@@ -31,7 +31,7 @@ def judge(baseline: Side, candidate: Side) -> Verdict:
     if are_paired(baseline, candidate) and baseline.experiment is not None:
         return paired_verdict(baseline.experiment.record, baseline.label, candidate.label)
     of = time_source(baseline.trace, candidate.trace)
-    if of != "unprofiled_wall" and _has_runs(baseline.trace) != _has_runs(candidate.trace):
+    if of != "unprofiled_wall" and has_runs(baseline.trace) != has_runs(candidate.trace):
         # A file without runs may hold any number of them: its time is not that of one run.
         return unpaired_verdict(np.empty(0), np.empty(0), of, "unpaired_runs", "runs_unknown")
     pairing: Pairing = "unpaired_blocks" if of == "unprofiled_wall" else "unpaired_runs"
@@ -44,7 +44,7 @@ def time_source(*traces: Trace) -> TimeSource:
     """The best of unprofiled_wall, run_span, busy_union, kernel_sum that all traces have."""
     if all(not trace.sampled_runs.empty for trace in traces):
         return "unprofiled_wall"
-    if all(_has_runs(trace) for trace in traces):
+    if all(has_runs(trace) for trace in traces):
         return "run_span"
     if all(bool(trace.calls["start_ns"].notna().all()) for trace in traces):
         return "busy_union"
@@ -90,6 +90,7 @@ def profiler_inflation(trace: Trace) -> float | None:
     return math.exp(trimmed_mean(ratios)) if ratios else None
 
 
-def _has_runs(trace: Trace) -> bool:
+def has_runs(trace: Trace) -> bool:
+    """True when the file tells its runs apart, so that figures per run are of one run."""
     kinds = trace.profiled_runs["kind"]
     return len(kinds) > 0 and not bool((kinds == "file").any())

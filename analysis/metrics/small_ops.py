@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import pandas as pd
+
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.warmup import steady_runs
 from analysis.op_classes import is_light
@@ -82,7 +84,8 @@ def default_tau(dispatch_ns: float | None) -> tuple[float, Literal["measured", "
     return (tau_ns, "measured") if tau_ns > ASSUMED_TAU_NS else (ASSUMED_TAU_NS, "assumed")
 
 
-def _compute_calls(trace: Trace):  # type: ignore[no-untyped-def]
+def _compute_calls(trace: Trace) -> tuple[pd.DataFrame, int]:
+    """Calls that count without communication, and the number of runs they are of."""
     steady = steady_runs(trace)
     calls = steady_calls(trace, steady)
     outside = trace.operators.index[trace.operators["is_communication"]]

@@ -28,8 +28,10 @@ def _number(values: Mapping[str, Value], key: str) -> float:
     return float(value) if isinstance(value, int | float) else float("nan")
 
 
-def _plural(count: Value, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def plural(count: Value, noun: str) -> str:
+    """'1 block', '2 blocks'."""
+    shown = units.count(count) if isinstance(count, int | float) else str(count)
+    return f"{shown} {noun}{'' if count == 1 else 's'}"
 
 
 def _load(values: Mapping[str, Value]) -> str:
@@ -43,10 +45,10 @@ def _load(values: Mapping[str, Value]) -> str:
 
 # code -> sentence from (count, values)
 _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
-    "bad_unicode": lambda n, v: f"{_plural(n, 'broken character')} replaced.",
-    "bad_event": lambda n, v: f"{_plural(n, 'event')} of a wrong form dropped.",
-    "bad_time": lambda n, v: f"{_plural(n, 'event')} without a valid time dropped.",
-    "other_events": lambda n, v: f"{_plural(n, 'event')} of other kinds left out.",
+    "bad_unicode": lambda n, v: f"{plural(n, 'broken character')} replaced.",
+    "bad_event": lambda n, v: f"{plural(n, 'event')} of a wrong form dropped.",
+    "bad_time": lambda n, v: f"{plural(n, 'event')} without a valid time dropped.",
+    "other_events": lambda n, v: f"{plural(n, 'event')} of other kinds left out.",
     "missing_bracket": lambda n, v: (
         "the file ends without its closing bracket; every event was read."
     ),
@@ -58,10 +60,10 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         "no model_run event: runs cannot be told apart, so the whole file counts as one."
     ),
     "nested_operators": lambda n, v: (
-        f"{_plural(n, 'execution')} inside another operator (Loop, If, Scan); its time is shown "
+        f"{plural(n, 'execution')} inside another operator (Loop, If, Scan); its time is shown "
         "without theirs."
     ),
-    "outside_runs": lambda n, v: f"{_plural(n, 'execution')} outside every run.",
+    "outside_runs": lambda n, v: f"{plural(n, 'execution')} outside every run.",
     "launch_times": lambda n, v: (
         "the host does not wait for this execution provider: its times are launches, not kernels."
     ),
@@ -104,19 +106,18 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         "than a fifth of the blocks were slower than it. The sign stands, the size may not."
     ),
     "blocks_loaded": lambda n, v: (
-        f"{_plural(v.get('replaced'), 'block')} that ran more than 10 % slower than this machine "
+        f"{plural(v.get('replaced'), 'block')} that ran more than 10 % slower than this machine "
         f"does when quiet replaced, {v.get('loaded')} such kept."
     ),
     "runs_unknown": lambda n, v: (
         "figures per run are those of the whole file on the side that does not mark its runs."
     ),
     "subgraphs": lambda n, v: (
-        f"cache and traffic figures leave out the bodies of {_plural(v.get('nodes'), 'operator')} "
+        f"cache and traffic figures leave out the bodies of {plural(v.get('nodes'), 'operator')} "
         "with subgraphs (Loop, If, Scan)."
     ),
     "unsized_tensors": lambda n, v: (
-        f"cache and traffic figures leave out {_plural(v.get('tensors'), 'tensor')} of unknown "
-        "size."
+        f"cache and traffic figures leave out {plural(v.get('tensors'), 'tensor')} of unknown size."
     ),
     "load": lambda n, v: _load(v),
     "governor": lambda n, v: f"the CPU frequency governor was '{v.get('governor')}'.",
@@ -142,7 +143,7 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         "and fusion removes operators, so it overstates what fusion bought."
     ),
     "slow_first_runs": lambda n, v: (
-        f"{_plural(v.get('runs'), 'slow first run')} set aside as warm-up in operator figures."
+        f"{plural(v.get('runs'), 'slow first run')} set aside as warm-up in operator figures."
     ),
     "large_output_difference": lambda n, v: (
         f"outputs differ by {units.small_number(_number(v, 'relative'))} relative: check that the "
@@ -157,7 +158,7 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         "ratio is low by up to that much."
     ),
     "operators_over_one": lambda n, v: (
-        f"{_plural(v.get('operators'), 'operator')} with a compute utilisation above 100 %: the "
+        f"{plural(v.get('operators'), 'operator')} with a compute utilisation above 100 %: the "
         "peak was measured too low, or FLOPs are counted too high."
     ),
     "utilisation_over_one": lambda n, v: (

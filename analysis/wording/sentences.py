@@ -12,7 +12,7 @@ from analysis.compare.verdict import Verdict
 from analysis.experiment import Experiment
 from analysis.quantity import Quantity
 from analysis.trace import Trace
-from analysis.wording.diagnostics import capital
+from analysis.wording.diagnostics import capital, plural
 from analysis.wording.texts import CANNOT_TELL, REASONS, TIME_SOURCES
 
 
@@ -62,7 +62,7 @@ def verdict_basis(verdict: Verdict) -> str:
     what = TIME_SOURCES[verdict.of]
     one, other = verdict.samples
     if verdict.pairing == "blocks":
-        parts.append(f"{what}, {_many(one, 'block')} of fresh processes, paired")
+        parts.append(f"{what}, {plural(one, 'block')} of fresh processes, paired")
     else:
         noun = "blocks" if verdict.pairing == "unpaired_blocks" else "runs"
         parts.append(f"{what}, {one} and {other} {noun}, not paired")
@@ -114,15 +114,11 @@ def opened_sentence(value: Trace | Experiment) -> str:
     if isinstance(value, Experiment):
         record = value.record
         names = ", ".join(value.traces)
-        blocks = _many(record.outcome.blocks, "block")
+        blocks = plural(record.outcome.blocks, "block")
         return f"Experiment of {record.model.name}: {names}; {blocks}."
-    runs = _many(len(value.profiled_runs), "run")
-    operators = _many(len(value.operators), "operator")
+    runs = plural(len(value.profiled_runs), "run")
+    operators = plural(len(value.operators), "operator")
     return f"{value.meta.tool} profile: {runs}, {operators}."
-
-
-def _many(number: int, noun: str) -> str:
-    return f"{units.count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def quantity_text(quantity: Quantity) -> str:

@@ -126,6 +126,7 @@ REASONS: Mapping[str, str] = {
     "no_times": "the file has no times for it",
     "no_heavy_operators": "no convolution, matrix product or attention ran",
     "flops_unknown": "the FLOPs of heavy operators are not known from this file",
+    "runs_unknown": "the file does not mark its runs",
     "no_sizes": "the file has no sizes of tensors",
     "no_peak": "the machine's peak is not in the file (the dashboard lets you set one)",
     "no_graph": "it needs the model's graph, which only an experiment file has",

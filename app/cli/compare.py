@@ -119,7 +119,9 @@ def _print(comparison: Comparison) -> None:
             units.duration(_known(row["per_run_ns_candidate"])),
             units.duration(row["delta_ns"], signed=True),
         )
-    console.print("\nOp types per run, baseline and candidate, largest change first", style="bold")
+    console.print(
+        "\nOp types per run as profiled, baseline and candidate, largest change first", style="bold"
+    )
     console.print(table)
     console.print("\nCan I trust this?", style="bold")
     for note in comparison.diagnostics:

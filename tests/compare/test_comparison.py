@@ -231,6 +231,10 @@ def test_a_file_without_runs_is_not_compared_with_single_runs() -> None:
     )
     assert comparison.verdict.reason == "runs_unknown" and comparison.verdict.speedup is None
     assert "runs_unknown" in codes(comparison)
+    for code in ("latency", "throughput", "light_time", "light_count", "bytes_moved"):
+        figure = comparison.figure(code)
+        assert figure.baseline.value is None and figure.change is None, code
+        assert figure.candidate.value is not None, code
 
 
 def test_blocks_kept_under_load_are_said() -> None:

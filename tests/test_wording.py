@@ -1,0 +1,34 @@
+"""Every code that the analysis can give has its words: none falls back to the code itself."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from analysis.wording import CANNOT_TELL, FIGURES, REASONS
+from analysis.wording.diagnostics import _DIAGNOSTICS
+
+ANALYSIS = Path(__file__).resolve().parents[1] / "analysis"
+SOURCES = "\n".join(path.read_text(encoding="utf-8") for path in ANALYSIS.rglob("*.py"))
+
+
+def test_every_diagnostic_has_a_sentence() -> None:
+    notes = re.findall(
+        r'(?:_note|Diagnostic)\(\s*(?:"(?:info|warning|error)"|"warning" if [^"]+ else "info"),'
+        r'\s*"(\w+)"',
+        SOURCES,
+    )
+    assert len(set(notes)) > 20
+    assert set(notes) - set(_DIAGNOSTICS) == set()
+
+
+def test_every_reason_and_figure_has_words() -> None:
+    verdict = (ANALYSIS / "compare" / "verdict.py").read_text(encoding="utf-8")
+    reasons = set(re.findall(r'(?:reason\b.*?= |return )"(\w+)"', verdict))
+    assert {"single_run", "within_noise", "within_process_spread"} <= reasons
+    assert reasons - {"faster", "slower", "cannot_tell"} - set(CANNOT_TELL) == set()
+    figures = (ANALYSIS / "compare" / "figures.py").read_text(encoding="utf-8")
+    given = set(re.findall(r'"((?:no|not|runs|flops)_\w+)"', figures))
+    assert "no_graph" in given and given - set(REASONS) == set()
+    shown = set(re.findall(r'Figure\(\s*"(\w+)"', figures))
+    assert shown == set(FIGURES)
