@@ -7,7 +7,7 @@ The file is one zip: `experiment.json` (ExperimentRecord below), `profiles/<vari
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 import msgspec
@@ -157,9 +157,28 @@ class OutputDifference(msgspec.Struct, frozen=True):
     relative: float | None
 
 
+class TensorMatch(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A tensor of a variant's graph that holds the same values as one of the model's.
+
+    Both graphs ran on the same input. `by` name: they carry the same name, and the values were
+    compared; by value: no other tensor of the model comes near. `layout` is how the variant
+    stores it: "" as the model does, "blocked" in channel blocks (NCHWc), "permuted" with its axes
+    in another order. `absolute` is max|a-b|, `relative` max|a-b| / max|a| with a the model's;
+    None where not computable.
+    """
+
+    original: str
+    optimised: str
+    by: Literal["name", "value"]
+    layout: Literal["", "blocked", "permuted"] = ""
+    absolute: float | None = None
+    relative: float | None = None
+
+
 class VariantRecord(msgspec.Struct, frozen=True):
     """One variant: what ran, and what was measured. Peak memory is resident bytes above the
-    level before the session was created, in a process of its own; None where not readable."""
+    level before the session was created, in a process of its own; None where not readable.
+    `matches` is the file inside the zip that holds a list of TensorMatch."""
 
     name: str
     settings: dict[str, str | int | float | bool]
@@ -169,6 +188,7 @@ class VariantRecord(msgspec.Struct, frozen=True):
     nodes: int | None = None
     output_difference: OutputDifference | None = None
     peak_memory_bytes: int | None = None
+    matches: str | None = None
 
 
 class ExperimentRecord(msgspec.Struct, frozen=True):
@@ -199,7 +219,10 @@ class ExperimentRecord(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """The record with its traces and graphs by variant name; `model_graph` is the model file's."""
+    """The record with its traces, graphs and tensor matches by variant name.
+
+    `model_graph` is the model file's; a variant without recorded matches is not in `matches`.
+    """
 
     record: ExperimentRecord
     traces: dict[str, Trace]
@@ -208,6 +231,7 @@ class Experiment:
     file_name: str = ""
     sha256: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
+    matches: dict[str, tuple[TensorMatch, ...]] = field(default_factory=dict)
 
 
 def parse_record(data: bytes) -> ExperimentRecord:
@@ -227,6 +251,18 @@ def parse_record(data: bytes) -> ExperimentRecord:
             f"This experiment is not readable: {error}",
             where=RECORD_NAME,
             hint="The file may be cut short; copy or record it again.",
+        ) from error
+
+
+def parse_matches(data: bytes, where: str) -> tuple[TensorMatch, ...]:
+    """Tensor matches from their JSON. Raises FuseScopeError naming `where` and the field."""
+    try:
+        return msgspec.json.decode(data, type=tuple[TensorMatch, ...])
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise FuseScopeError(
+            f"These tensor matches are not readable: {error}",
+            where=where,
+            hint="Record the experiment again.",
         ) from error
 
 

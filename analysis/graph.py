@@ -25,12 +25,20 @@ _DTYPE_BITS = {
 
 
 class Tensor(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One tensor. `shape` is None when unknown, a dimension -1 when it is dynamic."""
+    """One tensor. `shape` is None when unknown, a dimension -1 when it is dynamic.
+
+    `digest` stands for the content of a constant: equal where dtype, shape and values are.
+    `values` are those of a small numeric constant, in storage order. An `overridable` constant is
+    also listed as a model input, so that whoever runs the model may replace it.
+    """
 
     name: str
     dtype: str | None = None
     shape: tuple[int, ...] | None = None
     constant: bool = False
+    digest: str | None = None
+    values: tuple[float, ...] | None = None
+    overridable: bool = False
 
     @property
     def bytes(self) -> int | None:
@@ -39,7 +47,10 @@ class Tensor(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Node(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One operator of the graph; '' stands for an optional input that is absent."""
+    """One operator of the graph; '' stands for an optional input that is absent.
+
+    `captured` are tensors of this graph that the node's own subgraphs (If, Loop, Scan) read.
+    """
 
     name: str
     op_type: str
@@ -48,6 +59,7 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     domain: str = ""
     attributes: dict[str, Attribute] = {}
     scope: str = ""
+    captured: tuple[str, ...] = ()
 
 
 class Graph(msgspec.Struct, frozen=True, dict=True):
@@ -78,7 +90,7 @@ class Graph(msgspec.Struct, frozen=True, dict=True):
         """The nodes that read a tensor, by tensor name; a node stands once per read."""
         readers: dict[str, list[Node]] = {}
         for node in self.nodes:
-            for name in node.inputs:
+            for name in (*node.inputs, *node.captured):
                 if name:
                     readers.setdefault(name, []).append(node)
         return readers

@@ -1,0 +1,148 @@
+"""Equivalence: what a model says about its own tensors, before any optimised graph is looked at.
+
+Which tensors are constant, which nodes only hand their input on, and which nodes compute the same
+thing twice: all three vanish in optimised graphs without being fused into anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+from analysis.errors import FuseScopeError
+from analysis.graph import Graph, Node
+
+_RANDOM = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike",
+           "Multinomial", "Bernoulli"}  # fmt: skip
+SHAPE_READERS = {"Shape", "Size"}
+_SAME_DATA = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand"}
+_ONE_INPUT_IS_IDENTITY = {"Concat", "Sum", "Max", "Min", "Mean"}
+
+
+def in_order(graph: Graph) -> list[Node]:
+    """The nodes, each after those that it reads from. Raises FuseScopeError for a cycle."""
+    if _is_sorted(graph):
+        return list(graph.nodes)
+    waiting: dict[str, list[int]] = {}
+    missing = [0] * len(graph.nodes)
+    made = {name for node in graph.nodes for name in node.outputs if name}
+    for place, node in enumerate(graph.nodes):
+        for name in set(read_by(node)) & made:
+            waiting.setdefault(name, []).append(place)
+            missing[place] += 1
+    ready = [place for place, count in enumerate(missing) if not count]
+    order: list[int] = []
+    done: set[str] = set()
+    for place in ready:  # grows while it is walked
+        order.append(place)
+        for name in graph.nodes[place].outputs:
+            if name and name not in done:
+                done.add(name)
+                for reader in waiting.get(name, ()):
+                    missing[reader] -= 1
+                    if not missing[reader]:
+                        ready.append(reader)
+    if len(order) < len(graph.nodes):
+        stuck = next(n for place, n in enumerate(graph.nodes) if missing[place])
+        raise FuseScopeError(
+            f"The graph has a cycle through '{stuck.name[:80]}'", hint="Record it again."
+        )
+    return [graph.nodes[place] for place in order]
+
+
+def read_by(node: Node) -> Iterable[str]:
+    """Every tensor that a node reads, those of its subgraphs included."""
+    return (name for name in (*node.inputs, *node.captured) if name)
+
+
+def constants(graph: Graph, order: Iterable[Node]) -> set[str]:
+    """Tensors whose values do not depend on the model's inputs.
+
+    Weights, whatever is computed from them alone, and the shapes of tensors of known shape.
+    """
+    found = {tensor.name for tensor in graph.tensors if tensor.constant}
+    for node in order:
+        if node.op_type in _RANDOM or node.captured:
+            continue
+        given = [name for name in node.inputs if name]
+        static = node.op_type in SHAPE_READERS and bool(given) and _has_shape(graph, given[0])
+        if static or all(name in found for name in given):
+            found.update(name for name in node.outputs if name)
+    return found
+
+
+def twins(graph: Graph, order: Iterable[Node]) -> dict[str, str]:
+    """Tensor -> the first tensor that is computed in the same way from the same values.
+
+    Only of tensors that have such a twin. Weights are the same when their content is.
+    """
+    first: dict[Hashable, str] = {}
+    same: dict[str, str] = {}
+    for tensor in graph.tensors:
+        if tensor.constant and tensor.digest is not None:
+            kept = first.setdefault((tensor.dtype, tensor.shape, tensor.digest), tensor.name)
+            if kept != tensor.name:
+                same[tensor.name] = kept
+    for node in order:
+        if not _is_comparable(node):
+            continue
+        settings = tuple(sorted((name, str(value)) for name, value in node.attributes.items()))
+        given = tuple(same.get(name, name) for name in node.inputs)
+        for place, name in enumerate(node.outputs):
+            if name:
+                key = (node.op_type, node.domain, settings, given, place)
+                kept = first.setdefault(key, name)
+                if kept != name:
+                    same[name] = kept
+    return same
+
+
+def hands_on(node: Node, graph: Graph) -> bool:
+    """True when the first output is the first input, whatever the values are."""
+    if not node.inputs or not node.outputs or node.domain not in ("", "ai.onnx"):
+        return False
+    given, made = graph.tensor.get(node.inputs[0]), graph.tensor.get(node.outputs[0])
+    match node.op_type:
+        case "Identity":
+            return True
+        case "Dropout":
+            trains = len(node.inputs) > 2 and bool(node.inputs[2])
+            masks = [name for name in node.outputs[1:] if name]
+            used = any(m in graph.consumers or m in graph.outputs for m in masks)
+            return not trains and not used
+        case "Transpose":
+            axes = node.attributes.get("perm")
+            return isinstance(axes, list) and axes == sorted(axes)
+        case "Cast":
+            return bool(given and made and given.dtype and given.dtype == made.dtype)
+        case kind if kind in _ONE_INPUT_IS_IDENTITY:
+            return len(node.inputs) == 1
+        case kind if kind in _SAME_DATA:
+            return _has_shape(graph, node.inputs[0]) and bool(
+                given and made and given.shape == made.shape
+            )
+    return False
+
+
+def _is_comparable(node: Node) -> bool:
+    """Whether equal attributes and inputs prove equal outputs; bodies and random values do not."""
+    if node.op_type in _RANDOM or node.captured or node.op_type in ("If", "Loop", "Scan"):
+        return False
+    # Files from before tensor attributes were recorded do not say the value.
+    if node.op_type in ("Constant", "ConstantOfShape"):
+        return "value" in node.attributes
+    return bool(node.inputs)
+
+
+def _has_shape(graph: Graph, name: str) -> bool:
+    tensor = graph.tensor.get(name)
+    return tensor is not None and tensor.shape is not None and all(d >= 0 for d in tensor.shape)
+
+
+def _is_sorted(graph: Graph) -> bool:
+    made = {name for node in graph.nodes for name in node.outputs if name}
+    known: set[str] = set()
+    for node in graph.nodes:
+        if any(name in made and name not in known for name in read_by(node)):
+            return False
+        known.update(node.outputs)
+    return True

@@ -1,0 +1,83 @@
+"""Fusion: which original operators became which operators of either side, group by group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from analysis.trace import Diagnostic
+
+# kept: one operator on each side, of the same type; fused: fewer operators than before;
+# replaced: others, but not fewer; split: one became several; folded: computed when the model is
+# loaded; removed: nothing takes its place, its result is its input or is not needed; loaded: a
+# Constant that the engine reads as a weight.
+Kind = Literal["kept", "fused", "replaced", "split", "folded", "removed", "loaded"]
+# name: tensor names on both sides; value: tensors with the same values on the same input;
+# structure: the engine's node names and the graphs' shape; merged: a boundary could not be proven,
+# so neighbours were joined; members: the trace names the originals; inferred: same type, shapes
+# and order in two traces without graphs.
+KnownBy = Literal["name", "value", "structure", "merged", "members", "inferred"]
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One operator of a group; `scope` is the module it belongs to, '' if unknown."""
+
+    name: str
+    op_type: str
+    scope: str = ""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The smallest set of operators with the same boundary tensors in all three graphs.
+
+    `original` are the model's operators, `baseline` and `candidate` those that either side ran in
+    their place, each in graph order; `inputs` and `outputs` name the boundary tensors as the model
+    does, weights left out. `bytes_inside` are bytes of tensors that are written and read only
+    inside, per side (None: a size is unknown). `difference` is max|a-b| and max|a-b| / max|a| of
+    the candidate's outputs against the model's, None where not recorded.
+    """
+
+    id: int
+    kind: Kind
+    known_by: KnownBy
+    original: tuple[Operator, ...]
+    baseline: tuple[Operator, ...]
+    candidate: tuple[Operator, ...]
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    bytes_inside: tuple[int | None, int | None] = (None, None)
+    difference: tuple[float | None, float | None] | None = None
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """All groups of a comparison.
+
+    `original_nodes` are the operators of the model file, `mapped_nodes` those in a group (all, or
+    a diagnostic says why not). `inserted` are operators of (baseline, candidate) that only change
+    layout, shape or dtype between groups. `boundary_mismatches` counts groups whose boundary
+    differs between the graphs. `source` is where the groups come from; 'none' has no groups.
+    """
+
+    source: Literal["graphs", "members", "inferred", "none"]
+    groups: tuple[Group, ...] = ()
+    original_nodes: int = 0
+    mapped_nodes: int = 0
+    optimised_nodes: int = 0
+    inserted: tuple[tuple[Operator, ...], tuple[Operator, ...]] = ((), ())
+    boundary_mismatches: int = 0
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def largest(self) -> int:
+        """Original operators of the largest group."""
+        return max((len(group.original) for group in self.groups), default=0)
+
+    def group(self, id: int) -> Group:
+        """The group of that id; KeyError when there is none."""
+        for group in self.groups:
+            if group.id == id:
+                return group
+        raise KeyError(id)

@@ -1,0 +1,323 @@
+"""Fusion groups of small graphs, expected by hand."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.compare.lineage import Lineage, lineage
+from analysis.errors import FuseScopeError
+from analysis.experiment import TensorMatch
+from analysis.graph import Graph, Node, Tensor
+
+_LINE = re.compile(r"(\S+) = (\S+)\((.*?)\)(?: \[(.*)\])?(?: '(.*)')?$")
+_NCHWC = "com.microsoft.nchwc"
+
+
+def graph(text: str, *, inputs: str = "x", outputs: str = "y", **tensors: Tensor) -> Graph:
+    """A graph of lines `out,out = Type(in,in) [attribute=value] 'name'`; w… are weights.
+
+    The name is that of the first output unless given; nchwc:Conv stands for the blocked one.
+    """
+    nodes = []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        found = _LINE.match(line)
+        assert found, line
+        made, kind, read, settings, name = found.groups()
+        results = tuple(made.split(","))
+        pairs = [pair.split("=") for pair in (settings or "").split(";") if pair]
+        nodes.append(
+            Node(
+                name=name or results[0],
+                op_type=kind.removeprefix("nchwc:"),
+                inputs=tuple(part.strip() for part in read.split(",")) if read else (),
+                outputs=results,
+                domain=_NCHWC if kind.startswith("nchwc:") else "",
+                attributes=dict(pairs),
+            )
+        )
+    names = dict.fromkeys(n for node in nodes for n in (*node.inputs, *node.outputs) if n)
+    known = [tensors.get(n) or Tensor(n, constant=n.startswith("w")) for n in names]
+    return Graph(tuple(nodes), tuple(known), tuple(inputs.split(",")), tuple(outputs.split(",")))
+
+
+def groups(found: Lineage) -> list[str]:
+    """'original+original -> optimised | inputs -> outputs', one a group."""
+    assert found.mismatches == ()
+    assert found.unexplained == ()
+    seen = [name for group in found.groups for name in group.original]
+    assert len(seen) == len(set(seen)) == found.original_nodes
+    new = [name for group in found.groups for name in group.optimised] + list(found.inserted)
+    assert len(new) == len(set(new)) == found.optimised_nodes
+    return [
+        f"{'+'.join(g.original)} -> {'+'.join(g.optimised)} | "
+        f"{','.join(g.inputs)} -> {','.join(g.outputs)}"
+        for g in found.groups
+    ]
+
+
+def test_a_convolution_takes_over_what_follows() -> None:
+    model = graph("c = Conv(x,w)\nb = BatchNormalization(c,w1,w2)\ny = Relu(b)")
+    fused = graph("y = FusedConv(x,w3) 'c'")
+    assert groups(lineage(model, fused)) == ["c+b+y -> c | x -> y"]
+    assert [g.known_by for g in lineage(model, fused).groups] == ["name"]
+
+
+def test_what_others_read_stays_a_boundary() -> None:
+    model = graph("c = Conv(x,w)\nr = Relu(c)\ns = Sigmoid(c)\ny = Add(r,s)")
+    fused = graph("c = Conv(x,w)\ny = Gated(c) 'g'")
+    assert groups(lineage(model, fused)) == ["c -> c | x -> c", "r+s+y -> g | c -> y"]
+
+
+RESIDUAL = """
+    c1 = Conv(x,w1)
+    r1 = Relu(c1)
+    c2 = Conv(r1,w2)
+    c3 = Conv(x,w3)
+    a = Add(c2,c3)
+    y = Relu(a)
+"""
+
+
+def test_blocked_convolutions_are_known_by_their_names() -> None:
+    fused = graph("""
+        t0 = nchwc:ReorderInput(x)
+        t1 = nchwc:Conv(t0,w1) [activation=Relu] 'c1_nchwc'
+        t2 = nchwc:Conv(t0,w3) 'c3_nchwc'
+        t3 = nchwc:Conv(t1,w2,,t2) [activation=Relu] 'c2_nchwc'
+        y = nchwc:ReorderOutput(t3)
+    """)
+    found = lineage(graph(RESIDUAL), fused)
+    assert groups(found) == [
+        "c1+r1 -> c1_nchwc | x -> r1",
+        "c2+a+y -> c2_nchwc | r1,c3 -> y",
+        "c3 -> c3_nchwc | x -> c3",
+    ]
+    assert [group.known_by for group in found.groups] == ["structure", "name", "structure"]
+    assert found.inserted == ("t0", "y")
+
+
+def test_values_decide_where_names_say_nothing() -> None:
+    fused = graph("t1 = FusedConv(x,w1) 'one'\nt2 = Conv(x,w3) 'two'\ny = FusedConv(t1,w2,,t2) 'm'")
+    by_value = [TensorMatch("r1", "t1", "value"), TensorMatch("c3", "t2", "value")]
+    assert groups(lineage(graph(RESIDUAL), fused, by_value)) == [
+        "c1+r1 -> one | x -> r1",
+        "c2+a+y -> m | r1,c3 -> y",
+        "c3 -> two | x -> c3",
+    ]
+
+
+def test_without_any_evidence_neighbours_are_joined_and_not_guessed() -> None:
+    fused = graph("t1 = FusedConv(x,w1) 'one'\nt2 = Conv(x,w3) 'two'\ny = FusedConv(t1,w2,,t2) 'm'")
+    assert groups(lineage(graph(RESIDUAL), fused)) == ["c1+r1+c2+c3+a+y -> one+two+m | x -> y"]
+
+
+def test_a_name_that_values_refute_is_no_boundary() -> None:
+    model = graph("a = Relu(x)\nb = Exp(a)\ny = Neg(b)")
+    swapped = graph("b = Relu(x) 'p'\na = Exp(b) 'q'\ny = Neg(a)")
+    lies = [TensorMatch(n, n, "name", absolute=3.0, relative=0.9) for n in ("a", "b")]
+    assert groups(lineage(model, swapped, lies)) == ["a+b+y -> p+q+y | x -> y"]
+
+
+def test_a_name_with_another_dtype_is_no_boundary() -> None:
+    model = graph("a = Relu(x)\ny = Exp(a)", a=Tensor("a", "float32", (2,)))
+    other = graph("a = Quantize(x)\ny = Exp(a)", a=Tensor("a", "int8", (2,)))
+    assert groups(lineage(model, other)) == ["a+y -> a+y | x -> y"]
+
+
+def test_operators_that_hand_on_their_input_are_removed_alone() -> None:
+    model = graph(
+        "i = Identity(x)\nr = Relu(i)\nd = Dropout(r)\na = Exp(d)\nb = Neg(d)\ny = Add(a,b)"
+    )
+    fused = graph("r = Relu(x)\na = Exp(r)\nb = Neg(r)\ny = Add(a,b)")
+    assert groups(lineage(model, fused)) == [
+        "i ->  | x -> i",
+        "r -> r | i -> r",
+        "d ->  | r -> d",
+        "a -> a | d -> a",
+        "b -> b | d -> b",
+        "y -> y | a,b -> y",
+    ]
+
+
+def test_the_engine_may_keep_the_name_after_an_identity() -> None:
+    model = graph("r = Relu(x)\ny = Identity(r)")
+    found = lineage(model, graph("y = Relu(x) 'r'"))
+    assert groups(found) == ["r -> r | x -> r", "y ->  | r -> y"]
+    assert [group.fate for group in found.groups] == ["runs", "removed"]
+
+
+def test_an_identity_that_still_runs_is_kept() -> None:
+    model = graph("r = Relu(x)\ny = Identity(r)")
+    assert groups(lineage(model, model)) == ["r -> r | x -> r", "y -> y | r -> y"]
+
+
+def test_twins_of_which_one_is_left_share_a_group() -> None:
+    model = graph("a = Exp(x)\nb = Exp(x)\nc = Neg(a)\nd = Abs(b)\ny = Add(c,d)")
+    fused = graph("a = Exp(x)\nc = Neg(a)\nd = Abs(a)\ny = Add(c,d)")
+    assert groups(lineage(model, fused)) == [
+        "a+b -> a | x -> a,b",
+        "c -> c | a -> c",
+        "d -> d | b -> d",
+        "y -> y | c,d -> y",
+    ]
+
+
+def test_twins_with_different_settings_are_none() -> None:
+    model = graph("a = Elu(x) [alpha=1]\nb = Elu(x) [alpha=2]\ny = Add(a,b)")
+    fused = graph("a = Elu(x) [alpha=1]\ny = Sum(a,x)")
+    assert groups(lineage(model, fused)) == ["a -> a | x -> a", "b+y -> y | x,a -> y"]
+
+
+def test_weights_of_equal_content_make_twins() -> None:
+    weights = {n: Tensor(n, "float32", (4,), constant=True, digest=d)
+               for n, d in (("w1", "e"), ("w2", "e"), ("w3", "f"))}  # fmt: skip
+    model = graph("a = Add(x,w1)\nb = Add(x,w2)\nc = Add(x,w3)\ny = Concat(a,b,c)", **weights)
+    fused = graph("a = Add(x,w1)\nc = Add(x,w3)\ny = Concat(a,a,c)", **weights)
+    assert groups(lineage(model, fused)) == [
+        "a+b -> a | x -> a,b",
+        "c -> c | x -> c",
+        "y -> y | a,b,c -> y",
+    ]
+
+
+def test_what_is_computed_on_load_is_folded_and_no_boundary() -> None:
+    model = graph("k = Neg(w)\nm = Exp(k)\ny = Mul(x,m)")
+    found = lineage(model, graph("y = Mul(x,wm)"))
+    assert groups(found) == ["k ->  |  -> ", "m ->  |  -> ", "y -> y | x -> y"]
+    assert [group.fate for group in found.groups] == ["folded", "folded", "runs"]
+
+
+def test_the_shape_of_a_tensor_of_known_shape_is_folded() -> None:
+    text = "s = Shape(x)\nr = Relu(x)\ny = Reshape(r,s)"
+    known = Tensor("x", "float32", (2, 3))
+    fused = graph("r = Relu(x)\ny = Reshape(r,w0)")
+    assert groups(lineage(graph(text, x=known), fused))[0].startswith("s ->  |")
+    # Of a dynamic shape it cannot be: the reader of it must have learnt to do without.
+    unknown = Tensor("x", "float32", (-1, 3))
+    assert groups(lineage(graph(text, x=unknown), fused)) == [
+        "s+y -> y | r -> y",
+        "r -> r | x -> r",
+    ]
+
+
+def test_a_branch_that_nobody_reads_is_removed() -> None:
+    model = graph("y = Relu(x)\na = Exp(x)\nb = Neg(a)")
+    found = lineage(model, graph("y = Relu(x)"))
+    assert [(g.original, g.fate) for g in found.groups] == [
+        (("y",), "runs"), (("a",), "removed"), (("b",), "removed"),
+    ]  # fmt: skip
+
+
+def test_an_inserted_reshape_around_a_product() -> None:
+    model = graph("m = MatMul(x,w)\na = Add(m,w1)\ny = Relu(a)")
+    fused = graph("""
+        in = Reshape(x,w2) 'gemm_input_reshape'
+        t = Gemm(in,w,w1) 'm/MatMulAddFusion'
+        a = Reshape(t,w3) 'gemm_output_reshape'
+        y = Relu(a)
+    """)
+    found = lineage(model, fused)
+    assert groups(found) == ["m+a -> m/MatMulAddFusion | x -> a", "y -> y | a -> y"]
+    assert found.inserted == ("gemm_input_reshape", "gemm_output_reshape")
+
+
+def test_a_reshape_of_the_model_is_not_inserted() -> None:
+    model = graph("m = MatMul(x,w)\nr = Reshape(m,w1)\ny = Relu(r)")
+    assert groups(lineage(model, model))[1] == "r -> r | m -> r"
+
+
+def test_what_a_body_reads_is_a_boundary() -> None:
+    body = Node("y", "If", ("w",), ("y",), captured=("a",))
+    base = graph("a = Exp(x)\nb = Neg(x)")
+    tensors = (*base.tensors, Tensor("y"), Tensor("w", constant=True))
+    model = Graph((*base.nodes, body), tensors, ("x",), ("y",))
+    found = lineage(model, model)
+    assert groups(found)[2] == "y -> y | a -> y"
+
+
+def test_a_boundary_that_cannot_be_repaired_is_reported() -> None:
+    model = graph("y = Relu(x)", inputs="x,z")
+    wrong = graph("y = Add(x,z)", inputs="x,z")
+    [mismatch] = lineage(model, wrong).mismatches
+    assert mismatch.reads == ((), ("z",))
+
+
+def test_a_cycle_is_named() -> None:
+    with pytest.raises(FuseScopeError, match="cycle through 'a'"):
+        lineage(graph("a = Add(x,b)\nb = Neg(a)\ny = Exp(b)"), graph("y = Exp(x)"))
+
+
+@st.composite
+def fused_pairs(draw: st.DrawFn) -> tuple[Graph, Graph, dict[str, int]]:
+    """A random graph, the same with random runs of nodes fused, and the run of every node."""
+    count = draw(st.integers(2, 24))
+    seed = draw(st.integers(0, 1 << 16))
+    rng = random.Random(seed)
+    nodes = [
+        Node(f"n{i}", f"Op{i}", tuple(rng.choice(["x", *(f"t{j}" for j in range(i))])
+             for _ in range(rng.randint(1, 2))), (f"t{i}",))
+        for i in range(count)
+    ]  # fmt: skip
+    read = {name for node in nodes for name in node.inputs}
+    outputs = tuple(o for node in nodes for o in node.outputs if o not in read)
+    consumers: dict[str, list[int]] = {}
+    for place, node in enumerate(nodes):
+        for name in set(node.inputs):
+            consumers.setdefault(name, []).append(place)
+    part = list(range(count))
+    for place, node in enumerate(nodes):  # a chain whose middle nobody else reads can be fused
+        readers = consumers.get(node.outputs[0], [])
+        if len(readers) == 1 and rng.random() < 0.5:
+            part = [part[readers[0]] if p == part[place] else p for p in part]
+    made = []
+    for run in sorted(set(part)):
+        members = [node for place, node in enumerate(nodes) if part[place] == run]
+        inside = {o for node in members for o in node.outputs}
+        reads = tuple(dict.fromkeys(i for n in members for i in n.inputs if i not in inside))
+        kept = tuple(o for o in sorted(inside) if o in outputs or any(
+            part[reader] != run for reader in consumers.get(o, [])))  # fmt: skip
+        made.append(Node(f"f{run}", "Fused", reads, kept))
+    tensors = (Tensor("x"), *(Tensor(f"t{i}") for i in range(count)))
+    model = Graph(tuple(nodes), tensors, ("x",), outputs)
+    fused = Graph(tuple(rng.sample(made, len(made))), tensors, ("x",), outputs)
+    return model, fused, {node.name: part[place] for place, node in enumerate(nodes)}
+
+
+@given(fused_pairs())
+def test_random_fusions_are_found_again(pair: tuple[Graph, Graph, dict[str, int]]) -> None:
+    model, fused, part = pair
+    found = lineage(model, fused)
+    assert found.mismatches == ()
+    for group in found.groups:
+        [run] = {part[name] for name in group.original}
+        assert group.optimised == (f"f{run}",)
+    assert len(found.groups) == len(fused.nodes)
+
+
+@given(fused_pairs(), st.randoms())
+def test_without_names_groups_only_get_larger(
+    pair: tuple[Graph, Graph, dict[str, int]], rng: random.Random
+) -> None:
+    model, fused, part = pair
+    lost = {t.name: f"anon{i}" for i, t in enumerate(fused.tensors)
+            if t.name != "x" and t.name not in model.outputs and rng.random() < 0.5}  # fmt: skip
+    renamed = Graph(
+        tuple(
+            Node(n.name, n.op_type, tuple(lost.get(i, i) for i in n.inputs),
+                 tuple(lost.get(o, o) for o in n.outputs))
+            for n in fused.nodes
+        ),
+        tuple(Tensor(lost.get(t.name, t.name)) for t in fused.tensors),
+        fused.inputs,
+        fused.outputs,
+    )  # fmt: skip
+    found = lineage(model, renamed)
+    assert found.mismatches == ()
+    home = {name: group for group in found.groups for name in group.original}
+    for name, run in part.items():  # never split, always beside the operator that runs it
+        assert f"f{run}" in home[name].optimised
