@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from analysis.compare.equivalence import twins
 from analysis.experiment import TensorMatch
 from analysis.flops import NCHWC_DOMAIN
 from analysis.graph import Graph, Node, Tensor
@@ -74,6 +75,7 @@ class _Search:
         self._optimised = optimised
         self._order = order
         self._same = same
+        self._copies = twins(optimised, order)
         self._made = {name for name in model.producer if name}
         self._place = {name: place for place, name in enumerate(model.producer)}
         self._by_value: dict[str, list[TensorMatch]] = {}
@@ -93,12 +95,14 @@ class _Search:
                 if name in self._made and name not in self._refuted and self._fits(name, name):
                     self._known[name] = Identity(name, "name")
         self._pass_layouts()
+        self._pass_to_copies()
         for node in self._order:
             for name in filter(None, node.outputs):
                 if name not in self._known:
                     self._search(node, name)
             self._pass_forward(node)
         self._pass_layouts()
+        self._pass_to_copies()
         return self._known
 
     def _search(self, node: Node, name: str) -> None:
@@ -133,6 +137,13 @@ class _Search:
             source, result = node.inputs[0], node.outputs[0]
             if source not in self._known and result in self._known and self._is_made(source):
                 self._known[source] = self._known[result]
+
+    def _pass_to_copies(self) -> None:
+        """Engines copy cheap nodes (DequantizeLinear) so that each reader can fuse its own."""
+        for name, first in self._copies.items():
+            for known, other in ((first, name), (name, first)):
+                if known in self._known and other not in self._known:
+                    self._known[other] = self._known[known]
 
     def _pass_forward(self, node: Node) -> None:
         if node.inputs and node.outputs and only_changes_layout(node, self._model):

@@ -138,11 +138,15 @@ class _Partition:
         }
         self._constant = constants(model, self._old)
         self._fate = self._fates(anchored)
-        self._values = _Values()
-        self._join_twins(same, anchored)
+        self._values = _Values()  # one tensor, or several of which the engine made one
+        self._equal = _Values()  # all that hold the same values
+        self._join_twins(same)
+        for name, first in same.items():
+            self._equal.join(name, first)
         for place, node in enumerate(self._old):
             if self._fate[place] == "removed" and hands_on(node, model):
-                self._values.join(node.outputs[0], node.inputs[0])
+                for values in (self._values, self._equal):
+                    values.join(node.outputs[0], node.inputs[0])
         self._inserted = {
             place
             for place in range(self._first_new, len(self._nodes))
@@ -199,9 +203,14 @@ class _Partition:
                     fates[place] = "removed"
         return fates
 
-    def _join_twins(self, same: Mapping[str, str], anchored: set[str]) -> None:
+    def _join_twins(self, same: Mapping[str, str]) -> None:
         """Of nodes that compute the same thing the engine may keep one: the others' results are
-        then that one's. Twins that are all still made stay apart."""
+        then that one's. Twins that are all still made and read stay apart."""
+        anchored = {
+            identity.tensor
+            for name, identity in self._identity.items()
+            if name in self._optimised.consumers or name in self._optimised.outputs
+        }
         alike: dict[str, list[str]] = {}
         for name, first in same.items():
             alike.setdefault(first, [first]).append(name)
@@ -278,16 +287,47 @@ class _Partition:
     def _repair(self) -> None:
         """Joins groups with neighbours until every boundary is the same on both sides."""
         while True:
-            joined = False
             edges = self._edges()
+            joined = False
             for root, mismatch in self._differences(edges).items():
+                if self._sets.find(root) != root:
+                    continue  # joined in this pass
                 for neighbour in self._neighbours(root, mismatch, edges):
-                    if self._sets.find(neighbour) != self._sets.find(root):
-                        self._sets.join(neighbour, root)
-                        self._merged.add(root)
-                        joined = True
+                    joined |= self._sets.join(neighbour, root)
+                    self._merged.add(root)
             if not joined:
                 return
+
+    def _neighbours(self, root: int, mismatch: Mismatch, edges: _Edges) -> set[int]:
+        """The fewest groups at the other end of what differs that settle it; else all of them."""
+        made = [self._ends(edges.made, values) for values in mismatch.reads]
+        read = self._ends(edges.read, (*mismatch.writes[0], *mismatch.writes[1]))
+        for some in (made[0], made[1], made[0] | made[1], read):
+            if some - {root} and not self._differs(edges, some | {root}):
+                return some - {root}
+        return (made[0] | made[1] | read) - {root}
+
+    def _ends(self, sides: tuple[dict[str, set[int]], ...], equal: Iterable[str]) -> set[int]:
+        """The groups that make or read a tensor equal to one of these."""
+        wanted = set(equal)
+        return {
+            root
+            for side in sides
+            for value, roots in side.items()
+            if self._equal.of(value) in wanted
+            for root in roots
+        }
+
+    def _differs(self, edges: _Edges, roots: set[int]) -> bool:
+        """Whether these groups, taken as one, still have two different boundaries."""
+        outputs = {self._values.of(name) for name in self._model.outputs}
+        bounds = []
+        for side in (0, 1):
+            made = {v for root in roots for v in edges.makes[side].get(root, ())}
+            reads = {v for root in roots for v in edges.reads[side].get(root, ())} - made
+            writes = {v for v in made if v in outputs or edges.read[side].get(v, set()) - roots}
+            bounds.append([{self._equal.of(value) for value in part} for part in (reads, writes)])
+        return bounds[0] != bounds[1]
 
     def _edges(self) -> _Edges:
         edges = _Edges()
@@ -299,18 +339,15 @@ class _Partition:
             for name in filter(None, self._nodes[place].outputs):
                 value = self._value_of(name) if side else self._values.of(name)
                 if value is not None:
-                    edges.made[side].setdefault(value, set()).add(root)
+                    edges.add_made(side, value, root)
             for name in self._reads(place):
-                value = self._read(side, name)
+                if side:
+                    value = self._value_of(name)
+                else:
+                    value = None if name in self._weights else self._values.of(name)
                 if value is not None:
-                    edges.read[side].setdefault(value, set()).add(root)
+                    edges.add_read(side, value, root)
         return edges
-
-    def _read(self, side: int, name: str) -> str | None:
-        """The value behind a tensor that a node reads; None for a weight."""
-        if side:
-            return self._value_of(name)
-        return None if name in self._weights else self._values.of(name)
 
     def _differences(self, edges: _Edges) -> dict[int, Mismatch]:
         """Group root -> how its boundary differs, for the groups where it does."""
@@ -321,12 +358,12 @@ class _Partition:
             for value, readers in edges.read[side].items():
                 makers = edges.made[side].get(value, set())
                 for root in readers - makers:
-                    reads[side].setdefault(root, set()).add(value)
+                    reads[side].setdefault(root, set()).add(self._equal.of(value))
             for value, makers in edges.made[side].items():
                 readers = edges.read[side].get(value, set())
                 for root in makers:
                     if value in outputs or readers - {root}:
-                        writes[side].setdefault(root, set()).add(value)
+                        writes[side].setdefault(root, set()).add(self._equal.of(value))
         found = {}
         for root in {*reads[0], *reads[1], *writes[0], *writes[1]}:
             sides = [
@@ -342,16 +379,6 @@ class _Partition:
                 )
                 found[root] = Mismatch(root, (r0, r1), (w0, w1))
         return found
-
-    def _neighbours(self, root: int, mismatch: Mismatch, edges: _Edges) -> set[int]:
-        """The groups at the other end of what differs."""
-        found: set[int] = set()
-        for side in (0, 1):
-            for value in mismatch.reads[side]:
-                found |= edges.made[side].get(value, set())
-            for value in mismatch.writes[side]:
-                found |= edges.read[side].get(value, set())
-        return found - {root}
 
     # The result.
 
@@ -408,11 +435,21 @@ class _Partition:
 
 
 class _Edges:
-    """Per side: value -> groups that make it, value -> groups that read it."""
+    """Per side: which groups make and read a value, and which values a group makes and reads."""
 
     def __init__(self) -> None:
         self.made: tuple[dict[str, set[int]], ...] = ({}, {})
         self.read: tuple[dict[str, set[int]], ...] = ({}, {})
+        self.makes: tuple[dict[int, set[str]], ...] = ({}, {})
+        self.reads: tuple[dict[int, set[str]], ...] = ({}, {})
+
+    def add_made(self, side: int, value: str, root: int) -> None:
+        self.made[side].setdefault(value, set()).add(root)
+        self.makes[side].setdefault(root, set()).add(value)
+
+    def add_read(self, side: int, value: str, root: int) -> None:
+        self.read[side].setdefault(value, set()).add(root)
+        self.reads[side].setdefault(root, set()).add(value)
 
 
 class _Values:
@@ -444,9 +481,11 @@ class _Sets:
             item = self._parent[item]
         return item
 
-    def join(self, a: int, b: int) -> None:
+    def join(self, a: int, b: int) -> bool:
+        """Whether these were two sets until now."""
         first, second = sorted((self.find(a), self.find(b)))
         self._parent[second] = first
+        return first != second
 
     def join_all(self, items: Sequence[int]) -> None:
         for item in items[1:]:

@@ -167,6 +167,40 @@ def test_twins_of_which_one_is_left_share_a_group() -> None:
     ]
 
 
+def test_a_twin_may_be_read_in_place_of_the_other() -> None:
+    model = graph("a = Exp(x)\nb = Exp(x)\nc = Neg(a)\ny = Abs(b)", outputs="a,c,y")
+    fused = graph("a = Exp(x)\nb = Exp(x)\nc = Neg(b)\ny = Abs(b)", outputs="a,c,y")
+    assert groups(lineage(model, fused)) == [
+        "a -> a | x -> a",
+        "b -> b | x -> b",
+        "c -> c | a -> c",
+        "y -> y | b -> y",
+    ]
+
+
+def test_twins_inside_different_fusions_stay_apart() -> None:
+    model = graph("a = Exp(x)\nb = Exp(x)\nc = Neg(a)\nd = Abs(b)\ny = Add(c,d)")
+    fused = graph("c = NegExp(x) 'n'\nd = AbsExp(x) 'm'\ny = Add(c,d)")
+    assert groups(lineage(model, fused)) == [
+        "a+c -> n | x -> c",
+        "b+d -> m | x -> d",
+        "y -> y | c,d -> y",
+    ]
+
+
+def test_a_copied_node_stays_with_its_original() -> None:
+    model = graph("d = DequantizeLinear(x,w)\na = Exp(d)\nb = Neg(d)\ny = Add(a,b)")
+    copied = graph(
+        "d = DequantizeLinear(x,w)\nd2 = DequantizeLinear(x,w)\na = Exp(d)\nb = Neg(d2)\ny = Add(a,b)"
+    )
+    assert groups(lineage(model, copied))[0] == "d -> d+d2 | x -> d"
+    # A reader that does the work of the shared node itself cannot be told from the others.
+    fused = graph("d = DequantizeLinear(x,w)\na = Exp(d)\nb = QNeg(x,w) 'q'\ny = Add(a,b)")
+    found = lineage(model, fused)
+    assert groups(found) == ["d+b -> d+q | x -> d,b", "a -> a | d -> a", "y -> y | a,b -> y"]
+    assert found.groups[0].known_by == "merged"
+
+
 def test_twins_with_different_settings_are_none() -> None:
     model = graph("a = Elu(x) [alpha=1]\nb = Elu(x) [alpha=2]\ny = Add(a,b)")
     fused = graph("a = Elu(x) [alpha=1]\ny = Sum(a,x)")
@@ -281,7 +315,7 @@ def fused_pairs(draw: st.DrawFn) -> tuple[Graph, Graph, dict[str, int]]:
         reads = tuple(dict.fromkeys(i for n in members for i in n.inputs if i not in inside))
         kept = tuple(o for o in sorted(inside) if o in outputs or any(
             part[reader] != run for reader in consumers.get(o, [])))  # fmt: skip
-        made.append(Node(f"f{run}", "Fused", reads, kept))
+        made.append(Node(f"f{run}", f"Fused{run}", reads, kept))
     tensors = (Tensor("x"), *(Tensor(f"t{i}") for i in range(count)))
     model = Graph(tuple(nodes), tensors, ("x",), outputs)
     fused = Graph(tuple(rng.sample(made, len(made))), tensors, ("x",), outputs)
