@@ -191,7 +191,8 @@ def test_twins_inside_different_fusions_stay_apart() -> None:
 def test_a_copied_node_stays_with_its_original() -> None:
     model = graph("d = DequantizeLinear(x,w)\na = Exp(d)\nb = Neg(d)\ny = Add(a,b)")
     copied = graph(
-        "d = DequantizeLinear(x,w)\nd2 = DequantizeLinear(x,w)\na = Exp(d)\nb = Neg(d2)\ny = Add(a,b)"
+        "d = DequantizeLinear(x,w)\nd2 = DequantizeLinear(x,w)\n"
+        "a = Exp(d)\nb = Neg(d2)\ny = Add(a,b)"
     )
     assert groups(lineage(model, copied))[0] == "d -> d+d2 | x -> d"
     # A reader that does the work of the shared node itself cannot be told from the others.
