@@ -15,6 +15,7 @@ _RANDOM = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLi
            "Multinomial", "Bernoulli"}  # fmt: skip
 SHAPE_READERS = {"Shape", "Size"}
 _SAME_DATA = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand"}
+_NEUTRAL = {"Mul": 1.0, "Div": 1.0, "Add": 0.0, "Sub": 0.0}
 _ONE_INPUT_IS_IDENTITY = {"Concat", "Sum", "Max", "Min", "Mean"}
 
 
@@ -96,31 +97,53 @@ def twins(graph: Graph, order: Iterable[Node]) -> dict[str, str]:
     return same
 
 
-def hands_on(node: Node, graph: Graph) -> bool:
-    """True when the first output is the first input, whatever the values are."""
+def handed_on(node: Node, graph: Graph) -> str | None:
+    """The input that the node's first output is equal to, whatever its values are; else None."""
     if not node.inputs or not node.outputs or node.domain not in ("", "ai.onnx"):
-        return False
+        return None
     given, made = graph.tensor.get(node.inputs[0]), graph.tensor.get(node.outputs[0])
+    equal = False
     match node.op_type:
         case "Identity":
-            return True
+            equal = True
         case "Dropout":
             trains = len(node.inputs) > 2 and bool(node.inputs[2])
             masks = [name for name in node.outputs[1:] if name]
             used = any(m in graph.consumers or m in graph.outputs for m in masks)
-            return not trains and not used
+            equal = not trains and not used
         case "Transpose":
             axes = node.attributes.get("perm")
-            return isinstance(axes, list) and axes == sorted(axes)
+            equal = isinstance(axes, list) and axes == sorted(axes)
         case "Cast":
-            return bool(given and made and given.dtype and given.dtype == made.dtype)
+            equal = bool(given and made and given.dtype and given.dtype == made.dtype)
         case kind if kind in _ONE_INPUT_IS_IDENTITY:
-            return len(node.inputs) == 1
+            equal = len(node.inputs) == 1
         case kind if kind in _SAME_DATA:
-            return _has_shape(graph, node.inputs[0]) and bool(
-                given and made and given.shape == made.shape
-            )
-    return False
+            equal = _same_shape(graph, node.inputs[0], node.outputs[0])
+        case kind if kind in _NEUTRAL:
+            return _beside_neutral(node, graph, _NEUTRAL[kind])
+    return node.inputs[0] if equal else None
+
+
+def _beside_neutral(node: Node, graph: Graph, neutral: float) -> str | None:
+    """The operand that an elementwise node leaves as it is: x · 1, x + 0, x / 1, x - 0."""
+    if len(node.inputs) != 2:
+        return None
+    sides = [(0, 1)] if node.op_type in ("Sub", "Div") else [(0, 1), (1, 0)]
+    for data, other in sides:
+        constant = graph.tensor.get(node.inputs[other])
+        if constant is None or not constant.values:
+            continue
+        same = _same_shape(graph, node.inputs[data], node.outputs[0])
+        if same and all(value == neutral for value in constant.values):
+            return node.inputs[data]
+    return None
+
+
+def _same_shape(graph: Graph, name: str, other: str) -> bool:
+    return _has_shape(graph, name) and graph.tensor[name].shape == (
+        graph.tensor[other].shape if other in graph.tensor else None
+    )
 
 
 def _is_comparable(node: Node) -> bool:

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from analysis.compare.equivalence import SHAPE_READERS, hands_on, read_by
+from analysis.compare.disjoint import DisjointSets
+from analysis.compare.equivalence import SHAPE_READERS, handed_on, read_by
 from analysis.graph import Graph, Node
 
 Fate = Literal["runs", "folded", "removed", "loaded"]
 
 
 def fates(
-    model: Graph, nodes: Sequence[Node], anchored: set[str], constant: set[str]
+    model: Graph,
+    nodes: Sequence[Node],
+    optimised: Graph,
+    anchored: set[str],
+    constant: set[str],
 ) -> list[Fate]:
     """One fate a node, in their order.
 
@@ -31,12 +36,18 @@ def fates(
         elif made and all(name in constant for name in made):
             found[place] = "folded"
     _remove_unneeded(model, nodes, anchored, found)
+    same: DisjointSets[str] = DisjointSets()
     for place, node in enumerate(nodes):
-        if found[place] == "runs" and hands_on(node, model):
-            source, result = node.inputs[0], node.outputs[0]
+        kept = optimised.node.get(node.name)
+        if found[place] != "runs" or (kept is not None and kept.op_type == node.op_type):
+            continue
+        given = handed_on(node, model)
+        if given is not None:
+            source, result = same.find(given), node.outputs[0]
             lost = source in model.producer and source not in anchored
             if result not in anchored or (lost and source not in constant):
                 found[place] = "removed"
+                same.join(source, result)
     return found
 
 

@@ -157,6 +157,10 @@ class _Search:
         original = self._model.node.get(node.name)
         if original is None or original.op_type != node.op_type:
             return None
+        # A node that took something over keeps its name and type, but not its weights.
+        weights = [i for i in node.inputs if i and self._optimised.tensor[i].constant]
+        if not set(weights) <= set(original.inputs):
+            return None
         place = node.outputs.index(name)
         outputs = original.outputs
         return outputs[place] if place < len(outputs) and outputs[place] else None
@@ -225,8 +229,11 @@ class _Search:
     def _fits_in_blocks(self, original: str, name: str) -> bool:
         """As `_fits`, but channels may be padded to full blocks."""
         a, b = self._model.tensor.get(original), self._optimised.tensor.get(name)
-        sizes = (_elements(a) if a else None), (_elements(b) if b else None)
-        return sizes[0] is None or sizes[1] is None or sizes[0] <= sizes[1]
+        if a is None or b is None:
+            return True
+        sizes = _elements(a), _elements(b)
+        larger = sizes[0] is not None and sizes[1] is not None and sizes[0] > sizes[1]
+        return not larger and (a.dtype is None or b.dtype is None or a.dtype == b.dtype)
 
     def _is_made(self, name: str) -> bool:
         return name in self._optimised.producer

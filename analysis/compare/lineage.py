@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from analysis.compare.disjoint import DisjointSets
-from analysis.compare.equivalence import constants, hands_on, in_order, read_by, twins
+from analysis.compare.equivalence import constants, handed_on, in_order, read_by, twins
 from analysis.compare.fate import Fate, fates, reads_only_a_shape
 from analysis.compare.frontier import Frontier, Mismatch
 from analysis.compare.identity import identities, only_changes_layout
@@ -120,7 +120,7 @@ class _Partition:
         made = {name for node in self._new for name in node.outputs if name in self._identity}
         anchored = {self._identity[name].tensor for name in made}
         constant = constants(model, self._old)
-        self._fate = fates(model, self._old, anchored, constant)
+        self._fate = fates(model, self._old, optimised, anchored, constant)
         self._weights = self._folded(constant)
         self._shape_readers = {
             place for place in self._running() if reads_only_a_shape(self._nodes[place], anchored)
@@ -135,6 +135,7 @@ class _Partition:
             for place in range(self._first_new, len(self._nodes))
             if self._is_inserted(self._nodes[place])
         }
+        self._inserted |= self._repeats()
         self._sets: DisjointSets[int] = DisjointSets()
         self._merged: set[int] = set()
 
@@ -161,9 +162,10 @@ class _Partition:
             if kept:
                 self._values.join_all([kept[0], *(name for name in names if name not in used)])
         for place, node in enumerate(self._old):
-            if self._fate[place] == "removed" and hands_on(node, self._model):
+            given = handed_on(node, self._model)
+            if self._fate[place] == "removed" and given is not None:
                 for values in (self._values, self._equal):
-                    values.join(node.inputs[0], node.outputs[0])
+                    values.join(given, node.outputs[0])
 
     def _folded(self, constant: set[str]) -> frozenset[str]:
         """Constant tensors, except those that a node still makes in every run."""
@@ -185,6 +187,37 @@ class _Partition:
         source = self._value(place, node.inputs[0])
         results = [self._value(place, name) for name in node.outputs if name]
         return source is not None and all(result == source for result in results)
+
+    def _repeats(self) -> set[int]:
+        """Nodes that make a value out of itself: engines repeat pairs of QuantizeLinear and
+        DequantizeLinear along a path, which changes nothing."""
+        makers: dict[str, list[int]] = {}
+        for place in range(self._first_new, len(self._nodes)):
+            for name in filter(None, self._nodes[place].outputs):
+                value = self._value(place, name)
+                if value is not None and place not in self._inserted:
+                    makers.setdefault(value, []).append(place)
+        repeated = set()
+        for value, places in makers.items():
+            if len(places) > 1:
+                after = self._after(places[0])
+                repeated |= {
+                    place
+                    for place in places[1:]
+                    if place in after
+                    and all(self._value(place, o) == value for o in self._nodes[place].outputs if o)
+                }
+        return repeated
+
+    def _after(self, place: int) -> set[int]:
+        """Optimised nodes that depend on this one."""
+        reached = {name for name in self._nodes[place].outputs if name}
+        found = set()
+        for later in range(place + 1, len(self._nodes)):  # they are in order
+            if any(name in reached for name in read_by(self._nodes[later])):
+                reached.update(filter(None, self._nodes[later].outputs))
+                found.add(later)
+        return found
 
     # Which nodes belong together.
 

@@ -151,6 +151,42 @@ def test_the_engine_may_keep_the_name_after_an_identity() -> None:
     assert [group.fate for group in found.groups] == ["runs", "removed"]
 
 
+def test_multiplying_by_one_is_removed_and_by_two_is_not() -> None:
+    text, fused = "m = Mul(w1,x)\ny = Exp(m)", graph("y = Exp(x)")
+    known = Tensor("x", "float32", (2,)), Tensor("m", "float32", (2,))
+    for value, expected in (
+        (1.0, ["m ->  | x -> m", "y -> y | m -> y"]),
+        (2.0, ["m+y -> y | x -> y"]),
+    ):
+        one = Tensor("w1", "float32", (), constant=True, values=(value,))
+        model = graph(text, x=known[0], m=known[1], w1=one)
+        assert groups(lineage(model, fused)) == expected
+
+
+def test_what_a_node_repeats_further_down_is_inserted() -> None:
+    model = graph("q = QuantizeLinear(x,w)\nd = DequantizeLinear(q,w)\ny = Exp(d)")
+    repeated = graph("""
+        q = QuantizeLinear(x,w)
+        d = DequantizeLinear(q,w)
+        q2 = QuantizeLinear(d,w)
+        d2 = DequantizeLinear(q2,w)
+        y = Exp(d2)
+    """)
+    values = [TensorMatch("q", "q2", "value"), TensorMatch("d", "d2", "value")]
+    found = lineage(model, repeated, values)
+    assert groups(found) == ["q -> q | x -> q", "d -> d | q -> d", "y -> y | d -> y"]
+    assert found.inserted == ("q2", "d2")
+
+
+def test_a_node_with_other_weights_is_not_known_by_its_name() -> None:
+    model = graph("c = Conv(x,w)\na = Add(c,w1)\nr = Relu(a)\ny = Exp(r)")
+    fused = graph("t = Conv(x,w,w9) 'c'\nr = Relu(t)\ny = Exp(r)")
+    assert groups(lineage(model, fused))[0] == "c+a+r -> c+r | x -> r"
+    same = graph("t = Concat(x,x) 'c'\nr = Relu(t)\ny = Exp(r)")
+    model = graph("c = Concat(x,x)\na = Add(c,w1)\nr = Relu(a)\ny = Exp(r)")
+    assert groups(lineage(model, same))[0] == "c -> c | x -> c"
+
+
 def test_an_identity_that_still_runs_is_kept() -> None:
     model = graph("r = Relu(x)\ny = Identity(r)")
     assert groups(lineage(model, model)) == ["r -> r | x -> r", "y -> y | r -> y"]
