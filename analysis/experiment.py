@@ -161,7 +161,8 @@ class TensorMatch(msgspec.Struct, frozen=True, omit_defaults=True):
     """A tensor of a variant's graph that holds the same values as one of the model's.
 
     Both graphs ran on the same input. `by` name: they carry the same name, and the values were
-    compared; by value: no other tensor of the model comes near. `layout` is how the variant
+    compared; value: no other tensor of the model comes near; refuted: no match, they carry the
+    same name and hold other values. `layout` is how the variant
     stores it: "" as the model does, "blocked" in channel blocks (NCHWc), "permuted" with its axes
     in another order. `absolute` is max|a-b|, `relative` max|a-b| / max|a| with a the model's;
     None where not computable.
@@ -169,7 +170,7 @@ class TensorMatch(msgspec.Struct, frozen=True, omit_defaults=True):
 
     original: str
     optimised: str
-    by: Literal["name", "value"]
+    by: Literal["name", "value", "refuted"]
     layout: Literal["", "blocked", "permuted"] = ""
     absolute: float | None = None
     relative: float | None = None

@@ -18,7 +18,8 @@ from collectors.engine_errors import clean
 from collectors.jobs import Checked
 from collectors.jobs import CheckJob as Job
 from collectors.memory import PeakMemory
-from collectors.runtimes.onnxruntime import Array, GraphSession
+from collectors.model import name_nodes
+from collectors.runtimes.onnxruntime import Array
 from collectors.sessions import open_session, settings
 from collectors.variants import Variant, find
 
@@ -116,16 +117,13 @@ def _graph(job: Job, variant: Variant) -> tuple[Graph | None, str | None]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         profile = folder / "profile.json"
-        if variant.per_node:
-            open_session(job.bench, variant, profile=folder).end_profiling(profile)
-            dumped = Path(job.bench.model)
-        else:
-            dumped = folder / "optimized.onnx"
-            GraphSession(
-                job.bench, variant.optimization, profile=folder / "profile", dump=dumped
-            ).end_profiling(profile)
+        dump = Path(job.dump)
+        open_session(job.bench, variant, profile=folder, dump=dump).end_profiling(profile)
+        dumped = Path(job.bench.model) if variant.per_node else dump
         events = msgspec.json.decode(profile.read_bytes(), type=list[dict[str, Any]])
         model = onnx.load(str(dumped), load_external_data=False)
+        graphs.name_as_profiled(model, events)
+        name_nodes(model)
         return graphs.from_model(model, graphs.profiled_shapes(events)), None
     except FuseScopeError as error:
         return None, error.text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from collectors.blocks import Lane
+from collectors.variants import Optimization
 
 
 class InputFacts(msgspec.Struct, frozen=True):
@@ -78,11 +79,38 @@ class Steps(msgspec.Struct, frozen=True):
     outputs: tuple[str, ...]
 
 
+class Switches(msgspec.Struct, frozen=True):
+    """What the engine may optimise: a level, and optimizers that are off nonetheless."""
+
+    optimization: Optimization
+    disabled: tuple[str, ...] = ()
+
+
+class StructuresJob(msgspec.Struct, frozen=True):
+    """See what the engine makes of the model under each of these settings."""
+
+    bench: Bench
+    switches: tuple[Switches, ...]
+
+
+class Structure(msgspec.Struct, frozen=True):
+    """An optimised graph: equal digests, equal graphs; `op_types` counts operators by type."""
+
+    digest: str
+    op_types: dict[str, int]
+
+
+class Structures(msgspec.Struct, frozen=True):
+    """One for each of the job's settings, in that order."""
+
+    structures: tuple[Structure, ...]
+
+
 class CheckJob(msgspec.Struct, frozen=True):
     """Run one variant alone: peak memory, outputs, and the graph the engine made of it.
 
     `reference` is the outputs file of the baseline, None for the baseline itself, which writes
-    its outputs to `outputs`. The graph goes to `graph`.
+    its outputs to `outputs`. The graph goes to `graph`, the engine's own file of it to `dump`.
     """
 
     bench: Bench
@@ -90,6 +118,7 @@ class CheckJob(msgspec.Struct, frozen=True):
     outputs: str
     reference: str | None
     graph: str
+    dump: str
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -103,6 +132,31 @@ class Checked(msgspec.Struct, frozen=True):
     difference: tuple[float | None, float | None] | None
     setup_ns: int
     run_ns: int
+
+
+class MatchJob(msgspec.Struct, frozen=True):
+    """Find which tensors of a variant's graph hold the values of which tensors of the model.
+
+    `dump` is the engine's own file of that graph. The matches go to `matches`. Tensors of
+    `budget_bytes` are held at a time. After `seconds` the search ends with what it has found.
+    """
+
+    bench: Bench
+    variant: str
+    dump: str
+    matches: str
+    seconds: float
+    budget_bytes: int = 256 * 1024 * 1024
+
+
+class Matched(msgspec.Struct, frozen=True):
+    """`refuted` tensors have the name of one of the model's and other values; `unknown` ones
+    have a name that the model does not know and no match. `problem` says why the search ended
+    before its end, None when it did not."""
+
+    refuted: int
+    unknown: int
+    problem: str | None
 
 
 class PeaksJob(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ from collectors.jobs import BlockJob as Job
 from collectors.jobs import BlockMeasured, LaneRuns, ProfiledRuns
 from collectors.runtimes.onnxruntime import Session
 from collectors.sessions import open_session
-from collectors.variants import find
+from collectors.variants import file_name, find
 
 
 def run(job: Job) -> BlockMeasured:
@@ -59,7 +59,7 @@ def _profiled(job: Job) -> list[ProfiledRuns]:
     plan = plan_block(lanes, seed=job.seed, attempt=job.attempt, rounds=runs)
     folder = Path(job.profiles)
     sessions = {
-        lane: open_session(job.bench, find(lane.variant), profile=folder / f"{lane.variant}.parts")
+        lane: open_session(job.bench, find(lane.variant), profile=_parts(folder, lane))
         for lane in plan.creation
     }
     gc.collect()
@@ -72,8 +72,12 @@ def _profiled(job: Job) -> list[ProfiledRuns]:
         gc.enable()
     profiles = []
     for lane, session in sessions.items():
-        file = folder / f"{lane.variant}.json"
+        file = folder / f"{file_name(lane.variant)}.json"
         spans = session.end_profiling(file) or (None, None)
-        shutil.rmtree(folder / f"{lane.variant}.parts", ignore_errors=True)
+        shutil.rmtree(_parts(folder, lane), ignore_errors=True)
         profiles.append(ProfiledRuns(lane.variant, str(file), *spans))
     return profiles
+
+
+def _parts(folder: Path, lane: Lane) -> Path:
+    return folder / f"{file_name(lane.variant)}.parts"

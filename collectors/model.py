@@ -12,6 +12,7 @@ import os
 import stat
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import onnx
 import onnxruntime as ort
@@ -39,6 +40,7 @@ def run(job: Job) -> Prepared:
     model, sha256 = load(path, allow_external_data=job.allow_external_data)
     modernise(model)
     name_nodes(model)
+    nodes = graphs.nodes_of(model.graph)  # of the file: the working copy has no Constant nodes
     constants_to_initializers(model.graph)
     wanted = shapes.model_inputs(model.graph)
     names = [value.name for value in wanted]
@@ -55,7 +57,7 @@ def run(job: Job) -> Prepared:
     if job.eager:
         feeds = dict(zip(names, arrays, strict=True))
         steps = str(eager_steps.split(model, feeds, folder / "eager"))
-    graph = graphs.from_model(model)
+    graph = msgspec.structs.replace(graphs.from_model(model), nodes=nodes)
     (folder / "graph.json").write_bytes(graph_json(graph))
     np.savez(folder / "inputs.npz", *arrays)
     save(model, folder / "model.onnx")
@@ -65,7 +67,7 @@ def run(job: Job) -> Prepared:
         graph=str(folder / "graph.json"),
         steps=steps,
         sha256=sha256,
-        nodes=len(model.graph.node),
+        nodes=len(nodes),
         opset=opset_of(model),
         batch=batch,
         facts=facts,

@@ -24,28 +24,32 @@ from analysis.experiment import (
     Settings,
     VariantRecord,
 )
-from analysis.graph import Graph, graph_json, parse_graph
-from collectors import archive, cache, machine, quiet, scratch, variants, worker, zoo
+from analysis.graph import graph_json
+from collectors import ablation, archive, cache, machine, quiet, scratch, variants, worker, zoo
 from collectors.blocks import LOOKS, ROUNDS, WARMUP_ROUNDS, lanes
 from collectors.budget import Deadline
 from collectors.jobs import (
     Bench,
     BlockJob,
     BlockMeasured,
-    Checked,
-    CheckJob,
     PeaksJob,
     PeaksMeasured,
     Prepared,
     PrepareJob,
+    Structure,
+    Structures,
+    StructuresJob,
+    Switches,
 )
 from collectors.progress import Progress, Stage
 from collectors.recording import Recording
 from collectors.series import Series, Stopped, expected_cost
+from collectors.trials import Trials
 
 __all__ = ["Recording", "record", "zoo_models"]
 
 MEMORY_SHARE = 0.8
+MATCHING_SHARE = 0.2  # of a time budget, for all variants together
 
 Answer = TypeVar("Answer")
 OnProgress = Callable[[Progress], None]
@@ -103,6 +107,7 @@ class _Recorder:
     """The state of one recording; `set_up` comes first."""
 
     series: Series
+    _trials: Trials
 
     def __init__(
         self,
@@ -125,10 +130,8 @@ class _Recorder:
         )
         self._threads = recording.threads or machine.physical_cores()
         self._baseline = recording.baseline or (
-            "unfused" if "unfused" in recording.variants else recording.variants[0]
+            "unfused" if "unfused" in recording.asked else recording.asked[0]
         )
-        self._lanes = lanes(recording.variants, self._baseline)
-        self._checked: dict[str, Checked] = {}
         self._quiet_key = ""
 
     @property
@@ -153,11 +156,29 @@ class _Recorder:
             threads=self._threads,
             spin=self._recording.spin,
         )
-        # the baseline first: the others compare their outputs with its
-        order = sorted(self._recording.variants, key=lambda name: name != self._baseline)
+        self._plan = ablation.plan(
+            self._recording.asked,
+            search=self._recording.ablate,
+            ask=self._structures,
+            report=lambda message: self._report("prepare", 0, 1, message),
+        )
+        self._lanes = lanes(self._plan.variants, self._baseline)
+        self._trials = Trials(
+            self._bench,
+            self._baseline,
+            Path(self._prepared.graph),
+            self._folder,
+            self._memory_bytes,
+            self._run,
+        )
+        order = sorted(self._plan.variants, key=lambda name: name != self._baseline)
         for done, variant in enumerate(order):
             self._report("check", done, len(order), f"Trying {variant} alone")
-            self._checked[variant] = self._check_variant(variant)
+            self._trials.check(variant)
+            if self._trials.is_optimised(variant):
+                self._report("check", done, len(order), f"Following the tensors of {variant}")
+                self._trials.match(variant, self._matching_seconds(len(order)))
+            self._trials.drop_dump(variant)
         self._report("peaks", 0, 1, "Measuring what this machine can do")
         self._peaks = self._run(
             "peaks", PeaksJob(self._threads, self._recording.spin), PeaksMeasured
@@ -187,10 +208,14 @@ class _Recorder:
         self._report("write", 0, 1, "Writing the experiment file", 0.0)
         result = self._record(stopped, load_after=machine.load())
         self._remember_quiet(stopped)
-        members: dict[str, Path | bytes] = {"graphs/model.json": graph_json(self._model_graph())}
+        model_graph = graph_json(self._trials.model_graph())
+        members: dict[str, Path | bytes] = {"graphs/model.json": model_graph}
         for variant in result.variants:
+            files = self._trials.files(variant.name)
             if variant.graph is not None:
-                members[variant.graph] = self._graph_file(variant.name)
+                members[variant.graph] = files["graph"]
+            if variant.matches is not None:
+                members[variant.matches] = files["matches"]
             members |= series.profiles(variant.name)[1]
         written = archive.write(path, result, members)
         done = len(series.complete)
@@ -227,16 +252,13 @@ class _Recorder:
         )
         return self._run("prepare", job, Prepared)
 
-    def _check_variant(self, variant: str) -> Checked:
-        outputs = str(self._folder / "outputs.npz")
-        job = CheckJob(
-            bench=self._bench,
-            variant=variant,
-            outputs=outputs,
-            reference=None if variant == self._baseline else outputs,
-            graph=str(self._graph_file(variant)),
-        )
-        return self._run("check", job, Checked)
+    def _structures(self, switches: tuple[Switches, ...]) -> tuple[Structure, ...]:
+        return self._run("structures", StructuresJob(self._bench, switches), Structures).structures
+
+    def _matching_seconds(self, variants: int) -> float:
+        left = self._deadline.left_s()
+        seconds = self._recording.run_timeout
+        return seconds if left is None else min(seconds, MATCHING_SHARE * left / variants)
 
     def _series(self) -> Series:
         recording = self._recording
@@ -251,13 +273,13 @@ class _Recorder:
                 "engine": self._prepared.engine_version,
                 "threads": self._threads,
                 "spin": recording.spin,
-                "variants": sorted(recording.variants),
+                "variants": sorted(self._plan.variants),
             }
         )
         cost = expected_cost(
             self._lanes,
-            {name: checked.setup_ns / 1e9 for name, checked in self._checked.items()},
-            {name: checked.run_ns / 1e9 for name, checked in self._checked.items()},
+            {name: checked.setup_ns / 1e9 for name, checked in self._trials.checked.items()},
+            {name: checked.run_ns / 1e9 for name, checked in self._trials.checked.items()},
             recording.profiled_rounds,
         )
 
@@ -320,49 +342,32 @@ class _Recorder:
                 blocks_loaded=series.loaded,
             ),
             peaks=Peaks(self._peaks.gemm_flops_per_s, self._peaks.gemm_n, self._peaks.dispatch_ns),
-            variants=[self._variant_record(name) for name in recording.variants],
+            variants=[self._variant_record(name) for name in self._plan.variants],
             model_graph="graphs/model.json",
         )
 
     def _variant_record(self, name: str) -> VariantRecord:
-        checked = self._checked[name]
-        settings = dict(checked.settings)
-        if checked.graph_problem is not None:
-            settings["graph_missing"] = checked.graph_problem
+        checked = self._trials.checked[name]
+        files = self._trials.files(name)
+        file_name = variants.file_name(name)
         return VariantRecord(
             name=name,
-            settings=settings,
+            settings={**self._trials.settings(name), **self._plan.settings.get(name, {})},
             samples=self.series.samples(name),
             profiles=self.series.profiles(name)[0],
-            graph=None if checked.graph_problem is not None else f"graphs/{name}.json",
+            graph=f"graphs/{file_name}.json" if "graph" in files else None,
             nodes=checked.nodes,
             output_difference=(
                 OutputDifference(*checked.difference) if checked.difference else None
             ),
             peak_memory_bytes=checked.peak_memory_bytes,
+            matches=f"matches/{file_name}.json" if "matches" in files else None,
         )
 
     def _machine_with_loads(self, load_after: float | None) -> Machine:
         return msgspec.structs.replace(
             self._machine, load_before=self._load_before, load_after=load_after
         )
-
-    def _graph_file(self, variant: str) -> Path:
-        return self._folder / "graphs" / f"{variant}.json"
-
-    def _model_graph(self) -> Graph:
-        """The model's graph, with shapes that inference did not find taken from what ran."""
-        graph = parse_graph(Path(self._prepared.graph).read_bytes(), "graph.json")
-        ran: dict[str, object] = {}
-        for name, checked in self._checked.items():
-            if checked.graph_problem is None:
-                known = parse_graph(self._graph_file(name).read_bytes(), name)
-                ran |= {t.name: t for t in known.tensors if t.bytes is not None}
-        tensors = tuple(
-            tensor if tensor.bytes is not None else ran.get(tensor.name, tensor)
-            for tensor in graph.tensors
-        )
-        return msgspec.structs.replace(graph, tensors=tensors)
 
     def _remember_quiet(self, stopped: Stopped) -> None:
         """A calm recording leaves a reference for the next ones."""

@@ -18,14 +18,17 @@ class Recording:
     """What to record.
 
     `model` is a zoo name or a path. `out` may be a file or a folder; nothing is overwritten.
-    `blocks` None means sequential looks at 8, 14 and 24. `seconds` is a time budget for
-    everything. `memory_bytes` limits the address space of each engine process (80 % of the free
-    memory by default), `run_timeout` is how long loading and a few runs of one variant may take.
+    `ablate` adds the variants of an ablation: `unfused`, `fused`, and `without:` and `only:` each
+    optimizer that matters. `blocks` None means sequential looks at 8, 14 and 24. `seconds` is a
+    time budget for everything. `memory_bytes` limits the address space of each engine process
+    (80 % of the free memory by default), `run_timeout` is how long loading and a few runs of one
+    variant may take.
     """
 
     model: str
     out: Path | None = None
     variants: tuple[str, ...] = ("eager", "unfused", "fused")
+    ablate: bool = False
     baseline: str | None = None
     batch: int | None = None
     threads: int | None = None
@@ -45,18 +48,24 @@ class Recording:
     profiled_rounds: int = PROFILED_ROUNDS
     run_timeout: float = 300.0
 
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The variants that are certain before the model is known."""
+        needed = ("unfused", "fused") if self.ablate else ()
+        return (*self.variants, *(name for name in needed if name not in self.variants))
+
     def check(self) -> None:
         """Raises FuseScopeError for what cannot be recorded, before anything starts."""
-        if not self.variants:
+        if not self.asked:
             raise FuseScopeError("No variant is asked for", hint="Name at least one in --variants.")
         for name in self.variants:
             variants.find(name)
         if len(set(self.variants)) < len(self.variants):
             raise FuseScopeError("A variant is named twice", hint="Name each once in --variants.")
-        if self.baseline is not None and self.baseline not in self.variants:
+        if self.baseline is not None and self.baseline not in self.asked:
             raise FuseScopeError(
                 f"The baseline '{self.baseline[:60]}' is not among the variants",
-                hint=f"Choose one of {', '.join(self.variants)}, or add it to --variants.",
+                hint=f"Choose one of {', '.join(self.asked)}, or add it to --variants.",
             )
         for option, least, most, value in (
             ("--batch", 1, 1 << 20, self.batch),

@@ -24,6 +24,7 @@ from collectors.blocks import (
 )
 from collectors.budget import BlockCost, Deadline
 from collectors.jobs import Bench, BlockJob, BlockMeasured
+from collectors.variants import file_name
 
 Stopped = Literal["decided", "blocks", "seconds", "interrupted"]
 RunBlock = Callable[[BlockJob], BlockMeasured]
@@ -108,7 +109,7 @@ class Series:
         for block, measured in enumerate(self.complete):
             for profile in measured.profiles:
                 if profile.variant == variant:
-                    name = f"profiles/{variant}/{block}.json"
+                    name = f"profiles/{file_name(variant)}/{block}.json"
                     files[name] = Path(profile.file)
                     entries.append(
                         Profile(

@@ -32,7 +32,9 @@ from collectors import engine_errors
 
 TASKS = {  # task -> module whose `run(job)` does it; imported in the child only
     "prepare": "collectors.model",
+    "structures": "collectors.structure",
     "check": "collectors.check",
+    "matches": "collectors.matches",
     "peaks": "collectors.peaks",
     "block": "collectors.measure",
 }

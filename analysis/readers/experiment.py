@@ -19,7 +19,9 @@ from analysis.experiment import (
     Experiment,
     ExperimentRecord,
     Samples,
+    TensorMatch,
     VariantRecord,
+    parse_matches,
     parse_record,
 )
 from analysis.graph import Graph, parse_graph
@@ -48,6 +50,7 @@ class ExperimentReader:
             record = _cleaned(parse_record(archive.read(RECORD_NAME)))
             model_graph = archive.graph(record.model_graph)
             graphs = {v.name: g for v in record.variants if (g := archive.graph(v.graph))}
+            matches = {v.name: archive.matches(v.matches) for v in record.variants if v.matches}
             traces = {
                 variant.name: self._trace(
                     archive, record, variant, graphs.get(variant.name), model_graph, source
@@ -61,6 +64,7 @@ class ExperimentReader:
             model_graph=model_graph,
             file_name=source.name,
             sha256=source.sha256,
+            matches=matches,
         )
 
     def _trace(
@@ -154,6 +158,24 @@ class _Archive:
         """The graph in member `name`."""
         return parse_graph(self.read(name), name) if name else None
 
+    def matches(self, name: str) -> tuple[TensorMatch, ...]:
+        """The tensor matches in member `name`, their texts made fit to be shown."""
+        matches = parse_matches(self.read(name), clean_text(name, 80))
+        if len(matches) > self._limits.events:
+            raise FuseScopeError(
+                f"This experiment has {len(matches)} tensor matches, more than FuseScope reads",
+                where=clean_text(name, 80),
+                hint=_AGAIN,
+            )
+        return tuple(
+            msgspec.structs.replace(
+                match,
+                original=clean_text(match.original),
+                optimised=clean_text(match.optimised),
+            )
+            for match in matches
+        )
+
 
 def _cleaned(record: ExperimentRecord) -> ExperimentRecord:
     """The record with its texts made fit to be shown: it is as foreign as a trace.
@@ -178,6 +200,7 @@ def _cleaned(record: ExperimentRecord) -> ExperimentRecord:
             samples=v.samples,
             profiles=v.profiles,
             graph=v.graph,
+            matches=v.matches,
         )
         for v in record.variants
     ]

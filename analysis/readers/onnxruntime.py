@@ -353,7 +353,9 @@ def _self_times(nodes: list[tuple[int, int, int, _Event]]) -> _SelfTimes:
         if stack and start + dur <= stack[-1][0]:
             dur_ns[stack[-1][1]] -= dur
             nested += 1
-        stack.append((start + dur, position))
+        # Types of a known class have no body: what starts inside one only overlaps it.
+        if op_class(event.args.op_name if event.args else None) == "unknown":
+            stack.append((start + dur, position))
     return _SelfTimes([max(0, dur) for dur in dur_ns], nested)
 
 

@@ -28,8 +28,20 @@ def collect(
         typer.Argument(help="resnet50, mobilenetv2, conv_bn_relu, mul_add, or an ONNX file."),
     ],
     variants: Annotated[
-        str, typer.Option(help="Of eager, unfused, basic, extended, fused; comma-separated.")
-    ] = "eager,unfused,fused",
+        str | None,
+        typer.Option(
+            help="Of eager, unfused, basic, extended, fused, without:<Optimizer>, "
+            "only:<Optimizer>; comma-separated. Default: eager,unfused,fused."
+        ),
+    ] = None,
+    ablate: Annotated[
+        bool,
+        typer.Option(
+            "--ablate",
+            help="Record unfused, fused, and the model without and with only each optimizer that "
+            "changes it; with --variants, beside those.",
+        ),
+    ] = False,
     baseline: Annotated[
         str | None, typer.Option(help="Variant to compare with; runs twice as A/A control.")
     ] = None,
@@ -92,7 +104,8 @@ def collect(
     recording = Recording(
         model=model,
         out=out,
-        variants=tuple(name.strip() for name in variants.split(",") if name.strip()),
+        variants=_names(variants, ablate),
+        ablate=ablate,
         baseline=baseline,
         batch=batch,
         threads=threads,
@@ -114,6 +127,14 @@ def collect(
     if not progress_json:
         shown = shlex.quote(_relative(path))
         print(f"{shown}\nNext: fusescope compare {shown}")
+
+
+def _names(variants: str | None, ablate: bool) -> tuple[str, ...]:
+    from collectors.record import Recording
+
+    if variants is None:
+        return () if ablate else Recording.variants
+    return tuple(name.strip() for name in variants.split(",") if name.strip())
 
 
 def _decided(experiment: ExperimentRecord, look_blocks: int) -> bool:

@@ -112,6 +112,15 @@ def _form(*, first: bool) -> None:
         key="record_variants",
         persist_state="session",
     )
+    ablate = st.toggle(
+        "Also record what each optimizer brings",
+        key="record_ablate",
+        help=(
+            "An ablation: the model without and with only each of the engine's optimizers that "
+            "change it, up to eight. That is up to 16 more variants, so give it more time."
+        ),
+        persist_state="session",
+    )
     budget = st.segmented_control(
         "Time budget",
         list(BUDGETS),
@@ -158,13 +167,23 @@ def _form(*, first: bool) -> None:
         "Record", key="record_start", type="primary", icon=":material/radio_button_checked:"
     ):
         with panels.guarded("This cannot be recorded."):
-            _start(model or path, model == OWN_FILE, chosen, budget, threads, batch, shapes or "")
+            _start(
+                model or path,
+                model == OWN_FILE,
+                chosen,
+                ablate,
+                budget,
+                threads,
+                batch,
+                shapes or "",
+            )
 
 
 def _start(
     model: str,
     is_path: bool,
     variants: list[str],
+    ablate: bool,
     budget: int | None,
     threads: int | None,
     batch: int | None,
@@ -174,7 +193,7 @@ def _start(
 
     if is_path:
         model = str(places.path_below_folders(model))
-    if len(variants) < 2:
+    if len(variants) < 2 and not ablate:
         raise FuseScopeError(
             "A comparison needs two variants",
             hint="Choose at least two, such as unfused and fused.",
@@ -192,6 +211,7 @@ def _start(
         model=model,
         out=folder,
         variants=tuple(variants),
+        ablate=ablate,
         seconds=float(budget) if budget else None,
         threads=threads,
         batch=batch,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -74,8 +75,9 @@ def numpy_of(value: Any) -> Array | None:
 class GraphSession:
     """The whole graph in one session, inputs bound once, outputs preallocated.
 
-    `profile` is a path prefix for the engine's profile, `dump` where the engine writes the
-    graph that it made. One run is made here to learn the output shapes.
+    `disabled` optimizers are off although their level is on. `profile` is a path prefix for the
+    engine's profile, `dump` where the engine writes the graph that it made. One run is made here
+    to learn the output shapes.
     """
 
     def __init__(
@@ -83,6 +85,7 @@ class GraphSession:
         bench: Bench,
         optimization: Optimization,
         *,
+        disabled: Sequence[str] = (),
         profile: Path | None = None,
         dump: Path | None = None,
     ) -> None:
@@ -92,7 +95,9 @@ class GraphSession:
             settings.profile_file_prefix = str(profile)
         if dump is not None:
             settings.optimized_model_filepath = str(dump)
-        self._session = ort.InferenceSession(bench.model, settings, providers=PROVIDERS)
+        self._session = ort.InferenceSession(
+            bench.model, settings, providers=PROVIDERS, disabled_optimizers=list(disabled) or None
+        )
         self._binding = self._session.io_binding()
         for name, array in load_inputs(bench).items():
             value = ort.OrtValue.ortvalue_from_shape_and_type(list(array.shape), array.dtype)

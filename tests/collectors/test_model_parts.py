@@ -39,7 +39,10 @@ def test_attributes_that_matter_survive_json() -> None:
     )
     graph = helper.make_graph([node], "g", [value("x", ["n", 3])], [value("y", [1, 3])])
     made = graphs.from_model(helper.make_model(graph))
-    assert made.nodes[0].attributes == {
+    attributes = dict(made.nodes[0].attributes)
+    digest = attributes.pop("weight")  # stands for the tensor's values
+    assert isinstance(digest, str) and len(digest) == 16
+    assert attributes == {
         "axis": -1, "epsilon": 1e-05, "mode": "linear", "pads": [1, 1], "low": "-inf",
         "mixed": [0.5, "nan"],
     }  # fmt: skip
@@ -141,6 +144,64 @@ def test_a_named_dimension_is_shared_and_the_first_is_the_batch() -> None:
     }  # fmt: skip
     assert shapes.resolve([value("x", ["n", 3])], {}, 16) == {"x": (16, 3)}
     assert shapes.resolve([value("x", [None, 3])], {}, None) == {"x": (1, 3)}
+
+
+def test_a_node_says_what_its_subgraphs_read() -> None:
+    """A Loop whose body holds an If: both read tensors of the graph around them, and names of
+    their own hide those outside."""
+    add = helper.make_node
+    then = helper.make_graph([add("Add", ["state", "deep"], ["t"])], "then", [], [value("t", [])])
+    other = helper.make_graph([add("Neg", ["state"], ["e"])], "else", [], [value("e", [])])
+    body = helper.make_graph(
+        [
+            add("Mul", ["carried", "outer"], ["state"]),
+            add("If", ["go"], ["next"], then_branch=then, else_branch=other),
+            add("Identity", ["weight"], ["hidden"]),
+        ],
+        "body",
+        [value("i", []), value("go", []), value("carried", [])],
+        [value("go", []), value("next", []), value("hidden", []), value("handed_out", [])],
+        [helper.make_tensor("weight", TensorProto.FLOAT, [], [1.0])],
+    )
+    loop = add("Loop", ["n", "", "start"], ["y", "z", "w"], name="loop", body=body)
+    graph = helper.make_graph(
+        [loop],
+        "g",
+        [value(n, []) for n in ("n", "start", "outer", "deep", "handed_out")],
+        [value("y", [])],
+    )
+    made = graphs.from_model(helper.make_model(graph))
+    assert made.nodes[0].captured == ("outer", "deep", "handed_out")
+    assert [n.name for n in made.consumers["deep"]] == ["loop"]
+    assert parse_graph(graph_json(made), "g") == made
+
+
+def test_the_model_graph_keeps_the_constant_nodes_of_the_file(
+    tmp_path: Path, save_model: Callable[..., Path]
+) -> None:
+    """The engine reads them as weights; the file has them as nodes."""
+    constant = helper.make_tensor("c", TensorProto.FLOAT, [4], [1, 2, 3, 4])
+    model = save_model(
+        [
+            helper.make_node("Constant", [], ["c"], name="head/Constant", value=constant),
+            helper.make_node("Add", ["x", "c"], ["sum"], name="head/Add"),
+            helper.make_node("Constant", [], ["two"], name="two", value_float=2.0),
+            helper.make_node("Mul", ["sum", "two"], ["y"], name="head/Mul"),
+        ],
+        {"x": ("float32", [3, 4])},
+        ["y"],
+    )
+    file, _ = run(short(model, tmp_path, variants=("eager", "unfused")))
+    assert file.record.model.nodes == 4
+    assert file.record.model_graph is not None
+    made = file.graph(file.record.model_graph)
+    assert [node.op_type for node in made.nodes] == ["Constant", "Add", "Constant", "Mul"]
+    assert made.nodes[0].attributes == {}
+    assert (made.tensor["c"].constant, made.tensor["c"].shape) == (True, (4,))
+    assert made.tensor["two"].constant
+    for name in ("eager", "unfused"):
+        ran = file.graph(f"graphs/{name}.json")
+        assert [node.op_type for node in ran.nodes] == ["Add", "Mul"]
 
 
 def test_eager_runs_subgraphs_that_look_outside(

@@ -149,8 +149,11 @@ def test_graph_nodes_are_the_profiled_nodes(conv: tuple[File, list[Progress]]) -
 def test_progress_ends_with_the_path(conv: tuple[File, list[Progress]]) -> None:
     file, steps = conv
     assert [step.stage for step in steps] == [
-        "prepare", "check", "check", "check", "peaks", "blocks", "blocks", "write", "done",
+        "prepare", "check", "check", "check", "check", "peaks", "blocks", "blocks", "write", "done",
     ]  # fmt: skip
+    assert [step.message for step in steps if step.message.startswith("Following")] == [
+        "Following the tensors of fused"
+    ]
     assert steps[-1].path == str(file.path)
     assert all(step.seconds_left is not None for step in steps if step.stage == "blocks")
 

@@ -72,6 +72,47 @@ def test_spans_mark_the_runs_where_the_profile_cannot() -> None:
     assert trace.calls["run"].tolist() == [0] * 4
 
 
+def with_matches(content: bytes) -> bytes:
+    """The tiny experiment with a file of tensor matches for its variant fused."""
+
+    def name_it(name: str, text: bytes) -> bytes:
+        if name != "experiment.json":
+            return text
+        head, none, tail = text.rpartition(b'"matches": null')
+        assert none
+        return head + b'"matches": "matches/fused.json"' + tail
+
+    data = rewrite(experiment_zip(TIMES), name_it)
+    with zipfile.ZipFile(buffer := io.BytesIO(data), "a") as archive:
+        archive.writestr("matches/fused.json", content)
+    return buffer.getvalue()
+
+
+def test_tensor_matches_belong_to_their_variant() -> None:
+    row = {"original": "t\x1b[1m", "optimised": "reorder_token_7", "by": "value"}
+    experiment = read_bytes(with_matches(json.dumps([{**row, "layout": "blocked"}]).encode()))
+    assert list(experiment.matches) == ["fused"]
+    [match] = experiment.matches["fused"]
+    assert (match.original, match.optimised) == ("t\\x1b[1m", "reorder_token_7")
+    assert (match.layout, match.absolute, match.relative) == ("blocked", None, None)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{}", b'[{"original": "t1"}]', b'[{"original": 1, "optimised": "b"}]', b"[[["]
+)
+def test_damaged_tensor_matches_are_one_error(content: bytes) -> None:
+    with pytest.raises(FuseScopeError, match="tensor matches are not readable") as caught:
+        read_bytes(with_matches(content))
+    assert "matches/fused.json" in caught.value.text or "tiny.zip" in caught.value.text
+
+
+def test_more_matches_than_the_limit_are_refused() -> None:
+    row = {"original": "a", "optimised": "b", "by": "name"}
+    data = with_matches(json.dumps([row] * 2000).encode())
+    with pytest.raises(FuseScopeError, match="2000 tensor matches"):
+        read(Source("tiny.zip", data, Limits(events=1000)))
+
+
 def damage_record(text: bytes, old: bytes, new: bytes) -> bytes:
     assert old in text
     return text.replace(old, new, 1)

@@ -132,6 +132,34 @@ def test_nested_operators_count_their_own_time_only() -> None:
     assert codes(trace) == {"nested_operators": 2}
 
 
+def test_an_operator_that_only_overlaps_the_next_keeps_its_time() -> None:
+    """As after raising one duration by hand; no body runs inside a Conv."""
+    slow = ("slow", "Conv", 100, [], [])
+    events = [
+        node_event(slow, 1000), node_event(RELU, 1010), node_event(BN, 1090),
+        session_event("model_run", 990, 220),
+    ]  # fmt: skip
+    trace = read_bytes(as_bytes(events))
+    assert trace.calls["dur_ns"].tolist() == [100_000, 20_000, 30_000]
+    assert trace.calls["span_ns"].isna().all() and codes(trace) == {}
+
+
+@pytest.mark.parametrize("op_type", ["If", "Loop", "Scan"])
+def test_bodies_nest_at_any_depth_and_their_operators_do_not(op_type: str) -> None:
+    outer, inner = ("outer", op_type, 100, [], []), ("outer/inner", "If", 60, [], [])
+    conv = ("outer/inner/Conv", "Conv", 40, [], [])
+    add = ("outer/inner/Add", "Add", 10, [], [])
+    events = [
+        node_event(outer, 1000), node_event(inner, 1020), node_event(conv, 1025),
+        node_event(add, 1030), session_event("model_run", 990, 120),
+    ]  # fmt: skip
+    trace = read_bytes(as_bytes(events))
+    # 100 - 60; 60 - 40 - 10: the Add starts while the Conv runs, and is in the If.
+    assert trace.calls["dur_ns"].tolist() == [40_000, 10_000, 40_000, 10_000]
+    assert trace.calls["span_ns"].tolist()[:2] == [100_000, 60_000]
+    assert codes(trace) == {"nested_operators": 3}
+
+
 def test_concurrent_runs_are_told_apart_by_thread() -> None:
     events = [
         node_event(CONV, 1010, tid=1), node_event(CONV, 1020, tid=2),

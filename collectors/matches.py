@@ -1,0 +1,362 @@
+"""Which tensors of an optimised graph hold the values of which tensors of the model.
+
+Optimisers rename tensors. The model and the engine's own file of the optimised graph both run on
+the inputs of the recording, every optimisation off, with their intermediate tensors as outputs.
+Tensors of one name are compared; for any other the one tensor of the model with the same values
+is looked for, under the layouts that the engine uses. Where values repeat because the weights
+do, the search is done again on a copy of the model with random weights.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from analysis.errors import FuseScopeError
+from analysis.experiment import TensorMatch
+from collectors import reseeding
+from collectors.check import difference_of
+from collectors.engine_errors import clean
+from collectors.intermediates import Intermediates, OutOfTime
+from collectors.jobs import Matched
+from collectors.jobs import MatchJob as Job
+from collectors.runtimes.onnxruntime import Array
+from collectors.sketches import Sketch, distance, distances, sample, signed, sketch
+
+# Relative distance (collectors/sketches.py) up to which rounding explains a difference
+TOLERANCE = 1e-3
+HALF_TOLERANCE = 1e-2  # in a model with half precision
+QUANTISED_TOLERANCE = 0.05  # in a model of 8 bits: a few values one step apart
+EXACT = 1e-12  # of other integers
+SAME = 1e-6  # tensors of the model this near to each other are one to us
+CLEARLY = 20.0  # any other tensor must be this many times further away than the nearest
+KNOWN_TOLERANCE = 0.25  # of one name, or proven: rounding adds up, a wrong name is far above
+BLOCK_CHANNELS = 64  # no engine pads channels to more
+MAX_RANK = 5
+COPIES = {
+    "Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Dropout", "Cast",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A tensor of the optimised graph and the model's it stands for, and how to lay it out:
+    `channels` of a blocked one; `axes` that undo a permutation, of the tensor seen as `shape`."""
+
+    optimised: str
+    original: str
+    by: Literal["name", "value"]
+    channels: int | None = None
+    shape: tuple[int, ...] = ()
+    axes: tuple[int, ...] = ()
+    proven: bool = False  # on random weights
+
+    @property
+    def layout(self) -> Literal["", "blocked", "permuted"]:
+        """As analysis.experiment.TensorMatch calls it."""
+        return "blocked" if self.channels is not None else "permuted" if self.axes else ""
+
+    def arranged(self, array: Array) -> Array:
+        """The optimised graph's tensor in the order of the model's."""
+        if self.channels is not None:
+            return np.ascontiguousarray(array[:, : self.channels])
+        if self.axes:
+            return np.ascontiguousarray(np.transpose(array.reshape(self.shape), self.axes))
+        return array
+
+
+def run(job: Job) -> Matched:
+    """Writes the matches as the job says. Time that runs out ends the search, not more."""
+    folder = Path(job.matches).with_suffix(".parts")
+    folder.mkdir(parents=True)
+    search = _Search(job, folder)
+    problem = None
+    try:
+        search.run()
+    except OutOfTime:
+        problem = f"the search was ended after {job.seconds:.0f} s"
+    except FuseScopeError as error:
+        problem = error.text
+    except Exception as error:  # noqa: BLE001 - the engine raises many kinds; what is known is kept
+        problem = clean(str(error)) or type(error).__name__
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    Path(job.matches).write_bytes(msgspec.json.encode(search.matches))
+    return Matched(refuted=search.refuted, unknown=len(search.unknown()), problem=problem)
+
+
+class _Search:
+    """One search; `matches` grows, so that what is known can be kept at any time."""
+
+    def __init__(self, job: Job, folder: Path) -> None:
+        self._job = job
+        self._folder = folder
+        self._deadline = time.monotonic() + job.seconds
+        self._wanted: list[str] = []
+        self._float_tolerance = TOLERANCE
+        self.matches: list[TensorMatch] = []
+        self.refuted = 0
+
+    def run(self) -> None:
+        """By name, then by value, then by value with other weights."""
+        bench = self._job.bench
+        model = self._opened(bench.model, "model")
+        graph = self._opened(self._job.dump, "graph")
+        dtypes = {*model.dtypes.values(), *graph.dtypes.values()}
+        if dtypes & {"int8", "uint8"}:
+            self._float_tolerance = QUANTISED_TOLERANCE
+        elif "float16" in dtypes:
+            self._float_tolerance = HALF_TOLERANCE
+        known = set(model.names())
+        named = [name for name in graph.names() if name in known]
+        self._wanted = [name for name in graph.names() if name not in known]
+        refuted = self._confirm(model, graph, [Pair(name, name, "name") for name in named])
+        self.refuted = len(refuted)
+        self.matches += [TensorMatch(name, name, "refuted") for name in sorted(refuted)]
+        self._wanted = [name for name in graph.names() if name not in known or name in refuted]
+        self._confirm(model, graph, self._by_value(model, graph, self._wanted))
+        self._with_random_weights(model, graph)
+
+    def unknown(self) -> list[str]:
+        """Tensors of the optimised graph without a match, those of a known name left out."""
+        matched = {match.optimised for match in self.matches if match.by != "refuted"}
+        return [name for name in self._wanted if name not in matched]
+
+    def _opened(self, file: str | Path, folder: str) -> Intermediates:
+        return Intermediates(
+            Path(file),
+            self._job.bench,
+            self._folder / folder,
+            budget_bytes=self._job.budget_bytes,
+            deadline=self._deadline,
+        )
+
+    def _with_random_weights(self, model: Intermediates, graph: Intermediates) -> None:
+        """The search again, for tensors that no value told apart, on a re-seeded copy."""
+        unclear = self._unclear(model, graph)
+        if not unclear:
+            return
+        copy = reseeding.reseeded(self._job, graph.nodes, self._folder / "reseeded")
+        if copy is None:
+            return
+        model_copy = self._opened(copy.model, "reseeded/model")
+        graph_copy = self._opened(copy.dump, "reseeded/graph")
+        renamed = {copy.names[name]: name for name in unclear if name in copy.names}
+        found = self._by_value(model_copy, graph_copy, list(renamed))
+        pairs = [replace(pair, optimised=renamed[pair.optimised], proven=True) for pair in found]
+        known = len(self.matches)
+        try:
+            self._confirm(model, graph, pairs)
+        finally:
+            old, new = self.matches[:known], self.matches[known:]
+            again = {match.optimised for match in new}
+            kept = [m for m in old if m.by == "refuted" or m.optimised not in again]
+            self.matches = kept + new
+
+    def _unclear(self, model: Intermediates, graph: Intermediates) -> list[str]:
+        """Float tensors without a match, or with several that no copying operator explains."""
+        copies = _copies(model)
+        originals: dict[str, set[str]] = {}
+        for match in self.matches:
+            if match.by == "refuted":
+                continue
+            name = copies.get(match.original, match.original)
+            originals.setdefault(match.optimised, set()).add(name)
+        return [
+            name
+            for name in self._wanted
+            if len(originals.get(name, ())) != 1 and graph.dtypes.get(name, "").startswith("float")
+        ]
+
+    def _by_value(
+        self, model: Intermediates, graph: Intermediates, wanted: Sequence[str]
+    ) -> list[Pair]:
+        """The pairs of equal values, for the wanted tensors of the optimised graph."""
+        if not wanted:
+            return []
+        counts: set[int] = set()
+        for name in wanted:
+            shape = graph.shapes.get(name)
+            if shape is None:
+                continue
+            counts |= {math.prod(shape)}
+            if name in graph.blocked:
+                counts |= {math.prod(shape) // shape[1] * c for c in _channels(shape[1])}
+        candidates: dict[int, dict[str, Sketch]] = {}
+        possible = [
+            name
+            for name in (*model.inputs, *model.names())
+            if name not in model.shapes or math.prod(model.shapes[name]) in counts
+        ]
+        for chunk in model.chunks(possible):
+            for name, array in model.values(chunk).items():
+                made = sketch(array)
+                if made is not None:
+                    candidates.setdefault(made.count, {})[name] = made
+        pairs: list[Pair] = []
+        for chunk in graph.chunks(wanted):
+            for name, array in graph.values(chunk).items():
+                pairs += self._found(name, array, name in graph.blocked, candidates)
+        return pairs
+
+    def _found(
+        self, name: str, array: Array, blocked: bool, candidates: dict[int, dict[str, Sketch]]
+    ) -> list[Pair]:
+        """The model's tensors with the values of this one: one, or several that are equal."""
+        tolerance = self._tolerance(array)
+        if blocked:
+            for channels in _channels(array.shape[1]):
+                others = candidates.get(array.size // array.shape[1] * channels, {})
+                pair = Pair(name, "", "value", channels=channels)
+                if others and (found := _equal(sketch(pair.arranged(array)), others, tolerance)):
+                    return [replace(pair, original=original) for original in found]
+            return []
+        others = candidates.get(array.size, {})
+        made = sketch(array) if others else None
+        if made is None:
+            return []
+        if found := _equal(made, others, tolerance):
+            return [Pair(name, original, "value") for original in found]
+        if _nearest(made, others) <= tolerance:
+            return []  # several are near, and none is in another order of axes
+        others = {key: other for key, other in others.items() if made.permutes(other, tolerance)}
+        shapes = [array.shape, *(other.shape for other in others.values())]
+        for shape, axes in _permutations(array, shapes, others):
+            pair = Pair(name, "", "value", shape=shape, axes=axes)
+            if found := _equal(sketch(pair.arranged(array)), others, tolerance):
+                return [replace(pair, original=original) for original in found]
+        return []
+
+    def _confirm(
+        self, model: Intermediates, graph: Intermediates, pairs: Sequence[Pair]
+    ) -> set[str]:
+        """Adds the pairs whose values agree to the matches, with their differences.
+
+        Returns the tensors whose values do not.
+        """
+        refuted: set[str] = set()
+        for group in _groups(pairs, model, graph, self._job.budget_bytes):
+            ours = model.values(list(dict.fromkeys(pair.original for pair in group)))
+            theirs = graph.values(list(dict.fromkeys(pair.optimised for pair in group)))
+            for pair in group:
+                if pair.original not in ours or pair.optimised not in theirs:
+                    continue
+                a, b = ours[pair.original], pair.arranged(theirs[pair.optimised])
+                if not self._agree(pair, a, b):
+                    refuted.add(pair.optimised)
+                    continue
+                a, b = signed(a), signed(b)
+                absolute, relative = difference_of([a.reshape(-1)], [b.reshape(-1)])
+                self.matches.append(
+                    TensorMatch(
+                        pair.original, pair.optimised, pair.by, pair.layout, absolute, relative
+                    )
+                )
+        return refuted
+
+    def _agree(self, pair: Pair, a: Array, b: Array) -> bool:
+        tolerance = self._tolerance(b)
+        if pair.by == "name" and a.dtype != b.dtype:
+            return False
+        if pair.by == "name" or pair.proven:
+            tolerance = KNOWN_TOLERANCE
+        a, b = signed(a), signed(b)
+        if a.size != b.size or a.dtype.kind != b.dtype.kind:
+            return False
+        if a.dtype.kind not in "fiub":
+            return bool(np.array_equal(a.reshape(-1), b.reshape(-1)))
+        return distance(a, b) <= tolerance
+
+    def _tolerance(self, array: Array) -> float:
+        if array.dtype.itemsize == 1:
+            return QUANTISED_TOLERANCE
+        return self._float_tolerance if array.dtype.kind == "f" else EXACT
+
+
+def _nearest(one: Sketch, others: Mapping[str, Sketch]) -> float:
+    """The distance of the nearest of its kind."""
+    near = [other for other in others.values() if (other.kind, other.odd) == (one.kind, one.odd)]
+    return float(np.min(distances(one, near))) if near else math.inf
+
+
+def _equal(one: Sketch | None, others: Mapping[str, Sketch], tolerance: float) -> list[str]:
+    """The names of those that equal `one`; none where another tensor comes near as well."""
+    if one is None:
+        return []
+    names = [n for n, other in others.items() if (other.kind, other.odd) == (one.kind, one.odd)]
+    if not names:
+        return []
+    sketches = [others[name] for name in names]
+    away = distances(one, sketches)
+    nearest = int(np.argmin(away))
+    if away[nearest] > tolerance:
+        return []
+    twins = distances(sketches[nearest], sketches) <= SAME
+    clear = CLEARLY * min(max(away[nearest], SAME), tolerance)
+    if (away[~twins] <= clear).any():
+        return []
+    return [name for name, is_twin in zip(names, twins, strict=True) if is_twin]
+
+
+def _permutations(
+    array: Array, shapes: Sequence[tuple[int, ...]], others: Mapping[str, Sketch]
+) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """(shape, axes) under which a sample of the tensor is near one of the others'.
+
+    The tensor has either its own axes or, in another order, those of one of the others.
+    """
+    tried = set()
+    for whole in shapes:
+        sizes = tuple(size for size in whole if size > 1)
+        if not others or not 2 <= len(sizes) <= MAX_RANK:
+            continue
+        for order in itertools.permutations(range(len(sizes))):
+            back = tuple(sorted(range(len(order)), key=order.__getitem__))
+            stored = tuple(sizes[axis] for axis in order)
+            for shape, axes in ((sizes, order), (stored, back)):
+                if (shape, axes) in tried or list(axes) == sorted(axes):
+                    continue
+                tried.add((shape, axes))
+                taken = sample(signed(np.transpose(array.reshape(shape), axes)))
+                if any(other.resembles(taken) for other in others.values()):
+                    yield shape, axes
+
+
+def _channels(padded: int) -> range:
+    """Every number of channels that may have been padded to this one."""
+    return range(padded, max(0, padded - BLOCK_CHANNELS), -1)
+
+
+def _copies(model: Intermediates) -> dict[str, str]:
+    """Tensor -> the tensor that it is a copy of, by operators that only copy."""
+    origin: dict[str, str] = {}
+    for node in model.nodes:
+        if node.op_type in COPIES and node.inputs and node.outputs:
+            origin[node.outputs[0]] = origin.get(node.inputs[0], node.inputs[0])
+    return origin
+
+
+def _groups(
+    pairs: Sequence[Pair], model: Intermediates, graph: Intermediates, budget_bytes: int
+) -> Iterator[list[Pair]]:
+    """The pairs in order, in groups whose tensors fit into the budget together."""
+    group: list[Pair] = []
+    used = 0
+    for pair in pairs:
+        size = model.bytes_of(pair.original) + graph.bytes_of(pair.optimised)
+        if group and used + size > budget_bytes:
+            yield group
+            group, used = [], 0
+        group.append(pair)
+        used += size
+    if group:
+        yield group
