@@ -1,0 +1,265 @@
+"""Near misses: operators that could have become one and did not, with what blocked it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Literal
+
+from analysis.advice.settings import conditions_of
+from analysis.compare.comparison import Comparison, Side
+from analysis.compare.fusion import Fusion, Group
+from analysis.graph import Graph, Node
+from analysis.metrics.breakdown import by_operator
+from analysis.op_classes import op_class
+from analysis.patterns import (
+    CHECKED_WITH,
+    PATTERNS,
+    Block,
+    Blocker,
+    Conditions,
+    Match,
+    View,
+    chains,
+    find,
+)
+from analysis.quantity import Basis
+from analysis.readers.source import clean_text
+from analysis.trace import Value
+
+_SHOWN = 120  # characters of a name that comes from the model
+# Facts that differ from place to place and do not make it another finding.
+_OF_ONE_PLACE = frozenset(("consumer_name", "shape", "have", "needs"))
+
+
+@dataclass(frozen=True)
+class NearMiss:
+    """A pattern that the candidate did not fuse, at one place or several alike.
+
+    `nodes` and `op_types` are the model's operators at the first place, the one with the most
+    time; `places` are the nodes of all. `blocked_by` is the condition that does not hold, `tensor`
+    where (of the first place, '' for none), `values` its facts, both fit to be shown. `stake_ns`
+    is the time per run of the operators that fusion would have absorbed, summed over all places:
+    at most that can be saved. It is None, and `basis` not measured, where none was timed.
+    `bytes_saved` are the bytes, modelled from shapes, of the tensors that would no longer be
+    written and read back; None where a size is not known.
+    """
+
+    pattern: str
+    nodes: tuple[str, ...]
+    op_types: tuple[str, ...]
+    tensor: str
+    blocked_by: Blocker
+    values: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
+    side: Literal["candidate"] = "candidate"
+    basis: Basis = "modelled"
+    places: tuple[tuple[str, ...], ...] = ()
+    stake_ns: float | None = None
+    bytes_saved: int | None = None
+
+    @property
+    def count(self) -> int:
+        """How many places miss alike."""
+        return len(self.places)
+
+
+def near_misses(comparison: Comparison) -> tuple[NearMiss, ...]:
+    """Patterns of the model that the candidate left unfused, largest stake first.
+
+    What was fused is read from the groups, not predicted. Without the model's graph or groups
+    that rest on it nothing is known, and an engine whose conditions are not known is not judged.
+    """
+    side = comparison.candidate
+    told = conditions_of(side)
+    graph = side.experiment.model_graph if side.experiment else None
+    if told is None or graph is None or comparison.fusion.source != "graphs":
+        return ()
+    if told.level == "none":
+        values = {"variant": clean_text(side.label, _SHOWN)}
+        return (NearMiss("every pattern", (), (), "", "optimisation_off", values),)
+    survey = _Survey(graph, comparison.fusion, side, told)
+    return _folded(list(survey.misses()))
+
+
+@dataclass(frozen=True, eq=False)
+class _Survey:
+    """One candidate: its model, its groups, and the time of what ran."""
+
+    graph: Graph
+    fusion: Fusion
+    side: Side
+    told: Conditions
+
+    @cached_property
+    def view(self) -> View:
+        return View(self.graph)
+
+    @cached_property
+    def group_of(self) -> dict[str, Group]:
+        """Group by the name of an original operator."""
+        return {op.name: group for group in self.fusion.groups for op in group.original}
+
+    @cached_property
+    def times(self) -> dict[str, float]:
+        """ns per run by the name of an operator that ran."""
+        table = by_operator(self.side.trace)
+        return dict(table.groupby(table["name"].astype(str))["per_run_ns"].sum())
+
+    @cached_property
+    def providers(self) -> dict[str, str]:
+        """Execution provider by the name of an operator that ran, where the trace says."""
+        table = self.side.trace.operators
+        known = table[table["provider"].notna()]
+        names, providers = known["name"].astype(str), known["provider"].astype(str)
+        return dict(zip(names, providers, strict=True))
+
+    def misses(self) -> Iterator[NearMiss]:
+        """Every place by itself; an operator belongs to the first pattern that could use it."""
+        claimed: set[str] = set()
+        for pattern in PATTERNS:
+            found: dict[tuple[str, ...], Match] = {}
+            for match in find(self.view, pattern, self.told):
+                left = tuple(node.name for node in match.absorbed if self.survives(node))
+                if not left or claimed.issuperset(left):
+                    continue
+                if any(self.survives(node) for node in match.folded if node.name not in left):
+                    continue
+                known = found.get(left)
+                if known is None or len(match.blocks) < len(known.blocks):
+                    found[left] = match  # an addition of two convolutions: the nearer one
+            for left, match in found.items():
+                if not claimed.issuperset(left):
+                    claimed.update(left)
+                    yield self.miss(match, left)
+        alone = {n.name for n in self.graph.nodes if n.name not in claimed and self.survives(n)}
+        for match in chains(self.view, alone):
+            yield self.miss(match, tuple(node.name for node in match.nodes))
+
+    def survives(self, node: Node) -> bool:
+        """True where the candidate still runs this operator as one of its own.
+
+        In a group of several, only where none of its type is missing: otherwise it may be the one
+        that is gone.
+        """
+        group = self.group_of.get(node.name)
+        if group is None or not group.candidate:
+            return False
+        before = Counter(op.op_type for op in group.original)
+        after = Counter(op.op_type for op in group.candidate)
+        work = [op for op in group.candidate if op_class(op.op_type) != "layout"]
+        as_many = len(work) >= len(group.original)
+        return after[node.op_type] >= before[node.op_type] or as_many
+
+    def miss(self, match: Match, left: Sequence[str]) -> NearMiss:
+        """The finding for one place of which the operators `left` remain."""
+        block = self.provider_differs(match) or next(iter(match.blocks), None)
+        block = block or self.merged(match) or self.declined(match)
+        names = tuple(node.name for node in match.nodes)
+        stake = self.time(left)
+        return NearMiss(
+            pattern=match.name,
+            nodes=names,
+            op_types=tuple(node.op_type for node in match.nodes),
+            tensor=clean_text(block.tensor, _SHOWN),
+            blocked_by=block.code,
+            values={
+                key: clean_text(value, _SHOWN) if isinstance(value, str) else value
+                for key, value in block.values.items()
+            },
+            basis="modelled" if stake is None else "measured",
+            places=(names,),
+            stake_ns=stake,
+            bytes_saved=self.bytes_between(match, left),
+        )
+
+    def provider_differs(self, match: Match) -> Block | None:
+        """The Block where parts of the pattern ran on different execution providers."""
+        found = list(
+            dict.fromkeys(
+                self.providers[op.name]
+                for node in match.nodes
+                if (group := self.group_of.get(node.name)) is not None
+                for op in group.candidate
+                if op.op_type == node.op_type and op.name in self.providers
+            )
+        )
+        if len(found) < 2:
+            return None
+        return Block("other_provider", values={"one": found[0], "other": found[1]})
+
+    def merged(self, match: Match) -> Block | None:
+        """The Block where the engine computes equal operators once: the result has more readers
+        than the model shows."""
+        for node in match.nodes[:-1]:
+            group = self.group_of.get(node.name)
+            if group is not None:
+                before = sum(op.op_type == node.op_type for op in group.original)
+                after = sum(op.op_type == node.op_type for op in group.candidate)
+                if before > after > 0:
+                    facts: dict[str, Value] = {"operator": node.op_type, "count": before}
+                    return Block("merged_duplicates", node.outputs[0], facts)
+        return None
+
+    def declined(self, match: Match) -> Block:
+        """The Block that says that no condition explains it; at a tensor whose shape is not
+        known, if there is one."""
+        engine = self.side.experiment.record.engine.version if self.side.experiment else ""
+        facts = {"engine": engine, "checked": CHECKED_WITH, "optimizer": match.optimizer}
+        for node in match.nodes:
+            for name in (*node.inputs, *node.outputs):
+                shape = self.view.tensor(name).shape if name else ()
+                if shape is None or any(size < 0 for size in shape):
+                    return Block("engine_declined", name, facts)
+        return Block("engine_declined", values=facts)
+
+    def time(self, names: Sequence[str]) -> float | None:
+        """ns per run of what the candidate runs for these operators; None if none was timed."""
+        total, counted = None, set[str]()
+        for name in names:
+            group = self.group_of[name]
+            node = self.graph.node[name]
+            alone = len(group.original) == 1
+            for op in group.candidate:
+                mine = alone or op.name == name or op.op_type == node.op_type
+                if mine and op.name in self.times and op.name not in counted:
+                    counted.add(op.name)
+                    total = (total or 0.0) + self.times[op.name]
+        return total
+
+    def bytes_between(self, match: Match, left: Sequence[str]) -> int | None:
+        """Bytes of what the operators that remain write for or read from the rest of the pattern;
+        None if a size is not known."""
+        made = {node.outputs[0]: node.name in left for node in match.nodes[:-1]}
+        read = {
+            tensor
+            for node in match.nodes
+            for tensor in map(self.view.source, node.inputs)
+            if node.name in left or made.get(tensor)
+        }
+        sizes = [self.graph.bytes_of(name) for name in made.keys() & read]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+
+def _folded(misses: list[NearMiss]) -> tuple[NearMiss, ...]:
+    """Equal findings as one, largest stake first, in model order where equal or not known."""
+    alike: dict[tuple[object, ...], list[NearMiss]] = {}
+    for miss in misses:
+        facts = {key: v for key, v in miss.values.items() if key not in _OF_ONE_PLACE}
+        alike.setdefault((miss.pattern, miss.blocked_by, *sorted(facts.items())), []).append(miss)
+    rows = []
+    for group in alike.values():
+        group.sort(key=lambda miss: -(miss.stake_ns or 0.0))
+        stakes = [miss.stake_ns for miss in group if miss.stake_ns is not None]
+        sizes = [miss.bytes_saved for miss in group if miss.bytes_saved is not None]
+        rows.append(
+            replace(
+                group[0],
+                places=tuple(place for miss in group for place in miss.places),
+                stake_ns=sum(stakes) if stakes else None,
+                bytes_saved=sum(sizes) if len(sizes) == len(group) else None,
+            )
+        )
+    return tuple(sorted(rows, key=lambda miss: -(miss.stake_ns or 0.0)))

@@ -1,0 +1,48 @@
+"""Settings: what a variant told its engine, as the conditions of patterns see it."""
+
+from __future__ import annotations
+
+from analysis.compare.comparison import Side
+from analysis.graph import Graph
+from analysis.patterns import LEVELS, Conditions, Level
+
+ENGINE = "onnxruntime"  # the one whose conditions are known
+_LEVEL_OF: dict[str, Level] = {
+    "eager": "none",
+    "unfused": "none",
+    "basic": "basic",
+    "extended": "extended",
+    "fused": "all",
+}
+
+
+def conditions_of(side: Side) -> Conditions | None:
+    """What the engine was told for this side; None for engines and variants not known."""
+    if side.experiment is None or side.variant is None:
+        return None
+    record = side.experiment.record
+    if record.engine.name != ENGINE:
+        return None
+    kind, _, optimizer = side.variant.name.partition(":")
+    level = _level(side.variant.settings.get("graph_optimization"), kind)
+    if level is None:
+        return None
+    return Conditions(
+        level=level,
+        opset=record.model.opset,
+        disabled=frozenset((optimizer,)) if kind == "without" else frozenset(),
+        only=optimizer if kind == "only" else None,
+        blocked_layout=_has_blocked_layout(side.graph) or level != "all" or bool(optimizer),
+    )
+
+
+def _level(told: object, kind: str) -> Level | None:
+    if told in LEVELS:
+        return LEVELS[LEVELS.index(told)]
+    return "all" if kind in ("without", "only") else _LEVEL_OF.get(kind)
+
+
+def _has_blocked_layout(graph: Graph | None) -> bool:
+    """True where the engine moved anything to channel blocks, which it does at level all and not
+    on every processor."""
+    return graph is not None and any(node.domain.endswith("nchwc") for node in graph.nodes)

@@ -1,0 +1,61 @@
+"""Chains of elementwise operators: ONNX Runtime has no kernel that runs one as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from analysis.graph import Graph, Node
+from analysis.op_classes import op_class
+from analysis.patterns.pattern import Block, Match
+from analysis.patterns.view import STANDARD, View
+
+_SHOWN = 6  # op types in the name of a chain
+_NOT_ELEMENTWISE = frozenset(("Softmax", "LogSoftmax", "Hardmax", "Identity", "Dropout"))
+
+
+def chains(graph: Graph | View, among: Collection[str] | None = None) -> list[Match]:
+    """Maximal runs of two or more elementwise operators, each the only reader of the one before.
+
+    `among` are the names of the nodes that may take part; all when None.
+    """
+    view = graph if isinstance(graph, View) else View(graph)
+    after: dict[str, Node] = {}
+    heads: dict[str, Node] = {}
+    for node in view.graph.nodes:
+        if _takes_part(node, view, among):
+            heads[node.name] = node
+    inner: set[str] = set()
+    for node in heads.values():
+        readers = {reader.name: reader for reader in view.consumers(node.outputs[0])}
+        if len(readers) != 1 or node.outputs[0] in view.outputs:
+            continue
+        [(name, reader)] = readers.items()
+        if name in heads and name not in inner:  # a chain takes one of an operator's inputs
+            after[node.name] = reader
+            inner.add(name)
+    found = []
+    for name, node in heads.items():
+        if name in after and name not in inner:
+            run = [node]
+            while run[-1].name in after:
+                run.append(after[run[-1].name])
+            found.append(_match(tuple(run)))
+    return found
+
+
+def _takes_part(node: Node, view: View, among: Collection[str] | None) -> bool:
+    if among is not None and node.name not in among:
+        return False
+    if node.domain not in STANDARD or len(node.outputs) != 1 or node.op_type in _NOT_ELEMENTWISE:
+        return False
+    if op_class(node.op_type) not in ("elementwise", "activation"):
+        return False
+    return not view.is_constant(node.outputs[0])
+
+
+def _match(nodes: tuple[Node, ...]) -> Match:
+    joined = " + ".join(node.op_type for node in nodes[:_SHOWN])
+    if len(nodes) > _SHOWN:
+        joined += f" + … ({len(nodes)} operators)"
+    block = Block("no_kernel", values={"operators": joined, "known": ""})
+    return Match(joined, nodes, nodes, (), "", (block,))

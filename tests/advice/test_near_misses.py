@@ -1,0 +1,196 @@
+"""Near misses of real engine graphs: what is named, how it folds, and when nothing is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import get_args
+
+import onnx
+import pytest
+
+from analysis.advice import NearMiss, near_misses
+from analysis.compare import compare
+from analysis.compare.comparison import Comparison
+from analysis.patterns import Blocker
+from analysis.wording.advice import _SAID, near_miss_remedy, near_miss_sentence
+from tests.advice.experiments import compared
+from tests.factories import experiment_zip
+from tests.pattern_cases import (
+    conv_activation,
+    conv_bn,
+    elementwise,
+    gelu,
+    layer_norm,
+    matmul_add,
+    quick_gelu,
+    residual,
+    skip_layer_norm,
+)
+from tests.pattern_models import Builder, has_blocked_layout
+from tests.readers.test_experiment import read_bytes
+
+
+def codes(comparison: Comparison) -> dict[str, str]:
+    """Blocker by pattern."""
+    found = near_misses(comparison)
+    assert len({miss.pattern for miss in found}) == len(found)
+    return {miss.pattern: miss.blocked_by for miss in found}
+
+
+def many(places: int, *, two: bool) -> onnx.ModelProto:
+    """Convolutions with Relu in a row; `two`: something else reads each result before it."""
+    b = Builder()
+    x = b.input(1, 16, 8, 8)
+    results = []
+    for _ in range(places):
+        c = b.node("Conv", x, b.weight(16, 16, 3, 3), pads=[1, 1, 1, 1])
+        x = b.node("Relu", c)
+        if two:
+            results.append(b.node("GlobalAveragePool", c))
+    return b.model(x, *results)
+
+
+def test_what_is_fused_is_no_miss() -> None:
+    for model in (conv_bn(), conv_activation(bn=True), gelu(), layer_norm(), skip_layer_norm()):
+        assert near_misses(compared(model)) == ()
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        (conv_bn(two="c"), {"Conv + BatchNormalization": "extra_consumer"}),
+        (conv_bn(out="c"), {"Conv + BatchNormalization": "graph_output_between"}),
+        (conv_bn(train=True), {"Conv + BatchNormalization": "training_mode"}),
+        (conv_bn(weight="input"), {"Conv + BatchNormalization": "non_constant_weight"}),
+        (conv_bn(weight="overridable"), {"Conv + BatchNormalization": "overridable_weight"}),
+        (conv_activation("Elu"), {"Conv + Elu": "no_kernel"}),
+        (conv_activation("Relu", two="c"), {"Conv + Relu": "extra_consumer"}),
+        (gelu(root=1.414), {"Gelu": "constant_value"}),
+        (gelu(form=3), {"Gelu": "form"}),
+        (layer_norm(axis=(1,)), {"LayerNorm": "axis"}),
+        (layer_norm(two="d"), {"LayerNorm": "extra_consumer"}),
+        (quick_gelu(two="s"), {"QuickGelu": "extra_consumer"}),
+        (skip_layer_norm(two="a"), {"SkipLayerNorm": "extra_consumer"}),
+        (skip_layer_norm(right=(8,)), {"SkipLayerNorm": "shape_or_broadcast"}),
+        (matmul_add(bias=(1,)), {"MatMul + Add": "shape_or_broadcast"}),
+        (
+            residual(other="x", group=4, channels=60),
+            {"Conv + Add + Relu": "no_bias"},
+        ),
+        (elementwise("Mul", "Add"), {"Mul + Add": "no_kernel"}),
+        (elementwise("Sub", "Mul", "Sqrt"), {"Sub + Mul + Sqrt": "no_kernel"}),
+    ],
+)
+def test_the_blocking_condition_is_named(model: onnx.ModelProto, expected: dict[str, str]) -> None:
+    comparison = compared(model)
+    assert codes(comparison) == expected
+    [miss] = near_misses(comparison)
+    assert near_miss_sentence(miss) and near_miss_remedy(miss)
+    assert set(miss.nodes) <= {node.name for node in model.graph.node}
+    assert miss.side == "candidate" and miss.basis == "measured"
+
+
+def test_half_fused_residuals_say_which_half() -> None:
+    if not has_blocked_layout():
+        pytest.skip("this processor's engine has no blocked layout")
+    [miss] = near_misses(compared(residual("Clip"), us={"Clip": 7}))
+    assert (miss.pattern, miss.blocked_by) == ("Conv + Add + Clip", "no_kernel")
+    assert miss.stake_ns == 7_000  # the Add is gone already
+
+
+def test_misses_alike_are_one_line_with_their_sum() -> None:
+    [miss] = near_misses(compared(many(5, two=True), us={"Relu": 4}))
+    assert (miss.pattern, miss.blocked_by, miss.count) == ("Conv + Relu", "extra_consumer", 5)
+    assert miss.stake_ns == 5 * 4_000
+    assert miss.bytes_saved == 5 * 16 * 8 * 8 * 4
+    assert len(set(miss.places)) == 5 and miss.nodes == miss.places[0]
+
+
+def test_the_largest_stake_comes_first() -> None:
+    b = Builder()
+    c = b.node("Conv", b.input(1, 16, 8, 8), b.weight(16, 16, 3, 3))
+    e = b.node("Elu", c)
+    model = b.model(b.node("Softplus", b.node("Conv", e, b.weight(16, 16, 3, 3))))
+    for slow, fast in (("Elu", "Softplus"), ("Softplus", "Elu")):
+        found = near_misses(compared(model, us={slow: 50, fast: 5}))
+        assert [miss.pattern for miss in found] == [f"Conv + {slow}", f"Conv + {fast}"]
+        assert [miss.stake_ns for miss in found] == [50_000, 5_000]
+
+
+@pytest.mark.parametrize(
+    ("model", "variant", "needs"),
+    [
+        (conv_activation(), "basic", "extended"),
+        (gelu(), "basic", "extended"),
+        (skip_layer_norm(), "basic", "extended"),
+        (layer_norm(opset=13), "basic", "extended"),
+    ],
+)
+def test_a_level_that_is_too_low_is_said(model: onnx.ModelProto, variant: str, needs: str) -> None:
+    [miss] = near_misses(compared(model, variant, opset=model.opset_import[0].version))
+    assert miss.blocked_by == "level"
+    assert miss.values == {"level": variant, "needs": needs}
+    assert needs in near_miss_remedy(miss)
+
+
+def test_a_switched_off_optimizer_is_said() -> None:
+    comparison = compared(matmul_add(), "without:MatMulAddFusion")
+    [miss] = near_misses(comparison)
+    assert miss.blocked_by == "disabled"
+    assert "MatMulAddFusion" in near_miss_sentence(miss)
+
+
+def test_without_optimisation_there_is_one_finding() -> None:
+    comparison = compared(many(3, two=True), "eager")
+    assert [miss.blocked_by for miss in near_misses(comparison)] == ["optimisation_off"]
+
+
+def test_an_engine_that_declines_is_not_explained_away() -> None:
+    """The candidate's graph is that of a lower level than its settings say."""
+    comparison = compared(gelu(), "basic")
+    variant = comparison.candidate.variant
+    assert variant is not None
+    told = replace(comparison.candidate, variant=_with_settings(variant, "all"))
+    [miss] = near_misses(replace(comparison, candidate=told))
+    assert miss.blocked_by == "engine_declined"
+    assert "1.31" in near_miss_sentence(miss)
+
+
+def _with_settings(variant: object, level: str) -> object:
+    import msgspec
+
+    return msgspec.structs.replace(variant, settings={"graph_optimization": level})
+
+
+def test_nothing_is_said_without_a_graph_or_of_another_engine() -> None:
+    comparison = compared(conv_bn(two="c"))
+    side = comparison.candidate
+    assert side.experiment is not None
+    no_graph = replace(side, experiment=replace(side.experiment, model_graph=None))
+    assert near_misses(replace(comparison, candidate=no_graph)) == ()
+    traces = read_bytes(experiment_zip({"unfused": [10.0] * 6, "fused": [5.0] * 6})).traces
+    from analysis.compare.comparison import side_of_trace
+
+    bare = compare(side_of_trace(traces["unfused"]), side_of_trace(traces["fused"]))
+    assert near_misses(bare) == ()
+
+
+def test_every_blocker_has_words() -> None:
+    assert set(_SAID) == set(get_args(Blocker))
+    for code in get_args(Blocker):
+        miss = NearMiss("Conv + Relu", ("a",), ("Conv",), "t", code)
+        for text in (near_miss_sentence(miss), near_miss_remedy(miss)):
+            assert text[0].isupper() or text[0] == "'"
+            assert text.endswith(".")
+
+
+def test_names_from_a_model_are_fit_to_be_shown() -> None:
+    model = conv_bn(two="c")
+    hostile = "t\u202e\x1b[31m" + "x" * 500
+    for node in model.graph.node:
+        for names in (node.input, node.output):
+            names[:] = [hostile if name == "t0" else name for name in names]
+    [miss] = near_misses(compared(model))
+    assert miss.blocked_by == "extra_consumer"
+    text = near_miss_sentence(miss)
+    assert "\x1b" not in text and "\u202e" not in text and len(text) < 250
