@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import textwrap
 
 import numpy as np
 import pandas as pd
@@ -10,11 +11,17 @@ import plotly.graph_objects as go
 
 from analysis import units
 from analysis.compare.comparison import Comparison, Side
+from analysis.waterfall import ends_ns, waterfall_steps
 
 BASELINE = "#D55E00"
 CANDIDATE = "#0072B2"
 _SPREAD = 0.16
 _LABEL_CHARS = 40
+FASTER = "#0072B2"
+SLOWER = "#D55E00"
+TOTAL = "#868E96"
+_LINE_CHARS = 32
+_BAR_HEIGHT = 36
 
 
 def run_times(comparison: Comparison) -> go.Figure | None:
@@ -75,9 +82,81 @@ def shown_runs(side: Side) -> pd.DataFrame:
     )
 
 
-def label_text(text: str) -> str:
+def label_text(text: str, chars: int = _LABEL_CHARS) -> str:
     """A name as Plotly shows it literally: cut in the middle, markup escaped."""
-    return html.escape(units.middle_cut(text, _LABEL_CHARS), quote=False)
+    return html.escape(units.middle_cut(text, chars), quote=False)
+
+
+def waterfall(comparison: Comparison) -> go.Figure | None:
+    """From the baseline's to the candidate's mean time per run, one bar a step, top to bottom.
+
+    None where there are no steps (`waterfall_steps`).
+    """
+    steps = waterfall_steps(comparison)
+    if not steps:
+        return None
+    scale, unit = (1e6, "ms") if abs(steps[0].value_ns) >= 1e6 else (1e3, "µs")
+    ends = [end / scale for end in ends_ns(steps)]
+    figure = go.Figure(
+        go.Waterfall(
+            orientation="h",
+            y=list(range(len(steps))),
+            x=[step.value_ns / scale for step in steps],
+            measure=["absolute" if step.kind == "total" else "relative" for step in steps],
+            text=[units.duration(step.value_ns, signed=step.kind != "total") for step in steps],
+            # Beside a long bar there is no room on a narrow page.
+            textposition=["inside" if step.kind == "total" else "outside" for step in steps],
+            insidetextanchor="end",
+            cliponaxis=False,
+            customdata=np.array(
+                [
+                    (
+                        label_text(step.label, 160),
+                        f"{step.value_ns:,d}" if step.kind == "total" else f"{step.value_ns:+,d}",
+                        f"<br>{label_text(step.note, 80)}" if step.note else "",
+                    )
+                    for step in steps
+                ],
+                dtype=object,
+            ),
+            hovertemplate="%{customdata[0]}: %{customdata[1]} ns%{customdata[2]}<extra></extra>",
+            decreasing={"marker": {"color": FASTER}},
+            increasing={"marker": {"color": SLOWER}},
+            totals={"marker": {"color": TOTAL}},
+            connector={"line": {"color": TOTAL, "width": 1}},
+        )
+    )
+    figure.update_layout(
+        height=_BAR_HEIGHT * len(steps) + 56,
+        # A loss has its number on the right, perhaps past the end of the axis.
+        margin={"l": 8, "r": 56 if any(s.value_ns > 0 for s in steps[1:-1]) else 8, "t": 4, "b": 8},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        showlegend=False,
+        waterfallgap=0.35,
+        xaxis={
+            "title": {"text": f"mean time per run, {unit}"},
+            "range": [min(0.0, min(ends) * 1.15), max(ends) * 1.05],
+            "automargin": True,
+            "zeroline": True,
+        },
+        yaxis={
+            "tickvals": list(range(len(steps))),
+            "ticktext": [_two_lines(step.label) for step in steps],
+            "range": [len(steps) - 0.5, -0.5],
+            "automargin": True,
+            "showgrid": False,
+            "zeroline": False,
+        },
+    )
+    return figure
+
+
+def _two_lines(label: str) -> str:
+    """A label beside a bar: on two lines where it is long, as Plotly shows it literally."""
+    first, *rest = textwrap.wrap(label, _LINE_CHARS) or [""]
+    lines = [first, " ".join(rest)] if rest else [first]
+    return "<br>".join(label_text(line, _LINE_CHARS) for line in lines)
 
 
 def _sides(comparison: Comparison) -> tuple[Side, Side]:

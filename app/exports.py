@@ -40,6 +40,15 @@ def downloads(shown: Shown) -> None:
             width="stretch",
         )
         st.download_button(
+            "Fusion ledger as CSV",
+            lambda: ledger_csv(comparison),
+            file_name="fusion_ledger.csv",
+            mime="text/csv",
+            on_click="ignore",
+            key="download_ledger",
+            width="stretch",
+        )
+        st.download_button(
             "Op types as CSV",
             lambda: tables.type_table(comparison).csv,
             file_name="op_types.csv",
@@ -77,3 +86,10 @@ def _json(comparison: Comparison) -> bytes:
     from analysis.report.comparison_json import comparison_json
 
     return comparison_json(comparison)
+
+
+def ledger_csv(comparison: Comparison) -> bytes:
+    """The fusion ledger: a line a group, then the terms."""
+    from analysis.report import ledger_csv as csv
+
+    return csv.ledger_csv(comparison)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -22,6 +23,9 @@ from analysis.readers.source import display_name
 from analysis.trace import Trace
 from app import places
 from app.state import MAX_OPENED, Fate, Opened
+
+if TYPE_CHECKING:
+    from analysis.advice import NearMiss
 
 _ID_CHARS = 12
 _UPLOAD = re.compile(r"upload:[0-9a-f]{12}(/|$)")
@@ -195,6 +199,13 @@ class Shown:
     comparison: Comparison
     payload: dict[str, Any]
     key: str
+
+    @cached_property
+    def near_misses(self) -> tuple[NearMiss, ...]:
+        """Patterns that the candidate did not fuse, found when they are first asked for."""
+        from analysis.advice import near_misses
+
+        return near_misses(self.comparison)
 
 
 def compare(baseline: Side, candidate: Side, assumptions: Assumptions, *, private: bool) -> Shown:

@@ -13,9 +13,12 @@ if ROOT not in sys.path:
 import streamlit as st
 
 from app import panels
-from app.views import compare, record
+from app.views import compare, fusion, record
 
 panels.set_up()
-compare_page = st.Page(compare.show, title="Compare", url_path="compare", default=True)
+fusion_page = st.Page(fusion.show, title="Fusion", url_path="fusion")
+compare_page = st.Page(
+    lambda: compare.show(fusion_page), title="Compare", url_path="compare", default=True
+)
 record_page = st.Page(lambda: record.show(compare_page), title="Record", url_path="record")
-st.navigation([compare_page, record_page], position="top").run()
+st.navigation([compare_page, fusion_page, record_page], position="top").run()

@@ -28,7 +28,7 @@ _UNEXPECTED = (
     "Something went wrong inside FuseScope. The server's log says where; reload the page to go on."
 )
 DeltaColor = Literal["gray", "blue", "red"]
-_PLAIN = re.compile(r"[A-Za-z0-9]+(?:[ -][A-Za-z0-9]+)*")
+_PLAIN = re.compile(r"[A-Za-z0-9]+(?:(?: \+ | ×|[ -])[A-Za-z0-9]+)*")
 _NAME_CHARS = 34
 _FEW_NOTES = 2
 _FATE_ICONS = {
@@ -92,9 +92,9 @@ def code_span(text: str) -> str:
     return f"{fence} {text} {fence}"
 
 
-def name(text: str) -> str:
+def name(text: str, chars: int = _NAME_CHARS) -> str:
     """Markdown for a name from a file: as it is when it is plain words, else a code span."""
-    short = units.middle_cut(text, _NAME_CHARS)
+    short = units.middle_cut(text, chars)
     return short if _PLAIN.fullmatch(short) else code_span(short)
 
 
@@ -103,12 +103,20 @@ def own(text: str) -> str:
     return re.sub(r"([\\`*_~\[\]<>#$:|])", r"\\\1", text)
 
 
+def parts_text(parts: Iterable[wording.Part], colour: str) -> str:
+    """Markdown of a sentence: names as they are, its number in `colour`."""
+    shown = {"name": name, "number": lambda text: f":{colour}[{own(text)}]", "text": own}
+    return "".join(shown[part.role](part.text) for part in parts)
+
+
+def outcome_colour(comparison: Comparison) -> str:
+    """Blue for faster, red for slower, gray where nobody can tell."""
+    return {"faster": "blue", "slower": "red"}.get(comparison.verdict.outcome, "gray")
+
+
 def verdict(comparison: Comparison) -> None:
     """The verdict as the head of the page, with what it rests on below."""
-    colour = {"faster": "blue", "slower": "red"}.get(comparison.verdict.outcome, "gray")
-    shown = {"name": name, "number": lambda text: f":{colour}[{own(text)}]", "text": own}
-    parts = wording.verdict_parts(comparison)
-    sentence = "".join(shown[part.role](part.text) for part in parts)
+    sentence = parts_text(wording.verdict_parts(comparison), outcome_colour(comparison))
     interval = wording.verdict_interval(comparison.verdict)
     st.header(sentence + (f" :small[:gray[({own(interval)})]]" if interval else ""), anchor=False)
     with st.container(gap="xxsmall"):

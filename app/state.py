@@ -14,6 +14,8 @@ from analysis.trace import Trace
 SIDES = ("baseline", "candidate")
 MAX_OPENED = 16
 _MAX_ID = 400
+_GROUP = "group"
+_GROUP_DIGITS = 9
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class _Session:
     uploads: int = 0
     pair: tuple[str | None, str | None] = (None, None)
     selected: tuple[str, int | None] = ("", None)
+    group: tuple[str, int | None] = ("", None)
+    unfolded: tuple[str, frozenset[str]] = ("", frozenset())
     shown_rows: tuple[int, ...] = ()
     greeted: bool = False
 
@@ -71,7 +75,10 @@ def compared() -> tuple[str | None, str | None]:
 
 def compare(baseline: str | None, candidate: str | None) -> None:
     """Put what is compared into the address, which the page follows on its next run."""
-    _session().pair = (baseline, candidate)
+    session = _session()
+    if session.pair not in ((None, None), (baseline, candidate)):
+        st.query_params.pop(_GROUP, None)  # a number means another group there
+    session.pair = (baseline, candidate)
     for side, value in zip(SIDES, (baseline, candidate), strict=True):
         if value is None:
             st.query_params.pop(side, None)
@@ -159,21 +166,70 @@ def mark_table(key: str, rows: Iterable[int], selected: int | None) -> None:
     """Before the table is drawn: the rows that it shows, and the one that is highlighted."""
     session = _session()
     session.shown_rows = tuple(rows)
-    wanted = [session.shown_rows.index(selected)] if selected in session.shown_rows else []
-    if _positions(key) != wanted:
-        st.session_state[key] = {"selection": {"rows": wanted, "columns": [], "cells": []}}
+    shown = session.shown_rows
+    mark_line(key, shown.index(selected) if selected in shown else None)
 
 
 def table_clicked(key: str, of: str) -> None:
     """A row of the table was clicked: highlight its operator, or none."""
-    shown = _session().shown_rows
-    rows = [shown[position] for position in _positions(key) if position < len(shown)]
-    select_row(of, rows[0] if rows else None)
+    shown, position = _session().shown_rows, clicked_line(key)
+    select_row(of, shown[position] if position is not None and position < len(shown) else None)
 
 
-def _positions(key: str) -> list[int]:
+def mark_line(key: str, position: int | None) -> None:
+    """Before the table `key` is drawn: highlight this line of it, or none."""
+    selection = {"rows": [] if position is None else [position], "columns": [], "cells": []}
+    if _selection(key) != selection:
+        st.session_state[key] = {"selection": selection}
+
+
+def clicked_line(key: str) -> int | None:
+    """The line of the table `key` that was clicked, in any of its cells; None for none."""
+    selection = _selection(key)
+    lines = [row for row, _ in selection["cells"]] or selection["rows"]
+    return lines[0] if lines else None
+
+
+def _selection(key: str) -> dict[str, list[Any]]:
     state: Any = st.session_state.get(key) or {}
-    return list(state.get("selection", {}).get("rows", []))
+    found = state.get("selection", {})
+    return {kind: list(found.get(kind, [])) for kind in ("rows", "columns", "cells")}
+
+
+# The fusion group that is shown, and the patterns that are unfolded.
+
+
+def selected_group(of: str) -> int | None:
+    """The group of comparison `of` that is shown: chosen here, else the one in the address.
+
+    It may be any number, so whoever looks it up must check it.
+    """
+    name, group = _session().group
+    if name == of:
+        return group
+    linked = st.query_params.get(_GROUP, "")
+    is_number = linked.isascii() and linked.isdecimal() and len(linked) <= _GROUP_DIGITS
+    return int(linked) if is_number else None
+
+
+def select_group(of: str, group: int | None) -> None:
+    """Show `group` of comparison `of`, and put it into the address."""
+    _session().group = (of, group)
+    if group is None:
+        st.query_params.pop(_GROUP, None)
+    elif st.query_params.get(_GROUP) != str(group):
+        st.query_params[_GROUP] = str(group)
+
+
+def unfolded(of: str) -> frozenset[str]:
+    """Keys of the patterns of comparison `of` whose groups are shown."""
+    name, keys = _session().unfolded
+    return keys if name == of else frozenset()
+
+
+def unfold(of: str, keys: Iterable[str]) -> None:
+    """Show the groups of these patterns of comparison `of`, and of no others."""
+    _session().unfolded = (of, frozenset(keys))
 
 
 # The rest.

@@ -1,4 +1,4 @@
-"""The tables of the Compare page: columns as op_statistic and kernel_details have them."""
+"""The tables of operators: columns as op_statistic and kernel_details have them."""
 
 from __future__ import annotations
 
@@ -91,9 +91,12 @@ class Table:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The cells, with (group, label) as column names."""
+        """The cells, with (group, label) as column names; labels alone where nothing is grouped."""
         frame = pd.DataFrame({i: values for i, values in enumerate(self.columns.values())})
-        frame.columns = pd.MultiIndex.from_tuples(list(self.columns))
+        if any(group for group, _ in self.columns):
+            frame.columns = pd.MultiIndex.from_tuples(list(self.columns))
+        else:
+            frame.columns = pd.Index([label for _, label in self.columns])
         return frame.reset_index(drop=True)
 
     @property
@@ -102,11 +105,11 @@ class Table:
         from analysis.report.table_csv import table_csv
 
         frame = self.frame
-        frame.columns = [" ".join(filter(None, names)) for names in frame.columns]
+        frame.columns = [" ".join(filter(None, names)) for names in self.columns]
         return table_csv(frame)
 
-    def text(self, label: str, values: pd.Series, help_: str, width: str) -> None:
-        """Add a column of text."""
+    def text(self, label: str, values: pd.Series, help_: str, width: str | int) -> None:
+        """Add a column of text; `width` in pixels or as Streamlit names it."""
         column = st.column_config.TextColumn(label, help=help_, width=width)  # type: ignore[arg-type]
         self._add("", label, values.astype("object").where(values.notna()), column)
 
@@ -114,6 +117,14 @@ class Table:
         """Add a column of numbers."""
         column = st.column_config.NumberColumn(label, help=help_, format=format_)
         self._add(group, label, values.astype(float), column)
+
+    def bar(self, label: str, values: pd.Series, help_: str) -> None:
+        """Add a column of percentages with bars; 100, or the largest value, fills the cell."""
+        highest = float(max(100.0, values.max() if values.notna().any() else 0.0))
+        column = st.column_config.ProgressColumn(
+            label, help=help_, format="%.1f", min_value=0.0, max_value=highest
+        )
+        self._add("", label, values.astype(float), column)
 
     def figure(self, figure: Figure, rows: pd.DataFrame) -> None:
         """Add a figure of both sides; nothing when no row has it."""

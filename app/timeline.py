@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
 from analysis.timeline import script
+
+Mode = Literal["time", "flow", "aligned"]
 
 _component = st.components.v2.component(
     "fusescope_timeline", css=script.style_sheet(), js=script.component_script()
@@ -23,22 +25,47 @@ def timeline(payload: dict[str, Any], *, selected: int | None, key: str) -> int 
 
         row = timeline(payload, selected=row_before, key="timeline")
 
-    Hovering, zooming and panning stay in the browser; an equal payload keeps the zoom.
+    Hovering, zooming, panning and the mode stay in the browser; an equal payload keeps the zoom.
     """
+    return _draw(payload, "row", selected, "time", key)
+
+
+def group_timeline(
+    payload: dict[str, Any], *, highlight: int | None, key: str, mode: Mode = "flow"
+) -> int | None:
+    """Draw `payload` with the fusion group `highlight` lit on both sides, the rest dimmed.
+
+    The answer is `highlight`, except in the one rerun that a click in the canvas causes: then it
+    is the group of the ribbon or operator clicked on, or None for a click beside them and for an
+    operator in no group. The page keeps it as that of `timeline`. `mode` is what is shown until
+    the user chooses another.
+    """
+    return _draw(payload, "group", highlight, mode, key)
+
+
+def _draw(
+    payload: dict[str, Any], by: Literal["row", "group"], selected: int | None, mode: Mode, key: str
+) -> int | None:
     result = _component(
         key=key,
-        # As text: the browser compares and parses it only when it has changed.
-        data={"payload": json.dumps(payload, allow_nan=False), "selected": selected},
+        data={
+            # As text: the browser compares and parses it only when it has changed.
+            "payload": json.dumps(payload, allow_nan=False),
+            "by": by,
+            "selected": selected,
+            "mode": mode,
+        },
         on_picked_change=_rerun,
     )
     picked = result.picked
-    return selected if picked is None else _row(picked)
+    return selected if picked is None else _picked(picked, by)
 
 
 def _rerun() -> None:
     """A click needs no callback of its own: the rerun that it causes reads it."""
 
 
-def _row(picked: object) -> int | None:
-    row = picked.get("row") if isinstance(picked, dict) else None
-    return row if isinstance(row, int) and not isinstance(row, bool) else None
+def _picked(answer: object, by: str) -> int | None:
+    """The row or group that the browser names; None for anything but a whole number."""
+    value = answer.get(by) if isinstance(answer, dict) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -107,9 +107,13 @@ def profile_json(operators: Sequence[Operator], runs: int = 1, gap_us: int = 2) 
     return f"[\n{lines}\n]\n".encode()
 
 
-def graph_of(operators: Sequence[Operator]) -> Graph:
-    """A chain of the operators: float32 tensors t0, t1, …; further inputs are weights."""
+def graph_of(operators: Sequence[Operator], *, fused: int = 0) -> Graph:
+    """A chain of the operators: float32 tensors t0, t1, …; further inputs are weights.
+
+    The first operator stands for `fused` further ones, whose tensors are gone.
+    """
     nodes, tensors = [], []
+    names = ["t0", *(f"t{fused + position}" for position in range(1, len(operators) + 1))]
     for position, (name, op_type, _, inputs, outputs) in enumerate(operators):
         weights = [f"{name}.w{i}" for i in range(1, len(inputs))]
         tensors += [
@@ -118,19 +122,19 @@ def graph_of(operators: Sequence[Operator]) -> Graph:
         ]
         if position == 0:
             tensors.append(Tensor("t0", "float32", tuple(inputs[0])))
-        tensors.append(Tensor(f"t{position + 1}", "float32", tuple(outputs[0])))
+        tensors.append(Tensor(names[position + 1], "float32", tuple(outputs[0])))
         attributes = {"pads": [1, 1, 1, 1]} if op_type.endswith("Conv") else {}
         nodes.append(
             Node(
                 name,
                 op_type,
-                (f"t{position}", *weights),
-                (f"t{position + 1}",),
+                (names[position], *weights),
+                (names[position + 1],),
                 attributes=attributes,
                 scope=name.rpartition("/")[0],
             )
         )
-    return Graph(tuple(nodes), tuple(tensors), ("t0",), (f"t{len(operators)}",))
+    return Graph(tuple(nodes), tuple(tensors), ("t0",), (names[-1],))
 
 
 def samples(
@@ -214,7 +218,8 @@ def experiment_zip(
         archive.writestr("experiment.json", record_json(record))
         archive.writestr("graphs/model.json", graph_json(graph_of(operators[baseline])))
         for name, ops in operators.items():
-            archive.writestr(f"graphs/{name}.json", graph_json(graph_of(ops)))
+            gone = max(0, len(operators[baseline]) - len(ops))
+            archive.writestr(f"graphs/{name}.json", graph_json(graph_of(ops, fused=gone)))
             for block in range(blocks):
                 archive.writestr(
                     f"profiles/{name}/{block}.json", profile_json(ops, profiled_runs + 1)

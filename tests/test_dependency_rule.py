@@ -19,7 +19,7 @@ def within_analysis(names: str) -> tuple[str, ...]:
 
 
 CORE = within_analysis(
-    "errors experiment flops graph limits op_classes patterns quantity trace units"
+    "errors experiment flops graph limits members op_classes patterns quantity trace units"
 )
 FACES = CORE + within_analysis("readers metrics compare advice wording")
 
@@ -32,9 +32,10 @@ ALLOWED = {
     "analysis.advice": CORE + within_analysis("readers metrics compare"),
     "analysis.wording": CORE + within_analysis("compare"),
     "analysis.gate": FACES,
-    "analysis.charts": FACES,
+    "analysis.charts": FACES + within_analysis("waterfall"),
     "analysis.timeline": FACES,
-    "analysis.report": FACES + within_analysis("gate charts timeline"),
+    "analysis.waterfall": FACES,
+    "analysis.report": FACES + within_analysis("gate charts timeline waterfall"),
     "collectors": within_analysis("errors experiment graph limits patterns trace"),
     "app": ("analysis", "collectors.record", "collectors.progress"),
 }

@@ -6,9 +6,11 @@ from analysis.compare.assumptions import Assumptions, cache_size, peak, tau
 from analysis.compare.comparison import Comparison, Side
 from analysis.compare.doubts import doubts
 from analysis.compare.figures import figures
+from analysis.compare.grouping import group_operators
 from analysis.compare.latency import judge
+from analysis.compare.ledger import ledger
 from analysis.compare.matching import match_classes, match_operators, match_types
-from analysis.compare.origin import original_names
+from analysis.compare.origin import counterparts
 from analysis.metrics.small_ops import short_ops, small_ops
 from analysis.metrics.utilisation import operator_utilisation
 
@@ -24,15 +26,16 @@ def compare(
     small = (small_ops(baseline.trace), small_ops(candidate.trace))
     tau_ns = float(bound.value or 0.0)
     short = (short_ops(baseline.trace, tau_ns), short_ops(candidate.trace, tau_ns))
-    operators = match_operators(
-        baseline.trace, candidate.trace, (original_names(baseline), original_names(candidate))
-    )
+    fusion = group_operators(baseline, candidate)
+    known = counterparts(fusion) if fusion.source != "inferred" else {}
+    operators = match_operators(baseline.trace, candidate.trace, known)
     peaks = (peak(assumptions, baseline), peak(assumptions, candidate))
     for top, name in zip(peaks, ("baseline", "candidate"), strict=True):
         operators[f"utilisation_{name}"] = operator_utilisation(
             operators[f"flops_{name}"], operators[f"mean_ns_{name}"], top.value
         )
     shown = figures(baseline, candidate, verdict, small, short, assumptions)
+    gains = ledger(baseline, candidate, fusion)
     return Comparison(
         baseline=baseline,
         candidate=candidate,
@@ -46,5 +49,9 @@ def compare(
         tau=bound,
         cache_size=cache_size(assumptions, baseline, candidate),
         peaks=peaks,
-        diagnostics=doubts(baseline, candidate, verdict, {f.code: f for f in shown}, operators),
+        fusion=fusion,
+        ledger=gains,
+        diagnostics=doubts(
+            baseline, candidate, verdict, {f.code: f for f in shown}, operators, fusion, gains
+        ),
     )

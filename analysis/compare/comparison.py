@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 
+from analysis.compare.fusion import Fusion
 from analysis.compare.verdict import Verdict
 from analysis.experiment import Experiment, VariantRecord
 from analysis.graph import Graph
 from analysis.metrics.small_ops import ShortOps, SmallOps
 from analysis.quantity import Quantity, relative_change
 from analysis.trace import Diagnostic, Trace
+
+if TYPE_CHECKING:
+    from analysis.compare.ledger import Ledger  # which itself is about two Sides
 
 ChangeKind = Literal["relative", "points", "none"]
 
@@ -55,7 +59,7 @@ class Figure:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Everything known of one pair; tables as matching.py describes them.
+    """Everything known of one pair; tables as matching.py and ledger.py describe them.
 
     What figures rest on: `tau` bounds short operators, `cache_size` is the modelled cache's,
     `peaks` are the arithmetic peaks (baseline, candidate) that utilisation divides by.
@@ -73,6 +77,8 @@ class Comparison:
     tau: Quantity
     cache_size: Quantity
     peaks: tuple[Quantity, Quantity]
+    fusion: Fusion
+    ledger: Ledger
     diagnostics: tuple[Diagnostic, ...]
 
     def figure(self, code: str) -> Figure:

@@ -10,11 +10,14 @@ from collections.abc import Iterator
 import pandas as pd
 
 from analysis.compare.comparison import Figure, Side
+from analysis.compare.fusion import Fusion
 from analysis.compare.latency import are_paired
+from analysis.compare.ledger import Ledger
 from analysis.compare.verdict import Verdict
 from analysis.experiment import ExperimentRecord
 from analysis.metrics.cache_use import subgraph_nodes, unsized_tensors
 from analysis.metrics.warmup import steady_runs
+from analysis.readers.source import clean_text
 from analysis.trace import Diagnostic, Severity, Value
 
 # The ONNX Runtime profiler charges 2 to 6 µs a node; below this it is a large part of a row.
@@ -22,6 +25,7 @@ BIASED_BELOW_NS = 20_000
 _MUCH_BIAS = 0.25
 _LARGE_DIFFERENCE = 1e-3
 _LOW_LOAD_PER_CORE = 0.5
+_MUCH_APART = 0.25
 
 
 def doubts(
@@ -30,8 +34,10 @@ def doubts(
     verdict: Verdict,
     figures: dict[str, Figure],
     operators: pd.DataFrame,
+    fusion: Fusion,
+    ledger: Ledger,
 ) -> tuple[Diagnostic, ...]:
-    """Everything worth knowing before believing the verdict, most serious first."""
+    """Everything worth knowing before believing verdict and ledger, most serious first."""
     notes = [
         *_pairing(baseline, candidate, verdict),
         *_recording(baseline, candidate, verdict),
@@ -39,6 +45,9 @@ def doubts(
         *_accuracy(figures),
         *_coverage(figures, operators),
         *_model(baseline, candidate),
+        *fusion.diagnostics,
+        *_groups(baseline, candidate, fusion),
+        *_attribution(verdict, ledger),
     ]
     for side, name in ((baseline, "baseline"), (candidate, "candidate")):
         notes += [
@@ -204,3 +213,48 @@ def _coverage(figures: dict[str, Figure], operators: pd.DataFrame) -> Iterator[D
         over = int((operators[f"utilisation_{side}"].fillna(0) > 1).sum())
         if over:
             yield _note("info", "operators_over_one", side=side, operators=over)
+
+
+def _groups(baseline: Side, candidate: Side, fusion: Fusion) -> Iterator[Diagnostic]:
+    """What the fusion groups leave out."""
+    if fusion.source in ("graphs", "members") and fusion.mapped_nodes < fusion.original_nodes:
+        lost = fusion.original_nodes - fusion.mapped_nodes
+        yield Diagnostic("warning", "unmapped_originals", lost)
+    for side, name in ((baseline, "baseline"), (candidate, "candidate")):
+        ran = set(side.trace.operators["name"].astype(str))
+        # A Constant is read when the model is loaded: no run executes it.
+        untimed = [
+            operator.name
+            for group in fusion.groups
+            for operator in (group.baseline if name == "baseline" else group.candidate)
+            if operator.op_type != "Constant" and clean_text(operator.name) not in ran
+        ]
+        if untimed:
+            example = clean_text(untimed[0], 80)
+            values: dict[str, Value] = {"side": name}
+            yield Diagnostic("warning", "untimed_operators", len(untimed), example, values)
+
+
+def _attribution(verdict: Verdict, ledger: Ledger) -> Iterator[Diagnostic]:
+    """Why the ledger may not show where the change came from."""
+    total = ledger.reconciliation
+    if total.weak:
+        yield _note(
+            "warning",
+            "weak_attribution",
+            beside_ns=(total.dispatch_ns or 0) + (total.profiler_bias_ns or 0),
+            delta_ns=total.delta_ns,
+        )
+    if total.delta_ns is not None and total.baseline_ns and verdict.latency_change is not None:
+        mean, typical = total.delta_ns / total.baseline_ns, verdict.latency_change
+        if verdict.outcome != "cannot_tell" and abs(mean - typical) > _MUCH_APART * abs(typical):
+            yield _note("warning", "mean_differs", mean=mean, typical=typical)
+    foreign = ledger.ungrouped[ledger.ungrouped["reason"] == "not_in_graph"]
+    for side, rows in foreign.groupby("side"):
+        values: dict[str, Value] = {
+            "side": str(side),
+            "per_run_ns": float(rows["per_run_ns"].sum()),
+        }
+        yield Diagnostic(
+            "warning", "not_in_graph", len(rows), clean_text(str(rows["name"].iloc[0]), 80), values
+        )

@@ -83,11 +83,18 @@ def twins(graph: Graph, order: Iterable[Node]) -> dict[str, str]:
             kept = first.setdefault((tensor.dtype, tensor.shape, tensor.digest), tensor.name)
             if kept != tensor.name:
                 same[tensor.name] = kept
+    equal: dict[str, str] = {}  # also behind nodes that hand their input on
     for node in order:
+        source = handed_on(node, graph)
+        if source is not None:
+            source = same.get(source, source)
+            equal[node.outputs[0]] = equal.get(source, source)
+            continue
         if not _is_comparable(node):
             continue
         settings = tuple(sorted((name, str(value)) for name, value in node.attributes.items()))
-        given = tuple(same.get(name, name) for name in node.inputs)
+        known = (same.get(name, name) for name in node.inputs)
+        given = tuple(equal.get(name, name) for name in known)
         for place, name in enumerate(node.outputs):
             if name:
                 key = (node.op_type, node.domain, settings, given, place)
@@ -98,31 +105,66 @@ def twins(graph: Graph, order: Iterable[Node]) -> dict[str, str]:
 
 
 def handed_on(node: Node, graph: Graph) -> str | None:
-    """The input that the node's first output is equal to, whatever its values are; else None."""
+    """The earlier tensor that the node's first output is equal to, whatever its values are.
+
+    Its input, or what chains of Transpose or Reshape end up at again; None for other nodes.
+    """
     if not node.inputs or not node.outputs or node.domain not in ("", "ai.onnx"):
         return None
     given, made = graph.tensor.get(node.inputs[0]), graph.tensor.get(node.outputs[0])
-    equal = False
     match node.op_type:
         case "Identity":
-            equal = True
+            return node.inputs[0]
         case "Dropout":
             trains = len(node.inputs) > 2 and bool(node.inputs[2])
             masks = [name for name in node.outputs[1:] if name]
             used = any(m in graph.consumers or m in graph.outputs for m in masks)
-            equal = not trains and not used
+            return None if trains or used else node.inputs[0]
         case "Transpose":
-            axes = node.attributes.get("perm")
-            equal = isinstance(axes, list) and axes == sorted(axes)
+            return _transposed_back(node, graph)
         case "Cast":
-            equal = bool(given and made and given.dtype and given.dtype == made.dtype)
+            same = given and made and given.dtype and given.dtype == made.dtype
+            return node.inputs[0] if same else None
         case kind if kind in _ONE_INPUT_IS_IDENTITY:
-            equal = len(node.inputs) == 1
+            return node.inputs[0] if len(node.inputs) == 1 else None
         case kind if kind in _SAME_DATA:
-            equal = _same_shape(graph, node.inputs[0], node.outputs[0])
+            return _reshaped_back(node, graph)
         case kind if kind in _NEUTRAL:
             return _beside_neutral(node, graph, _NEUTRAL[kind])
-    return node.inputs[0] if equal else None
+    return None
+
+
+def _transposed_back(node: Node, graph: Graph) -> str | None:
+    """What a chain of Transpose starts from, when its axes are in order again."""
+    whole: list[int] | None = None
+    link: Node | None = node
+    while link is not None and link.op_type == "Transpose":
+        axes = link.attributes.get("perm")
+        if not isinstance(axes, list) or sorted(axes) != list(range(len(axes))):
+            return None
+        order = [int(axis) for axis in axes]
+        if whole is None:
+            whole = order
+        elif len(whole) != len(order):
+            return None
+        else:
+            whole = [order[axis] for axis in whole]
+        if whole == sorted(whole):
+            return link.inputs[0]
+        link = graph.producer.get(link.inputs[0])
+    return None
+
+
+def _reshaped_back(node: Node, graph: Graph) -> str | None:
+    """The first tensor of the final shape behind a chain of operators that only reshape."""
+    link: Node | None = node
+    while link is not None and link.op_type in _SAME_DATA and link.inputs:
+        if _same_shape(graph, link.inputs[0], node.outputs[0]):
+            return link.inputs[0]
+        if link.op_type == "Expand":
+            return None
+        link = graph.producer.get(link.inputs[0])
+    return None
 
 
 def _beside_neutral(node: Node, graph: Graph, neutral: float) -> str | None:

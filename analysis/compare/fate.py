@@ -35,19 +35,18 @@ def fates(
             found[place] = "loaded"
         elif made and all(name in constant for name in made):
             found[place] = "folded"
-    _remove_unneeded(model, nodes, anchored, found)
-    same: DisjointSets[str] = DisjointSets()
-    for place, node in enumerate(nodes):
-        kept = optimised.node.get(node.name)
-        if found[place] != "runs" or (kept is not None and kept.op_type == node.op_type):
+    sources = _remove_handed_on(model, nodes, optimised, anchored, constant, found)
+    needed = {*model.outputs, *anchored}
+    for place in range(len(nodes) - 1, -1, -1):
+        node = nodes[place]
+        if found[place] not in ("runs", "removed"):
             continue
-        given = handed_on(node, model)
-        if given is not None:
-            source, result = same.find(given), node.outputs[0]
-            lost = source in model.producer and source not in anchored
-            if result not in anchored or (lost and source not in constant):
-                found[place] = "removed"
-                same.join(source, result)
+        if not any(name in needed for name in node.outputs):
+            found[place] = "removed"
+        elif place in sources:
+            needed.add(sources[place])
+        elif not reads_only_a_shape(node, anchored):
+            needed.update(read_by(node))
     return found
 
 
@@ -56,15 +55,29 @@ def reads_only_a_shape(node: Node, anchored: set[str]) -> bool:
     return node.op_type in SHAPE_READERS and not anchored.intersection(node.outputs)
 
 
-def _remove_unneeded(
-    model: Graph, nodes: Sequence[Node], anchored: set[str], found: list[Fate]
-) -> None:
-    needed = {*model.outputs, *anchored}
-    for place in range(len(nodes) - 1, -1, -1):
-        node = nodes[place]
-        if found[place] != "runs":
+def _remove_handed_on(
+    model: Graph,
+    nodes: Sequence[Node],
+    optimised: Graph,
+    anchored: set[str],
+    constant: set[str],
+    found: list[Fate],
+) -> dict[int, str]:
+    """Marks nodes that hand on a tensor and are gone; place -> that tensor."""
+    same: DisjointSets[str] = DisjointSets()
+    sources: dict[int, str] = {}
+    for place, node in enumerate(nodes):
+        kept = optimised.node.get(node.name)
+        if found[place] != "runs" or (kept is not None and kept.op_type == node.op_type):
             continue
-        if not any(name in needed for name in node.outputs):
-            found[place] = "removed"
-        elif not reads_only_a_shape(node, anchored):
-            needed.update(read_by(node))
+        given = handed_on(node, model)
+        if given is not None:
+            source, result = same.find(given), node.outputs[0]
+            lost = source in model.producer and source not in anchored
+            if lost and result not in anchored and given != node.inputs[0]:
+                continue  # neither end of a chain is left, but its middle may be
+            if result not in anchored or (lost and source not in constant):
+                found[place] = "removed"
+                sources[place] = given
+                same.join(source, result)
+    return sources

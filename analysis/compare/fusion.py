@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from analysis.readers.source import clean_text
 from analysis.trace import Diagnostic
 
 # kept: one operator on each side, of the same type; fused: fewer operators than before;
@@ -81,3 +83,15 @@ class Fusion:
             if group.id == id:
                 return group
         raise KeyError(id)
+
+
+def claimed(claims: Sequence[Sequence[Operator]]) -> dict[str, int]:
+    """Operator name, as traces show it, -> the place in `claims` of the one that has it.
+
+    A name that two of them claim is in neither: a trace cannot tell whose time it was.
+    """
+    places: dict[str, set[int]] = {}
+    for place, operators in enumerate(claims):
+        for operator in operators:
+            places.setdefault(clean_text(operator.name), set()).add(place)
+    return {name: min(found) for name, found in places.items() if len(found) == 1}

@@ -21,9 +21,8 @@ Evidence = Literal["name", "value", "structure"]
 
 REORDERS = {"ReorderInput", "ReorderOutput"}
 LAYOUT = REORDERS | {"Reshape", "Transpose", "Cast", "Squeeze", "Unsqueeze", "Flatten", "Identity"}
+QUANTISATION = {"QuantizeLinear", "DequantizeLinear"}
 _SUMS = {"Add", "Sum"}
-# A value that differs by more than this share of its range is not the same tensor.
-REFUTED = 0.1
 _NCHWC_NAME = re.compile(r"^(.*?)(_bn|_mul)?_nchwc(?:_token_\d+)?$", re.DOTALL)
 
 
@@ -55,11 +54,20 @@ def only_changes_layout(node: Node, model: Graph) -> bool:
         return False
     if node.op_type in REORDERS:
         return True
-    original = model.node.get(node.name)
-    if original is not None and original.op_type == node.op_type:
+    if _is_known(node, model):
         return False
     makers = (model.producer.get(name) for name in node.outputs)
     return all(maker is None or maker.op_type != node.op_type for maker in makers)
+
+
+def only_repeats(node: Node, model: Graph) -> bool:
+    """True for a node that the engine put in and that can make a tensor out of itself."""
+    return node.op_type in LAYOUT | QUANTISATION and not _is_known(node, model)
+
+
+def _is_known(node: Node, model: Graph) -> bool:
+    original = model.node.get(node.name)
+    return original is not None and original.op_type == node.op_type
 
 
 class _Search:
@@ -83,7 +91,7 @@ class _Search:
         for match in matches:
             if match.by == "value" and match.original in self._made:
                 self._by_value.setdefault(match.optimised, []).append(match)
-            elif match.by == "name" and match.relative is not None and match.relative > REFUTED:
+            elif match.by == "refuted":
                 self._refuted.add(match.optimised)
         self._known: dict[str, Identity] = {
             name: Identity(name, "name") for name in optimised.inputs
@@ -108,23 +116,55 @@ class _Search:
     def _search(self, node: Node, name: str) -> None:
         guess = self._by_structure(node, name)
         rows = self._by_value.get(name, [])
-        if rows:
-            self._known[name] = Identity(self._choose(name, rows, guess), "value")
+        if guess is not None and node.op_type in QUANTISATION and node.name in self._model.node:
+            # Codes of different tensors can be equal; the node's own name says more.
+            self._known[name] = Identity(guess, "structure")
+        elif rows:
+            self._known[name] = Identity(self._choose(node, name, rows, guess), "value")
         elif guess is not None and self._fits_in_blocks(guess, name):
             self._known[name] = Identity(guess, "structure")
 
-    def _choose(self, name: str, rows: list[TensorMatch], guess: str | None) -> str:
+    def _choose(self, node: Node, name: str, rows: list[TensorMatch], guess: str | None) -> str:
         """Of several tensors with these values the one that structure, shape or order prefer."""
         names = [row.original for row in rows]
         if guess in names:
             return str(guess)
+        if only_repeats(node, self._model):
+            for above in self._handed_down(node):
+                if above in names:
+                    return above
+        elif node.op_type not in LAYOUT:  # what computes makes another tensor than it reads
+            read = {self._known[i].tensor for i in node.inputs if i in self._known}
+            rows = [row for row in rows if row.original not in read] or rows
+        named_alike = [
+            row.original for row in rows if self._model.producer[row.original].name == node.name
+        ]
+        made_alike = [
+            row.original
+            for row in rows
+            if self._model.producer[row.original].op_type == node.op_type
+        ]
         stored = self._optimised.tensor.get(name)
         alike = [
             row.original
             for row in rows
             if row.layout == "" and stored and stored.shape == self._shape(row.original)
         ]
-        return min(alike or names, key=self._place.__getitem__)
+        found = named_alike or made_alike or alike or [row.original for row in rows]
+        return min(found, key=self._place.__getitem__)
+
+    def _handed_down(self, node: Node) -> list[str]:
+        """Tensors of the model that the engine's own nodes above hand down, nearest first."""
+        found: list[str] = []
+        while only_repeats(node, self._model) and node.inputs:
+            above = self._known.get(node.inputs[0])
+            if above is not None:
+                found.append(above.tensor)
+            maker = self._optimised.producer.get(node.inputs[0])
+            if maker is None:
+                break
+            node = maker
+        return found
 
     # What node names and layout operators mean.
 

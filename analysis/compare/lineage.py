@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from analysis.compare.disjoint import DisjointSets
 from analysis.compare.equivalence import constants, handed_on, in_order, read_by, twins
 from analysis.compare.fate import Fate, fates, reads_only_a_shape
 from analysis.compare.frontier import Frontier, Mismatch
-from analysis.compare.identity import identities, only_changes_layout
+from analysis.compare.identity import identities, only_changes_layout, only_repeats
 from analysis.experiment import TensorMatch
 from analysis.graph import Graph, Node
 
@@ -191,13 +192,13 @@ class _Partition:
     def _repeats(self) -> set[int]:
         """Nodes that make a value out of itself: engines repeat pairs of QuantizeLinear and
         DequantizeLinear along a path, which changes nothing."""
+        repeated = self._quantised_for_nothing()
         makers: dict[str, list[int]] = {}
         for place in range(self._first_new, len(self._nodes)):
             for name in filter(None, self._nodes[place].outputs):
                 value = self._value(place, name)
-                if value is not None and place not in self._inserted:
+                if value is not None and place not in self._inserted | repeated:
                     makers.setdefault(value, []).append(place)
-        repeated = set()
         for value, places in makers.items():
             if len(places) > 1:
                 after = self._after(places[0])
@@ -205,9 +206,37 @@ class _Partition:
                     place
                     for place in places[1:]
                     if place in after
+                    and only_repeats(self._nodes[place], self._model)
                     and all(self._value(place, o) == value for o in self._nodes[place].outputs if o)
                 }
         return repeated
+
+    def _quantised_for_nothing(self) -> set[int]:
+        """Pairs of the engine's own that end up at the value they started from."""
+        place_of = {name: p for p in range(self._first_new, len(self._nodes))
+                    for name in self._nodes[p].outputs if name}  # fmt: skip
+        ends, starts = set(), set()
+        for place in range(self._first_new, len(self._nodes)):
+            node = self._nodes[place]
+            start = place_of.get(node.inputs[0]) if node.inputs else None
+            if node.op_type != "DequantizeLinear" or start is None:
+                continue
+            first = self._nodes[start]
+            own = all(only_repeats(n, self._model) for n in (node, first))
+            if own and first.op_type == "QuantizeLinear":
+                values = (self._value(start, first.inputs[0]), self._value(place, node.outputs[0]))
+                equal = {value and self._equal.find(value) for value in values}
+                if None not in equal and len(equal) == 1:
+                    ends.add(place)
+                    starts.add(start)
+        read_elsewhere = {
+            name
+            for place in range(self._first_new, len(self._nodes))
+            if place not in ends
+            for name in read_by(self._nodes[place])
+        }
+        kept = {p for p in starts if not read_elsewhere.isdisjoint(self._nodes[p].outputs)}
+        return ends | (starts - kept)
 
     def _after(self, place: int) -> set[int]:
         """Optimised nodes that depend on this one."""
@@ -242,10 +271,29 @@ class _Partition:
         for value, places in makers.items():
             belongs = new_makers.get(value) or readers.get(value, [])
             self._sets.join_all(sorted([*places, *belongs]))
+        between = set(self._running())
+        for place in range(self._first_new - 1, -1, -1):
+            # Gone like what it stood between: both sides of it are in one group.
+            made = [name for name in self._nodes[place].outputs[:1] if name]
+            values = [self._values.find(name) for name in made]
+            if self._fate[place] != "removed" or not made or values[0] in new_makers:
+                continue
+            if values[0] in makers and any(p in between for p in self._readers.get(made[0], ())):
+                self._sets.join(makers[values[0]][0], place)
+                between.add(place)
         for place in range(self._first_new, len(self._nodes)):
             for name in read_by(self._nodes[place]):
                 if name in loose:
                     self._sets.join(loose[name], place)
+
+    @cached_property
+    def _readers(self) -> dict[str, list[int]]:
+        """The model's tensor -> nodes that read it."""
+        found: dict[str, list[int]] = {}
+        for place, node in enumerate(self._old):
+            for name in read_by(node):
+                found.setdefault(name, []).append(place)
+        return found
 
     def _reads(self, place: int) -> Iterable[str]:
         return () if place in self._shape_readers else read_by(self._nodes[place])
@@ -325,7 +373,8 @@ class _Partition:
         nodes = [self._nodes[place] for place in old]
         shape_readers = self._names(self._shape_readers)
         inputs, outputs = boundary(self._model, nodes, self._weights, shape_readers)
-        fate = self._fate[old[0]]
+        fates_here = {self._fate[place] for place in old}
+        fate = "runs" if "runs" in fates_here else self._fate[old[0]]
         known: GroupKnownBy = "structure" if fate == "removed" else "name"
         for place in new:
             for name in filter(None, self._nodes[place].outputs):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -22,18 +23,18 @@ _FIGURES = (
 def match_operators(
     baseline: Trace,
     candidate: Trace,
-    origins: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {}),
+    counterparts: Mapping[str, str] = MappingProxyType({}),
 ) -> pd.DataFrame:
     """Outer join of operators, one row each, largest absolute change first.
 
     Columns: `row` (0, 1, …: the row's identity), `name`, `side` (both, baseline, candidate),
     `matched_by` (name, graph, shape, null), each of breakdown's figures with suffix _baseline and
     _candidate, `delta_ns` (candidate - baseline per run, a missing side counts 0), `speedup`.
-    Operators join on (name, n-th operator of that name), where `origins` gives the original name
-    of renamed operators of either side; the rest on (op type, shapes, dtypes, n-th of those).
+    Operators join on (name, n-th operator of that name), where `counterparts` gives the baseline's
+    name of the candidate's renamed operators; the rest on (op type, shapes, dtypes, n-th of those).
     """
     tables = [
-        _ordered(trace, names) for trace, names in zip((baseline, candidate), origins, strict=True)
+        _ordered(trace, names) for trace, names in ((baseline, {}), (candidate, counterparts))
     ]
     pairs = _join(tables, ["origin"], taken=(set(), set()))
     matched_by = [

@@ -1,26 +1,36 @@
-"""Origin: the operator of the original model that an optimised operator still carries out.
+"""Origin: the baseline's operator whose work an operator of the candidate still does.
 
-Only what is known for certain: a layout transformation renames a convolution, and the graphs say
-which one it was. Everything else keeps its name.
+A fused operator does the work of several; the table of operators sets it beside the one of them
+that has its type, or its class where that is a heavy one. The ledger sets it beside all.
 """
 
 from __future__ import annotations
 
-from analysis.compare.comparison import Side
-from analysis.flops import logical_conv
+from collections import defaultdict
+from collections.abc import Iterable
+
+from analysis.compare.fusion import Fusion, Operator
+from analysis.op_classes import is_heavy, op_class
 
 
-def original_names(side: Side) -> dict[str, str]:
-    """Operator name -> name of the original convolution, for renamed convolutions only.
+def counterparts(fusion: Fusion) -> dict[str, str]:
+    """Candidate's operator -> baseline's operator of the same group and kind.
 
-    A convolution that two operators claim is given to neither.
+    Only where a group has one of that kind on either side, so nothing is guessed.
     """
-    model = side.experiment.model_graph if side.experiment else None
-    if side.graph is None or model is None:
-        return {}
-    claims: dict[str, list[str]] = {}
-    for node in side.graph.nodes:
-        original = logical_conv(node, side.graph, model)
-        if original is not None:
-            claims.setdefault(original.name, []).append(node.name)
-    return {names[0]: original for original, names in claims.items() if len(names) == 1}
+    pairs: dict[str, str] = {}
+    for group in fusion.groups:
+        before, after = _by_kind(group.baseline), _by_kind(group.candidate)
+        for kind, names in after.items():
+            if len(names) == 1 and len(before[kind]) == 1:
+                pairs[names[0]] = before[kind][0]
+    return pairs
+
+
+def _by_kind(operators: Iterable[Operator]) -> dict[str, list[str]]:
+    """Names by class for heavy operators, by type for others."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for operator in operators:
+        of = op_class(operator.op_type)
+        found[of if is_heavy(of) else operator.op_type].append(operator.name)
+    return found

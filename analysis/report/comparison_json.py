@@ -14,7 +14,9 @@ import pandas as pd
 from analysis.compare.comparison import Comparison, Figure, Side
 from analysis.compare.verdict import Interval
 from analysis.quantity import Quantity
+from analysis.report.fusion_json import fusion_values
 from analysis.report.inspection import diagnostics
+from analysis.report.text import plain
 from analysis.wording import verdict_basis, verdict_sentence
 
 SCHEMA_VERSION = 1
@@ -80,6 +82,7 @@ def comparison_values(comparison: Comparison) -> dict[str, Any]:
         "output_difference": _figure(comparison.figure("output_difference")),
         "dispatch_gap": _figure(comparison.figure("dispatch_gap")),
         "profiler_inflation": _figure(comparison.figure("profiler_inflation")),
+        "fusion": fusion_values(comparison),
         "by_type": _rows(comparison.op_types, ["op_type"]),
         "by_class": _rows(comparison.op_classes, ["op_class"]),
         "operators": _rows(comparison.operators, ["name", "op_class", "matched_by"]),
@@ -130,21 +133,14 @@ def _quantity(quantity: Quantity) -> dict[str, Any]:
 def _rows(table: pd.DataFrame, names: list[str]) -> list[dict[str, Any]]:
     rows = []
     for record in table.to_dict("records"):
-        row = {name: _plain(record[name]) for name in names}
+        row = {name: plain(record[name]) for name in names}
         row["side"] = record["side"]
         for side in ("baseline", "candidate"):
             row[side] = {
-                field: _plain(record[f"{field}_{side}"])
+                field: plain(record[f"{field}_{side}"])
                 for field in _SIDE_FIELDS
                 if f"{field}_{side}" in record
             }
-        row["delta_ns"] = _plain(record["delta_ns"])
+        row["delta_ns"] = plain(record["delta_ns"])
         rows.append(row)
     return rows
-
-
-def _plain(value: Any) -> Any:
-    """NaN, NA and None as null, NumPy scalars as Python's."""
-    if value is None or pd.isna(value):
-        return None
-    return value.item() if hasattr(value, "item") else value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -17,13 +17,19 @@ from analysis import units, wording
 from analysis.compare.comparison import Comparison, Side
 from analysis.readers.source import clean_text
 from analysis.report import cards, tables
+from analysis.report.ablation import ablation_table
+from analysis.report.blocked import blocked_rows
 from analysis.report.distribution import distribution
 from analysis.report.interval import interval_picture
+from analysis.report.ledger import ledger_table
 from analysis.report.method import method, recorded
 from analysis.report.still import still
 from analysis.report.text import minus, model_name, slug, with_short_labels
+from analysis.report.waterfall import waterfall
 from analysis.timeline import script
 from analysis.timeline.payload import timeline_payload
+from analysis.wording.advice import NEAR_MISSES_HELP
+from analysis.wording.fusion import KNOWN_BY_HELP, LEDGER_HELP, WATERFALL_HELP
 
 MAX_HEAD = 18  # characters
 MAX_SHOWN = 4000  # characters of one text; readers cut names far below
@@ -69,6 +75,23 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
         figures=cards.figures(shown),
         payload=payload,
         still=still(payload),
+        fusion_parts=[
+            part if part.role == "name" else replace(part, text=minus(part.text))
+            for part in wording.fusion_parts(shown)
+        ],
+        coverage=wording.coverage_sentence(shown.fusion),
+        weak=[
+            minus(wording.diagnostic_sentence(note))
+            for note in shown.diagnostics
+            if note.code == "weak_attribution"
+        ],
+        waterfall=waterfall(shown),
+        ledger=ledger_table(shown),
+        time_of_sum=wording.TIME_SOURCES[shown.ledger.reconciliation.of],
+        blocked=blocked_rows(shown),
+        blocked_help=NEAR_MISSES_HELP,
+        ablation=ablation_table(shown),
+        ledger_method=_ledger_method(shown),
         types=tables.type_rows(shown),
         operators=tables.operator_rows(shown),
         totals=tables.operator_totals(shown),
@@ -128,6 +151,12 @@ def _subject(comparison: Comparison) -> str:
     sides = (comparison.baseline, comparison.candidate)
     names = (model_name(s.experiment.record.model) for s in sides if s.experiment)
     return " and ".join(dict.fromkeys(names))
+
+
+def _ledger_method(comparison: Comparison) -> tuple[str, ...]:
+    """What the ledger's words mean, and its sum in numbers."""
+    sum_ = minus(wording.reconciliation_sentence(comparison.ledger.reconciliation))
+    return tuple(filter(None, (LEDGER_HELP, KNOWN_BY_HELP, WATERFALL_HELP, sum_)))
 
 
 def _origins(comparison: Comparison) -> tuple[Origin, ...]:

@@ -50,10 +50,11 @@
     if (fold) fold.open = true;
   });
 
-  // Browsers that print only what is open: open all, and close again what was closed.
+  // Browsers that print only what is open: open all, and close again what was closed. The ledger's
+  // lines print as they stand, so that its sum stays on one page.
   let closed = [];
   addEventListener("beforeprint", () => {
-    closed = [...document.querySelectorAll("details:not([open])")];
+    closed = [...document.querySelectorAll("details:not([open], .pattern)")];
     for (const fold of closed) fold.open = true;
   });
   addEventListener("afterprint", () => {

@@ -23,6 +23,13 @@ def known(value: Any) -> float | None:
     return None if value is None or pd.isna(value) else float(value)
 
 
+def plain(value: Any) -> Any:
+    """A table's cell for JSON: NaN, NA and None as null, NumPy scalars as Python's."""
+    if value is None or pd.isna(value):
+        return None
+    return value.item() if hasattr(value, "item") else value
+
+
 def minus(text: str) -> str:
     """Text made of numbers only, with true minus signs and percentages that stay on one line."""
     return _HYPHEN.sub("\N{MINUS SIGN}", text).replace(" %", "\N{NO-BREAK SPACE}%")
@@ -31,6 +38,17 @@ def minus(text: str) -> str:
 def signed_duration(ns: float) -> str:
     """A change of time: '−6.50 ms', '+13.0 µs', '0'."""
     return "0" if ns == 0 else minus(units.duration(ns, signed=True))
+
+
+def signed_range(low_ns: float, high_ns: float) -> str:
+    """Two changes of time in one unit: '+5.33 to +6.14 ms', digits as the larger one needs."""
+    largest = max(abs(low_ns), abs(high_ns))
+    limits = ((1e3, 1.0, "ns"), (1e6, 1e3, "µs"), (1e9, 1e6, "ms"))
+    found = ((scale, unit) for limit, scale, unit in limits if largest < limit * 0.9995)
+    scale, unit = next(found, (1e9, "s"))
+    digits = 0 if largest >= 99.95 * scale else 1 if largest >= 9.995 * scale else 2
+    low, high = (f"{round(ns / scale, digits) + 0.0:+.{digits}f}" for ns in (low_ns, high_ns))
+    return minus(f"{low} to {high} {unit}")
 
 
 def last_part(path: str) -> str:

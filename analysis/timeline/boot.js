@@ -1,6 +1,7 @@
 /* Report host: draws the page's own JSON, in the colours that the reader's system prefers.
-   The element tells the page which row the user picked by the event "fst-picked", and takes the
-   row to pick by "fst-pick"; `detail` is a row of the operator table, or null. */
+   The element tells the page what the user picked by the events "fst-picked" and
+   "fst-picked-group", and takes what to pick by "fst-pick" and "fst-pick-group"; `detail` is a row
+   of the operator table, or the id of a fusion group, or null. */
 (() => {
   "use strict";
   const root = document.getElementById("timeline");
@@ -10,8 +11,12 @@
   const theme = () => (dark.matches ? "dark" : "light");
   const view = FuseScopeTimeline.mount(root, JSON.parse(data.textContent), {
     theme: theme(),
-    onSelect: (row) => root.dispatchEvent(new CustomEvent("fst-picked", { detail: row })),
+    onSelect: (row, group) => {
+      root.dispatchEvent(new CustomEvent("fst-picked", { detail: row }));
+      root.dispatchEvent(new CustomEvent("fst-picked-group", { detail: group }));
+    },
   });
   dark.addEventListener("change", () => view.setTheme(theme()));
   root.addEventListener("fst-pick", (event) => view.select(event.detail));
+  root.addEventListener("fst-pick-group", (event) => view.selectGroup(event.detail));
 })();

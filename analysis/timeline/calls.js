@@ -18,13 +18,15 @@ function firstWhere(count, test) {
   return low;
 }
 
-function prepareLane(calls, members) {
-  members.sort((a, b) => calls.start_ns[a] - calls.start_ns[b] || calls.dur_ns[b] - calls.dur_ns[a]);
+function prepareLane(calls, places, members) {
+  members.sort((a, b) => places[a] - places[b] || calls.dur_ns[b] - calls.dur_ns[a]);
   const lane = {
     count: members.length,
+    call: Int32Array.from(members),
     op: Int32Array.from(members, (call) => calls.op[call]),
-    start: Float64Array.from(members, (call) => calls.start_ns[call]),
-    end: Float64Array.from(members, (call) => calls.start_ns[call] + calls.dur_ns[call]),
+    start: Float64Array.from(members, (call) => places[call]),
+    end: Float64Array.from(members, (call) => places[call] + calls.dur_ns[call]),
+    ran: Float64Array.from(members, (call) => calls.start_ns[call]),
     latest: new Float64Array(members.length),   // latest end so far: calls may nest
   };
   let latest = -Infinity;
@@ -32,19 +34,26 @@ function prepareLane(calls, members) {
   return lane;
 }
 
-function prepareSide(side) {
-  const members = Array.from({ length: Math.max(1, side.lanes.length) }, () => []);
-  side.calls.lane.forEach((lane, call) => members[lane].push(call));
-  const lanes = members.map((calls) => prepareLane(side.calls, calls));
-  const byRow = new Map();   // row -> its calls
+/* The calls of `lanes` as {lane, index}, by what `keyOf` says of their operator; null is left out. */
+function callsBy(lanes, keyOf) {
+  const found = new Map();
   lanes.forEach((lane, laneIndex) => {
     for (let index = 0; index < lane.count; index++) {
-      const row = side.ops.row[lane.op[index]] ?? null;
-      if (row === null) continue;
-      if (!byRow.has(row)) byRow.set(row, []);
-      byRow.get(row).push({ lane: laneIndex, index });
+      const key = keyOf[lane.op[index]] ?? null;
+      if (key === null) continue;
+      if (!found.has(key)) found.set(key, []);
+      found.get(key).push({ lane: laneIndex, index });
     }
   });
+  return found;
+}
+
+/* One side, its calls drawn at `places` (ns, one a call): where they ran, or aligned by group. */
+function prepareSide(side, places = side.calls.start_ns) {
+  const members = Array.from({ length: Math.max(1, side.lanes.length) }, () => []);
+  side.calls.lane.forEach((lane, call) => members[lane].push(call));
+  const lanes = members.map((calls) => prepareLane(side.calls, places, calls));
+  const groupOf = side.ops.group ?? [];   // of each operator: the id of its fusion group, or null
   return {
     id: side.id === "candidate" ? "candidate" : "baseline",
     label: plainText(side.label),
@@ -53,8 +62,10 @@ function prepareSide(side) {
     laneLabels: side.lanes.map(plainText),
     ops: side.ops,
     classOf: side.ops.op_class.map(knownClass),
+    groupOf,
     lanes,
-    byRow,
+    byRow: callsBy(lanes, side.ops.row),
+    byGroup: callsBy(lanes, groupOf),
   };
 }
 
@@ -78,4 +89,22 @@ function callAt(lane, t, reach, broad) {
   if (covering < 0) return nearest;
   const isBroad = lane.end[covering] - lane.start[covering] >= broad;
   return nearest >= 0 && isBroad ? nearest : covering;
+}
+
+/* The call that is in the middle of the view, as {side, lane, call}, or null; and the time at which
+   that call is in the middle of another view. */
+function middleCall({ sides, from, to }) {
+  for (const [sideIndex, side] of sides.entries()) {
+    for (const [laneIndex, lane] of side.lanes.entries()) {
+      const index = callAt(lane, (from + to) / 2, (to - from) / 2, Infinity);
+      if (index >= 0) return { side: sideIndex, lane: laneIndex, call: lane.call[index] };
+    }
+  }
+  return null;
+}
+
+function middleOf({ sides }, { side, lane, call }) {
+  const calls = sides[side]?.lanes[lane];
+  const index = calls?.call.indexOf(call) ?? -1;
+  return index < 0 ? null : (calls.start[index] + calls.end[index]) / 2;
 }

@@ -1,4 +1,5 @@
-/* Streamlit host. Streamlit calls this again for new data and for a new theme, with the same
+/* Streamlit host. `data` is {payload, by, selected, mode}: `by` says whether the page follows rows
+   of the operator table or fusion groups, and `selected` is one of those. Streamlit calls this again for new data and for a new theme, with the same
    parentElement for as long as the component stays on the page. */
 const views = new WeakMap();
 
@@ -17,12 +18,17 @@ export default function (component) {
   if (!host) {
     const root = document.createElement("div");
     parentElement.appendChild(root);
-    host = { root, json: data.payload, sent: [], calls: 0 };
+    host = { root, json: data.payload, told: null, sent: [], calls: 0 };
     host.view = FuseScopeTimeline.mount(root, JSON.parse(data.payload), {
       theme: isDark(root) ? "dark" : "light",
-      onSelect: (row) => {
-        host.sent.push(row);
-        host.send({ row });
+      mode: data.mode,
+      byGroup: data.by === "group",
+      onSelect: (row, group) => {
+        const told = data.by === "group" ? group : row;
+        if (told === host.told) return;
+        host.told = told;
+        host.sent.push(told);
+        host.send({ row, group });
       },
     });
     views.set(parentElement, host);
@@ -38,7 +44,11 @@ export default function (component) {
   // While a newer click is still on its way to Python, what Python says is out of date.
   const answered = host.sent.indexOf(data.selected);
   host.sent = answered < 0 ? [] : host.sent.slice(answered + 1);
-  if (host.sent.length === 0) host.view.select(data.selected);
+  if (host.sent.length === 0) {
+    host.told = data.selected;
+    if (data.by === "group") host.view.selectGroup(data.selected);
+    else host.view.select(data.selected);
+  }
 
   // Streamlit keeps the clean-up of the last call, but may also run one of an overtaken call.
   const call = ++host.calls;

@@ -3,20 +3,22 @@
 const HEADER_LINE = 20;
 const LANE_GAP = 4;
 const SIDE_GAP = 16;
+const BAND_HEIGHT = { flow: 76, aligned: 34 };   // of the ribbons between two sides
 const AXIS_HEIGHT = 24;
 const SCROLLBAR_HEIGHT = 6;
 const MAX_LANES_HEIGHT = 6000;   // browsers give up on canvases of some 16 000 device pixels
 const THIN = 0.7;                // a box that is narrower than this gets this width
 const DIMMED = 0.4;
 
-/* `view` is the state to draw: {sides, span, from, to, theme, printing, selected, onlyClass,
-   cursor, pointerX, width}. The painter adds `palette` when it is asked to read the theme. */
+/* `view` is the state to draw: {sides, groups, ribbons, mode, span, from, to, printing, selected,
+   onlyClass, cursor, overGroup, pointerX, width}. The painter adds `palette` when it is asked to
+   read the theme. */
 function createPainter(canvas, view) {
   const screen = canvas.getContext("2d");
   // Boxes, texts and axis are drawn here once; what follows the pointer comes on top.
   const base = document.createElement("canvas");
   const pen = base.getContext("2d");
-  const painter = { rows: [], captions: [], height: 0, plotLeft: 0 };
+  const painter = { rows: [], captions: [], band: null, height: 0, plotLeft: 0 };
   let textWidths = new Map();
   let tickTexts = [];   // [left, right] of the texts on the axis
 
@@ -64,32 +66,32 @@ function createPainter(canvas, view) {
     painter.plotLeft = gutter ? Math.ceil(Math.min(widest + 12, width * 0.2, 140)) : 0;
     painter.rows = [];
     let y = 0;
+    painter.band = null;
     sides.forEach((side, sideIndex) => {
+      // Ribbons need a free way to the second side: its text goes below its lanes.
+      const below = view.mode !== "time" && sideIndex > 0;
       side.top = y;
       side.oneLine = textWidth(side.label, 14, 600) + 10 + textWidth(side.caption, 13) <= width;
-      y += (side.oneLine ? 1 : 2) * HEADER_LINE + 4;
+      const header = (side.oneLine ? 1 : 2) * HEADER_LINE + 4;
+      if (!below) y += header;
       side.lanes.forEach((_, lane) => {
         painter.rows.push({ side: sideIndex, lane, top: y, height: laneHeight });
         y += laneHeight + LANE_GAP;
       });
       side.bottom = y - LANE_GAP;
       y = side.bottom + SIDE_GAP;
+      if (view.mode !== "time" && sideIndex === 0) {
+        y = side.bottom + BAND_HEIGHT[view.mode];
+        painter.band = { xOf, left: painter.plotLeft, right: width, top: side.bottom, bottom: y };
+      }
+      if (below) {
+        side.top = side.bottom + 4;
+        y = side.top + header + SIDE_GAP - 8;
+      }
     });
     painter.axisTop = Math.max(0, y - SIDE_GAP) + 4;
     painter.height = Math.ceil(painter.axisTop + AXIS_HEIGHT + SCROLLBAR_HEIGHT);
     canvas.style.height = `${painter.height}px`;
-  }
-
-  /* What is lit while something is selected or the legend singles out a class. */
-  function litTest() {
-    const { selected, onlyClass, sides } = view;
-    const known = selected !== null && (selected.row === null || sides.some((side) => side.byRow.has(selected.row)));
-    return (sideIndex, op) => {
-      if (onlyClass !== null && sides[sideIndex].classOf[op] !== onlyClass) return false;
-      if (!known) return true;
-      if (selected.row !== null) return sides[sideIndex].ops.row[op] === selected.row;
-      return selected.side === sideIndex && selected.op === op;
-    };
   }
 
   /* Boxes lie on whole device pixels: crisp, and where several calls share a pixel the one at
@@ -180,7 +182,9 @@ function createPainter(canvas, view) {
     pen.rect(painter.plotLeft, row.top, plotWidth(), row.height);
     pen.clip();
     pen.fillStyle = view.palette.track;   // what stays visible of it is time in no operator
-    pen.fillRect(painter.plotLeft, row.top, xOf(Math.min(side.dur, view.to)) - painter.plotLeft, row.height);
+    const end = view.mode === "aligned" ? view.span : side.dur;
+    pen.fillRect(painter.plotLeft, row.top, xOf(Math.min(end, view.to)) - painter.plotLeft, row.height);
+    if (view.mode === "aligned") drawGaps(pen, view, row.side, xOf, row.top, row.height);
     pen.setTransform(1, 0, 0, 1, 0, 0);
     const spacious = drawBoxes(row, isLit);
     pen.setTransform(scale, 0, 0, scale, 0, 0);
@@ -213,15 +217,28 @@ function createPainter(canvas, view) {
       step = tickStep(size, count);
     }
     tickTexts = [];
+    if (view.mode === "aligned") return drawScale(step);
     for (let k = Math.ceil(view.from / step); k * step <= view.to; k++) {
       const x = xOf(k * step);
       pen.fillStyle = view.palette.tick;
-      for (const side of view.sides) pen.fillRect(Math.min(Math.round(x), view.width - 1), side.bottom + 1, 1, 4);
+      for (const side of view.sides) {
+        if (side.bottom !== painter.band?.top) pen.fillRect(Math.min(Math.round(x), view.width - 1), side.bottom + 1, 1, 4);
+      }
       const text = label(k * step);
       const left = Math.min(Math.max(x - textWidth(text, 11) / 2, painter.plotLeft), view.width - textWidth(text, 11));
       write(text, left, painter.axisTop + 15, 11, 400, view.palette.muted);
       tickTexts.push([left, left + textWidth(text, 11)]);
     }
+  }
+
+  /* Where groups are aligned a place is no time: a length to measure with. */
+  function drawScale(step) {
+    const left = painter.plotLeft;
+    const size = Math.round((step / (view.to - view.from)) * plotWidth());
+    pen.fillStyle = view.palette.muted;
+    pen.fillRect(left, painter.axisTop + 10, size, 1);
+    for (const x of [left, left + size - 1]) pen.fillRect(x, painter.axisTop + 6, 1, 9);
+    write(duration(step), left + size + 6, painter.axisTop + 15, 11, 400, view.palette.muted);
   }
 
   /* Which part of the run is shown, once it is not all of it. */
@@ -242,8 +259,9 @@ function createPainter(canvas, view) {
     base.height = Math.max(1, Math.round(painter.height * scale));
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     painter.captions = [];
-    const isLit = litTest();
+    const isLit = litTest(view);
     view.sides.forEach(drawHeader);
+    if (painter.band) drawRibbons(pen, view, painter.band);
     for (const row of painter.rows) drawRow(row, isLit);
     drawAxis();
     drawScrollbar();
@@ -296,6 +314,7 @@ function createPainter(canvas, view) {
       const top = painter.rows.find((row) => row.side === sideIndex).top;
       screen.fillRect(Math.round(view.pointerX), top - 3, 1, side.bottom - top + 6);
     });
+    if (view.mode === "aligned") return;
     const text = moment(timeAt(view.pointerX), view.to, (view.to - view.from) / 1000);
     const size = textWidth(text, 11, 600);
     const left = Math.min(Math.max(view.pointerX - size / 2, painter.plotLeft), view.width - size);
@@ -327,6 +346,9 @@ function createPainter(canvas, view) {
     screen.setTransform(density(), 0, 0, density(), 0, 0);
     drawRings(selectedCalls(view), true);
     if (view.printing) return;
+    const over = view.overGroup ?? (view.cursor && groupOfCall(view, view.cursor));
+    if (painter.band && over !== null) drawRibbonsOf(screen, view, painter.band, over);
+    if (view.overGroup !== null) drawRings(callsOfGroup(view, view.overGroup), false);
     drawPointer();
     if (view.cursor) drawRings([view.cursor], false);
   }

@@ -53,8 +53,17 @@ function readPalette(root) {
       ink: css(contrast(fill, DARK_INK) > contrast(fill, LIGHT_INK) ? DARK_INK : LIGHT_INK),
     };
   }
+  // Of ribbons: to fill, and stronger for the one that is pointed at or lit.
+  const tones = {};
+  const more = luminance(background) > 0.4 ? 0 : 0.08;   // the same alpha is weaker on dark
+  for (const [tone, base, strong] of [["replaced", 0.2, 0.5], ["kept", 0.13, 0.38], ["hurts", 0.62, 0.85]]) {
+    const fill = base + more;
+    const colour = read(tone);
+    tones[tone] = { fill: css(colour, fill), strong: css(colour, strong), edge: css(colour, strong) };
+  }
   return {
     classes,
+    tones,
     text: css(text),
     muted: css(text, 0.72),
     thumb: css(text, 0.4),

@@ -9,6 +9,7 @@ import pandas as pd
 
 from analysis import units
 from analysis.compare.comparison import Comparison, Side
+from analysis.compare.fusion import claimed
 from analysis.compare.latency import typical_ns
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.warmup import steady_runs
@@ -20,20 +21,34 @@ _OPERATOR_FIELDS = ("name", "op_type", "op_class", "inputs", "outputs", "provide
 
 
 def timeline_payload(comparison: Comparison) -> dict[str, Any]:
-    """JSON-ready payload of timeline.js: `span_ns`, `classes`, and two `sides`.
+    """JSON-ready payload of timeline.js: `span_ns`, `classes`, `groups`, and two `sides`.
 
     Each side shows its median run; times are ns after the start of that run. `row` of an operator
-    is its row in `comparison.operators`. A run of more than MAX_CALLS calls is cut, and the
-    caption says so.
+    is its row in `comparison.operators`, `group` the id of its fusion group, null for an operator
+    in none. `groups` are those that either side shows, largest gain first; their times are the
+    ledger's, means over all runs. A run of more than MAX_CALLS calls is cut, and the caption says
+    so.
     """
+    groups = comparison.fusion.groups
+    places = (
+        claimed([group.baseline for group in groups]),
+        claimed([group.candidate for group in groups]),
+    )
+    of_baseline, of_candidate = (
+        {name: groups[place].id for name, place in of_side.items()} for of_side in places
+    )
+    operators = comparison.operators
     sides = [
-        _side("baseline", comparison.baseline, comparison.operators),
-        _side("candidate", comparison.candidate, comparison.operators),
+        _side("baseline", comparison.baseline, operators, of_baseline),
+        _side("candidate", comparison.candidate, operators, of_candidate),
     ]
     used = {name for side in sides for name in side["ops"]["op_class"]}
     return {
         "span_ns": max((side["dur_ns"] for side in sides), default=0),
         "classes": [{"id": name, "label": LABELS[name]} for name in OP_CLASSES if name in used],
+        "groups": _groups(
+            comparison.ledger.rows, {id_ for s in sides for id_ in s["ops"]["group"]}
+        ),
         "sides": sides,
     }
 
@@ -45,7 +60,27 @@ def median_run(trace: Trace) -> int | None:
     return None if runs.empty else int(runs["run"].iloc[(len(runs) - 1) // 2])
 
 
-def _side(role: str, side: Side, joined: pd.DataFrame) -> dict[str, Any]:
+def _groups(rows: pd.DataFrame, shown: set[int | None]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": int(row["group"]),
+            "pattern": str(row["pattern"]),
+            "becomes": str(row["becomes"]),
+            "kind": str(row["kind"]),
+            "before_ns": _whole(row["before_ns"]),
+            "after_ns": _whole(row["after_ns"]),
+            "gain_ns": _whole(row["gain_ns"]),
+            "hurts": bool(row["hurts"]),
+        }
+        for row in rows[rows["group"].isin(shown)].to_dict("records")
+    ]
+
+
+def _whole(ns: float) -> int | None:
+    return None if pd.isna(ns) else round(ns)
+
+
+def _side(role: str, side: Side, joined: pd.DataFrame, group_of: dict[str, int]) -> dict[str, Any]:
     trace = side.trace
     run = median_run(trace)
     calls = steady_calls(trace)
@@ -71,7 +106,7 @@ def _side(role: str, side: Side, joined: pd.DataFrame) -> dict[str, Any]:
         "caption": _caption(side, len(operators), dur_ns, total),
         "dur_ns": max(dur_ns, int(ends.max()) if len(ends) else 0),
         "lanes": lanes,
-        "ops": _operators(trace, operators, joined[f"operator_{role}"]),
+        "ops": _operators(trace, operators, joined[f"operator_{role}"], group_of),
         "calls": {
             "op": position.tolist(),
             "lane": [lanes.index(name) for name in lane],
@@ -81,7 +116,9 @@ def _side(role: str, side: Side, joined: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _operators(trace: Trace, operators: np.ndarray, joined: pd.Series) -> dict[str, list[Any]]:
+def _operators(
+    trace: Trace, operators: np.ndarray, joined: pd.Series, group_of: dict[str, int]
+) -> dict[str, list[Any]]:
     row_of = {int(op): int(row) for row, op in joined.dropna().items()}  # type: ignore[call-overload]
     table = trace.operators.iloc[operators]
     columns: dict[str, list[Any]] = {
@@ -89,6 +126,7 @@ def _operators(trace: Trace, operators: np.ndarray, joined: pd.Series) -> dict[s
         for name in _OPERATOR_FIELDS
     }
     columns["row"] = [row_of.get(int(op)) for op in operators]
+    columns["group"] = [group_of.get(name or "") for name in columns["name"]]
     return columns
 
 

@@ -6,7 +6,20 @@ from functools import cache
 from importlib.resources import files
 
 # One script in several files: they share the scope of the function around them.
-DRAWING = ("text.js", "calls.js", "palette.js", "painter.js", "tooltip.js", "timeline.js")
+DRAWING = (
+    "text.js",
+    "elements.js",
+    "calls.js",
+    "groups.js",
+    "selection.js",
+    "steps.js",
+    "palette.js",
+    "modes.js",
+    "ribbons.js",
+    "painter.js",
+    "tooltip.js",
+    "timeline.js",
+)
 
 
 @cache

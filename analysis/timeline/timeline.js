@@ -1,11 +1,14 @@
 /* The timeline: one or two runs on one time scale.
 
-   mount(root, payload, {theme, onSelect}) draws into `root` and returns
-   {update(payload), select(row), setTheme(theme), destroy()}; onSelect(row or null) is called when
-   the user selects another operator. Times are integer ns from the start of the run. Every text of
-   the payload comes from a trace and is hostile: it is drawn on the canvas or set as textContent,
-   never read as markup. The root's data-* attributes say what is shown: from-ns, to-ns,
-   selected-row, highlighted-<side> (calls), lane-centres (px below the canvas's top), plot-left. */
+   mount(root, payload, {theme, mode, byGroup, onSelect}) draws into `root` and returns
+   {update(payload), select(row), selectGroup(id), setTheme(theme), destroy()}. onSelect(row, group),
+   either may be null, is called when the user selects something else. `mode` is one of modes.js, to
+   begin with; with `byGroup` a selected operator always lights its whole fusion group. Times are
+   integer ns from the start of the run. Every text of the payload comes from a trace and is
+   hostile: it is drawn on the canvas or set as textContent, never read as markup. The root's data-*
+   attributes say what is shown: mode, from-ns, to-ns, selected-row, selected-group,
+   highlighted-<side> (calls), over-group, lane-centres (px below the canvas's top), plot-left, band
+   (px: top and bottom of the ribbons). */
 
 const REACH = 3;   // px beside a thin box where the pointer still finds it
 const MIN_WINDOW_NS = 10;
@@ -14,46 +17,15 @@ const HINT = ["Scroll to zoom after a click here, or hold ", ["Ctrl"], " / ", ["
   ["←"], " ", ["→"], " pan, ", ["+"], " ", ["−"], " zoom, ", ["↑"], " ", ["↓"], " step through operators, ",
   ["Enter"], " select, ", ["F"], " zoom to it, ", ["0"], " reset."];
 
-function element(tag, className, text) {
-  const node = document.createElement(tag);
-  if (className) node.className = className;
-  if (text !== undefined) node.textContent = text;
-  return node;
-}
-
-function button(label, text, action) {
-  const node = element("button", "", text);
-  node.type = "button";
-  node.title = label;
-  node.setAttribute("aria-label", label);
-  node.addEventListener("click", action);
-  return node;
-}
-
-function swatch(view, className) {
-  const node = element("span", "fst-swatch");
-  const colours = view.palette.classes[className];
-  node.style.background = colours.fill;
-  node.style.borderColor = colours.edge ?? colours.fill;
-  return node;
-}
-
-/* Every call of the selected operator, on all sides, as [{side, lane, index}]. */
-function selectedCalls({ sides, selected }) {
-  if (selected === null) return [];
-  if (selected.row !== null) {
-    return sides.flatMap((side, sideIndex) => (side.byRow.get(selected.row) ?? []).map((call) => ({ side: sideIndex, ...call })));
-  }
-  return sides[selected.side].lanes.flatMap((lane, laneIndex) =>
-    Array.from(lane.op.keys()).filter((index) => lane.op[index] === selected.op)
-      .map((index) => ({ side: selected.side, lane: laneIndex, index })));
-}
-
 let mounted = 0;
 
 function mount(root, firstPayload, options = {}) {
   const view = {
     sides: [],
+    groups: new Map(),   // id -> fusion group
+    ribbons: [],
+    mode: "time",
+    byGroup: options.byGroup === true,
     span: 1,
     from: 0,
     to: 1,
@@ -61,11 +33,14 @@ function mount(root, firstPayload, options = {}) {
     palette: null,
     printing: false,
     classLabels: new Map(),
-    selected: null,    // {row, side, op}; row is null for an operator that is in no table
+    selected: null,    // as selection.js says
     onlyClass: null,   // the class that the legend singles out
     cursor: null,      // {side, lane, index, by}: the call with the tooltip, by pointer or keyboard
+    overGroup: null,   // the group whose ribbon is under the pointer
     pointerX: null,
   };
+  let payload = null;
+  let wanted = lastMode ?? options.mode;   // the mode to show once there are groups
   let theme = options.theme === "dark" ? "dark" : "light";
   let drag = null;
   let frame = 0;
@@ -84,20 +59,24 @@ function mount(root, firstPayload, options = {}) {
   const tools = element("div", "fst-tools");
   tools.append(range, zoomOut, zoomIn, reset);
   const bar = element("div", "fst-bar");
-  bar.append(legend, tools);
+  const modes = createModes(view, `fst-mode-${++mounted}`, (mode) => {
+    wanted = mode;
+    place();
+  });
+  bar.append(modes.box, legend, tools);
   const canvas = element("canvas");
   canvas.tabIndex = 0;
   canvas.setAttribute("role", "application");
   canvas.setAttribute("aria-roledescription", "timeline");
   const hint = element("p", "fst-hint");
-  hint.id = `fst-hint-${++mounted}`;
+  hint.id = `fst-hint-${mounted}`;
   for (const part of HINT) hint.append(Array.isArray(part) ? element("kbd", "", part[0]) : part);
   canvas.setAttribute("aria-describedby", hint.id);
   const live = element("div", "fst-live");
   live.setAttribute("role", "status");
   const tooltip = createTooltip(view);
   root.classList.add("fst");
-  root.replaceChildren(bar, canvas, hint, tooltip.box, live);
+  root.replaceChildren(bar, canvas, modes.note, hint, tooltip.box, live);
   const painter = createPainter(canvas, view);
 
   function paint() {
@@ -106,6 +85,7 @@ function mount(root, firstPayload, options = {}) {
     painter.paint();
     root.dataset.plotLeft = painter.plotLeft;
     root.dataset.laneCentres = painter.rows.map((row) => row.top + row.height / 2).join(" ");
+    root.dataset.band = painter.band ? `${painter.band.top} ${painter.band.bottom}` : "";
   }
 
   /* Draws with the next frame; `all` is false where only rings and the pointer's line moved. */
@@ -124,7 +104,7 @@ function mount(root, firstPayload, options = {}) {
     root.dataset.toNs = Math.round(view.to);
     const point = (ns) => moment(ns, view.to, size / 1000);
     const whole = size >= view.span;
-    range.textContent = whole ? `0 to ${duration(view.span)}` : `${point(view.from)} to ${point(view.to)}`;
+    range.textContent = view.mode === "aligned" ? `${duration(size)} wide` : whole ? `0 to ${duration(view.span)}` : `${point(view.from)} to ${point(view.to)}`;
     reset.disabled = zoomOut.disabled = whole;
     zoomIn.disabled = size <= MIN_WINDOW_NS;
     redraw();
@@ -167,6 +147,7 @@ function mount(root, firstPayload, options = {}) {
   function setSelected(next) {
     view.selected = next;
     root.dataset.selectedRow = next?.row ?? "";
+    root.dataset.selectedGroup = next?.group ?? "";
     delete root.dataset.highlightedBaseline;
     delete root.dataset.highlightedCandidate;
     const calls = selectedCalls(view);
@@ -177,17 +158,17 @@ function mount(root, firstPayload, options = {}) {
     redraw();
   }
 
-  /* The user picks a call, or nothing. */
-  function pick(call) {
-    const before = view.selected?.row ?? null;
-    if (call === null) setSelected(null);
-    else {
+  /* The user picks a call, or a group, or nothing. */
+  function pick(call, group = null) {
+    const before = view.selected;
+    if (call !== null) {
       const side = view.sides[call.side];
       const op = side.lanes[call.lane].op[call.index];
-      setSelected({ row: side.ops.row[op] ?? null, side: call.side, op });
-    }
-    const after = view.selected?.row ?? null;
-    if (after !== before) options.onSelect?.(after);
+      setSelected({ row: side.ops.row[op] ?? null, side: call.side, op, group: groupOfCall(view, call) });
+    } else setSelected(group === null ? null : { row: null, side: -1, op: -1, group });
+    const after = view.selected;
+    const same = ["row", "group"].every((part) => (before?.[part] ?? null) === (after?.[part] ?? null));
+    if (!same) options.onSelect?.(after?.row ?? null, after?.group ?? null);
   }
 
   // ---- the call with the tooltip
@@ -210,46 +191,12 @@ function mount(root, firstPayload, options = {}) {
     const [start, end] = extent(call);
     reveal(start, end);
     view.pointerX = null;
+    setOverGroup(null);
     const box = canvas.getBoundingClientRect();
     const row = painter.rowOf(call);
     const x = (painter.xOf(Math.max(view.from, start)) + painter.xOf(Math.min(view.to, end))) / 2;
     setCursor({ ...call, by: "keyboard" }, box.left + x, box.top + row.top + row.height - 8);
     live.textContent = spoken(view, call);
-  }
-
-  /* Lanes with calls, and the place of the cursor's lane among them. */
-  function filledRows() {
-    const rows = painter.rows.filter(({ side, lane }) => view.sides[side].lanes[lane].count > 0);
-    const at = rows.findIndex(({ side, lane }) => side === view.cursor?.side && lane === view.cursor?.lane);
-    return [rows, at];
-  }
-
-  const callIn = ({ side, lane }, index) => ({ side, lane, index });
-  const laneOf = ({ side, lane }) => view.sides[side].lanes[lane];
-
-  /* The call after (+1) or before (-1) the cursor's, over the end of a lane into the next one;
-     without a cursor the first in view. */
-  function neighbour(by) {
-    const [rows, at] = filledRows();
-    if (rows.length === 0) return null;
-    if (at < 0) {
-      const lane = laneOf(rows[0]);
-      return callIn(rows[0], Math.min(lane.count - 1, firstWhere(lane.count, (i) => lane.latest[i] > view.from)));
-    }
-    const index = view.cursor.index + by;
-    if (index >= 0 && index < laneOf(rows[at]).count) return callIn(rows[at], index);
-    const next = rows[at + by];
-    return next ? callIn(next, by > 0 ? 0 : laneOf(next).count - 1) : view.cursor;
-  }
-
-  /* The call at the same time in the lane below (+1) or above (-1). */
-  function across(by) {
-    const [rows, at] = filledRows();
-    if (at < 0) return neighbour(1);
-    const next = rows[at + by];
-    if (!next) return view.cursor;
-    const [time] = extent(view.cursor);
-    return callIn(next, Math.max(0, firstWhere(laneOf(next).count, (i) => laneOf(next).start[i] > time) - 1));
   }
 
   function zoomToCall() {
@@ -262,28 +209,38 @@ function mount(root, firstPayload, options = {}) {
 
   // ---- pointer, wheel and keys
 
-  function place(event) {
+  function placeOf(event) {
     const box = canvas.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
   }
 
   function callUnder(event) {
-    const [x, y] = place(event);
+    const [x, y] = placeOf(event);
     const row = painter.rows.find((each) => y >= each.top - 1 && y < each.top + each.height + 1);
     if (!row || x < painter.plotLeft || x > view.width) return null;
     const nsPerPx = (view.to - view.from) / painter.plotWidth();
-    const index = callAt(laneOf(row), painter.timeAt(x), REACH * nsPerPx, 3 * REACH * nsPerPx);
+    const index = callAt(laneOf(view, row), painter.timeAt(x), REACH * nsPerPx, 3 * REACH * nsPerPx);
     return index < 0 ? null : { ...callIn(row, index), by: event.pointerType === "touch" ? "touch" : "pointer" };
   }
 
+  const groupUnder = (event) => (painter.band ? ribbonAt(view, painter.band, ...placeOf(event), REACH) : null);
+
+  function setOverGroup(group) {
+    if (group !== null && group !== view.overGroup) tooltip.fillGroup(group);
+    view.overGroup = group;
+    root.dataset.overGroup = group ?? "";
+  }
+
   function hover(event) {
-    const [x, y] = place(event);
+    const [x, y] = placeOf(event);
     view.pointerX = x;
     const call = callUnder(event);
     setCursor(call, event.clientX, event.clientY);
-    canvas.dataset.over = call ? "box" : "";
+    setOverGroup(call === null ? groupUnder(event) : null);
+    if (view.overGroup !== null) tooltip.open(event.clientX, event.clientY);
+    canvas.dataset.over = call || view.overGroup !== null ? "box" : "";
     const cut = painter.captions.find((each) => x >= each.left && x <= each.right && y >= each.top && y <= each.bottom);
-    if (!call && cut) {
+    if (!call && view.overGroup === null && cut) {
       tooltip.fillText(cut.text);
       tooltip.open(event.clientX, event.clientY);
     }
@@ -292,6 +249,7 @@ function mount(root, firstPayload, options = {}) {
 
   function leave() {
     view.pointerX = null;
+    setOverGroup(null);
     if (!view.cursor || view.cursor.by === "pointer") setCursor(null);
     redraw(false);
   }
@@ -306,13 +264,17 @@ function mount(root, firstPayload, options = {}) {
     drag.moved ||= Math.abs(event.clientX - drag.x) > CLICK_SLOP;
     if (!drag.moved) return;
     view.pointerX = null;
+    setOverGroup(null);
     setCursor(null);
     canvas.dataset.over = "drag";
     const shift = ((drag.x - event.clientX) / painter.plotWidth()) * (drag.to - drag.from);
     show(drag.from + shift, drag.to + shift);
   });
   on(canvas, "pointerup", (event) => {
-    if (drag && !drag.moved) pick(callUnder(event));
+    if (drag && !drag.moved) {
+      const call = callUnder(event);
+      pick(call, call === null ? groupUnder(event) : null);
+    }
     drag = null;
     hover(event);
   });
@@ -336,13 +298,14 @@ function mount(root, firstPayload, options = {}) {
     } else {
       // A pinch arrives as many small steps with Ctrl set, a wheel as few large ones.
       const speed = event.ctrlKey && Math.abs(down) < 30 ? 0.01 : 0.002;
-      zoom(Math.exp(Math.max(-400, Math.min(400, down * unit)) * speed), painter.timeAt(place(event)[0]));
+      zoom(Math.exp(Math.max(-400, Math.min(400, down * unit)) * speed), painter.timeAt(placeOf(event)[0]));
     }
     hover(event);
   }, { passive: false });
 
   const zoomAtPointer = (factor) => zoom(factor, view.pointerX === null ? undefined : painter.timeAt(view.pointerX));
   const panBy = (part) => pan((view.to - view.from) * part);
+  const step = (to, by) => stepTo(to(view, painter.rows, by));
   const pickCursor = () => view.cursor && pick(view.cursor);
   const KEYS = {
     ArrowLeft: () => panBy(-1 / 8),
@@ -356,10 +319,10 @@ function mount(root, firstPayload, options = {}) {
     s: () => zoomAtPointer(2),
     0: () => show(0, view.span),
     f: zoomToCall,
-    "]": () => stepTo(neighbour(1)),
-    "[": () => stepTo(neighbour(-1)),
-    ArrowDown: (event) => stepTo(event.shiftKey ? across(1) : neighbour(1)),
-    ArrowUp: (event) => stepTo(event.shiftKey ? across(-1) : neighbour(-1)),
+    "]": () => step(neighbour, 1),
+    "[": () => step(neighbour, -1),
+    ArrowDown: (event) => step(event.shiftKey ? across : neighbour, 1),
+    ArrowUp: (event) => step(event.shiftKey ? across : neighbour, -1),
     Enter: pickCursor,
     " ": pickCursor,
     Escape: () => {
@@ -374,7 +337,10 @@ function mount(root, firstPayload, options = {}) {
     action(event);
   });
   // The tooltip hangs on the window, the page moves away below it.
-  on(window, "scroll", () => view.cursor && setCursor(null), { capture: true, passive: true });
+  on(window, "scroll", () => {
+    setOverGroup(null);
+    if (view.cursor || tooltip.box.dataset.open !== undefined) setCursor(null);
+  }, { capture: true, passive: true });
 
   // ---- legend, theme, size, paper
 
@@ -389,7 +355,7 @@ function mount(root, firstPayload, options = {}) {
     legend.replaceChildren(...Array.from(view.classLabels, ([id, label]) => {
       const toggle = button(`Single out ${label}`, "", () => singleOut(view.onlyClass === id ? null : id));
       toggle.dataset.class = id;
-      toggle.append(swatch(view, id), element("span", "", label));
+      toggle.append(swatch(view.palette.classes[id]), element("span", "", label));
       const item = element("li");
       item.append(toggle);
       return item;
@@ -402,6 +368,7 @@ function mount(root, firstPayload, options = {}) {
     root.toggleAttribute("data-printing", view.printing);
     painter.readTheme(root);
     fillLegend();
+    modes.refresh();
     if (view.cursor) tooltip.fill(view.cursor);
   }
 
@@ -427,26 +394,45 @@ function mount(root, firstPayload, options = {}) {
 
   // ---- the host's handle
 
-  function update(payload) {
-    const span = Math.max(1, payload.span_ns);
-    const keep = view.sides.length > 0 && span === view.span;
+  /* Puts every call where the wanted mode has it; what was in the middle stays there. */
+  function place() {
+    const size = view.to - view.from;
+    const middle = size < view.span ? middleCall(view) : null;
     setCursor(null);
-    view.sides = payload.sides.map(prepareSide);
-    view.span = span;
-    view.classLabels = new Map(payload.classes.map(({ id, label }) => [knownClass(id), plainText(label)]));
+    setOverGroup(null);
+    Object.assign(view, arrange(payload, wanted));
+    root.dataset.mode = view.mode;
+    modes.refresh();
+    const centre = middle && middleOf(view, middle);
+    if (centre === null) show(0, view.span);
+    else show(centre - size / 2, centre + size / 2);
+    setSelected(view.selected);
+  }
+
+  function update(next) {
+    const { from, to, mode } = view;
+    const keep = payload !== null && payload.span_ns === next.span_ns;
+    payload = next;
+    view.groups = new Map((next.groups ?? []).map((group) => [group.id, group]));
+    view.classLabels = new Map(next.classes.map(({ id, label }) => [knownClass(id), plainText(label)]));
+    if (view.selected?.side >= 0 && view.selected.row === null) view.selected = null;
+    place();
+    if (keep && mode === view.mode) show(from, to);
     const runs = view.sides.map((side) => `${side.label}: ${side.caption}`).join("; ");
     canvas.setAttribute("aria-label", `Timeline of ${runs || "no run"}`);
     fillLegend();
-    if (keep) show(view.from, view.to);
-    else show(0, span);
-    setSelected(view.selected?.row != null ? view.selected : null);
   }
 
-  function select(row) {
-    // An operator in no table stays picked: the host knows nothing of it.
-    const before = view.selected?.row ?? null;
-    if ((row ?? null) === before) return;
-    setSelected(row === null || row === undefined ? null : { row, side: -1, op: -1 });
+  function select(row = null) {
+    // An operator in no table stays picked: the host knows nothing of it. So does a group.
+    if (row === (view.selected?.row ?? null)) return;
+    setSelected(row === null ? null : { row, side: -1, op: -1, group: groupOfRow(view, row) });
+    revealSelected();
+  }
+
+  function selectGroup(group = null) {
+    if (group === (view.selected?.group ?? null)) return;
+    setSelected(group === null ? null : { row: null, side: -1, op: -1, group });
     revealSelected();
   }
 
@@ -470,5 +456,5 @@ function mount(root, firstPayload, options = {}) {
   document.fonts?.ready.then(() => {
     if (!stop.signal.aborted) refreshTheme();
   });
-  return { update, select, setTheme, destroy };
+  return { update, select, selectGroup, setTheme, destroy };
 }

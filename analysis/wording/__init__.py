@@ -6,8 +6,22 @@ must use a sink that does not interpret markup.
 
 from __future__ import annotations
 
+from analysis.wording.ablation import ABLATION_HELP, ablation_notes, ablation_ratio
 from analysis.wording.diagnostics import (
     diagnostic_sentence,
+)
+from analysis.wording.fusion import (
+    KINDS,
+    KNOWN_BY,
+    KNOWN_BY_HELP,
+    LEDGER_HELP,
+    TERMS,
+    WATERFALL_HELP,
+    coverage_sentence,
+    fusion_parts,
+    fusion_sentence,
+    reconciliation_sentence,
+    waterfall_basis,
 )
 from analysis.wording.sentences import (
     Part,
@@ -37,27 +51,41 @@ from analysis.wording.texts import (
 )
 
 __all__ = [
+    "ABLATION_HELP",
     "CANNOT_TELL",
     "FIGURES",
+    "KINDS",
+    "KNOWN_BY",
+    "KNOWN_BY_HELP",
+    "LEDGER_HELP",
     "OPERATORS_HELP",
     "OP_TYPES_HELP",
     "REASONS",
     "RUN_TIMES_HELP",
+    "TERMS",
     "TIMELINES_HELP",
     "TIME_SOURCES",
+    "WATERFALL_HELP",
     "FigureText",
     "Part",
+    "ablation_notes",
+    "ablation_ratio",
     "assumptions_sentence",
     "basis_text",
     "change_sentence",
     "change_text",
+    "coverage_sentence",
     "diagnostic_sentence",
+    "fusion_parts",
+    "fusion_sentence",
     "light_work",
     "opened_sentence",
     "quantity_text",
+    "reconciliation_sentence",
     "source_text",
     "verdict_basis",
     "verdict_interval",
     "verdict_parts",
     "verdict_sentence",
+    "waterfall_basis",
 ]

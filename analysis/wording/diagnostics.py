@@ -56,6 +56,48 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         f"the file is cut short; the last {v.get('bytes_lost')} bytes hold no whole event and "
         "were left out."
     ),
+    "members_unknown": lambda n, v: (
+        f"fused operators name {plural(n, 'operator')} that the other side does not have; where "
+        "possible, operators beside them that nothing else names were counted as those."
+    ),
+    "graph_missing": lambda n, v: (
+        "the experiment holds no graph of it, so fusion groups could not be read from graphs."
+    ),
+    "graph_foreign": lambda n, v: (
+        "its graph has other inputs or outputs than the model, so it is not a graph of this model "
+        "and fusion groups could not be read from graphs."
+    ),
+    "graphs_of_two_models": lambda n, v: (
+        "the two sides are recordings of different models, so fusion groups could not be read "
+        "from graphs."
+    ),
+    "graph_ambiguous": lambda n, v: (
+        "operators of its graph share a name, so fusion groups could not be read from graphs."
+    ),
+    "graph_unusable": lambda n, v: (
+        f"fusion groups could not be read from graphs: {str(v.get('reason')).rstrip('.')}."
+    ),
+    "boundary_mismatch": lambda n, v: (
+        f"{plural(n, 'fusion group')} with other boundary tensors than in the model: its gain may "
+        "belong to a neighbour."
+    ),
+    "unexplained_operators": lambda n, v: (
+        f"{plural(n, 'operator')} in no fusion group: no original operator is known for it."
+    ),
+    "unmapped_originals": lambda n, v: (
+        f"{plural(n, 'operator')} of the model in no fusion group, so what became of it is not "
+        "in the ledger."
+    ),
+    "untimed_operators": lambda n, v: (
+        f"{plural(n, 'operator')} in fusion groups without a time in the trace, counted as 0."
+    ),
+    "groups_inferred": lambda n, v: (
+        f"{plural(n, 'fusion group')} inferred from type, shapes and order: no graphs, and no "
+        "names of the operators inside a fused one."
+    ),
+    "inferred_without_partner": lambda n, v: (
+        f"{plural(n, 'operator')} in no fusion group: nothing says what became of them."
+    ),
     "no_runs": lambda n, v: (
         "no model_run event: runs cannot be told apart, so the whole file counts as one."
     ),
@@ -160,6 +202,21 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
     "operators_over_one": lambda n, v: (
         f"{plural(v.get('operators'), 'operator')} with a compute utilisation above 100 %: the "
         "peak was measured too low, or FLOPs are counted too high."
+    ),
+    "weak_attribution": lambda n, v: (
+        "attribution is weak: dispatch and profiler bias together changed by "
+        f"{units.duration(_number(v, 'beside_ns'), signed=True)} of "
+        f"{units.duration(_number(v, 'delta_ns'), signed=True)}, more than a quarter, so the "
+        "operators' own times explain only part of it."
+    ),
+    "mean_differs": lambda n, v: (
+        f"the mean run, whose change the ledger adds up to, changed by "
+        f"{units.percent(_number(v, 'mean'), signed=True)}, the typical run of the verdict by "
+        f"{units.percent(_number(v, 'typical'), signed=True)}: a few slow runs weigh in the mean."
+    ),
+    "not_in_graph": lambda n, v: (
+        f"{plural(n, 'operator')} of the trace not in its graph, so in no fusion group: "
+        f"{units.duration(_number(v, 'per_run_ns'))} a run."
     ),
     "utilisation_over_one": lambda n, v: (
         f"compute utilisation is {units.percent(_number(v, 'value'))}: the peak was measured too "

@@ -80,6 +80,7 @@ def _print(comparison: Comparison) -> None:
     from rich.table import Table
 
     from analysis import units, wording
+    from app.cli.ledger import print_ledger
 
     console = Console(highlight=False, markup=False, emoji=False)
     console.print(wording.verdict_sentence(comparison), style="bold")
@@ -123,6 +124,7 @@ def _print(comparison: Comparison) -> None:
         "\nOp types per run as profiled, baseline and candidate, largest change first", style="bold"
     )
     console.print(table)
+    print_ledger(console, comparison)
     console.print("\nCan I trust this?", style="bold")
     for note in comparison.diagnostics:
         mark = "!" if note.severity != "info" else "-"

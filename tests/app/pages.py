@@ -60,8 +60,9 @@ def options(page: AppTest, side: str) -> list[str]:
 
 
 def table(page: AppTest, number: int) -> Any:
-    """The cells of a table: 0 operators, 1 op types."""
-    return page.dataframe[number].value
+    """The cells of a table below the timelines: 0 operators, 1 op types."""
+    keys = [frame.key for frame in page.dataframe]
+    return page.dataframe[keys.index("operator_table") + number].value
 
 
 def is_clean(page: AppTest) -> bool:

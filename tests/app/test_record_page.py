@@ -106,6 +106,17 @@ def test_two_variants_are_needed(open_page: Open, asked: list[Recording]) -> Non
     assert any("needs two variants" in text for text in texts(page))
 
 
+def test_an_ablation_may_come_with_any_variants(open_page: Open, asked: list[Recording]) -> None:
+    page = open_page()
+    page.multiselect(key="record_variants").set_value([])
+    page.toggle(key="record_ablate").set_value(True)
+    page.button(key="record_start").click().run()
+    assert is_clean(page)
+    [job] = asked
+    assert job.ablate
+    assert job.asked == ("unfused", "fused")
+
+
 def test_a_failed_recording_says_why(
     open_page: Open, asked: list[Recording], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -173,7 +173,7 @@ def test_a_click_highlights_in_timeline_and_table(page: Page, url: str, tmp_path
     expect(timeline).to_have_attribute("data-selected-row", "2")  # third largest change
     expect(timeline).to_have_attribute("data-highlighted-candidate", "1")
     wait_idle(page)
-    table = page.get_by_test_id("stDataFrame").first
+    table = page.get_by_test_id("stDataFrame").nth(1)  # below the patterns
     table.scroll_into_view_if_needed()
     box = table.bounding_box()
     assert box is not None
@@ -220,7 +220,7 @@ def test_a_recording_from_the_page_to_its_comparison(page: Page, url: str) -> No
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["", "record"])
+@pytest.mark.parametrize("path", ["", "fusion", "record"])
 def test_every_page_draws_in_light_and_dark(page: Page, url: str, scheme: str, path: str) -> None:
     page.emulate_media(color_scheme=scheme)
     page.goto(f"{url}/{path}")

@@ -47,6 +47,7 @@ def invoke(*arguments: str) -> str:
         (("mul_ad",), "Did you mean 'mul_add'?"),
         (("mul_add", "--variants", "fuzed"), "Did you mean 'fused'?"),
         (("mul_add", "--variants", ","), "No variant"),
+        (("mul_add", "--variants", "withot:X"), "Did you mean 'without:<Optimizer>'?"),
         (("mul_add", "--rounds", "0"), "--rounds is 0"),
         (("mul_add", "--blocks", "-3"), "--blocks is -3"),
         (("mul_add", "--threads", "0"), "--threads is 0"),
@@ -64,6 +65,12 @@ def test_bad_usage_is_one_sentence(arguments: tuple[str, ...], expected: str) ->
     text = invoke(*arguments)
     assert expected in text
     assert "\n" not in text
+
+
+def test_an_ablation_stands_alone_or_beside_named_variants() -> None:
+    assert verb._names(None, ablate=False) == ("eager", "unfused", "fused")
+    assert verb._names(None, ablate=True) == ()
+    assert verb._names("eager, basic", ablate=True) == ("eager", "basic")
 
 
 def test_ranges_are_understood() -> None:

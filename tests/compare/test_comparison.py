@@ -78,7 +78,7 @@ def test_renamed_operators_join_by_their_original_name() -> None:
     table = match_operators(
         trace_of(profile_json(UNFUSED_OPERATORS)),
         trace_of(profile_json((blocked, GEMM))),
-        ({}, {"a/Relu:0_nchwc": "a/Conv"}),
+        {"a/Relu:0_nchwc": "a/Conv"},
     ).set_index("name")
     assert table["matched_by"].dropna().to_dict() == {"a/Conv": "graph", "head/Gemm": "name"}
     assert table.loc["a/Conv", "delta_ns"] == -40_000

@@ -51,21 +51,23 @@ def test_every_operator_class_has_its_colour() -> None:
 def page_with_a_timeline() -> None:
     import streamlit as st
 
-    from app.timeline import timeline
+    from app.timeline import group_timeline, timeline
 
-    empty = {"span_ns": 10, "classes": [], "sides": []}
+    empty = {"span_ns": 10, "classes": [], "groups": [], "sides": []}
     st.text(timeline(empty, selected=3, key="first"))
     st.text(timeline(empty, selected=None, key="second"))
+    st.text(group_timeline(empty, highlight=5, key="third"))
 
 
 def test_component_without_a_click_answers_what_it_was_given() -> None:
     at = AppTest.from_function(page_with_a_timeline, default_timeout=30).run()
     assert not at.exception
-    assert [text.value for text in at.text] == ["3", "None"]
+    assert [text.value for text in at.text] == ["3", "None", "5"]
 
 
-def test_only_a_row_is_taken_from_the_browser() -> None:
-    from app.timeline import _row
+def test_only_a_whole_number_is_taken_from_the_browser() -> None:
+    from app.timeline import _picked
 
     answers = [{"row": 7}, {"row": None}, {"row": "7"}, {"row": True}, {"row": 7.5}, [7], "7"]
-    assert [_row(answer) for answer in answers] == [7, *[None] * 6]
+    assert [_picked(answer, "row") for answer in answers] == [7, *[None] * 6]
+    assert _picked({"row": 7, "group": 3}, "group") == 3

@@ -1,0 +1,316 @@
+"""Ledger: what each fusion group gained, and how the gains add up to the change of the run time."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+import pandas as pd
+
+from analysis.compare.comparison import Side
+from analysis.compare.fusion import Fusion, Group, Operator, claimed
+from analysis.compare.gain_interval import gain_intervals
+from analysis.compare.latency import are_paired, has_runs, time_source
+from analysis.compare.reconciliation import Reconciliation, change_ns, reconcile
+from analysis.compare.run_times import LabelTimes, RunTimes, run_times, shared_blocks
+from analysis.compare.verdict import PROCESS_SPREAD, SHOWN_ALPHA
+from analysis.readers.source import clean_text
+from analysis.trace import Trace
+
+# The shortest duration that ONNX Runtime's profile gives an operator, however little it does.
+PROFILED_FLOOR_NS = 2_000.0
+_SHOWN_PARTS = 6
+
+_ROW_TYPES = {
+    "group": "int64", "pattern": "str", "becomes": "str", "kind": "str", "known_by": "str",
+    "scope": "str", "originals": "int64", "operators_baseline": "int64",
+    "operators_candidate": "int64", "bytes_removed": "Int64", "difference_absolute": "Float64",
+    "difference_relative": "Float64", "key": "str",
+}  # fmt: skip
+_ROW_ORDER = (
+    "group", "pattern", "becomes", "kind", "known_by", "scope", "originals", "operators_baseline",
+    "operators_candidate", "before_ns", "after_ns", "gain_ns", "before_median_ns",
+    "after_median_ns", "low_ns", "high_ns", "share", "bytes_removed", "difference_absolute",
+    "difference_relative", "hurts", "key",
+)  # fmt: skip
+_PATTERN_ORDER = (
+    "key", "pattern", "becomes", "kind", "groups", "before_ns", "after_ns", "gain_ns", "low_ns",
+    "high_ns", "share", "bytes_removed", "difference_relative", "hurts",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Ledger:
+    """Gains of all groups, largest |gain| first, and the sum that they are part of.
+
+    `rows`, one a group: group (id), pattern (original op types in graph order), becomes (the
+    candidate's), kind, known_by, scope (what the originals have in common), originals,
+    operators_baseline, operators_candidate (counts), before_ns, after_ns, gain_ns = before - after
+    (profiled means per run, which add), before_median_ns, after_median_ns (over runs), low_ns,
+    high_ns (95 % interval of the gain), share (-gain / delta: all shares and those of the other
+    terms sum to 1), bytes_removed (inside the group, before - after), difference_absolute,
+    difference_relative (at its outputs), hurts, key (equal for groups of one shape).
+
+    `patterns`, one a key: key, pattern, becomes, kind, groups (count), before_ns, after_ns,
+    gain_ns, low_ns, high_ns (of the sum), share, bytes_removed (null when one is), the largest
+    difference_relative, hurts (how many groups).
+
+    `ungrouped`, one an operator that ran and is in no group: side, name, op_type, reason
+    (inserted, not_in_graph, unmatched), per_run_ns.
+
+    Intervals are Yuen's over `blocks` paired blocks, Yuen-Welch over the blocks or runs of either
+    side where they are not paired (`blocks`: the smaller number), NaN below 5. A group `hurts`
+    when it got slower, its interval at level `alpha` = 0.05 / groups with a time (Bonferroni) lies
+    below 0, and its loss is more than a file in whole µs and the profiler's shortest duration of
+    each further operator explain; not paired, only beyond the 12 % that two processes differ by.
+    """
+
+    rows: pd.DataFrame
+    patterns: pd.DataFrame
+    ungrouped: pd.DataFrame
+    reconciliation: Reconciliation
+    alpha: float | None
+    blocks: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Gains:
+    """Times by label on both sides, and the change that their shares are of."""
+
+    before: LabelTimes
+    after: LabelTimes
+    paired: bool
+    delta_ns: float | None
+
+    @property
+    def mean_ns(self) -> np.ndarray:
+        gain_ns: np.ndarray = self.before.mean_ns - self.after.mean_ns
+        return gain_ns
+
+    @property
+    def share(self) -> np.ndarray:
+        return np.asarray(-self.mean_ns / (self.delta_ns or np.nan))
+
+    def interval(self, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+        return gain_intervals(self.before.by_unit, self.after.by_unit, alpha, self.paired)
+
+    def summed(self, labels: np.ndarray, count: int) -> _Gains:
+        """The same by a coarser label."""
+        before, after = (times.summed(labels, count) for times in (self.before, self.after))
+        return _Gains(before, after, self.paired, self.delta_ns)
+
+
+def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
+    """The ledger of two sides by these groups; no operator that ran is left out.
+
+    A name that two groups claim belongs to neither. Where a side does not tell its runs apart and
+    the other does, its times are null, and with them the gains and the terms of the sum.
+    """
+    sides, groups = (baseline, candidate), fusion.groups
+    traces = (baseline.trace, candidate.trace)
+    of = time_source(*traces)
+    blocks = shared_blocks(*traces) if are_paired(baseline, candidate) else None
+    paired = blocks is not None
+    times = [run_times(trace, blocks or shared_blocks(trace)) for trace in traces]
+    claims = [[group.baseline for group in groups], [group.candidate for group in groups]]
+    labels = [_labels(trace, of_side) for trace, of_side in zip(traces, claims, strict=True)]
+    known = _known_runs(traces, of == "unprofiled_wall")
+    before, after = (
+        side.by_label(label, len(groups)).where(is_known)
+        for side, label, is_known in zip(times, labels, known, strict=True)
+    )
+    ungrouped = pd.concat(
+        [
+            _ungrouped(side, name, of_side, label, inserted, is_known)
+            for side, name, of_side, label, inserted, is_known in zip(
+                sides, ("baseline", "candidate"), times, labels, fusion.inserted, known, strict=True
+            )
+        ],
+        ignore_index=True,
+    )
+    delta = change_ns(times[0], times[1], of) if all(known) or of == "unprofiled_wall" else None
+    gains = _Gains(before, after, paired, delta)
+    if all(known):
+        sign = np.where(ungrouped["side"] == "candidate", 1.0, -1.0)
+        changes = sign * ungrouped["per_run_ns"].to_numpy(dtype=float)
+        total = reconcile(times[0], times[1], of, gains.mean_ns, changes)
+    else:
+        total = Reconciliation(of, None if delta is None else round(delta))
+    tested = int(((before.executions > 0) | (after.executions > 0)).sum())
+    rows = _rows(groups, gains)
+    has_intervals = bool(rows["low_ns"].notna().any())
+    alpha = SHOWN_ALPHA / tested if has_intervals and tested else None
+    if alpha is not None:
+        rows["hurts"] = _hurts(gains, alpha, _resolution_ns(traces[0]))
+    return Ledger(
+        rows=_by_gain(rows[list(_ROW_ORDER)]),
+        patterns=_by_gain(_patterns(rows, gains)[list(_PATTERN_ORDER)]),
+        ungrouped=ungrouped,
+        reconciliation=total,
+        alpha=alpha,
+        blocks=min(side.units for side in times),
+    )
+
+
+def sequence_text(operators: Sequence[Operator]) -> str:
+    """Op types in their order, repeats as 'Mul ×3'; after six of them the number of operators."""
+    parts = []
+    for op_type, same in itertools.groupby(operator.op_type or "unknown" for operator in operators):
+        repeats = len(list(same))
+        parts.append(op_type if repeats == 1 else f"{op_type} ×{repeats}")
+    if len(parts) <= _SHOWN_PARTS:
+        return " + ".join(parts)
+    return f"{' + '.join(parts[: _SHOWN_PARTS - 1])} + … ({len(operators)} operators)"
+
+
+def gain_kind(row: Mapping[Any, Any]) -> Literal["faster", "slower", "same"]:
+    """What the gain of a row or pattern means; same where it is 0, unknown, or may be 0."""
+    gain, low, high = (row[name] for name in ("gain_ns", "low_ns", "high_ns"))
+    # Comparisons with NaN are false: without an interval the sign decides.
+    if pd.isna(gain) or gain == 0 or low <= 0 <= high:
+        return "same"
+    return "faster" if gain > 0 else "slower"
+
+
+def common_scope(operators: Iterable[Operator]) -> str:
+    """The deepest module that holds all of them: 'layer1/0' of 'layer1/0/a' and 'layer1/0/b'."""
+    paths = [operator.scope.split("/") for operator in operators]
+    shared = itertools.takewhile(lambda level: len(set(level)) == 1, zip(*paths, strict=False))
+    return "/".join(level[0] for level in shared)
+
+
+def _known_runs(traces: tuple[Trace, Trace], whole_runs: bool) -> tuple[bool, bool]:
+    """Whether each side's times are of the same: one run, or one file of both sides."""
+    first, second = (has_runs(trace) for trace in traces)
+    alike = not first and not second and not whole_runs
+    return first or alike, second or alike
+
+
+def _names(trace: Trace) -> pd.Series:
+    return trace.operators["name"].astype("object").fillna("")
+
+
+def _labels(trace: Trace, claims: Sequence[Sequence[Operator]]) -> np.ndarray:
+    """The position of each operator's group by its name; -1 for none."""
+    places = claimed(claims)
+    return np.array([places.get(name, -1) for name in _names(trace)], dtype=int)
+
+
+def _ungrouped(
+    side: Side,
+    which: str,
+    times: RunTimes,
+    labels: np.ndarray,
+    inserted: Sequence[Operator],
+    is_known: bool,
+) -> pd.DataFrame:
+    codes, found_names = pd.factorize(_names(side.trace))
+    names = [str(name) for name in found_names]
+    found = times.by_label(np.where(labels < 0, codes, -1), len(names)).where(is_known)
+    types = side.trace.operators["op_type"].astype("object")
+    first_type = types.groupby(codes).first()
+    added = {clean_text(operator.name) for operator in inserted}
+    in_graph = {clean_text(node.name) for node in side.graph.nodes} if side.graph else set()
+    ran = np.flatnonzero(found.executions > 0)
+
+    def reason(name: str) -> str:
+        if name in added:
+            return "inserted"
+        return "not_in_graph" if side.graph is not None and name not in in_graph else "unmatched"
+
+    table = pd.DataFrame(
+        {
+            "side": pd.Series([which] * len(ran), dtype="str"),
+            "name": pd.Series([names[code] for code in ran], dtype="str"),
+            "op_type": pd.Series([first_type.get(code) for code in ran], dtype="str"),
+            "reason": pd.Series([reason(names[code]) for code in ran], dtype="str"),
+            "per_run_ns": found.mean_ns[ran],
+        }
+    )
+    return table.sort_values("per_run_ns", ascending=False, kind="stable")
+
+
+def _rows(groups: Sequence[Group], gains: _Gains) -> pd.DataFrame:
+    table = pd.DataFrame([_facts(group) for group in groups], columns=list(_ROW_TYPES))
+    table = table.astype(_ROW_TYPES)
+    table["before_median_ns"] = gains.before.median_ns
+    table["after_median_ns"] = gains.after.median_ns
+    table["hurts"] = False
+    return _with_times(table, gains)
+
+
+def _facts(group: Group) -> tuple[object, ...]:
+    before, after = group.bytes_inside
+    removed = None if before is None or after is None else before - after
+    original = group.original or group.baseline
+    shape = ([o.op_type for o in original], [o.op_type for o in group.candidate], group.kind)
+    return (
+        group.id,
+        sequence_text(original),
+        sequence_text(group.candidate),
+        group.kind,
+        group.known_by,
+        common_scope(original),
+        len(group.original),
+        len(group.baseline),
+        len(group.candidate),
+        removed,
+        *(group.difference or (None, None)),
+        hashlib.sha256(msgspec.json.encode(shape)).hexdigest()[:16],
+    )
+
+
+def _patterns(rows: pd.DataFrame, gains: _Gains) -> pd.DataFrame:
+    """`rows` are in the order of the labels of `gains`."""
+    labels, keys = pd.factorize(rows["key"])
+    grouped = rows.groupby("key", sort=False)
+    table = grouped[["pattern", "becomes", "kind"]].first()
+    table["groups"] = grouped.size()
+    table["hurts"] = grouped["hurts"].sum().astype("int64")
+    unknown = rows["bytes_removed"].isna().groupby(rows["key"], sort=False).any()
+    table["bytes_removed"] = grouped["bytes_removed"].sum().mask(unknown)
+    table["difference_relative"] = grouped["difference_relative"].max()
+    table.insert(0, "key", table.index)
+    return _with_times(table.reset_index(drop=True), gains.summed(labels, len(keys)))
+
+
+def _with_times(table: pd.DataFrame, gains: _Gains) -> pd.DataFrame:
+    low, high = gains.interval(SHOWN_ALPHA)
+    return table.assign(
+        before_ns=gains.before.mean_ns,
+        after_ns=gains.after.mean_ns,
+        gain_ns=gains.mean_ns,
+        low_ns=low,
+        high_ns=high,
+        share=gains.share,
+    )
+
+
+def _hurts(gains: _Gains, alpha: float, resolution_ns: float) -> np.ndarray:
+    """Slower beyond what noise, the file's resolution and the profiler's floor explain.
+
+    Durations are cut to the resolution, so a sum of k before may be short by up to k of it.
+    """
+    before, after = gains.before, gains.after
+    more = np.maximum(0.0, after.executions - before.executions)
+    floor_ns = resolution_ns * before.executions + PROFILED_FLOOR_NS * more
+    spread_ns = 0.0 if gains.paired else math.expm1(PROCESS_SPREAD) * before.mean_ns
+    _, high = gains.interval(alpha)
+    slower: np.ndarray = (high < -spread_ns) & (gains.mean_ns < -floor_ns)
+    return slower
+
+
+def _resolution_ns(trace: Trace) -> float:
+    """1000 where every duration is in whole µs, else 1."""
+    return 1000.0 if bool((trace.calls["dur_ns"] % 1000 == 0).all()) else 1.0
+
+
+def _by_gain(table: pd.DataFrame) -> pd.DataFrame:
+    order = table["gain_ns"].abs().sort_values(ascending=False, kind="stable").index
+    return table.loc[order].reset_index(drop=True)

@@ -1,0 +1,190 @@
+"""Run times that add: one set of runs and weights behind every mean of a side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.metrics.breakdown import steady_calls
+from analysis.metrics.spans import run_spans, union_ns
+from analysis.metrics.warmup import steady_runs
+from analysis.trace import Trace
+
+# Runs without blocks are folded into at most so many batches of neighbours for intervals.
+MAX_BATCHES = 200
+
+
+@dataclass(frozen=True, eq=False)
+class LabelTimes:
+    """Operator time by label, arrays over labels: mean and median over runs of the time per run
+    in ns, executions per run, and `by_unit`, the mean per run of each block or batch (rows)."""
+
+    mean_ns: np.ndarray
+    median_ns: np.ndarray
+    executions: np.ndarray
+    by_unit: np.ndarray
+
+    def where(self, known: bool) -> LabelTimes:
+        """These times, or none where they are not known."""
+        if known:
+            return self
+        return LabelTimes(
+            self.mean_ns * np.nan, self.median_ns * np.nan, self.executions, self.by_unit * np.nan
+        )
+
+    def summed(self, labels: np.ndarray, count: int) -> LabelTimes:
+        """Sums by a coarser label; `labels` gives that of each label. Medians do not add: NaN."""
+        by_unit = np.zeros((len(self.by_unit), count))
+        np.add.at(by_unit.T, labels, self.by_unit.T)
+        return LabelTimes(
+            mean_ns=np.bincount(labels, weights=self.mean_ns, minlength=count),
+            median_ns=np.full(count, np.nan),
+            executions=np.bincount(labels, weights=self.executions, minlength=count),
+            by_unit=by_unit,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Units:
+    """Blocks, or batches of runs, that runs belong to: `of` by run, `runs` in each of them.
+
+    `alike`: each weighs the same in a mean, else each run does. Sums are of whole numbers, so a
+    mean of equal times is that time.
+    """
+
+    of: pd.Series
+    runs: np.ndarray
+    alike: bool
+
+    def mean(self, sums: np.ndarray) -> np.ndarray:
+        """Mean per run from sums by unit (rows)."""
+        if self.alike:
+            sums, runs = (sums.T / self.runs).T, len(self.runs)
+        else:
+            runs = int(self.runs.sum())
+        mean: np.ndarray = sums.sum(axis=0) / runs
+        return mean
+
+    def mean_of(self, times: pd.Series) -> float:
+        """Mean of one time a run, indexed by run."""
+        values = times.loc[self.of.index].to_numpy(dtype=float)
+        return float(self.mean(np.bincount(self.of, weights=values, minlength=len(self.runs))))
+
+
+@dataclass(frozen=True, eq=False)
+class RunTimes:
+    """Means per run of one side in ns, None where the trace has no such time.
+
+    Mean over the runs inside a block, then over blocks; over runs where there are no blocks.
+    `wall_ns` un-profiled, `span_ns` profiled, `busy_ns` union of operators, `kernel_ns` sum of
+    their self time. `calls` are those behind the means: operator, run, unit, dur_ns.
+    """
+
+    wall_ns: float | None
+    span_ns: float | None
+    busy_ns: float | None
+    kernel_ns: float
+    calls: pd.DataFrame
+    _units: _Units
+
+    @property
+    def units(self) -> int:
+        """Blocks, or batches of runs."""
+        return len(self._units.runs)
+
+    def by_label(self, labels: np.ndarray, count: int) -> LabelTimes:
+        """Times by label; `labels` gives each operator's label, 0 to count - 1, or -1 for none."""
+        label = labels[self.calls["operator"].to_numpy()]
+        kept = self.calls[label >= 0]
+        label = label[label >= 0]
+        cell = kept["unit"].to_numpy() * count + label
+        dur_ns = kept["dur_ns"].to_numpy(dtype=float)
+        sums = np.bincount(cell, weights=dur_ns, minlength=self.units * count)
+        sums = sums.reshape(self.units, count)
+        runs = self._units.runs
+        return LabelTimes(
+            mean_ns=self._units.mean(sums),
+            median_ns=self._medians(label, kept, count),
+            executions=np.bincount(label, minlength=count) / runs.sum(),
+            by_unit=sums / runs[:, np.newaxis],
+        )
+
+    def _medians(self, label: np.ndarray, calls: pd.DataFrame, count: int) -> np.ndarray:
+        """Median over all runs of each label's time per run; a run without it counts 0."""
+        sums = calls["dur_ns"].groupby([label, calls["run"].to_numpy()]).sum()
+        of = sums.index.get_level_values(0).to_numpy(dtype=int)
+        values = sums.to_numpy(dtype=float)
+        values = values[np.lexsort((values, of))]
+        present = np.bincount(of, minlength=count)
+        first = np.cumsum(present) - present
+        medians = np.zeros(count)
+        runs = int(self._units.runs.sum())
+        for rank in ((runs - 1) // 2, runs // 2):
+            position = rank - (runs - present)  # zeros come first in the order
+            found = position >= 0
+            medians[found] += values[(first + position)[found]] / 2
+        return medians
+
+
+def shared_blocks(*traces: Trace) -> list[int] | None:
+    """Blocks in which every trace has runs of each kind that it has; None when there are none."""
+    shared: set[int] | None = None
+    for trace in traces:
+        steady = trace.runs["run"].isin(steady_runs(trace).runs)
+        sampled = ~trace.runs["profiled"] & ~trace.runs["warmup"]
+        for chosen in (steady, sampled):
+            if chosen.any():
+                blocks = {int(b) for b in trace.runs.loc[chosen, "block"].dropna().unique()}
+                shared = blocks if shared is None else shared & blocks
+    return sorted(shared) if shared else None
+
+
+def run_times(trace: Trace, blocks: list[int] | None) -> RunTimes:
+    """Means over `blocks`, each with the same weight; over all runs that count when None."""
+    sampled = trace.sampled_runs[~trace.sampled_runs["warmup"]].set_index("run")
+    wall_ns = None if sampled.empty else _units(sampled, blocks).mean_of(sampled["dur_ns"])
+    calls = steady_calls(trace)[["operator", "run", "start_ns", "dur_ns", "span_ns"]]
+    if trace.profiled_runs.empty:
+        # Runs are not known: what there is counts as one.
+        timed = len(calls) > 0 and bool(calls["start_ns"].notna().all())
+        return RunTimes(
+            wall_ns=wall_ns,
+            span_ns=None,
+            busy_ns=float(_union(calls)) if timed else None,
+            kernel_ns=float(calls["dur_ns"].sum()),
+            calls=calls.assign(run=0, unit=0),
+            _units=_Units(pd.Series([0], index=[0]), np.ones(1), True),
+        )
+    spans = run_spans(trace).set_index("run")
+    units = _units(trace.profiled_runs.set_index("run").loc[spans.index], blocks)
+    timed = bool(spans["busy_ns"].notna().all())
+    calls = calls.assign(run=calls["run"].astype("int64"))
+    return RunTimes(
+        wall_ns=wall_ns,
+        span_ns=units.mean_of(spans["span_ns"]),
+        busy_ns=units.mean_of(spans["busy_ns"]) if timed else None,
+        kernel_ns=units.mean_of(spans["kernel_ns"]),
+        calls=calls.join(units.of.rename("unit"), on="run", how="inner"),
+        _units=units,
+    )
+
+
+def _units(runs: pd.DataFrame, blocks: list[int] | None) -> _Units:
+    """`runs` are indexed by run and in their order."""
+    if blocks is None:
+        batch = np.arange(len(runs)) * min(len(runs), MAX_BATCHES) // max(1, len(runs))
+        of = pd.Series(batch, index=runs.index)
+    else:
+        place = {block: unit for unit, block in enumerate(blocks)}
+        kept = runs.loc[runs["block"].isin(blocks), "block"]
+        of = pd.Series([place[int(block)] for block in kept], index=kept.index)
+    return _Units(of, np.bincount(of).astype(float), alike=blocks is not None)
+
+
+def _union(calls: pd.DataFrame) -> int:
+    return union_ns(
+        calls["start_ns"].to_numpy(dtype="int64"),
+        calls["span_ns"].fillna(calls["dur_ns"]).to_numpy(dtype="int64"),
+    )

@@ -1,0 +1,61 @@
+"""What each optimizer of the engine is worth, as text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from analysis import units
+from analysis.compare.ablation import ablation
+from analysis.compare.comparison import Comparison
+from analysis.report.text import known
+from analysis.wording.ablation import ABLATION_HELP, ablation_notes, ablation_ratio
+
+
+@dataclass(frozen=True)
+class Worth:
+    """One optimizer: operators and speedup lost without it, and what it alone brings."""
+
+    optimizer: str
+    nodes_without: str
+    removed: str
+    nodes_only: str
+    added: str
+
+
+@dataclass(frozen=True)
+class AblationTable:
+    """Optimizers, the one whose removal costs most first."""
+
+    rows: tuple[Worth, ...]
+    notes: tuple[str, ...]
+
+
+def ablation_table(comparison: Comparison) -> AblationTable | None:
+    """The ablation recorded with the candidate; None where there is none."""
+    experiment = comparison.candidate.experiment
+    table = None if experiment is None else ablation(experiment)
+    if table is None:
+        return None
+    return AblationTable(
+        rows=tuple(_worth(row) for _, row in table.iterrows()),
+        notes=(ABLATION_HELP, *ablation_notes(table)),
+    )
+
+
+def _worth(row: pd.Series[Any]) -> Worth:
+    return Worth(
+        optimizer=str(row["optimizer"]),
+        nodes_without=_nodes(row["nodes_all"], row["nodes_without"]),
+        removed=ablation_ratio(row, "removed"),
+        nodes_only=_nodes(row["nodes_none"], row["nodes_only"]),
+        added=ablation_ratio(row, "added"),
+    )
+
+
+def _nodes(before: Any, after: Any) -> str:
+    if known(after) is None:
+        return units.MISSING
+    return f"{units.count(known(before))} → {units.count(known(after))}"

@@ -1,0 +1,55 @@
+"""Near misses as text: patterns that the candidate left apart, and what stood in the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analysis import units
+from analysis.advice import NearMiss, near_misses
+from analysis.compare.comparison import Comparison
+from analysis.report.tables import Rows
+from analysis.wording.advice import near_miss_remedy, near_miss_sentence
+
+VISIBLE_ROWS = 8
+MAX_ROWS = 200
+MAX_NAMES = 6
+_NAME_CHARS = 60
+
+
+@dataclass(frozen=True)
+class Blocked:
+    """One kind of near miss; `names` are the operators of its first place, (cut, whole)."""
+
+    pattern: str
+    count: int
+    names: tuple[tuple[str, str], ...]
+    more: int
+    time: str
+    removed: str
+    sentence: str
+    remedy: str
+
+
+def blocked_rows(comparison: Comparison) -> Rows[Blocked] | None:
+    """Near misses, most time first; None where there are none or nothing is known."""
+    misses = near_misses(comparison)
+    if not misses:
+        return None
+    rows = tuple(_row(miss) for miss in misses[:MAX_ROWS])
+    return Rows(rows[:VISIBLE_ROWS], rows[VISIBLE_ROWS:], len(misses))
+
+
+def _row(miss: NearMiss) -> Blocked:
+    shown = miss.nodes[:MAX_NAMES]
+    return Blocked(
+        pattern=miss.pattern,
+        count=miss.count,
+        names=tuple((units.middle_cut(name, _NAME_CHARS), name) for name in shown),
+        more=len(miss.nodes) - len(shown),
+        time=units.duration(miss.stake_ns),
+        removed=units.MISSING
+        if miss.bytes_saved is None
+        else f"~{units.data_size(miss.bytes_saved)}",
+        sentence=near_miss_sentence(miss),
+        remedy=near_miss_remedy(miss),
+    )

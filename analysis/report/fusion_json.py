@@ -1,0 +1,147 @@
+"""The fusion ledger as plain values: the object `fusion` of docs/json.md.
+
+Times are integer ns: the gains of all groups and the terms of the reconciliation add up exactly to
+the change of the un-profiled time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import pandas as pd
+
+from analysis.advice import NearMiss, near_misses
+from analysis.compare.ablation import ablation
+from analysis.compare.comparison import Comparison
+from analysis.compare.fusion import Group, Operator
+from analysis.report.text import plain
+from analysis.wording.advice import near_miss_remedy, near_miss_sentence
+
+_ROW_TIMES = ("before_ns", "after_ns", "gain_ns", "before_median_ns", "after_median_ns")
+
+
+def fusion_values(comparison: Comparison) -> dict[str, Any]:
+    """Groups by |gain|, coverage, the sum, what was not fused, and what each optimizer is worth."""
+    fusion, ledger = comparison.fusion, comparison.ledger
+    rows = {int(row["group"]): row for row in ledger.rows.to_dict("records")}
+    groups = {group.id: group for group in fusion.groups}
+    order = [*rows, *(id for id in groups if id not in rows)]
+    return {
+        "source": fusion.source,
+        "groups": [_group(groups[id], rows.get(id, {})) for id in order if id in groups],
+        "patterns": [_pattern(row) for row in ledger.patterns.to_dict("records")],
+        "original_nodes": fusion.original_nodes,
+        "mapped_nodes": fusion.mapped_nodes,
+        "optimised_nodes": fusion.optimised_nodes,
+        "inserted_nodes": len(fusion.inserted[1]),
+        "boundary_mismatches": fusion.boundary_mismatches,
+        "largest_group": fusion.largest,
+        "inserted": {
+            "baseline": _operators(fusion.inserted[0]),
+            "candidate": _operators(fusion.inserted[1]),
+        },
+        "ungrouped": [_ungrouped(row) for row in ledger.ungrouped.to_dict("records")],
+        "reconciliation": asdict(ledger.reconciliation),
+        "alpha": ledger.alpha,
+        "blocks": ledger.blocks,
+        "near_misses": [_near_miss(miss) for miss in near_misses(comparison)],
+        "ablation": _ablation(comparison),
+    }
+
+
+def _group(group: Group, row: Mapping[Any, Any]) -> dict[str, Any]:
+    absolute, relative = group.difference or (None, None)
+    return {
+        "id": group.id,
+        "kind": group.kind,
+        "known_by": group.known_by,
+        "pattern": plain(row.get("pattern")),
+        "becomes": plain(row.get("becomes")),
+        "scope": plain(row.get("scope")),
+        "inputs": list(group.inputs),
+        "outputs": list(group.outputs),
+        "original": _operators(group.original),
+        "baseline": _operators(group.baseline),
+        "optimised": _operators(group.candidate),
+        **{name: whole(row.get(name)) for name in _ROW_TIMES},
+        "low": whole(row.get("low_ns")),
+        "high": whole(row.get("high_ns")),
+        "share": plain(row.get("share")),
+        "bytes_removed": whole(row.get("bytes_removed")),
+        "output_difference": None
+        if group.difference is None
+        else {"absolute": absolute, "relative": relative},
+        "hurts": bool(row.get("hurts", False)),
+    }
+
+
+def _pattern(row: Mapping[Any, Any]) -> dict[str, Any]:
+    return {
+        "pattern": row["pattern"],
+        "becomes": row["becomes"],
+        "kind": row["kind"],
+        "groups": int(row["groups"]),
+        **{name: whole(row[name]) for name in _ROW_TIMES[:3]},
+        "low": whole(row["low_ns"]),
+        "high": whole(row["high_ns"]),
+        "share": plain(row["share"]),
+        "bytes_removed": whole(row["bytes_removed"]),
+        "output_difference_relative": plain(row["difference_relative"]),
+        "hurts": int(row["hurts"]),
+    }
+
+
+def _operators(operators: Iterable[Operator]) -> list[dict[str, str]]:
+    return [{"name": operator.name, "op_type": operator.op_type} for operator in operators]
+
+
+def _ungrouped(row: Mapping[Any, Any]) -> dict[str, Any]:
+    return {
+        "side": row["side"],
+        "name": row["name"],
+        "op_type": plain(row["op_type"]),
+        "reason": row["reason"],
+        "per_run_ns": whole(row["per_run_ns"]),
+    }
+
+
+def _near_miss(miss: NearMiss) -> dict[str, Any]:
+    return {
+        "pattern": miss.pattern,
+        "count": miss.count,
+        "operators": list(miss.nodes),
+        "op_types": list(miss.op_types),
+        "tensor": miss.tensor or None,
+        "blocked_by": miss.blocked_by,
+        "values": {name: plain(value) for name, value in miss.values.items()},
+        "stake_ns": whole(miss.stake_ns),
+        "bytes_saved": miss.bytes_saved,
+        "places": [list(names) for names in miss.places],
+        "sentence": near_miss_sentence(miss),
+        "remedy": near_miss_remedy(miss),
+    }
+
+
+def _ablation(comparison: Comparison) -> list[dict[str, Any]] | None:
+    experiment = comparison.candidate.experiment
+    table = None if experiment is None else ablation(experiment)
+    return None if table is None else [_worth(row) for row in table.to_dict("records")]
+
+
+def _worth(row: Mapping[Any, Any]) -> dict[str, Any]:
+    values: dict[str, Any] = {"optimizer": row["optimizer"]}
+    for name in ("nodes_all", "nodes_none", "nodes_without", "nodes_only"):
+        values[name] = plain(row[name])
+    for name in ("removed", "added"):
+        parts = {"value": name, "low": f"{name}_low", "high": f"{name}_high"}
+        values[name] = {part: plain(row[column]) for part, column in parts.items()}
+    for name in ("acts_without", "acts_only"):
+        values[name] = plain(row[name])
+    return values
+
+
+def whole(value: Any) -> int | None:
+    """A time or size as a whole number; None for NaN and NA."""
+    return None if value is None or pd.isna(value) else round(float(value))

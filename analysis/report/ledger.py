@@ -1,0 +1,312 @@
+"""The fusion ledger as text: a row a pattern, its groups below, and the terms closing the sum."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from analysis import units
+from analysis.compare.comparison import Comparison, Side
+from analysis.compare.fusion import Group, Operator
+from analysis.compare.ledger import gain_kind
+from analysis.graph import Graph
+from analysis.report.group_svg import group_svg
+from analysis.report.tables import Rows
+from analysis.report.text import known, minus, signed_duration, signed_range
+from analysis.wording.fusion import KNOWN_BY, TERMS, becomes_text
+
+VISIBLE_PATTERNS = 10
+MAX_PATTERNS = 300
+MAX_GROUPS = 2000  # in all patterns together
+MAX_NAMES = 8  # of one group
+MAX_PICTURES = 4  # patterns that show their first group as graphs
+MAX_PICTURED = 12  # operators of a group that is drawn
+MAX_UNGROUPED = 40
+_NAME_CHARS = 60
+_REASONS = {
+    "inserted": "inserted between groups",
+    "not_in_graph": "not in the recorded graph",
+    "unmatched": "not matched",
+}
+Record = dict[Any, Any]
+
+
+@dataclass(frozen=True)
+class Gain:
+    """Time saved per run: text, bar length (% of the largest), faster, slower or same.
+
+    `same` also where the interval holds 0.
+    """
+
+    text: str
+    bar: float
+    kind: str
+    interval: str
+
+
+@dataclass(frozen=True)
+class Names:
+    """The operators of one group on one side, `more` of them left out."""
+
+    shown: tuple[tuple[str, str], ...]  # (cut, whole)
+    more: int
+
+
+@dataclass(frozen=True)
+class GroupRow:
+    """One group: its original operators (names inside `scope`), and those that run instead."""
+
+    scope: str
+    original: Names
+    became: Names
+    before: str
+    after: str
+    gain: Gain
+    removed: str
+    difference: str
+    known_by: str
+    hurts: bool
+
+
+@dataclass(frozen=True)
+class PatternRow:
+    """Groups of one shape; `cut` of them are not in `members`, `hurts` of them lose time.
+
+    `pictures` are the first of them before and after, as SVG; none where no graph has them.
+    """
+
+    pattern: str
+    becomes: str
+    groups: str
+    before: str
+    after: str
+    gain: Gain
+    share: str
+    speedup: str
+    removed: str
+    difference: str
+    hurts: int
+    members: tuple[GroupRow, ...]
+    cut: int
+    pictures: tuple[Markup, ...]
+
+
+@dataclass(frozen=True)
+class Term:
+    """A line of the sum below the patterns, as time saved."""
+
+    label: str
+    text: str
+    share: str
+
+
+@dataclass(frozen=True)
+class Ungrouped:
+    """An operator that ran and is in no group."""
+
+    side: str
+    name: str
+    full_name: str
+    op_type: str
+    reason: str
+    time: str
+
+
+@dataclass(frozen=True)
+class LedgerTable:
+    """Patterns by |gain|, and the terms that lead from their sum to the time saved.
+
+    `groups_total` is (before, after, gain, share) of all groups; `total` the time saved, None where
+    the change is not known. `ungrouped` operators come longest first, `ungrouped_cut` are left out.
+    """
+
+    patterns: Rows[PatternRow]
+    groups: int
+    groups_total: tuple[str, str, str, str]
+    terms: tuple[Term, ...]
+    total: Term | None
+    ungrouped: tuple[Ungrouped, ...]
+    ungrouped_cut: int
+
+
+def ledger_table(comparison: Comparison) -> LedgerTable | None:
+    """The ledger of a comparison; None where it is not known what became of any operator."""
+    ledger = comparison.ledger
+    if comparison.fusion.source == "none" or ledger.rows.empty:
+        return None
+    largest = float(ledger.patterns["gain_ns"].abs().max())
+    members: dict[str, list[Record]] = defaultdict(list)
+    for record in ledger.rows.to_dict("records"):
+        members[record["key"]].append(record)
+    groups = {group.id: group for group in comparison.fusion.groups}
+    left = MAX_GROUPS
+    rows: list[PatternRow] = []
+    pictures = MAX_PICTURES
+    for record in ledger.patterns.head(MAX_PATTERNS).to_dict("records"):
+        shown = members[record["key"]][:left]
+        left -= len(shown)
+        drawn: tuple[Markup, ...] = ()
+        if pictures and record["kind"] != "kept" and shown:
+            drawn = _pictures(comparison, groups[shown[0]["group"]])
+            pictures -= bool(drawn)
+        rows.append(_pattern(record, shown, groups, drawn, largest))
+    terms, total = _terms(comparison)
+    ungrouped = _ungrouped(comparison)
+    return LedgerTable(
+        patterns=Rows(
+            tuple(rows[:VISIBLE_PATTERNS]), tuple(rows[VISIBLE_PATTERNS:]), len(ledger.patterns)
+        ),
+        groups=len(ledger.rows),
+        groups_total=_groups_total(comparison),
+        terms=terms,
+        total=total,
+        ungrouped=ungrouped,
+        ungrouped_cut=len(ledger.ungrouped) - len(ungrouped),
+    )
+
+
+def gain_interval(record: Record) -> str:
+    """'+1.20 to +1.34 ms'; '' without one."""
+    low, high = known(record["low_ns"]), known(record["high_ns"])
+    if low is None or high is None:
+        return ""
+    return signed_range(low, high)
+
+
+def _pattern(
+    record: Record,
+    members: list[Record],
+    groups: dict[int, Group],
+    pictures: tuple[Markup, ...],
+    largest: float,
+) -> PatternRow:
+    before, after = known(record["before_ns"]), known(record["after_ns"])
+    largest_member = max((abs(known(m["gain_ns"]) or 0.0) for m in members), default=0.0)
+    return PatternRow(
+        pattern=str(record["pattern"]),
+        becomes=becomes_text(record),
+        groups=units.count(record["groups"]),
+        before=units.duration(before),
+        after=units.duration(after),
+        gain=_gain(record, largest),
+        share=minus(units.percent(known(record["share"]))),
+        speedup=units.factor(before / after if before and after else None),
+        removed=_removed(record),
+        difference=units.small_number(known(record["difference_relative"])),
+        hurts=int(record["hurts"]),
+        members=tuple(_group(m, groups[m["group"]], largest_member) for m in members),
+        cut=int(record["groups"]) - len(members),
+        pictures=pictures,
+    )
+
+
+def _group(record: Record, group: Group, largest: float) -> GroupRow:
+    return GroupRow(
+        scope=str(record["scope"]),
+        original=_names(group.original, str(record["scope"])),
+        became=_names(group.candidate),
+        before=units.duration(known(record["before_ns"])),
+        after=units.duration(known(record["after_ns"])),
+        gain=_gain(record, largest),
+        removed=_removed(record),
+        difference=units.small_number(known(record["difference_relative"])),
+        known_by=KNOWN_BY[group.known_by],
+        hurts=bool(record["hurts"]),
+    )
+
+
+def _names(operators: tuple[Operator, ...], scope: str = "") -> Names:
+    """Names without the scope that stands beside them."""
+    shown = tuple(
+        (units.middle_cut(_inside(operator, scope), _NAME_CHARS), operator.name)
+        for operator in operators[:MAX_NAMES]
+    )
+    return Names(shown, len(operators) - len(shown))
+
+
+def _inside(operator: Operator, scope: str) -> str:
+    name = operator.name or operator.op_type
+    return name.removeprefix(f"{scope}/") or name if scope else name
+
+
+def _gain(record: Record, largest: float) -> Gain:
+    gain = known(record["gain_ns"])
+    if gain is None:
+        return Gain(units.MISSING, 0.0, "same", "")
+    bar = 100 * abs(gain) / largest if largest else 0.0
+    return Gain(signed_duration(gain), round(bar, 1), gain_kind(record), gain_interval(record))
+
+
+def _removed(record: Record) -> str:
+    removed = known(record["bytes_removed"])
+    return units.data_size(removed) if removed else units.MISSING
+
+
+def _groups_total(comparison: Comparison) -> tuple[str, str, str, str]:
+    rows = comparison.ledger.rows
+    columns = ("before_ns", "after_ns", "gain_ns", "share")
+    before, after, gain, share = (known(rows[name].sum(min_count=1)) for name in columns)
+    return (
+        units.duration(before),
+        units.duration(after),
+        units.MISSING if gain is None else signed_duration(gain),
+        minus(units.percent(share)),
+    )
+
+
+def _terms(comparison: Comparison) -> tuple[tuple[Term, ...], Term | None]:
+    """The terms beside the groups, as time saved (the minus of a change), and their sum."""
+    sum_ = comparison.ledger.reconciliation
+    if sum_.delta_ns is None:
+        return (), None
+    terms = tuple(
+        _term(TERMS[name], getattr(sum_, name), sum_.delta_ns)
+        for name in TERMS
+        if name != "groups_ns" and getattr(sum_, name) is not None
+        if getattr(sum_, name) or name in ("dispatch_ns", "profiler_bias_ns")
+    )
+    return terms, _term("gain of the whole run", sum_.delta_ns, sum_.delta_ns)
+
+
+def _term(label: str, change_ns: int, delta_ns: int) -> Term:
+    share = minus(units.percent(change_ns / delta_ns)) if delta_ns else units.MISSING
+    return Term(label, signed_duration(-change_ns), share)
+
+
+def _ungrouped(comparison: Comparison) -> tuple[Ungrouped, ...]:
+    table = comparison.ledger.ungrouped
+    table = table.sort_values("per_run_ns", ascending=False, kind="stable").head(MAX_UNGROUPED)
+    labels = {"baseline": comparison.baseline.label, "candidate": comparison.candidate.label}
+    return tuple(
+        Ungrouped(
+            side=labels[record["side"]],
+            name=units.middle_cut(str(record["name"]), _NAME_CHARS),
+            full_name=str(record["name"]),
+            op_type=record["op_type"] if isinstance(record["op_type"], str) else "",
+            reason=_REASONS.get(record["reason"], str(record["reason"])),
+            time=units.duration(known(record["per_run_ns"])),
+        )
+        for record in table.to_dict("records")
+    )
+
+
+def _pictures(comparison: Comparison, group: Group) -> tuple[Markup, ...]:
+    """The group's operators on both sides; () where a graph lacks them or they are too many."""
+    drawn = []
+    sides = ((comparison.baseline, group.baseline), (comparison.candidate, group.candidate))
+    for side, operators in sides:
+        graph = _graph(side)
+        names = [operator.name for operator in operators]
+        if graph is None or len(names) > MAX_PICTURED or not set(names) <= set(graph.node):
+            return ()
+        drawn.append(Markup(group_svg(graph, names, group.inputs, group.outputs)))
+    return tuple(drawn)
+
+
+def _graph(side: Side) -> Graph | None:
+    if side.graph is None and side.experiment is not None:
+        return side.experiment.model_graph
+    return side.graph

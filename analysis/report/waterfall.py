@@ -1,0 +1,67 @@
+"""The way from the baseline's time to the candidate's, step by step, as a still picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analysis import units
+from analysis.compare.comparison import Comparison
+from analysis.report.axis import Tick, time_ticks
+from analysis.report.text import minus, signed_duration
+from analysis.waterfall import Step, StepKind, ends_ns, waterfall_steps
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One step: `left` and `width` are fractions of the axis, `end` is where the next one starts.
+
+    `kind` as in analysis.waterfall.
+    """
+
+    label: str
+    note: str
+    text: str
+    kind: StepKind
+    left: float
+    width: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Waterfall:
+    """Bars from the baseline's mean time to the candidate's; ticks are fractions of the axis."""
+
+    bars: tuple[Bar, ...]
+    ticks: tuple[Tick, ...]
+
+
+def waterfall(comparison: Comparison) -> Waterfall | None:
+    """The picture; None where the change of the time or the groups are not known."""
+    steps = waterfall_steps(comparison)
+    if not steps:
+        return None
+    ends = ends_ns(steps)
+    low, high = min(0, *ends), max(1, *ends)
+
+    def at(ns: float) -> float:
+        return (ns - low) / (high - low)
+
+    ticks = tuple(Tick(at(tick.at * high), tick.text) for tick in time_ticks(high))
+    bars = (
+        _bar(step, at(end - step.value_ns), at(end)) for step, end in zip(steps, ends, strict=True)
+    )
+    return Waterfall(tuple(bars), ticks)
+
+
+def _bar(step: Step, start: float, end: float) -> Bar:
+    text = units.duration if step.kind == "total" else signed_duration
+    return Bar(
+        label=step.label,
+        # Notes of patterns are names: their hyphens stay.
+        note=minus(step.note) if step.kind == "term" else step.note,
+        text=text(step.value_ns),
+        kind=step.kind,
+        left=min(start, end),
+        width=abs(end - start),
+        end=end,
+    )

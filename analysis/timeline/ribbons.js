@@ -1,0 +1,201 @@
+/* Ribbons between the lanes of two sides: drawing them, and finding the one under the pointer.
+   `frame` is {xOf, left, right, top, bottom}: where the band between the lanes is. */
+
+const FAR = 20000;    // px beside the band where an end may as well stop
+const DUST = 1;       // px: ribbons narrower than this at both ends lose their own outline
+const EDGE_FROM = 5;  // px: ribbons this wide are kept apart from their neighbours by a line
+
+/* x of a ribbon's corners: upper left and right, lower left and right. */
+function edgesOf({ top, bottom }, { xOf, left, right }) {
+  const x = (ns) => Math.min(right + FAR, Math.max(left - FAR, xOf(ns)));
+  return [x(top[0]), x(top[1]), x(bottom[0]), x(bottom[1])];
+}
+
+const inBand = ([a, b, c, d], { left, right }) => (b >= left || d >= left) && (a <= right || c <= right);
+const isDust = ([a, b, c, d]) => b - a < DUST && d - c < DUST;
+
+function tracePath(pen, [a, b, c, d], { top, bottom }) {
+  const middle = (top + bottom) / 2;
+  pen.moveTo(a, top);
+  pen.bezierCurveTo(a, middle, c, middle, c, bottom);
+  pen.lineTo(d, bottom);
+  pen.bezierCurveTo(d, middle, b, middle, b, top);
+  pen.closePath();
+}
+
+/* How far an edge has come from its upper to its lower end, at the part `down` of the height. */
+function bendAt(down) {
+  let low = 0;
+  let high = 1;
+  for (let i = 0; i < 24; i++) {
+    const s = (low + high) / 2;
+    if (1.5 * s - 1.5 * s * s + s * s * s < down) low = s;   // the curve of tracePath
+    else high = s;
+  }
+  return low * low * (3 - 2 * low);
+}
+
+/* Runs `draw` where nothing can get out of the band. */
+function inside(pen, frame, draw) {
+  pen.save();
+  pen.beginPath();
+  pen.rect(frame.left, frame.top, frame.right - frame.left, frame.bottom - frame.top);
+  pen.clip();
+  draw();
+  pen.restore();
+}
+
+const dustCanvas = document.createElement("canvas");
+
+/* Ribbons too thin and too many for a path each: how much of every pixel they cover together, in
+   one colour. The cost is a few operations a ribbon and row, however they cross. */
+function drawDust(pen, ribbons, colour, frame) {
+  if (ribbons.length === 0) return;
+  const width = Math.max(1, Math.ceil(frame.right - frame.left));
+  const height = Math.max(1, Math.round(frame.bottom - frame.top));
+  const dust = dustCanvas.getContext("2d");
+  Object.assign(dustCanvas, { width, height });
+  const image = dust.createImageData(width, height);
+  const corners = Float32Array.from(ribbons.flat(), (x) => x - frame.left);
+  const steps = new Float32Array(width + 2);   // of the covered share, from pixel to pixel
+  const step = (x, by) => {
+    const at = x < 0 ? 0 : x > width ? width : x;
+    const pixel = at | 0;
+    steps[pixel] += by * (1 - (at - pixel));
+    steps[pixel + 1] += by * (at - pixel);
+  };
+  for (let y = 0; y < height; y++) {
+    const bend = bendAt((y + 0.5) / height);
+    steps.fill(0);
+    for (let i = 0; i < corners.length; i += 4) {
+      step(corners[i] + (corners[i + 2] - corners[i]) * bend, 1);
+      step(corners[i + 1] + (corners[i + 3] - corners[i + 1]) * bend, -1);
+    }
+    let covered = 0;
+    for (let x = 0; x < width; x++) {
+      covered += steps[x];
+      image.data[4 * (y * width + x) + 3] = 255 * Math.min(1, covered);
+    }
+  }
+  dust.putImageData(image, 0, 0);
+  dust.globalCompositeOperation = "source-in";
+  dust.fillStyle = colour;
+  dust.fillRect(0, 0, width, height);
+  pen.drawImage(dustCanvas, frame.left, frame.top, width, height);
+}
+
+function fillEach(pen, ribbons, colour, frame) {
+  pen.fillStyle = colour;
+  for (const edges of ribbons) {   // one path for all would cost far more: curves cross
+    pen.beginPath();
+    tracePath(pen, edges, frame);
+    pen.fill();
+  }
+}
+
+/* Also around each, so that one as thin as a hair is a line however it leans. */
+function drawBold(pen, ribbons, fill, line, frame) {
+  fillEach(pen, ribbons, fill, frame);
+  pen.strokeStyle = line;
+  pen.lineWidth = 1;
+  for (const edges of ribbons) {
+    pen.beginPath();
+    tracePath(pen, edges, frame);
+    pen.stroke();
+  }
+}
+
+/* Lines in the page's colour along the right edges of wide ribbons. */
+function drawSeams(pen, ribbons, colour, { top, bottom }) {
+  const middle = (top + bottom) / 2;
+  pen.strokeStyle = colour;
+  pen.lineWidth = 1;
+  pen.beginPath();
+  for (const [a, b, c, d] of ribbons) {
+    if (Math.max(b - a, d - c) < EDGE_FROM) continue;
+    pen.moveTo(b, top);
+    pen.bezierCurveTo(b, middle, d, middle, d, bottom);
+  }
+  pen.stroke();
+}
+
+/* All ribbons: dust in a neutral colour below, then kept, replaced, and what hurts; the lit group
+   on top and the others dimmed. */
+function drawRibbons(pen, view, frame) {
+  const { tones, background, text } = view.palette;
+  const group = litGroup(view);
+  const shapes = { kept: [], replaced: [], hurts: [] };
+  const dust = [];
+  const lit = [];
+  const seen = new Set();   // places of thin ribbons that hurt: one a pixel will do
+  for (const ribbon of view.ribbons) {
+    const edges = edgesOf(ribbon, frame);
+    if (!inBand(edges, frame)) continue;
+    const tone = toneOf(view.groups.get(ribbon.group));
+    if (ribbon.group === group) lit.push(edges);
+    else if (!isDust(edges)) shapes[tone].push(edges);
+    else if (tone !== "hurts") dust.push(edges);
+    else {
+      const place = `${Math.round(edges[0])} ${Math.round(edges[2])}`;
+      if (!seen.has(place)) shapes.hurts.push(edges);
+      seen.add(place);
+    }
+  }
+  inside(pen, frame, () => {
+    pen.globalAlpha = group !== null && view.ribbons.some((ribbon) => ribbon.group === group) ? DIMMED : 1;
+    drawDust(pen, dust, tones.kept.fill, frame);
+    fillEach(pen, shapes.kept, tones.kept.fill, frame);
+    fillEach(pen, shapes.replaced, tones.replaced.fill, frame);
+    drawSeams(pen, [...shapes.kept, ...shapes.replaced], background, frame);
+    drawBold(pen, shapes.hurts, tones.hurts.fill, tones.hurts.fill, frame);
+    pen.globalAlpha = 1;
+    drawBold(pen, lit, tones[toneOf(view.groups.get(group))].strong, text, frame);
+  });
+}
+
+/* The ribbons of one group, on top of the others. */
+function drawRibbonsOf(pen, view, frame, group) {
+  const own = view.ribbons.filter((ribbon) => ribbon.group === group)
+    .map((ribbon) => edgesOf(ribbon, frame)).filter((edges) => inBand(edges, frame));
+  const { strong } = view.palette.tones[toneOf(view.groups.get(group))];
+  inside(pen, frame, () => drawBold(pen, own, strong, strong, frame));
+}
+
+/* The group whose ribbon lies under a point of the band, or null: of several the narrowest, since
+   nobody could point at it otherwise; one that hurts before all. */
+function ribbonAt(view, frame, x, y, reach) {
+  if (y < frame.top || y > frame.bottom || x < frame.left || x > frame.right) return null;
+  const bend = bendAt((y - frame.top) / (frame.bottom - frame.top));
+  let found = null;
+  let best = Infinity;
+  for (const ribbon of view.ribbons) {
+    const [a, b, c, d] = edgesOf(ribbon, frame);
+    const [start, end] = [a + (c - a) * bend, b + (d - b) * bend];
+    const away = Math.max(0, start - x, x - end);
+    if (away > (end - start < reach ? reach : 0)) continue;
+    const rank = end - start + 1000 * away + (view.groups.get(ribbon.group)?.hurts ? 0 : 1e6);
+    if (rank < best) {
+      best = rank;
+      found = ribbon.group;
+    }
+  }
+  return found;
+}
+
+/* Where groups are aligned: what one side has less than the other, as a tint behind its lanes. */
+function drawGaps(pen, view, sideIndex, xOf, top, height) {
+  let reached = -Infinity;
+  for (const { group, top: before, bottom: after } of view.ribbons) {
+    const lengths = [before[1] - before[0], after[1] - after[0]];
+    if (lengths[sideIndex] >= lengths[1 - sideIndex]) continue;
+    const tone = toneOf(view.groups.get(group));
+    const own = (sideIndex === 0 ? before : after)[1];
+    const left = Math.max(xOf(own), reached);
+    const right = xOf(own + lengths[1 - sideIndex] - lengths[sideIndex]);
+    if (right - left < 0.5 || right < 0 || left > view.width) continue;
+    reached = right;
+    const shown = (tone === "hurts") === (sideIndex === 0) ? tone : "kept";   // a loss stands out, a gain does not
+    pen.fillStyle = view.palette.tones[shown].fill;
+    pen.fillRect(left, top, right - left, height);
+  }
+}

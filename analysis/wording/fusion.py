@@ -1,0 +1,233 @@
+"""What fusion bought, how sure it is, and the words for groups."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from analysis import units
+from analysis.compare.comparison import Comparison
+from analysis.compare.fusion import Fusion
+from analysis.wording.diagnostics import plural
+from analysis.wording.sentences import Part
+from analysis.wording.texts import TIME_SOURCES
+
+if TYPE_CHECKING:
+    from analysis.compare.reconciliation import Reconciliation
+
+KINDS: Mapping[str, str] = {
+    "kept": "kept",
+    "fused": "fused",
+    "replaced": "replaced",
+    "split": "split",
+    "folded": "folded into weights",
+    "removed": "removed",
+    "loaded": "loaded as a weight",
+}
+KNOWN_BY: Mapping[str, str] = {
+    "name": "tensor names",
+    "value": "tensor values",
+    "structure": "graph structure",
+    "merged": "merged neighbours",
+    "members": "names in the trace",
+    "inferred": "inferred",
+}
+KNOWN_BY_HELP = (
+    "How it is known that these operators became those. Tensor names: both graphs carry the "
+    "boundary by name. Tensor values: on the same input a tensor of both graphs held the same "
+    "values, and no other came near. Graph structure: the engine's node names and the shape of "
+    "the graphs. Merged neighbours: a boundary could not be proven, so groups were joined. Names "
+    "in the trace: the profiler lists the original operators. Inferred: same type, shapes and "
+    "order in two traces without graphs, which nothing proves."
+)
+LEDGER_HELP = (
+    "A fusion group is the smallest set of operators with the same boundary tensors on both "
+    "sides. Before and after are profiled times per run, means over blocks, which add; gain is "
+    "before - after, positive when the candidate takes less. Share is the gain / the whole "
+    "change of the run time. Hurts: the 95 % interval of the gain, corrected for the number of "
+    "groups, lies below zero."
+)
+WATERFALL_HELP = (
+    "From the baseline's to the candidate's mean time per run. Groups and ungrouped operators "
+    "are changes of profiled time. Dispatch is the change of the time between operators. Profiler "
+    "bias is the change of (un-profiled time - profiled run span): the profiler charges every "
+    "operator, and fusion removes operators. Every term is computed from the data by itself, and "
+    "together they are the whole change."
+)
+TERMS: Mapping[str, str] = {
+    "groups_ns": "groups",
+    "ungrouped_ns": "operators in no group",
+    "overlap_ns": "overlap of streams",
+    "dispatch_ns": "dispatch",
+    "profiler_bias_ns": "profiler bias",
+    "rounding_ns": "rounding",
+}
+WEAK = (
+    "Attribution is weak: dispatch and profiler bias are more than a quarter of the change, so "
+    "the groups explain less of it than their gains suggest."
+)
+
+
+def fusion_parts(comparison: Comparison) -> tuple[Part, ...]:
+    """One sentence in pieces: which groups bought most of the gain, or most of the loss.
+
+    The share is of the gains of all groups that gained (or of the losses of those that lost),
+    so it is at most 100 %. Op types come from a trace: parts with the role `name`.
+    """
+    rows = comparison.ledger.rows
+    if comparison.fusion.source == "none" or rows.empty:
+        return (Part("It is not known which operators became which."),)
+    if not rows["kind"].isin(["fused", "replaced", "split", "folded", "removed"]).any():
+        largest = _largest_term(comparison.ledger.reconciliation)
+        return (Part("Nothing was fused: both sides ran the same operators." + largest),)
+    outcome = comparison.verdict.outcome
+    if outcome == "cannot_tell":
+        start, slower = "The whole change cannot be told from noise; ", False
+    else:
+        start, slower = "", outcome == "slower"
+    gains = -rows["gain_ns"] if slower else rows["gain_ns"]
+    whole = float(gains[gains > 0].sum())
+    noun = "loss" if slower else "gain"
+    if whole <= 0:
+        return (Part(f"{start}no group {'got slower' if slower else 'gained'}.".capitalize()),)
+    families = rows["pattern"].map(_family)
+    by_family = gains.groupby(families).sum().sort_values(ascending=False, kind="stable")
+    best = str(by_family.index[0])
+    share = float(by_family.iloc[0]) / whole
+    members = rows[families == best]
+    share_text = _share(share)
+    sum_ = comparison.ledger.reconciliation
+    where = " in groups" if start or sum_.weak else ""
+    groups = "group" if len(members) == 1 else "groups"
+    return (
+        Part(start),
+        Part(share_text if start else share_text.capitalize(), "number"),
+        Part(f" of the {noun}{where} comes from {units.count(len(members))} "),
+        Part(best, "name"),
+        Part(f" {groups} {_became(members)}.{_weak(sum_)}"),
+    )
+
+
+def fusion_sentence(comparison: Comparison) -> str:
+    """'93 % of the gain comes from 52 Conv + BatchNormalization groups run as one operator …'."""
+    return "".join(part.text for part in fusion_parts(comparison))
+
+
+def _largest_term(sum_: Reconciliation) -> str:
+    """' The largest part of the change of -8.22 ms, -7.22 ms, is dispatch.'; '' where none is."""
+    values = {name: getattr(sum_, name) or 0 for name in TERMS}
+    name = max(values, key=lambda term: abs(values[term]))
+    if sum_.delta_ns is None or not abs(sum_.delta_ns) / 2 < abs(values[name]):
+        return ""
+    most, whole = (units.duration(ns, signed=True) for ns in (values[name], sum_.delta_ns))
+    what = "in operators" if name == "groups_ns" else TERMS[name]
+    return f" The largest part of the change of {whole}, {most}, is {what}."
+
+
+def _weak(sum_: Reconciliation) -> str:
+    """How little or how much the groups explain, where that is not about the whole change."""
+    if not sum_.weak or sum_.groups_ns is None:
+        return ""
+    parts = (units.duration(ns, signed=True) for ns in (sum_.groups_ns, sum_.delta_ns))
+    return " Groups add up to {} of a change of {}: attribution is weak.".format(*parts)
+
+
+def _share(share: float) -> str:
+    """'93 %'; never 100 % for less than all."""
+    if share > 1 - 1e-9:
+        return "all"
+    return "over 99 %" if share > 0.99 else f"{share * 100:.0f} %"
+
+
+def _family(pattern: object) -> str:
+    """The first two op types: Conv + BatchNormalization for all that only differ after them."""
+    return " + ".join(str(pattern).split(" + ")[:2])
+
+
+def _became(members: pd.DataFrame) -> str:
+    before, after = members["operators_baseline"], members["operators_candidate"]
+    each = "" if len(members) == 1 else " each"
+    if (members["kind"] == "kept").all():
+        return "that kept their operators" if each else "that kept its operator"
+    if (members["kind"] == "folded").all():
+        return "computed when the model is loaded"
+    if (after == 0).all():
+        return "that no longer run" if each else "that no longer runs"
+    if (after == 1).all() and (before > 1).any():
+        return f"run as one operator{each}"
+    if (before == 1).all() and (after > 1).all():
+        return f"split into several operators{each}"
+    if after.sum() < before.sum():
+        return "run as fewer operators"
+    return "run by other operators"
+
+
+def becomes_text(row: Mapping[Any, Any]) -> str:
+    """What runs in the place of a group or pattern: '→ Conv', 'kept', 'folded into weights'."""
+    if row["kind"] == "kept" or not row["becomes"]:
+        return KINDS[row["kind"]]
+    return f"→ {row['becomes']}"
+
+
+def coverage_sentence(fusion: Fusion) -> str:
+    """How many original operators are accounted for, and how the groups are known."""
+    if fusion.source == "none":
+        return "No groups: neither the graphs nor the traces say which operators became which."
+    if fusion.source == "inferred":
+        return (
+            f"{plural(len(fusion.groups), 'group')}, inferred from op types, shapes and order in "
+            "two traces without graphs: nothing proves them."
+        )
+    mapped, original = units.count(fusion.mapped_nodes), units.count(fusion.original_nodes)
+    if fusion.mapped_nodes == fusion.original_nodes:
+        parts = [f"every original operator accounted for: {mapped} of {original}"]
+    else:
+        lost = plural(fusion.original_nodes - fusion.mapped_nodes, "operator")
+        parts = [f"{mapped} of {original} original operators accounted for, {lost} in no group"]
+    if fusion.source == "members":
+        parts.append("as the trace names them")
+    else:
+        count = fusion.boundary_mismatches
+        parts.append(f"{units.count(count)} boundary mismatch{'' if count == 1 else 'es'}")
+    parts.append(f"largest group {plural(fusion.largest, 'operator')}")
+    inserted = len(fusion.inserted[1])
+    if inserted:
+        parts.append(f"{plural(inserted, 'operator')} inserted between groups")
+    text = ", ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}. {known_by_sentence(fusion)}".strip()
+
+
+def known_by_sentence(fusion: Fusion) -> str:
+    """'Groups are known by tensor names (50) and tensor values (6).'; '' without groups."""
+    counts = Counter(group.known_by for group in fusion.groups)
+    if not counts:
+        return ""
+    texts = [f"{KNOWN_BY[code]} ({units.count(count)})" for code, count in counts.most_common()]
+    listed = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+    return f"Groups are known by {listed}."
+
+
+def reconciliation_sentence(sum_: Reconciliation) -> str:
+    """The change as the sum of its terms; '' where there is no change to explain."""
+    if sum_.delta_ns is None:
+        return ""
+    values = {name: getattr(sum_, name) for name in TERMS}
+    shown = [
+        f"{TERMS[name]} {units.duration(value, signed=True)}"
+        for name, value in values.items()
+        if value is not None and (value or name in ("groups_ns", "dispatch_ns"))
+    ]
+    return f"Change of the mean run {units.duration(sum_.delta_ns, signed=True)} = " + ", ".join(
+        shown
+    )
+
+
+def waterfall_basis(sum_: Reconciliation) -> str:
+    """What the waterfall's totals and bars are, and how exact their sum is."""
+    return (
+        f"Totals: {TIME_SOURCES[sum_.of]}, mean per run over the blocks or runs, measured. Groups: "
+        "profiled time, measured. The bars add up exactly to the change in whole ns."
+    )

@@ -1,0 +1,98 @@
+"""The top of the fusion ledger, in a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from analysis import units, wording
+from analysis.advice import near_misses
+from analysis.compare.comparison import Comparison
+from analysis.readers.source import clean_text
+from analysis.report.text import known
+from analysis.wording.advice import near_miss_sentence
+from analysis.wording.diagnostics import plural
+from analysis.wording.fusion import TERMS, becomes_text
+
+TOP_PATTERNS = 6
+TOP_MISSES = 3
+NARROW = 80  # columns of the terminal below which only the gain is shown
+_ALWAYS = ("ungrouped_ns", "dispatch_ns", "profiler_bias_ns")
+
+
+def print_ledger(console: Console, comparison: Comparison) -> None:
+    """The largest patterns, what closes the sum, coverage, and the first near misses.
+
+    Every line is a gain, time saved, so they add up to the last one: the minus of the change.
+    """
+    console.print("\nWhat fusion bought, per run", style="bold")
+    console.print(clean_text(wording.fusion_sentence(comparison), 1000))
+    if comparison.fusion.source != "none" and len(comparison.ledger.rows):
+        console.print(_table(comparison, is_narrow=console.width < NARROW))
+    console.print(wording.coverage_sentence(comparison.fusion), style="dim")
+    _print_misses(console, comparison)
+
+
+def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
+    ledger = comparison.ledger
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("original operators", overflow="fold", ratio=None)
+    columns = ("groups", "gain") if is_narrow else ("groups", "before", "after", "gain", "share")
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=True)
+
+    def add(label: str, **cells: str) -> None:
+        table.add_row(label, *(cells.get(name, "") for name in columns))
+
+    for row in ledger.patterns.head(TOP_PATTERNS).to_dict("records"):
+        hurts = f" ({units.count(row['hurts'])} slower)" if row["hurts"] else ""
+        add(
+            clean_text(f"{row['pattern']} {becomes_text(row)}", 200) + hurts,
+            groups=units.count(row["groups"]),
+            before=units.duration(known(row["before_ns"])),
+            after=units.duration(known(row["after_ns"])),
+            gain=_saved(known(row["gain_ns"])),
+            share=units.percent(known(row["share"])),
+        )
+    rest = ledger.patterns.iloc[TOP_PATTERNS:]
+    if len(rest):
+        sums = {n: known(rest[f"{n}_ns"].sum(min_count=1)) for n in ("before", "after", "gain")}
+        add(
+            plural(len(rest), "more pattern"),
+            groups=units.count(int(rest["groups"].sum())),
+            before=units.duration(sums["before"]),
+            after=units.duration(sums["after"]),
+            gain=_saved(sums["gain"]),
+            share=units.percent(known(rest["share"].sum(min_count=1))),
+        )
+    sum_ = ledger.reconciliation
+    if sum_.delta_ns is None:
+        return table
+    for name, label in TERMS.items():
+        change = getattr(sum_, name)
+        if name != "groups_ns" and change is not None and (change or name in _ALWAYS):
+            share = units.percent(change / sum_.delta_ns) if sum_.delta_ns else ""
+            add(label, gain=_saved(-change), share=share)
+    label = f"= gain of the whole run, {wording.TIME_SOURCES[sum_.of]}"
+    add(label, gain=_saved(-sum_.delta_ns), share=units.percent(1.0) if sum_.delta_ns else "")
+    return table
+
+
+def _saved(ns: float | None) -> str:
+    return units.duration(ns, signed=True)
+
+
+def _print_misses(console: Console, comparison: Comparison) -> None:
+    misses = near_misses(comparison)
+    if not misses:
+        return
+    places = sum(miss.count for miss in misses)
+    found = f": {units.count(places)} near miss{'es' if places > 1 else ''}" if places else ""
+    console.print(f"\nWhy not fused{found}", style="bold")
+    for miss in misses[:TOP_MISSES]:
+        count = f" ×{units.count(miss.count)}" if miss.count > 1 else ""
+        stake = "" if miss.stake_ns is None else f", {units.duration(miss.stake_ns)} a run"
+        text = f"- {miss.pattern}{count}{stake}: {near_miss_sentence(miss)}"
+        console.print(clean_text(text, 1000))
+    if len(misses) > TOP_MISSES:
+        console.print(f"- {plural(len(misses) - TOP_MISSES, 'more kind')}: --json has all.")

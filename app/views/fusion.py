@@ -1,0 +1,169 @@
+"""The Fusion page: what fusion bought, group by group, and why it did not buy more."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from analysis import wording
+from analysis.compare.assumptions import Assumptions
+from analysis.compare.comparison import Comparison
+from app import exports, groups, ledger, missed, pair, panels, state, tables
+from app.loading import Shown
+
+TABLE = "ledger_table"
+
+
+def show() -> None:
+    """Draw the page."""
+    with panels.page():
+        chosen = pair.choose()
+        if chosen is None:
+            return
+        shown = chosen.compare(Assumptions())
+        comparison = shown.comparison
+        with chosen.main:
+            _bought(comparison)
+            _waterfall(comparison)
+        with chosen.side, st.container(border=True):
+            panels.doubts(comparison.diagnostics)
+        if comparison.fusion.groups:
+            _groups(shown)
+        missed.near_misses(shown)
+        missed.ablation(comparison)
+
+
+def _bought(comparison: Comparison) -> None:
+    parts = wording.fusion_parts(comparison)
+    st.header(panels.parts_text(parts, panels.outcome_colour(comparison)), anchor=False)
+    st.text(wording.verdict_sentence(comparison))
+    with st.container(gap="xxsmall"):
+        st.caption(panels.own(wording.coverage_sentence(comparison.fusion)))
+        terms = wording.reconciliation_sentence(comparison.ledger.reconciliation)
+        if terms:
+            st.caption(panels.own(terms))
+
+
+def _waterfall(comparison: Comparison) -> None:
+    from analysis.charts import waterfall
+
+    st.subheader("From baseline to candidate", anchor=False, help=wording.WATERFALL_HELP)
+    figure = waterfall(comparison)
+    if figure is None:
+        st.caption(
+            "The two files have no time of a whole run in common, so there is no sum to draw."
+        )
+        return
+    st.plotly_chart(
+        figure,
+        key="waterfall",
+        config={"displayModeBar": False, "scrollZoom": False},
+        alt="Waterfall from the baseline's to the candidate's mean time per run",
+    )
+    st.caption(panels.own(wording.waterfall_basis(comparison.ledger.reconciliation)))
+
+
+@st.fragment
+def _groups(shown: Shown) -> None:
+    """Timelines, ledger and the chosen group, linked: a click in one shows it in all."""
+    from app.timeline import group_timeline
+
+    with panels.guarded():
+        known = {group.id for group in shown.comparison.fusion.groups}
+        before = state.selected_group(shown.key)
+        before = before if before in known else None
+        st.subheader("Timelines", anchor=False, help=wording.TIMELINES_HELP)
+        chosen = group_timeline(shown.payload, highlight=before, key="group_timeline")
+        chosen = chosen if chosen in known else None
+        state.select_group(shown.key, chosen)
+        _ledger(shown, chosen)
+        if chosen is None:
+            st.caption("Choose a group in the table or in the timelines to see what is inside.")
+        else:
+            groups.show(shown.comparison, chosen)
+
+
+def _ledger(shown: Shown, chosen: int | None) -> None:
+    comparison = shown.comparison
+    title, search, order, tools = st.columns([2, 3, 3.4, 2.6], vertical_alignment="bottom")
+    title.subheader("Ledger", anchor=False, help=wording.LEDGER_HELP)
+    text = search.text_input(
+        "Search groups",
+        key="group_search",
+        type="search",
+        placeholder="pattern, module, operator or tensor",
+        label_visibility="collapsed",
+        max_chars=200,
+    )
+    by = order.segmented_control(
+        "Order",
+        list(ledger.orders()),
+        default=next(iter(ledger.orders())),
+        key="group_order",
+        required=True,
+        label_visibility="collapsed",
+    )
+    found = ledger.matching(comparison, text or "")
+    with tools:
+        _tools(shown, is_search=found is not None)
+    unfolded = state.unfolded(shown.key)
+    drawn = ledger.lines(comparison.ledger, by, unfolded=unfolded, found=found)
+    if not drawn:
+        st.caption("No group matches.")
+        return
+    table = ledger.table(comparison, drawn, unfolded if found is None else {*_keys(comparison)})
+    here = [line.group for line in drawn]
+    state.mark_line(TABLE, here.index(chosen) if chosen in here and chosen is not None else None)
+    st.dataframe(
+        table.frame,
+        key=TABLE,
+        height="content" if len(drawn) <= 10 else tables.HEIGHT,
+        row_height=tables.ROW_HEIGHT,
+        hide_index=True,
+        column_config=table.settings,
+        on_select=lambda: _clicked(shown.key, drawn),
+        selection_mode=["single-row", "single-cell"],
+        placeholder="",
+        alt="Fusion groups by pattern, largest gain or loss first",
+    )
+    if found is not None:
+        st.caption(f"{len(found)} of {len(comparison.fusion.groups)} groups")
+
+
+def _tools(shown: Shown, *, is_search: bool) -> None:
+    keys = _keys(shown.comparison)
+    is_folded = not state.unfolded(shown.key)
+    with st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
+        st.button(
+            "Unfold all" if is_folded else "Fold all",
+            key="fold",
+            on_click=state.unfold,
+            args=(shown.key, keys if is_folded else []),
+            disabled=is_search or not keys,
+        )
+        st.download_button(
+            "CSV",
+            lambda: exports.ledger_csv(shown.comparison),
+            file_name="fusion_ledger.csv",
+            mime="text/csv",
+            on_click="ignore",
+            key="download_ledger",
+            help="Every group and the other terms of the sum; the gains add up to the time saved",
+        )
+
+
+def _keys(comparison: Comparison) -> list[str]:
+    """Keys of the patterns that can be unfolded."""
+    patterns = comparison.ledger.patterns
+    return list(patterns["key"][patterns["groups"] > 1])
+
+
+def _clicked(of: str, drawn: list[ledger.Line]) -> None:
+    """A pattern folds or unfolds, a group is shown; a second click on it hides it again."""
+    position = state.clicked_line(TABLE)
+    line = drawn[position] if position is not None and position < len(drawn) else None
+    if line is None:
+        state.select_group(of, None)
+    elif line.group is None:
+        state.unfold(of, state.unfolded(of) ^ {line.key})
+    else:
+        state.select_group(of, None if line.group == state.selected_group(of) else line.group)

@@ -1,0 +1,320 @@
+"""The Fusion page: the sentence, the ledger with its groups, links, and files that say little."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from analysis.compare import compare
+from analysis.compare.comparison import Comparison, side_of_variant
+from analysis.experiment import Experiment
+from analysis.graph import Graph, Node, Tensor, graph_json
+from analysis.readers import read
+from analysis.readers.source import Source
+from app import exports, ledger
+from tests.app.conftest import BLOCKS
+from tests.app.pages import address, headline, is_clean, markdown_texts, texts
+from tests.compare.raw_times import rewritten
+from tests.factories import Operator, experiment_zip, profile_json
+
+Start = Callable[..., AppTest]
+HOSTILE = "<img src=x onerror=alert(1)> ![a](http://127.0.0.1:9/pix) :red[boo] [l](javascript:a())"
+DANGEROUS = ("<img", "![a]", ":red[boo]", "javascript:")
+SHAPE = [(1, 4, 8, 8)]
+TWO = ("first", "second")
+
+
+def operators(*, is_fused: bool, types: Mapping[str, str] | None = None) -> list[Operator]:
+    """Two blocks of Conv, BatchNormalization and Relu, fused or not, and a Gemm behind."""
+    named = dict(types or {})
+    rows: list[Operator] = []
+    for block, slower in zip(TWO, (0, 10), strict=True):
+        if is_fused:
+            rows.append((f"{block}/Conv", "FusedConv", 110 + slower, SHAPE, SHAPE))
+            continue
+        for op_type, dur in (("Conv", 100 + slower), ("BatchNormalization", 30), ("Relu", 20)):
+            rows.append((f"{block}/{op_type}", named.get(op_type, op_type), dur, SHAPE, SHAPE))
+    return [*rows, ("head/Gemm", "Gemm", 50, SHAPE, [(1, 10)])]
+
+
+def graph(rows: list[Operator], *, is_fused: bool) -> Graph:
+    """The chain of these operators; tensors keep the model's names where fusion keeps them."""
+    written = [f"t{3 * (i + 1)}" if is_fused else f"t{i + 1}" for i in range(len(rows) - 1)]
+    names = ["t0", *written, "logits"]
+    nodes = tuple(
+        Node(name, op_type, (names[i],), (names[i + 1],), scope=name.rpartition("/")[0])
+        for i, (name, op_type, *_) in enumerate(rows)
+    )
+    tensors = tuple(Tensor(name, "float32", (1, 4, 8, 8)) for name in names)
+    return Graph(nodes, tensors, ("t0",), ("logits",))
+
+
+def fused_zip(types: Mapping[str, str] | None = None, **changes: object) -> bytes:
+    """An experiment whose graphs say what became of what."""
+    rows = {
+        "unfused": operators(is_fused=False, types=types),
+        "fused": operators(is_fused=True),
+    }
+    made = {name: graph(ops, is_fused=name == "fused") for name, ops in rows.items()}
+    made["model"] = made["unfused"]
+    written = zipfile.ZipFile(io.BytesIO(experiment_zip(BLOCKS, rows, changes=changes)))
+    buffer = io.BytesIO()
+    with written, zipfile.ZipFile(buffer, "w") as archive:
+        for name in written.namelist():
+            kept = name.removeprefix("graphs/").removesuffix(".json")
+            is_graph = name.startswith("graphs/")
+            archive.writestr(name, graph_json(made[kept]) if is_graph else written.read(name))
+    return buffer.getvalue()
+
+
+# AppTest opens only the first page of functions: here that is Fusion.
+SCRIPT = """
+import streamlit as st
+from app.views import fusion
+
+st.navigation([st.Page(fusion.show, title="Fusion", default=True)], position="top").run()
+"""
+
+
+@pytest.fixture
+def open_fusion(tree: Path) -> Start:
+    """`open_fusion(baseline=…, group=…)` opens the Fusion page at that address."""
+    (tree / "samples" / "mobilenetv2.zip").write_bytes(fused_zip())
+
+    def run(**at: str) -> AppTest:
+        test = AppTest.from_string(SCRIPT, default_timeout=60)
+        for name, value in at.items():
+            test.query_params[name] = value
+        return test.run()
+
+    return run
+
+
+def cells(page: AppTest) -> dict[str, list[object]]:
+    """Column -> cells of the ledger."""
+    frame = page.dataframe(key="ledger_table").value
+    return {" ".join(filter(None, name)): list(frame[name]) for name in frame.columns}
+
+
+def compared(data: bytes) -> Comparison:
+    experiment = read(Source("e.zip", data))
+    assert isinstance(experiment, Experiment)
+    return compare(side_of_variant(experiment, "unfused"), side_of_variant(experiment, "fused"))
+
+
+def pictures(page: AppTest) -> list[str]:
+    return [
+        base64.b64decode(url.partition("base64,")[2]).decode()
+        for image in page.image
+        for url in image.value
+    ]
+
+
+def test_the_page_says_what_fusion_bought_and_how_sure_that_is(open_fusion: Start) -> None:
+    page = open_fusion()
+    assert is_clean(page) and not page.error
+    assert headline(page).startswith(
+        "All of the gain in groups comes from 2 Conv + BatchNormalization groups run as one "
+        "operator each. Groups add up to -80.0 µs of a change of -5.17 ms: attribution is weak."
+    )
+    captions = "\n".join(caption.value for caption in page.caption).replace("\\", "")
+    assert "accounted for: 7 of 7, 0 boundary mismatches, largest group 3 operators" in captions
+    assert "fused is 2.00× faster than unfused" in "\n".join(texts(page))
+    assert page.get("plotly_chart")
+    assert address(page)["baseline"] == "sample:mobilenetv2/unfused"
+
+
+def test_the_ledger_folds_by_pattern_and_unfolds(open_fusion: Start) -> None:
+    page = open_fusion()
+    folded = cells(page)
+    assert folded["Pattern"] == ["▸ Conv + BatchNormalization + Relu", "Gemm"]
+    assert folded["Becomes"] == ["FusedConv", "Gemm"]
+    assert folded["Groups"] == [2.0, 1.0]
+    assert folded["Profiled time per run, µs before"] == [310.0, 50.0]
+    assert folded["Profiled time per run, µs after"] == [230.0, 50.0]
+    assert folded["Profiled time per run, µs gain"] == [80.0, 0.0]
+    page = page.button(key="fold").click().run()
+    unfolded = cells(page)
+    assert [str(text).strip("\u2003└ ") for text in unfolded["Pattern"]] == [
+        "▾ Conv + BatchNormalization + Relu",
+        "first",
+        "second",
+        "Gemm",
+    ]
+    assert unfolded["Profiled time per run, µs before"] == [310.0, 150.0, 160.0, 50.0]
+    page = page.button(key="fold").click().run()
+    assert cells(page) == folded
+
+
+def test_search_finds_groups_by_what_is_inside(open_fusion: Start) -> None:
+    page = open_fusion()
+    page = page.text_input(key="group_search").input("SECOND/batch").run()
+    assert [str(text)[-6:] for text in cells(page)["Pattern"]] == ["+ Relu", "second"]
+    assert "1 of 3 groups" in [caption.value for caption in page.caption]
+    page = page.text_input(key="group_search").input("no such thing").run()
+    assert "No group matches." in [caption.value for caption in page.caption]
+
+
+def test_a_link_opens_a_group_with_its_operators_before_and_after(open_fusion: Start) -> None:
+    page = open_fusion(group="1")
+    shown = {card.label: card.value for card in page.metric}
+    assert shown["before"] == "150 µs" and shown["after"] == "110 µs"
+    assert shown["gain per run"] == "+40.0 µs"
+    assert shown["bytes removed"] == "2.05 kB"  # two tensors of 1 × 4 × 8 × 8 floats
+    before, after = pictures(page)
+    assert all(f">{name}<" in before for name in ("Conv", "BatchNormalization", "Relu"))
+    assert ">FusedConv<" in after and "BatchNormalization" not in after
+    assert "float32 1×4×8×8" in after
+    assert address(page)["group"] == "1"
+    names = page.dataframe[1].value
+    assert list(names["Name"])[:3] == ["first/Conv", "first/BatchNormalization", "first/Relu"]
+
+
+@pytest.mark.parametrize("number", ["99", "-1", "x", "9" * 400, "٣"])
+def test_a_link_to_no_group_shows_none(open_fusion: Start, number: str) -> None:
+    page = open_fusion(group=number)
+    assert is_clean(page) and not page.error
+    assert "group" not in address(page)
+    assert not pictures(page)
+
+
+def test_another_pair_forgets_the_group(open_fusion: Start) -> None:
+    page = open_fusion(group="1")
+    page = page.button(key="swap").click().run()
+    assert "group" not in address(page)
+    assert headline(page).startswith("All of the loss in groups comes from 2 Conv")
+
+
+def test_the_same_variant_on_both_sides_says_that_nothing_was_fused(open_fusion: Start) -> None:
+    page = open_fusion(baseline="sample:mobilenetv2/fused", candidate="sample:mobilenetv2/fused")
+    assert is_clean(page) and not page.error
+    assert headline(page).startswith("Nothing was fused: both sides ran the same operators.")
+
+
+def test_two_profiles_give_inferred_groups_and_no_pictures(open_fusion: Start) -> None:
+    page = open_fusion()
+    files = [
+        (f"net_{name}.json", profile_json(operators(is_fused=name == "fused"), 6), "")
+        for name in ("unfused", "fused")
+    ]
+    page = page.file_uploader[0].set_value(files).run()
+    assert is_clean(page) and not page.error
+    captions = "\n".join(caption.value for caption in page.caption).replace("\\", "")
+    assert "inferred from op types, shapes and order" in captions
+    assert "It needs the model's graph" in captions
+    page.query_params["group"] = "0"
+    page = page.run()
+    assert not pictures(page)
+
+
+def test_hostile_op_types_are_shown_as_they_are(tree: Path, open_fusion: Start) -> None:
+    (tree / "samples" / "mobilenetv2.zip").write_bytes(fused_zip({"Conv": HOSTILE}))
+    page = open_fusion(group="1")
+    assert is_clean(page) and not page.error
+    assert HOSTILE in str(cells(page)["Pattern"][0])
+    for text in markdown_texts(page):
+        assert not any(piece in text for piece in DANGEROUS), text
+    assert all("<img" not in picture for picture in pictures(page))
+
+
+def test_without_files_the_page_says_what_to_do(tree: Path, open_fusion: Start) -> None:
+    (tree / "samples" / "mobilenetv2.zip").unlink()
+    page = open_fusion()
+    assert is_clean(page)
+    assert page.subheader[0].value == "Nothing to compare yet"
+
+
+def test_why_not_fused_says_what_blocked_it_or_that_nothing_did(open_fusion: Start) -> None:
+    page = open_fusion()
+    assert any("was fused." in caption.value for caption in page.caption)
+    page = page.button(key="swap").click().run()
+    table = page.dataframe[-1].value
+    assert list(table["What blocked it"]) == [
+        "Optimisation is off in the variant 'unfused': nothing is fused."
+    ]
+    assert table["What to change"].str.len().min() > 0
+
+
+def test_without_ablation_the_page_says_how_to_record_it(open_fusion: Start) -> None:
+    captions = "\n".join(caption.value for caption in open_fusion().caption).replace("\\", "")
+    assert "fusescope collect MODEL --ablate" in captions
+
+
+def test_ablations_are_a_table_of_speedups(tree: Path, open_fusion: Start) -> None:
+    ms = {"unfused": [10.0] * 8, "fused": [5.0] * 8}
+    ms |= {"without:ConvFusion": [8.0] * 8, "only:ConvFusion": [6.25] * 8}
+    (tree / "samples" / "mobilenetv2.zip").write_bytes(experiment_zip(ms))
+    page = open_fusion()
+    assert is_clean(page) and not page.error
+    table = page.dataframe[-1].value
+    cells_of = {" ".join(filter(None, name)): table[name].iloc[0] for name in table.columns}
+    assert cells_of["Optimizer"] == "ConvFusion"
+    assert cells_of["Lost without it"].startswith("1.60×")
+    assert cells_of["Brought alone"].startswith("1.60×")
+    assert cells_of["Operators in the graph fused"] == 2.0
+    assert any("Not additive" in caption.value for caption in page.caption)
+
+
+def test_an_optimizer_that_does_nothing_alone_says_so(tree: Path, open_fusion: Start) -> None:
+    """The recording found that it acts, and did not measure it where the graph stays the same."""
+    ms = {"unfused": [10.0] * 8, "fused": [5.0] * 8, "without:ConvActivationFusion": [8.0] * 8}
+    data = experiment_zip(ms)
+
+    def found(name: str, content: bytes) -> bytes:
+        if name != "experiment.json":
+            return content
+        record = json.loads(content)
+        record["variants"][1]["settings"]["optimizers_found"] = "ConvActivationFusion"
+        return json.dumps(record).encode()
+
+    (tree / "samples" / "mobilenetv2.zip").write_bytes(rewritten(data, found))
+    page = open_fusion()
+    assert is_clean(page) and not page.error
+    table = page.dataframe[-1].value
+    cells_of = {" ".join(filter(None, name)): table[name].iloc[0] for name in table.columns}
+    assert cells_of["Lost without it"].startswith("1.60×")
+    assert cells_of["Brought alone"] == "same graph as unfused"
+    assert cells_of["Operators in the graph only it"] == 4.0  # as unfused
+
+
+# The lines of the table.
+
+
+def test_hurting_groups_come_first_when_asked() -> None:
+    comparison = compared(fused_zip())
+    made = comparison.ledger
+    rows, patterns = made.rows.copy(), made.patterns.copy()
+    rows["hurts"] = rows["pattern"] == "Gemm"
+    patterns["hurts"] = (patterns["pattern"] == "Gemm").astype(int)
+    hurt = type(made)(rows, patterns, made.ungrouped, made.reconciliation, made.alpha, made.blocks)
+    by_gain, hurting_first = (
+        [line.group for line in ledger.lines(hurt, order, unfolded=())] for order in ledger.orders()
+    )
+    assert by_gain == [None, 3]
+    assert hurting_first == [3, None]
+
+
+def test_the_csv_has_every_group_and_no_formula() -> None:
+    data = exports.ledger_csv(compared(fused_zip({"Conv": "=1+1"})))
+    rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
+    assert [row["group"] for row in rows if row["line"] == "group"] == ["1", "2", "3"]
+    assert rows[0]["pattern"].startswith("'=1+1 + BatchNormalization")
+    assert rows[0]["original"] == "first/Conv; first/BatchNormalization; first/Relu"
+    assert rows[0]["gain_ns"] == "40000"
+
+
+def test_compare_shows_the_patterns_and_the_sum(tree: Path, start: Start) -> None:
+    (tree / "samples" / "mobilenetv2.zip").write_bytes(fused_zip())
+    page = start()
+    frame = page.dataframe[0].value
+    assert list(frame[("", "Pattern")]) == ["Conv + BatchNormalization + Relu", "Gemm"]
+    assert list(frame[("", "Speedup")]) == [pytest.approx(310 / 230), 1.0]
+    assert any("groups -80.0 µs" in caption.value for caption in page.caption)

@@ -1,0 +1,142 @@
+"""The Fusion page in a real browser: what a click does, and that names stay text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.app.test_fusion_page import HOSTILE, fused_zip
+from tests.browser.test_dashboard import upload, wait_idle
+from tests.browser.test_start import SERVE, free_port, started
+
+SAMPLE = "/fusion?baseline=sample:mobilenetv2/unfused&candidate=sample:mobilenetv2/fused"
+ROW = 33
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory, allowed_origins: set[str]) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("fusion")
+    with started([*SERVE, f"--port={free_port()}"], folder) as server:
+        address = server.wait_for(r"FuseScope: (http://127\.0\.0\.1:\d+)\n")
+        allowed_origins.add(f"{address}/")
+        yield address
+
+
+def ledger(page: Page) -> Locator:
+    """The ledger: the first table of the page."""
+    return page.get_by_test_id("stDataFrame").first
+
+
+def click_line(page: Page, line: int) -> None:
+    """A click in the first cell of a line of the ledger, below its two heads."""
+    ledger(page).scroll_into_view_if_needed()
+    wait_idle(page)
+    box = ledger(page).bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 120, box["y"] + ROW * (line + 2.5))
+    wait_idle(page)
+
+
+def height(page: Page) -> float:
+    box = ledger(page).bounding_box()
+    assert box is not None
+    return box["height"]
+
+
+def no_surprises(page: Page) -> bool:
+    """No request left the dashboard; scripts said nothing but Streamlit's two probes of a page."""
+    assert page.outside_requests == []
+    assert [line for line in page.console_errors if "404" not in line] == []
+    assert page.get_by_test_id("stException").count() == 0
+    return True
+
+
+def test_a_pattern_unfolds_and_a_group_shows_what_is_inside(page: Page, url: str) -> None:
+    page.goto(url + SAMPLE)
+    expect(page.get_by_role("heading", level=2).first).to_contain_text("of the gain comes from 52")
+    expect(page.get_by_test_id("stPlotlyChart").locator(".main-svg").first).to_be_visible()
+    wait_idle(page)
+    folded = height(page)
+    click_line(page, 2)  # 7 groups of Conv + BatchNormalization
+    page.wait_for_function(
+        "before => document.querySelector('[data-testid=stDataFrame]').offsetHeight > before",
+        arg=folded,
+    )
+    click_line(page, 3)  # the first of them
+    expect(page).to_have_url(re.compile(r"group=\d+"))
+    pictures = page.get_by_test_id("stImage").locator("img")
+    expect(pictures).to_have_count(2)
+    for position in range(2):
+        width = pictures.nth(position).evaluate(
+            "image => image.decode().then(() => image.naturalWidth)"
+        )
+        assert width > 80
+    expect(page.get_by_text("gain per run")).to_be_visible()
+    click_line(page, 3)
+    expect(pictures).to_have_count(0)
+    click_line(page, 2)
+    page.wait_for_function(
+        "before => document.querySelector('[data-testid=stDataFrame]').offsetHeight === before",
+        arg=folded,
+    )
+    assert no_surprises(page)
+
+
+def test_a_link_opens_the_group_and_lights_it_in_the_timelines(page: Page, url: str) -> None:
+    page.goto(f"{url}{SAMPLE}&group=1")
+    expect(page.get_by_test_id("stImage").locator("img")).to_have_count(2)
+    expect(page.locator(".fst canvas")).to_be_visible()
+    page.get_by_role("link", name="Compare").click()
+    expect(page.get_by_role("heading", level=2).first).to_contain_text("faster")
+    wait_idle(page)
+    assert "group=" not in page.url
+    page.get_by_role("link", name="All groups").click()
+    expect(page.get_by_test_id("stImage").locator("img")).to_have_count(2)
+    assert no_surprises(page)
+
+
+def test_hostile_names_stay_text_in_table_and_pictures(
+    page: Page, url: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "hostile.zip"
+    path.write_bytes(fused_zip({"Conv": HOSTILE}))
+    page.goto(f"{url}/fusion")
+    expect(page.get_by_role("heading", level=2).first).to_be_visible()
+    wait_idle(page)
+    upload(page, path)
+    expect(page.get_by_role("heading", level=2).first).to_contain_text("<img")
+    wait_idle(page)
+    click_line(page, 0)
+    click_line(page, 1)
+    expect(page.get_by_test_id("stImage").locator("img")).to_have_count(2)
+    assert page.locator("a[href^='javascript'], img[src*='127.0.0.1:9']").count() == 0
+    assert no_surprises(page)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pictures_follow_the_theme(page: Page, url: str, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.goto(f"{url}{SAMPLE}&group=1")
+    picture = page.get_by_test_id("stImage").locator("img").first
+    expect(picture).to_be_visible()
+    wait_idle(page)
+    brightest = picture.evaluate(
+        """async image => {
+             await image.decode();
+             const canvas = document.createElement("canvas");
+             canvas.width = image.naturalWidth; canvas.height = image.naturalHeight;
+             const context = canvas.getContext("2d");
+             context.drawImage(image, 0, 0);
+             // Inside the pill at the top, right of its text.
+             let sum = 0, count = 0;
+             const data = context.getImageData(0, 12, canvas.width, 4).data;
+             for (let i = 0; i < data.length; i += 4)
+               if (data[i + 3] === 255) { sum += data[i]; count += 1; }
+             return count ? sum / count : -1;
+           }"""
+    )
+    assert brightest > 180 if scheme == "light" else 0 <= brightest < 100

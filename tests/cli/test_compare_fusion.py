@@ -1,0 +1,81 @@
+"""The fusion ledger in the terminal: complete, readable when narrow, and nothing in it can act."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from analysis.compare import compare
+from analysis.compare.choice import choose_sides
+from analysis.readers import read
+from analysis.readers.source import Source
+from app.cli.ledger import TOP_PATTERNS, print_ledger
+from tests.factories import experiment_zip
+from tests.report.test_fusion import TIMES, group, of_variants, slower, with_groups
+
+
+def printed(comparison: object, width: int = 120) -> str:
+    out = io.StringIO()
+    print_ledger(
+        Console(file=out, width=width, highlight=False, markup=False, emoji=False),
+        comparison,  # type: ignore[arg-type]
+    )
+    return out.getvalue()
+
+
+def cells(text: str, label: str) -> list[str]:
+    """The cells right of `label` on its line."""
+    line = next(line for line in text.splitlines() if line.startswith(label))
+    return re.split(r"\s{2,}", line.removeprefix(label).strip())
+
+
+def test_lines_add_up_to_the_gain_of_the_run() -> None:
+    text = printed(of_variants())
+    first = cells(text, "Conv + BatchNormalization + Relu → FusedConv")
+    assert first == ["1", "150 µs", "110 µs", "+40.0 µs", "0.8 %"]
+    assert cells(text, "dispatch") == ["+4.00 µs", "0.1 %"]
+    assert cells(text, "profiler bias") == ["+4.96 ms", "99.1 %"]
+    assert cells(text, "= gain of the whole run, un-profiled wall time") == ["+5.00 ms", "100.0 %"]
+    assert "Every original operator accounted for: 4 of 4" in text
+
+
+def test_a_narrow_terminal_keeps_the_gain() -> None:
+    text = printed(of_variants(), width=48)
+    assert max(len(line) for line in text.splitlines()) <= 48
+    assert "+40.0 µs" in text
+    assert "gain" in text
+    assert "before" not in text
+
+
+def test_a_group_that_hurts_is_counted() -> None:
+    assert "Conv kept (1 slower)" in printed(slower(60))
+    assert "slower)" not in printed(slower(0))
+
+
+def test_more_patterns_are_one_line() -> None:
+    shape = [(1, 4, 8, 8)]
+    operators = [(f"n{n}", f"Type{n}", 50, shape, shape) for n in range(TOP_PATTERNS + 3)]
+    data = experiment_zip(TIMES, {"unfused": operators, "fused": operators})
+    groups = [group(n, [(o[0], o[1])], [(o[0], o[1])]) for n, o in enumerate(operators)]
+    text = printed(with_groups(compare(*choose_sides(read(Source("e.zip", data)))), *groups))
+    assert cells(text, "3 more patterns") == ["3", "150 µs", "150 µs", "0 ns", "0.0 %"]
+
+
+def test_nothing_known_is_one_sentence() -> None:
+    text = printed(with_groups(of_variants()))
+    assert "It is not known which operators became which." in text
+    assert "gain of the whole run" not in text
+
+
+@pytest.mark.parametrize(
+    "hostile", ["\x1b[2J\x1b[31mred", "a\rb\x07", "\u202eevil", "[red]x[/red]"]
+)
+def test_names_cannot_reach_the_terminal(hostile: str) -> None:
+    before = [(f"m/{hostile}", hostile), (f"n/{hostile}", hostile)]
+    text = printed(with_groups(of_variants(), group(1, before, [("x", hostile)])))
+    assert not set(text) & set("\x1b\x07\r\u202e")
+    if hostile.startswith("["):
+        assert hostile in text

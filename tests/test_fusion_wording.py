@@ -1,0 +1,188 @@
+"""The sentences about fusion: right when it gained, lost, did nothing, or cannot be told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, get_args
+
+import pandas as pd
+import pytest
+
+from analysis.compare import compare
+from analysis.compare.comparison import Comparison, side_of_trace
+from analysis.compare.fusion import Fusion, Group, Kind, KnownBy, Operator
+from analysis.compare.ledger import Ledger
+from analysis.compare.reconciliation import Reconciliation
+from analysis.readers import read
+from analysis.readers.source import Source
+from analysis.trace import Trace
+from analysis.wording.fusion import (
+    KINDS,
+    KNOWN_BY,
+    TERMS,
+    coverage_sentence,
+    fusion_parts,
+    fusion_sentence,
+    reconciliation_sentence,
+)
+from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
+
+MS = 1_000_000
+CBR, CB = "Conv + BatchNormalization + Relu", "Conv + BatchNormalization"
+
+
+@pytest.fixture(scope="module")
+def plain() -> Comparison:
+    traces = [
+        read(Source(name, profile_json(operators, 6)))
+        for name, operators in (("a.json", UNFUSED_OPERATORS), ("b.json", FUSED_OPERATORS))
+    ]
+    sides = [side_of_trace(trace) for trace in traces if isinstance(trace, Trace)]
+    return compare(sides[0], sides[1])
+
+
+def told(
+    comparison: Comparison,
+    rows: list[tuple[str, str, int, int, float]],
+    outcome: str = "faster",
+    **sum_: Any,
+) -> str:
+    """The sentence for rows of (pattern, kind, operators before, after, gain in ms)."""
+    names = ["pattern", "kind", "operators_baseline", "operators_candidate", "gain_ns"]
+    table = pd.DataFrame(rows, columns=names)
+    table["gain_ns"] *= MS
+    total = Reconciliation("unprofiled_wall", **sum_)
+    return fusion_sentence(
+        replace(
+            comparison,
+            fusion=replace(comparison.fusion, source="graphs"),
+            ledger=Ledger(table, pd.DataFrame(), pd.DataFrame(), total, None, 8),
+            verdict=replace(comparison.verdict, outcome=outcome),
+        )
+    )
+
+
+FUSED = [(CBR, "fused", 3, 1, 4.0), (CB, "fused", 2, 1, 2.0), (CB, "fused", 2, 1, 1.0)]
+
+
+def test_patterns_that_begin_alike_are_one_family(plain: Comparison) -> None:
+    rows = [*FUSED, ("MaxPool", "replaced", 1, 1, 3.0), ("Gemm", "kept", 1, 1, -9.0)]
+    # 7 of the 10 ms that groups gained; the loss of Gemm is no gain.
+    assert told(plain, rows) == (
+        "70 % of the gain comes from 3 Conv + BatchNormalization groups run as one operator each."
+    )
+
+
+def test_less_than_all_is_never_all(plain: Comparison) -> None:
+    nearly = [(CB, "fused", 2, 1, 1000.0), ("Gemm", "kept", 1, 1, 0.001)]
+    assert told(plain, nearly).startswith("Over 99 % of the gain comes from 1 ")
+    assert told(plain, nearly[:1]).startswith("All of the gain comes from 1 ")
+
+
+def test_a_slower_candidate_is_told_by_its_losses(plain: Comparison) -> None:
+    rows = [(CB, "split", 1, 2, -3.0), (CB, "split", 1, 2, -1.0), ("Add", "fused", 2, 1, 9.0)]
+    assert told(plain, rows, "slower") == (
+        "All of the loss comes from 2 Conv + BatchNormalization groups split into several "
+        "operators each."
+    )
+    assert told(plain, rows[2:], "slower") == "No group got slower."
+    assert told(plain, rows[:2]) == "No group gained."
+
+
+def test_noise_is_named_first(plain: Comparison) -> None:
+    assert told(plain, FUSED, "cannot_tell") == (
+        "The whole change cannot be told from noise; all of the gain in groups comes from 3 "
+        "Conv + BatchNormalization groups run as one operator each."
+    )
+
+
+def test_weak_attribution_gives_the_proportion(plain: Comparison) -> None:
+    sentence = told(plain, FUSED, weak=True, groups_ns=-7 * MS, delta_ns=-20 * MS)
+    assert sentence.startswith("All of the gain in groups comes from 3 ")
+    assert sentence.endswith(
+        "Groups add up to -7.00 ms of a change of -20.0 ms: attribution is weak."
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (("Conv", "kept", 1, 1, 1.0), "Conv group that kept its operator."),
+        (("Mul ×3", "folded", 3, 0, 1.0), "Mul ×3 group computed when the model is loaded."),
+        (("Dropout", "removed", 1, 0, 1.0), "Dropout group that no longer runs."),
+        (("A + B + C", "fused", 3, 2, 1.0), "A + B group run as fewer operators."),
+        (("MaxPool", "replaced", 1, 1, 1.0), "MaxPool group run by other operators."),
+    ],
+)
+def test_what_became_of_the_groups(
+    plain: Comparison, row: tuple[str, str, int, int, float], words: str
+) -> None:
+    assert told(plain, [row, ("Tiny", "fused", 2, 1, 0.0)]).endswith(words)
+
+
+def test_nothing_fused_says_where_the_change_is(plain: Comparison) -> None:
+    kept = [("Conv", "kept", 1, 1, 1.0), ("Constant", "loaded", 0, 0, 0.0)]
+    nothing = "Nothing was fused: both sides ran the same operators."
+    assert told(plain, kept) == nothing
+    assert told(plain, kept, delta_ns=-8 * MS, dispatch_ns=-7 * MS, groups_ns=-MS) == (
+        f"{nothing} The largest part of the change of -8.00 ms, -7.00 ms, is dispatch."
+    )
+
+
+def test_without_groups_nothing_is_claimed(plain: Comparison) -> None:
+    assert told(plain, []) == "It is not known which operators became which."
+    empty = replace(plain, fusion=Fusion("none"))
+    assert fusion_sentence(empty) == "It is not known which operators became which."
+
+
+def test_op_types_are_marked_as_names(plain: Comparison) -> None:
+    names = [part.text for part in fusion_parts(plain) if part.role == "name"]
+    assert names == ["Conv + BatchNormalization"]
+
+
+# Coverage and the sum.
+
+
+def group(id_: int, known_by: KnownBy = "name", originals: int = 1) -> Group:
+    operators = tuple(Operator(f"n{id_}/{i}", "Conv") for i in range(originals))
+    return Group(id_, "fused", known_by, operators, operators, operators[:1])
+
+
+def test_full_coverage_and_how_it_is_known() -> None:
+    groups = (group(0, originals=4), group(1), group(2, "value"))
+    inserted = ((), (Operator("r", "ReorderInput"),))
+    assert coverage_sentence(Fusion("graphs", groups, 6, 6, 4, inserted)) == (
+        "Every original operator accounted for: 6 of 6, 0 boundary mismatches, largest group 4 "
+        "operators, 1 operator inserted between groups. Groups are known by tensor names (2) and "
+        "tensor values (1)."
+    )
+
+
+def test_lost_operators_and_mismatches_are_said() -> None:
+    fusion = Fusion("graphs", (group(0),), 3, 1, 1, boundary_mismatches=1)
+    assert coverage_sentence(fusion).startswith(
+        "1 of 3 original operators accounted for, 2 operators in no group, 1 boundary mismatch, "
+    )
+
+
+def test_weaker_sources_are_said() -> None:
+    groups = (group(0, "inferred"),)
+    assert "nothing proves them" in coverage_sentence(Fusion("inferred", groups, 1, 1))
+    assert "as the trace names them" in coverage_sentence(Fusion("members", groups, 1, 1))
+    assert coverage_sentence(Fusion("none")).startswith("No groups")
+
+
+def test_the_sum_names_every_term_that_is_there() -> None:
+    sum_ = Reconciliation("unprofiled_wall", -5 * MS, -6 * MS, 0, 0, -500_000, 1_500_000, 0)
+    assert reconciliation_sentence(sum_) == (
+        "Change of the mean run -5.00 ms = groups -6.00 ms, dispatch -500 µs, profiler bias "
+        "+1.50 ms"
+    )
+    assert reconciliation_sentence(Reconciliation("kernel_sum")) == ""
+
+
+def test_every_code_has_words() -> None:
+    assert set(KINDS) == set(get_args(Kind))
+    assert set(KNOWN_BY) == set(get_args(KnownBy))
+    fields = {name for name in Reconciliation.__dataclass_fields__ if name.endswith("_ns")}
+    assert fields - {"delta_ns", "baseline_ns"} == set(TERMS)

@@ -1,0 +1,191 @@
+"""The waterfall: its steps lead from one total to the other exactly, whatever is left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis import charts
+from analysis.compare import compare
+from analysis.compare.choice import choose_sides
+from analysis.compare.comparison import Comparison
+from analysis.compare.ledger import Ledger
+from analysis.compare.reconciliation import Reconciliation
+from analysis.readers import read
+from analysis.readers.source import Source
+from analysis.report.waterfall import waterfall as still
+from analysis.waterfall import MAX_PATTERNS, SHOWN_ROUNDING_NS, Step, ends_ns, waterfall_steps
+from tests.factories import experiment_zip
+
+MS = 1_000_000
+NAN = float("nan")
+
+
+@cache
+def measured() -> Comparison:
+    """Any comparison: only its labels and its ledger matter here."""
+    data = experiment_zip({"unfused": [10.0] * 5, "fused": [5.0] * 5})
+    return compare(*choose_sides(read(Source("e.zip", data)), None, "unfused", "fused"))
+
+
+def of_ledger(ledger: Ledger) -> Comparison:
+    return replace(measured(), ledger=ledger)
+
+
+def of_groups(
+    groups: list[tuple[str, float]],
+    *,
+    ungrouped: int = 0,
+    dispatch: int | None = 0,
+    bias: int | None = 0,
+    rounding: int = 0,
+    baseline: int = 10 * MS,
+    interval: tuple[float, float] = (NAN, NAN),
+) -> Comparison:
+    """Groups of (pattern, gain in ns); the terms of the sum follow from them."""
+    rows = pd.DataFrame(groups, columns=["pattern", "gain_ns"])
+    rows["key"] = rows["pattern"]
+    patterns = rows.groupby("key", sort=False).agg(
+        pattern=("pattern", "first"), gain_ns=("gain_ns", "sum"), groups=("gain_ns", "size")
+    )
+    patterns = patterns.reset_index().assign(kind="fused", becomes="Conv")
+    patterns["low_ns"], patterns["high_ns"] = interval
+    order = patterns["gain_ns"].abs().sort_values(ascending=False, kind="stable").index
+    gains = -sum(round(gain) for _, gain in groups)
+    terms = [gains, ungrouped, dispatch or 0, bias or 0, rounding]
+    sum_ = Reconciliation(
+        of="unprofiled_wall",
+        delta_ns=sum(terms),
+        groups_ns=gains,
+        ungrouped_ns=ungrouped,
+        overlap_ns=0,
+        dispatch_ns=dispatch,
+        profiler_bias_ns=bias,
+        rounding_ns=rounding,
+        baseline_ns=baseline,
+    )
+    return of_ledger(Ledger(rows, patterns.loc[order], pd.DataFrame(), sum_, None, 8))
+
+
+def test_totals_patterns_and_terms_in_their_order() -> None:
+    comparison = of_groups(
+        [("Conv + Relu", 2.0 * MS), ("Conv + Relu", 1.0 * MS), ("Gemm", -0.5 * MS)],
+        ungrouped=20_000,
+        dispatch=-100_000,
+        bias=300_000,
+        rounding=-2,
+    )
+    steps = waterfall_steps(comparison)
+    assert steps == (
+        Step("unfused", 10 * MS, "total"),
+        Step("2 × Conv + Relu", -3 * MS, "faster", "→ Conv"),
+        Step("Gemm", 500_000, "slower", "→ Conv"),
+        Step("operators in no group", 20_000, "term"),
+        Step("dispatch", -100_000, "term"),
+        Step("profiler bias", 299_998, "term", "-2 ns of rounding included"),
+        Step("fused", 7_719_998, "total"),
+    )
+    assert ends_ns(steps) == [
+        *(10_000_000, 7_000_000, 7_500_000, 7_520_000, 7_420_000, 7_719_998, 7_719_998),
+    ]
+
+
+def test_a_gain_that_may_be_none_is_neither_faster_nor_slower() -> None:
+    steps = waterfall_steps(of_groups([("Conv", 1.0 * MS)], interval=(-5.0, 2.0 * MS)))
+    assert [step.kind for step in steps] == ["total", "same", "total"]
+
+
+def test_small_patterns_share_a_bar_and_large_rounding_has_its_own() -> None:
+    groups = [(f"Pattern {i}", 1.0 * MS) for i in range(MAX_PATTERNS + 2)] + [("Small", 900.0)]
+    steps = waterfall_steps(of_groups(groups, rounding=SHOWN_ROUNDING_NS))
+    labels = [step.label for step in steps]
+    assert labels == [
+        "unfused",
+        *(f"Pattern {i}" for i in range(MAX_PATTERNS)),
+        "3 other groups",
+        "rounding",
+        "fused",
+    ]
+    assert steps[-3].value_ns == -2 * MS - 900
+
+
+@pytest.mark.parametrize(("small", "alone"), [(9_999.0, False), (10_000.0, True)])
+def test_a_pattern_of_one_per_cent_of_the_largest_stands_alone(small: float, alone: bool) -> None:
+    steps = waterfall_steps(of_groups([("Conv", 1.0 * MS), ("A", small), ("B", 500.0)]))
+    labels = [step.label for step in steps[1:-1]]
+    assert labels == (["Conv", "A", "B"] if alone else ["Conv", "2 other groups"])
+
+
+def test_a_single_other_pattern_stands_under_its_name() -> None:
+    steps = waterfall_steps(of_groups([("Conv", 1.0 * MS), ("Small", 900.0)]))
+    assert [step.label for step in steps] == ["unfused", "Conv", "Small", "fused"]
+
+
+def test_without_a_time_in_common_there_is_nothing_to_draw() -> None:
+    empty = pd.DataFrame({"pattern": [], "gain_ns": [], "key": []})
+    for sum_ in (Reconciliation("kernel_sum"), Reconciliation("unprofiled_wall", delta_ns=-5)):
+        comparison = of_ledger(Ledger(empty, empty, empty, sum_, None, 0))
+        assert waterfall_steps(comparison) == ()
+        assert charts.waterfall(comparison) is None
+        assert still(comparison) is None
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abcdefghijkl"), st.floats(-1e9, 1e9)), max_size=30),
+    st.integers(-(10**9), 10**9),
+    st.none() | st.integers(-(10**9), 10**9),
+    st.none() | st.integers(-(10**9), 10**9),
+    st.integers(-5000, 5000),
+)
+def test_the_bars_add_up_to_the_change_exactly(
+    groups: list[tuple[str, float]],
+    ungrouped: int,
+    dispatch: int | None,
+    bias: int | None,
+    rounding: int,
+) -> None:
+    comparison = of_groups(
+        groups, ungrouped=ungrouped, dispatch=dispatch, bias=bias, rounding=rounding
+    )
+    first, *changes, last = waterfall_steps(comparison)
+    assert first.value_ns + sum(step.value_ns for step in changes) == last.value_ns
+    assert last.value_ns - first.value_ns == comparison.ledger.reconciliation.delta_ns
+
+
+def test_the_figure_shows_names_literally_and_keeps_the_axis_at_zero() -> None:
+    hostile = "<a href='http://evil.example'>x</a> + <b>"
+    figure = charts.waterfall(of_groups([(hostile, 2.0 * MS)]))
+    assert figure is not None
+    bars = figure.data[0]
+    assert list(bars.measure) == ["absolute", "relative", "absolute"]
+    assert list(bars.x) == [10.0, -2.0, 8.0]
+    assert list(bars.text) == ["10.0 ms", "-2.00 ms", "8.00 ms"]
+    assert figure.layout.xaxis.range[0] == 0.0
+    shown = [*figure.layout.yaxis.ticktext, *(text for row in bars.customdata for text in row)]
+    assert not any("<a" in text or "<b>" in text for text in shown)
+
+
+def test_names_of_the_sides_are_literal_too() -> None:
+    comparison = of_groups([("Conv", 2.0 * MS)])
+    side = replace(comparison.baseline, label="<a href='http://evil.example'>x</a>")
+    figure = charts.waterfall(replace(comparison, baseline=side))
+    assert figure is not None
+    assert "&lt;a" in figure.layout.yaxis.ticktext[0]
+
+
+@pytest.mark.parametrize(
+    ("label", "lines"),
+    [
+        ("Gemm", "Gemm"),
+        ("33 × Conv + BatchNormalization + Relu", "33 × Conv + BatchNormalization +<br>Relu"),
+    ],
+)
+def test_long_labels_take_two_lines(label: str, lines: str) -> None:
+    figure = charts.waterfall(of_groups([(label, 1.0 * MS)]))
+    assert figure is not None
+    assert figure.layout.yaxis.ticktext[1] == lines
