@@ -1,17 +1,18 @@
-"""`python -m benchmarks [commands] [dashboard] [interval]`: all rows, or the groups named."""
+"""`python -m benchmarks [GROUP ...]`: all rows, or those of the groups named."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from benchmarks import commands, dashboard, interval
+from benchmarks import commands, dashboard, interval, lineage
 from benchmarks.row import print_rows
 
 GROUPS = {
     "commands": commands.measure,
     "dashboard": dashboard.measure,
     "interval": interval.measure,
+    "lineage": lineage.measure,
 }
 
 
