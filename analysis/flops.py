@@ -67,7 +67,8 @@ def from_graph(node: Node, graph: Graph) -> int | None:
         return None
     if node.op_type in _CONV and not node.op_type.startswith("Nhwc"):
         weight = _weight_shape(node, graph)
-        if weight is None or len(weight) != len(inputs[0]):
+        ranks = {len(inputs[0]), len(outputs[0]), len(weight or ())}
+        if weight is None or len(ranks) > 1 or len(weight) < 3:
             return None
         taps = _valid_taps(node, inputs[0][2:], outputs[0][2:], weight[2:])
         if taps is None:
@@ -98,7 +99,7 @@ def logical_conv(node: Node, after: Graph, before: Graph) -> Node | None:
         if producer.op_type in _FUSES_INTO_CONV:
             pending.extend(name for name in producer.inputs if name)
         weight = _weight_shape(producer, before) if producer.op_type in _CONV else None
-        if weight is None or weight[2:] != blocked[2:]:
+        if weight is None or len(weight) < 3 or weight[2:] != blocked[2:]:
             continue
         fits = weight[0] <= blocked[0] and weight[1] <= blocked[1]
         ones = [1] * (len(weight) - 2)

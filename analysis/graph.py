@@ -81,6 +81,16 @@ class Graph(msgspec.Struct, frozen=True, dict=True):
         return {node.name: node for node in self.nodes}
 
     @cached_property
+    def place(self) -> dict[str, int]:
+        """Position of a node in the graph, by name."""
+        return {node.name: position for position, node in enumerate(self.nodes)}
+
+    @cached_property
+    def returned(self) -> frozenset[str]:
+        """The outputs, to look names up in."""
+        return frozenset(self.outputs)
+
+    @cached_property
     def producer(self) -> dict[str, Node]:
         """The node that writes a tensor, by tensor name."""
         return {name: node for node in self.nodes for name in node.outputs if name}

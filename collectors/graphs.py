@@ -174,7 +174,7 @@ def _read_outside(body: onnx.GraphProto) -> list[str]:
 
 
 def _attribute(attribute: onnx.AttributeProto) -> Attribute | None:
-    """Its value, a digest for a tensor; None for graphs and long lists, which are data."""
+    """Its value, a digest for a tensor or a long list, which is data; None for graphs."""
     kind = onnx.AttributeProto.AttributeType
     match attribute.type:
         case kind.INT:
@@ -191,6 +191,9 @@ def _attribute(attribute: onnx.AttributeProto) -> Attribute | None:
             return [_text(text) for text in attribute.strings]
         case kind.TENSOR:
             return _digest(attribute.t)
+        case kind.INTS | kind.FLOATS | kind.STRINGS | kind.TENSORS | kind.SPARSE_TENSOR:
+            content = attribute.SerializeToString(deterministic=True)
+            return hashlib.sha256(content).hexdigest()[:16]
     return None
 
 

@@ -537,6 +537,8 @@ def _cases() -> Iterator[Case]:
                 yield case(p, residual, None, op_type=act, **blocked, **options)
             for other in ("x", "input", "sigmoid"):
                 yield case(p, residual, "layout", op_type=act, other=other, **blocked)
+            # Not "layout": in channel blocks it would not be fused either.
+            yield case(p, residual, "shape_or_broadcast", op_type=act, other="broadcast", **blocked)
             yield case(p, residual, None, op_type=act, group=4, channels=60, bias=True, other="x")
             yield case(
                 p, residual, None, op_type=act, group=4, channels=60, bn=True, other="sigmoid"

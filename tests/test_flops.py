@@ -129,3 +129,18 @@ def test_a_blocked_convolution_that_fits_none_is_not_guessed() -> None:
     wide = Graph((node,), (Tensor("w5", "float32", (32, 32, 5, 5)),), (), ())
     assert flops.logical_conv(node, wide, before) is None
     assert flops.logical_conv(before.nodes[0], before, before) is None
+
+
+def test_convolutions_of_impossible_shapes_have_no_flops() -> None:
+    known = conv_graph(9, 3, 1, 1, 1)
+    assert known is not None
+    for name, shape in (("x", (6,)), ("y", (4,)), ("w", (4,)), ("y", ())):
+        tensors = tuple(
+            Tensor(t.name, t.dtype, shape) if t.name == name else t for t in known.tensors
+        )
+        odd = Graph(known.nodes, tensors, known.inputs, known.outputs)
+        assert flops.from_graph(odd.nodes[0], odd) is None
+    flat = Graph(known.nodes, tuple(Tensor(n, "float32", (4,)) for n in "xwy"), ("x",), ("y",))
+    assert flops.from_graph(flat.nodes[0], flat) is None
+    blocked = Node("y_nchwc", "Conv", ("x", "w"), ("z",), domain=flops.NCHWC_DOMAIN)
+    assert flops.logical_conv(blocked, flat, flat) is None

@@ -45,9 +45,12 @@ def told(
     comparison: Comparison,
     rows: list[tuple[str, str, int, int, float]],
     outcome: str = "faster",
+    reasons: tuple[str, ...] = (),
     **sum_: Any,
 ) -> str:
-    """The sentence for rows of (pattern, kind, operators before, after, gain in ms)."""
+    """The sentence for rows of (pattern, kind, operators before, after, gain in ms), and why
+    further operators are in no group."""
+    ungrouped = pd.DataFrame({"reason": pd.Series(reasons, dtype="str")})
     names = ["pattern", "kind", "operators_baseline", "operators_candidate", "gain_ns"]
     table = pd.DataFrame(rows, columns=names)
     table["gain_ns"] *= MS
@@ -56,7 +59,7 @@ def told(
         replace(
             comparison,
             fusion=replace(comparison.fusion, source="graphs"),
-            ledger=Ledger(table, pd.DataFrame(), pd.DataFrame(), total, None, 8),
+            ledger=Ledger(table, pd.DataFrame(), ungrouped, total, None, 8),
             verdict=replace(comparison.verdict, outcome=outcome),
         )
     )
@@ -126,6 +129,25 @@ def test_nothing_fused_says_where_the_change_is(plain: Comparison) -> None:
     assert told(plain, kept) == nothing
     assert told(plain, kept, delta_ns=-8 * MS, dispatch_ns=-7 * MS, groups_ns=-MS) == (
         f"{nothing} The largest part of the change of -8.00 ms, -7.00 ms, is dispatch."
+    )
+
+
+def test_what_could_not_be_matched_is_not_called_the_same(plain: Comparison) -> None:
+    kept = [("Conv", "kept", 1, 1, 1.0)]
+    assert told(plain, kept, reasons=("inserted",)).startswith("Nothing was fused")
+    assert told(plain, kept, reasons=("inserted", "unmatched", "not_in_graph")) == (
+        "No fusion was found; it is not known what became of 2 operators."
+    )
+
+
+def test_a_change_outside_the_groups_is_said(plain: Comparison) -> None:
+    sums = {"groups_ns": -7 * MS, "delta_ns": -10 * MS}
+    little = told(plain, FUSED, ungrouped_ns=-2 * MS, **sums)
+    assert little.startswith("All of the gain comes from 3 ") and "add up" not in little
+    much = told(plain, FUSED, ungrouped_ns=-3 * MS, **sums)
+    assert much.startswith("All of the gain in groups comes from 3 ")
+    assert much.endswith(
+        "Groups add up to -7.00 ms of a change of -10.0 ms: much of it is in operators in no group."
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from analysis.graph import Graph, Node, Tensor, parse_graph
 from analysis.patterns import CONV_BN, PATTERNS, Conditions, Pattern, View, chains, find
@@ -140,6 +141,33 @@ def planted(draw: st.DrawFn) -> tuple[Graph, Pattern]:
         tensors.append(Tensor(f"t{i}", draw(dtypes), draw(shapes)))
     returned = draw(st.lists(st.sampled_from([t.name for t in tensors]), min_size=1, max_size=3))
     return Graph(tuple(nodes), tuple(tensors), tuple(free), tuple(returned)), pattern
+
+
+_ODD = ({}, {"axes": ["a"]}, {"axes": [1 << 40]}, {"axis": "z"}, {"perm": 3}, {"group": 0},
+        {"alpha": "q"}, {"approximate": 3}, {"activation": 3})  # fmt: skip
+
+
+@given(planted(), st.data())
+def test_operators_that_make_no_sense_break_nothing(
+    drawn: tuple[Graph, Pattern], data: st.DataObject
+) -> None:
+    graph, _ = drawn
+    nodes = [
+        structs.replace(
+            node,
+            outputs=data.draw(st.sampled_from([node.outputs, node.outputs, (), ("",)])),
+            attributes=data.draw(st.sampled_from(_ODD)),
+        )
+        for node in graph.nodes
+    ]
+    values = st.sampled_from([None, (), (1e300,), (float("inf"), 0.5)])
+    tensors = [structs.replace(t, values=data.draw(values)) for t in graph.tensors]
+    kept = tuple(t for t in tensors if data.draw(st.booleans()))
+    view = View(Graph(tuple(data.draw(st.permutations(nodes))), kept, graph.inputs, graph.outputs))
+    for pattern in PATTERNS:
+        for match in find(view, pattern):
+            assert all(node.outputs[0] for node in match.nodes)
+    chains(view)
 
 
 @given(planted())

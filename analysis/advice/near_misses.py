@@ -139,19 +139,30 @@ class _Survey:
             yield self.miss(match, tuple(node.name for node in match.nodes))
 
     def survives(self, node: Node) -> bool:
-        """True where the candidate still runs this operator as one of its own.
+        """True where the candidate still runs this operator as one of its own."""
+        return node.name in self.survivors
 
-        In a group of several, only where none of its type is missing: otherwise it may be the one
-        that is gone.
+    @cached_property
+    def survivors(self) -> set[str]:
+        """Names of the originals that the candidate still runs as operators of their own.
+
+        In a group of several, only those of a type of which none is missing: otherwise it may be
+        the one that is gone.
         """
-        group = self.group_of.get(node.name)
-        if group is None or not group.candidate:
-            return False
-        before = Counter(op.op_type for op in group.original)
-        after = Counter(op.op_type for op in group.candidate)
-        work = [op for op in group.candidate if op_class(op.op_type) != "layout"]
-        as_many = len(work) >= len(group.original)
-        return after[node.op_type] >= before[node.op_type] or as_many
+        found: set[str] = set()
+        for group in self.fusion.groups:
+            if not group.candidate:
+                continue
+            before = Counter(op.op_type for op in group.original)
+            after = Counter(op.op_type for op in group.candidate)
+            work = [op for op in group.candidate if op_class(op.op_type) != "layout"]
+            as_many = len(work) >= len(group.original)
+            found.update(
+                op.name
+                for op in group.original
+                if as_many or after[op.op_type] >= before[op.op_type]
+            )
+        return found
 
     def miss(self, match: Match, left: Sequence[str]) -> NearMiss:
         """The finding for one place of which the operators `left` remain."""

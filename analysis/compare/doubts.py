@@ -49,6 +49,9 @@ def doubts(
         *_groups(baseline, candidate, fusion),
         *_attribution(verdict, ledger),
     ]
+    experiments = (side.experiment for side in (baseline, candidate) if side.experiment)
+    for experiment in {one.sha256: one for one in experiments}.values():
+        notes += experiment.diagnostics
     for side, name in ((baseline, "baseline"), (candidate, "candidate")):
         notes += [
             Diagnostic(d.severity, d.code, d.count, d.example, {**d.values, "side": name})
@@ -66,6 +69,8 @@ def _pairing(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Diag
     first = baseline.experiment.record if baseline.experiment else None
     second = candidate.experiment.record if candidate.experiment else None
     if are_paired(baseline, candidate) and first is not None:
+        if baseline.label == candidate.label:
+            yield _note("warning", "same_variant")
         code = "paired_spin" if first.settings.spin else "paired"
         yield _note("info", code, blocks=verdict.samples[0], rounds=first.settings.rounds)
         return

@@ -17,6 +17,7 @@ SHAPE_READERS = {"Shape", "Size"}
 _SAME_DATA = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand"}
 _NEUTRAL = {"Mul": 1.0, "Div": 1.0, "Add": 0.0, "Sub": 0.0}
 _ONE_INPUT_IS_IDENTITY = {"Concat", "Sum", "Max", "Min", "Mean"}
+_LONGEST_CHAIN = 16  # of Transpose or Reshape that may cancel out; walking each is quadratic
 
 
 def in_order(graph: Graph) -> list[Node]:
@@ -58,9 +59,12 @@ def read_by(node: Node) -> Iterable[str]:
 def constants(graph: Graph, order: Iterable[Node]) -> set[str]:
     """Tensors whose values do not depend on the model's inputs.
 
-    Weights, whatever is computed from them alone, and the shapes of tensors of known shape.
+    Weights, listed or not, whatever is computed from them alone, and the shapes of tensors of
+    known shape.
     """
     found = {tensor.name for tensor in graph.tensors if tensor.constant}
+    read = {name for node in graph.nodes for name in read_by(node)}
+    found |= read - graph.producer.keys() - set(graph.inputs)
     for node in order:
         if node.op_type in _RANDOM or node.captured:
             continue
@@ -111,6 +115,8 @@ def handed_on(node: Node, graph: Graph) -> str | None:
     """
     if not node.inputs or not node.outputs or node.domain not in ("", "ai.onnx"):
         return None
+    if not node.inputs[0] or not node.outputs[0]:
+        return None
     given, made = graph.tensor.get(node.inputs[0]), graph.tensor.get(node.outputs[0])
     match node.op_type:
         case "Identity":
@@ -118,7 +124,7 @@ def handed_on(node: Node, graph: Graph) -> str | None:
         case "Dropout":
             trains = len(node.inputs) > 2 and bool(node.inputs[2])
             masks = [name for name in node.outputs[1:] if name]
-            used = any(m in graph.consumers or m in graph.outputs for m in masks)
+            used = any(m in graph.consumers or m in graph.returned for m in masks)
             return None if trains or used else node.inputs[0]
         case "Transpose":
             return _transposed_back(node, graph)
@@ -138,9 +144,11 @@ def _transposed_back(node: Node, graph: Graph) -> str | None:
     """What a chain of Transpose starts from, when its axes are in order again."""
     whole: list[int] | None = None
     link: Node | None = node
-    while link is not None and link.op_type == "Transpose":
+    for _ in range(_LONGEST_CHAIN):
+        if link is None or link.op_type != "Transpose" or not link.inputs:
+            return None
         axes = link.attributes.get("perm")
-        if not isinstance(axes, list) or sorted(axes) != list(range(len(axes))):
+        if not isinstance(axes, list) or set(axes) != set(range(len(axes))):
             return None
         order = [int(axis) for axis in axes]
         if whole is None:
@@ -150,7 +158,7 @@ def _transposed_back(node: Node, graph: Graph) -> str | None:
         else:
             whole = [order[axis] for axis in whole]
         if whole == sorted(whole):
-            return link.inputs[0]
+            return link.inputs[0] or None
         link = graph.producer.get(link.inputs[0])
     return None
 
@@ -158,7 +166,9 @@ def _transposed_back(node: Node, graph: Graph) -> str | None:
 def _reshaped_back(node: Node, graph: Graph) -> str | None:
     """The first tensor of the final shape behind a chain of operators that only reshape."""
     link: Node | None = node
-    while link is not None and link.op_type in _SAME_DATA and link.inputs:
+    for _ in range(_LONGEST_CHAIN):
+        if link is None or link.op_type not in _SAME_DATA or not link.inputs:
+            return None
         if _same_shape(graph, link.inputs[0], node.outputs[0]):
             return link.inputs[0]
         if link.op_type == "Expand":

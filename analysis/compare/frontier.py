@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 Crossing = dict[int, set[str]]
 
@@ -62,8 +63,8 @@ class Frontier:
     def neighbours(self, mismatch: Mismatch) -> set[int]:
         """The fewest groups at the other end of what differs that settle it; else all of them."""
         own = {mismatch.group}
-        made = [self._ends(self._made, values) for values in mismatch.reads]
-        read = self._ends(self._read, (*mismatch.writes[0], *mismatch.writes[1]))
+        made = [_ends(self._makers, values) for values in mismatch.reads]
+        read = _ends(self._readers, (*mismatch.writes[0], *mismatch.writes[1]))
         for some in (made[0], made[1], made[0] | made[1], read):
             joined = some | own
             if some - own and self._crossing(0, joined) == self._crossing(1, joined):
@@ -78,16 +79,25 @@ class Frontier:
         equal = self._equal_to
         return {equal(value) for value in read - made}, {equal(value) for value in wanted}
 
-    def _ends(self, sides: tuple[dict[str, set[int]], ...], values: Iterable[str]) -> set[int]:
-        """The groups that make or read a value equal to one of these."""
-        wanted = set(values)
-        return {
-            group
-            for side in sides
-            for value, groups in side.items()
-            if self._equal_to(value) in wanted
-            for group in groups
-        }
+    @cached_property
+    def _makers(self) -> Mapping[str, set[int]]:
+        return self._ends_of(self._made)
+
+    @cached_property
+    def _readers(self) -> Mapping[str, set[int]]:
+        return self._ends_of(self._read)
+
+    def _ends_of(self, sides: tuple[dict[str, set[int]], ...]) -> dict[str, set[int]]:
+        """Value -> the groups of both sides at it, or at one that is equal to it."""
+        found: dict[str, set[int]] = {}
+        for side in sides:
+            for value, groups in side.items():
+                found.setdefault(self._equal_to(value), set()).update(groups)
+        return found
+
+
+def _ends(groups_at: Mapping[str, set[int]], values: Iterable[str]) -> set[int]:
+    return {group for value in values for group in groups_at.get(value, ())}
 
 
 def _sorted(values: set[str]) -> tuple[str, ...]:

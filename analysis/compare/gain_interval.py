@@ -12,18 +12,25 @@ from analysis.compare.statistics import MIN_SAMPLES, TRIM
 Bounds = tuple[np.ndarray, np.ndarray]
 
 
-def gain_intervals(before: np.ndarray, after: np.ndarray, alpha: float, paired: bool) -> Bounds:
+def gain_intervals(
+    before: np.ndarray,
+    after: np.ndarray,
+    alpha: float,
+    paired: bool,
+    least: np.ndarray | float = 0.0,
+) -> Bounds:
     """(low, high) of the gain before - after of each column, two-sided at level 1 - alpha.
 
     Rows are blocks or runs, in ns. Paired: Yuen over the differences of the rows; else
-    Yuen-Welch. All NaN below 5 rows a side.
+    Yuen-Welch. All NaN below 5 rows a side. No squared error is taken as smaller than `least`:
+    rows of whole µs are equal by chance, and their spread then says nothing.
     """
     if min(len(before), len(after)) < MIN_SAMPLES:
         nothing = np.full(before.shape[1], np.nan)
         return nothing, nothing.copy()
     if paired:
         mean, squared_error, kept = _trimmed(before - after)
-        reach = stdtrit(kept - 1, 1 - alpha / 2) * np.sqrt(squared_error)
+        reach = stdtrit(kept - 1, 1 - alpha / 2) * np.sqrt(np.maximum(squared_error, least))
         return mean - reach, mean + reach
     mean_b, error_b, kept_b = _trimmed(before)
     mean_a, error_a, kept_a = _trimmed(after)
@@ -31,7 +38,7 @@ def gain_intervals(before: np.ndarray, after: np.ndarray, alpha: float, paired: 
     floor = error_b**2 / (kept_b - 1) + error_a**2 / (kept_a - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         df = np.where(floor > 0, total**2 / floor, min(kept_b, kept_a) - 1)
-    reach = stdtrit(df, 1 - alpha / 2) * np.sqrt(total)
+    reach = stdtrit(df, 1 - alpha / 2) * np.sqrt(np.maximum(total, least))
     return mean_b - mean_a - reach, mean_b - mean_a + reach
 
 

@@ -11,7 +11,8 @@ from analysis.compare.lineage import Lineage, LineageGroup, boundary, lineage
 from analysis.compare.members import group_by_members
 from analysis.errors import FuseScopeError
 from analysis.graph import Graph, Node
-from analysis.trace import Diagnostic, Value
+from analysis.readers.source import clean_text
+from analysis.trace import Diagnostic
 
 _WEAKEST: tuple[KnownBy, ...] = ("name", "value", "structure", "merged")
 
@@ -49,7 +50,7 @@ def _model(baseline: Side, candidate: Side) -> tuple[Graph | None, Diagnostic | 
         if side.graph is not None and not _belongs(side.graph, model):
             return None, _note("graph_foreign", side=name)
     for name, graph in (("model", model), *((n, s.graph) for n, s in sides)):
-        if graph is not None and len(graph.node) < len(graph.nodes):
+        if graph is not None and not _names_one_each(graph):
             return None, _note("graph_ambiguous", side=name)
     return model, None
 
@@ -59,8 +60,16 @@ def _belongs(graph: Graph, model: Graph) -> bool:
     return set(graph.outputs) == set(model.outputs) and set(graph.inputs) <= set(model.inputs)
 
 
-def _note(code: str, count: int = 1, example: str = "", **values: Value) -> Diagnostic:
-    return Diagnostic("warning", code, count, example, values)
+def _names_one_each(graph: Graph) -> bool:
+    """Whether each operator has a name of its own, and each tensor one writer."""
+    written = sum(1 for node in graph.nodes for name in node.outputs if name)
+    return len(graph.node) == len(graph.nodes) and len(graph.producer) == written
+
+
+def _note(code: str, count: int = 1, example: str = "", **values: str) -> Diagnostic:
+    """Names in a graph are as foreign as those of a trace, and not cleaned when it is read."""
+    shown = {key: clean_text(value) for key, value in values.items()}
+    return Diagnostic("warning", code, count, clean_text(example), shown)
 
 
 def _from_graphs(model: Graph, baseline: Side, candidate: Side) -> Fusion:
@@ -69,7 +78,7 @@ def _from_graphs(model: Graph, baseline: Side, candidate: Side) -> Fusion:
     lineages = tuple(_lineage(model, side) for side in sides)
     weights = lineages[0].weights | lineages[1].weights
     shape_readers = lineages[0].shape_readers | lineages[1].shape_readers
-    joined = _joined(lineages, {node.name: place for place, node in enumerate(model.nodes)})
+    joined = _joined(lineages, model.place)
     groups = tuple(
         _group(number, model, sides, parts, (weights, shape_readers))
         for number, parts in enumerate(joined, start=1)
@@ -205,8 +214,9 @@ def _difference(
 
 def _nodes(graph: Graph | None, names: Iterable[str]) -> list[Node]:
     """These nodes in the order of the graph."""
-    wanted = set(names)
-    return [node for node in graph.nodes if node.name in wanted] if graph else []
+    if graph is None:
+        return []
+    return [graph.node[name] for name in sorted(set(names), key=graph.place.__getitem__)]
 
 
 def _operators(nodes: Iterable[Node]) -> tuple[Operator, ...]:

@@ -198,8 +198,9 @@ class _Search:
         if original is None or original.op_type != node.op_type:
             return None
         # A node that took something over keeps its name and type, but not its weights.
-        weights = [i for i in node.inputs if i and self._optimised.tensor[i].constant]
-        if not set(weights) <= set(original.inputs):
+        tensors = self._optimised.tensor
+        weights = {name for name in node.inputs if name in tensors and tensors[name].constant}
+        if not weights <= set(original.inputs):
             return None
         place = node.outputs.index(name)
         outputs = original.outputs
@@ -239,7 +240,8 @@ class _Search:
             if maker.op_type in _SUMS and same(other) in map(same, maker.inputs):
                 return name
         for reader in self._model.consumers.get(name, []):
-            if reader.op_type in _SUMS and same(other) in map(same, reader.inputs):
+            summed = reader.op_type in _SUMS and same(other) in map(same, reader.inputs)
+            if summed and reader.outputs:
                 return reader.outputs[0]
         return None
 

@@ -26,6 +26,7 @@ from analysis.trace import Trace
 # The shortest duration that ONNX Runtime's profile gives an operator, however little it does.
 PROFILED_FLOOR_NS = 2_000.0
 _SHOWN_PARTS = 6
+_SHOWN_CHARS = 120  # of an op type
 
 _ROW_TYPES = {
     "group": "int64", "pattern": "str", "becomes": "str", "kind": "str", "known_by": "str",
@@ -81,12 +82,14 @@ class Ledger:
 
 @dataclass(frozen=True, eq=False)
 class _Gains:
-    """Times by label on both sides, and the change that their shares are of."""
+    """Times by label on both sides, the change that their shares are of, and the resolution of
+    either file."""
 
     before: LabelTimes
     after: LabelTimes
     paired: bool
     delta_ns: float | None
+    resolution_ns: tuple[float, float]
 
     @property
     def mean_ns(self) -> np.ndarray:
@@ -98,12 +101,15 @@ class _Gains:
         return np.asarray(-self.mean_ns / (self.delta_ns or np.nan))
 
     def interval(self, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-        return gain_intervals(self.before.by_unit, self.after.by_unit, alpha, self.paired)
+        before, after = self.before, self.after
+        least = before.rounding_error(self.resolution_ns[0])
+        least = least + after.rounding_error(self.resolution_ns[1])
+        return gain_intervals(before.by_unit, after.by_unit, alpha, self.paired, least)
 
     def summed(self, labels: np.ndarray, count: int) -> _Gains:
         """The same by a coarser label."""
         before, after = (times.summed(labels, count) for times in (self.before, self.after))
-        return _Gains(before, after, self.paired, self.delta_ns)
+        return _Gains(before, after, self.paired, self.delta_ns, self.resolution_ns)
 
 
 def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
@@ -135,7 +141,8 @@ def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
         ignore_index=True,
     )
     delta = change_ns(times[0], times[1], of) if all(known) or of == "unprofiled_wall" else None
-    gains = _Gains(before, after, paired, delta)
+    resolution_ns = (_resolution_ns(traces[0]), _resolution_ns(traces[1]))
+    gains = _Gains(before, after, paired, delta, resolution_ns)
     if all(known):
         sign = np.where(ungrouped["side"] == "candidate", 1.0, -1.0)
         changes = sign * ungrouped["per_run_ns"].to_numpy(dtype=float)
@@ -147,7 +154,7 @@ def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
     has_intervals = bool(rows["low_ns"].notna().any())
     alpha = SHOWN_ALPHA / tested if has_intervals and tested else None
     if alpha is not None:
-        rows["hurts"] = _hurts(gains, alpha, _resolution_ns(traces[0]))
+        rows["hurts"] = _hurts(gains, alpha)
     return Ledger(
         rows=_by_gain(rows[list(_ROW_ORDER)]),
         patterns=_by_gain(_patterns(rows, gains)[list(_PATTERN_ORDER)]),
@@ -159,9 +166,13 @@ def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
 
 
 def sequence_text(operators: Sequence[Operator]) -> str:
-    """Op types in their order, repeats as 'Mul ×3'; after six of them the number of operators."""
+    """Op types in their order, repeats as 'Mul ×3'; after six of them the number of operators.
+
+    Those of graphs are as foreign as those of traces, so they are made fit to be shown.
+    """
     parts = []
-    for op_type, same in itertools.groupby(operator.op_type or "unknown" for operator in operators):
+    types = (clean_text(operator.op_type, _SHOWN_CHARS) or "unknown" for operator in operators)
+    for op_type, same in itertools.groupby(types):
         repeats = len(list(same))
         parts.append(op_type if repeats == 1 else f"{op_type} ×{repeats}")
     if len(parts) <= _SHOWN_PARTS:
@@ -172,8 +183,9 @@ def sequence_text(operators: Sequence[Operator]) -> str:
 def gain_kind(row: Mapping[Any, Any]) -> Literal["faster", "slower", "same"]:
     """What the gain of a row or pattern means; same where it is 0, unknown, or may be 0."""
     gain, low, high = (row[name] for name in ("gain_ns", "low_ns", "high_ns"))
-    # Comparisons with NaN are false: without an interval the sign decides.
-    if pd.isna(gain) or gain == 0 or low <= 0 <= high:
+    # Comparisons with NaN are false: without an interval the sign decides. A few slow runs can
+    # turn the sign of a mean that its interval, of trimmed means, does not share.
+    if pd.isna(gain) or gain == 0 or low <= 0 <= high or low > 0 > gain or high < 0 < gain:
         return "same"
     return "faster" if gain > 0 else "slower"
 
@@ -292,14 +304,14 @@ def _with_times(table: pd.DataFrame, gains: _Gains) -> pd.DataFrame:
     )
 
 
-def _hurts(gains: _Gains, alpha: float, resolution_ns: float) -> np.ndarray:
+def _hurts(gains: _Gains, alpha: float) -> np.ndarray:
     """Slower beyond what noise, the file's resolution and the profiler's floor explain.
 
     Durations are cut to the resolution, so a sum of k before may be short by up to k of it.
     """
     before, after = gains.before, gains.after
     more = np.maximum(0.0, after.executions - before.executions)
-    floor_ns = resolution_ns * before.executions + PROFILED_FLOOR_NS * more
+    floor_ns = gains.resolution_ns[0] * before.executions + PROFILED_FLOOR_NS * more
     spread_ns = 0.0 if gains.paired else math.expm1(PROCESS_SPREAD) * before.mean_ns
     _, high = gains.interval(alpha)
     slower: np.ndarray = (high < -spread_ns) & (gains.mean_ns < -floor_ns)

@@ -98,7 +98,7 @@ def boundary(
         if name
         and name not in weights
         and (
-            name in model.outputs
+            name in model.returned
             or any(
                 reader.name not in inside and reader.name not in shape_readers
                 for reader in model.consumers.get(name, ())
@@ -152,7 +152,7 @@ class _Partition:
         used = {
             identity.tensor
             for name, identity in self._identity.items()
-            if name in self._optimised.consumers or name in self._optimised.outputs
+            if name in self._optimised.consumers or name in self._optimised.returned
         }
         alike: dict[str, list[str]] = {}
         for name, first in same.items():
@@ -200,15 +200,14 @@ class _Partition:
                 if value is not None and place not in self._inserted | repeated:
                     makers.setdefault(value, []).append(place)
         for value, places in makers.items():
-            if len(places) > 1:
-                after = self._after(places[0])
-                repeated |= {
-                    place
-                    for place in places[1:]
-                    if place in after
-                    and only_repeats(self._nodes[place], self._model)
-                    and all(self._value(place, o) == value for o in self._nodes[place].outputs if o)
-                }
+            again = [
+                place
+                for place in places[1:]
+                if only_repeats(self._nodes[place], self._model)
+                and all(self._value(place, o) == value for o in self._nodes[place].outputs if o)
+            ]
+            if again:
+                repeated.update(self._after(places[0], again[-1]).intersection(again))
         return repeated
 
     def _quantised_for_nothing(self) -> set[int]:
@@ -222,8 +221,8 @@ class _Partition:
             if node.op_type != "DequantizeLinear" or start is None:
                 continue
             first = self._nodes[start]
-            own = all(only_repeats(n, self._model) for n in (node, first))
-            if own and first.op_type == "QuantizeLinear":
+            own = all(only_repeats(n, self._model) and n.inputs for n in (node, first))
+            if own and first.op_type == "QuantizeLinear" and node.outputs:
                 values = (self._value(start, first.inputs[0]), self._value(place, node.outputs[0]))
                 equal = {value and self._equal.find(value) for value in values}
                 if None not in equal and len(equal) == 1:
@@ -238,11 +237,11 @@ class _Partition:
         kept = {p for p in starts if not read_elsewhere.isdisjoint(self._nodes[p].outputs)}
         return ends | (starts - kept)
 
-    def _after(self, place: int) -> set[int]:
-        """Optimised nodes that depend on this one."""
+    def _after(self, place: int, last: int) -> set[int]:
+        """Optimised nodes up to `last` that depend on this one."""
         reached = {name for name in self._nodes[place].outputs if name}
         found = set()
-        for later in range(place + 1, len(self._nodes)):  # they are in order
+        for later in range(place + 1, last + 1):  # they are in order
             if any(name in reached for name in read_by(self._nodes[later])):
                 reached.update(filter(None, self._nodes[later].outputs))
                 found.add(later)
@@ -346,6 +345,7 @@ class _Partition:
                 members.setdefault(self._sets.find(place), []).append(place)
         merged = {self._sets.find(group) for group in self._merged}
         groups: list[LineageGroup] = []
+        shape_readers = self._names(self._shape_readers)
         number: dict[int, int] = {}
         unexplained: list[str] = []
         for root, places in sorted(members.items(), key=lambda item: item[1][0]):
@@ -354,11 +354,11 @@ class _Partition:
                 unexplained += [self._nodes[place].name for place in places]
                 continue
             number[root] = len(groups)
-            groups.append(self._group(old, places[len(old) :], root in merged))
+            groups.append(self._group(old, places[len(old) :], root in merged, shape_readers))
         return Lineage(
             groups=tuple(groups),
             weights=self._weights,
-            shape_readers=self._names(self._shape_readers),
+            shape_readers=shape_readers,
             inserted=tuple(self._nodes[place].name for place in sorted(self._inserted)),
             unexplained=tuple(unexplained),
             mismatches=tuple(
@@ -369,9 +369,10 @@ class _Partition:
             optimised_nodes=len(self._new),
         )
 
-    def _group(self, old: list[int], new: list[int], merged: bool) -> LineageGroup:
+    def _group(
+        self, old: list[int], new: list[int], merged: bool, shape_readers: frozenset[str]
+    ) -> LineageGroup:
         nodes = [self._nodes[place] for place in old]
-        shape_readers = self._names(self._shape_readers)
         inputs, outputs = boundary(self._model, nodes, self._weights, shape_readers)
         fates_here = {self._fate[place] for place in old}
         fate = "runs" if "runs" in fates_here else self._fate[old[0]]

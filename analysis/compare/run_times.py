@@ -19,19 +19,33 @@ MAX_BATCHES = 200
 @dataclass(frozen=True, eq=False)
 class LabelTimes:
     """Operator time by label, arrays over labels: mean and median over runs of the time per run
-    in ns, executions per run, and `by_unit`, the mean per run of each block or batch (rows)."""
+    in ns, executions per run, and `by_unit`, the mean per run of each block or batch (rows).
+    `runs` are all behind them."""
 
     mean_ns: np.ndarray
     median_ns: np.ndarray
     executions: np.ndarray
     by_unit: np.ndarray
+    runs: int
+
+    def rounding_error(self, resolution_ns: float) -> np.ndarray:
+        """Squared standard error of each mean that cutting durations to the resolution makes.
+
+        Each of `executions` x `runs` durations is off by up to one resolution, uniformly.
+        """
+        error: np.ndarray = resolution_ns**2 / 12 * self.executions / self.runs
+        return error
 
     def where(self, known: bool) -> LabelTimes:
         """These times, or none where they are not known."""
         if known:
             return self
         return LabelTimes(
-            self.mean_ns * np.nan, self.median_ns * np.nan, self.executions, self.by_unit * np.nan
+            self.mean_ns * np.nan,
+            self.median_ns * np.nan,
+            self.executions,
+            self.by_unit * np.nan,
+            self.runs,
         )
 
     def summed(self, labels: np.ndarray, count: int) -> LabelTimes:
@@ -43,6 +57,7 @@ class LabelTimes:
             median_ns=np.full(count, np.nan),
             executions=np.bincount(labels, weights=self.executions, minlength=count),
             by_unit=by_unit,
+            runs=self.runs,
         )
 
 
@@ -109,6 +124,7 @@ class RunTimes:
             median_ns=self._medians(label, kept, count),
             executions=np.bincount(label, minlength=count) / runs.sum(),
             by_unit=sums / runs[:, np.newaxis],
+            runs=int(runs.sum()),
         )
 
     def _medians(self, label: np.ndarray, calls: pd.DataFrame, count: int) -> np.ndarray:

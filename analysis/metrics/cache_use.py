@@ -102,6 +102,6 @@ def _intermediate_bytes(graph: Graph, sizes: dict[str, int | None]) -> int:
     for name in graph.producer:
         size = sizes.get(name) or 0
         readers = len(graph.consumers.get(name, []))
-        written = 0 if name in graph.outputs else 1
+        written = 0 if name in graph.returned else 1
         total += size * (written + readers)
     return total

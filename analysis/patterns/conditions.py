@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from analysis.graph import Node
 from analysis.patterns.pattern import Block, Blocker, Condition, Site
 
+_AXES = range(-64, 64)  # no tensor has more
 _TOLERANCE = 1e-5  # relative, as ONNX Runtime compares a constant with what it expects
 
 
@@ -183,10 +184,9 @@ def shape_text(shape: tuple[int, ...] | None) -> str:
 
 def reduced_axes(site: Site, node: Node) -> tuple[int, ...] | None:
     """The axes that a ReduceMean reduces, from attribute or input; None when unknown."""
-    axes = node.attributes.get("axes")
-    if isinstance(axes, list):
-        return tuple(int(axis) for axis in axes)
-    if len(node.inputs) > 1 and node.inputs[1]:
-        values = site.view.values(node.inputs[1])
-        return None if values is None else tuple(int(value) for value in values)
-    return None
+    axes: object = node.attributes.get("axes")
+    if axes is None and len(node.inputs) > 1 and node.inputs[1]:
+        axes = site.view.values(node.inputs[1])
+    if not isinstance(axes, list | tuple) or not all(axis in _AXES for axis in axes):
+        return None
+    return tuple(int(axis) for axis in axes)

@@ -30,7 +30,7 @@ def can_block(node: Node, view: View) -> bool:
         return False
     group = node.attributes.get("group", 1)
     channels_out, group_in = weight.shape[:2]
-    if group == 1 or not isinstance(group, int):
+    if not isinstance(group, int) or group <= 1:
         return True
     depthwise = group_in == 1 and channels_out == group
     return depthwise or (group_in % BLOCK == 0 and (channels_out // group) % BLOCK == 0)

@@ -51,10 +51,11 @@ class View:
 
     @cached_property
     def by_type(self) -> dict[str, list[Node]]:
-        """Nodes of the standard operators by op type, in graph order."""
+        """Nodes of the standard operators that make something, by op type, in graph order."""
         nodes: dict[str, list[Node]] = {}
         for node in self.graph.nodes:
-            if node.domain in STANDARD and not self._is_transparent(node):
+            makes = bool(node.outputs and node.outputs[0])
+            if makes and node.domain in STANDARD and not self._is_transparent(node):
                 nodes.setdefault(node.op_type, []).append(node)
         return nodes
 
@@ -78,7 +79,7 @@ class View:
         """Dtype and shape of a tensor, unknown ones where the graph does not say."""
         known = self.graph.tensor.get(name) or Tensor(name)
         if known.shape is None and self.source(name) != name:
-            return self.tensor(self.source(name))
+            return self.graph.tensor.get(self.source(name)) or known
         return known
 
     def values(self, name: str) -> tuple[float, ...] | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import pandas as pd
@@ -28,10 +28,11 @@ from analysis.graph import Graph, parse_graph
 from analysis.limits import Limits
 from analysis.readers.onnxruntime import ProfileTables
 from analysis.readers.source import Source, clean_text
-from analysis.trace import Meta, Trace, runs_frame
+from analysis.trace import Diagnostic, Meta, Trace, runs_frame
 
 _NO_SAMPLES = Samples([], [], [], [], [])
 _AGAIN = "Copy or record the file again."
+_Part = TypeVar("_Part")
 
 
 class ExperimentReader:
@@ -48,15 +49,19 @@ class ExperimentReader:
         with _guarded(source.name):
             archive = _Archive(source)
             record = _cleaned(parse_record(archive.read(RECORD_NAME)))
-            model_graph = archive.graph(record.model_graph)
-            graphs = {v.name: g for v in record.variants if (g := archive.graph(v.graph))}
-            matches = {v.name: archive.matches(v.matches) for v in record.variants if v.matches}
-            traces = {
-                variant.name: self._trace(
-                    archive, record, variant, graphs.get(variant.name), model_graph, source
+            model_graph = archive.part(record.model_graph, parse_graph)
+            notes = archive.taken_notes()
+            graphs, matches, traces = {}, {}, {}
+            for variant in record.variants:
+                graph = archive.part(variant.graph, parse_graph)
+                if graph is not None:
+                    graphs[variant.name] = graph
+                rows = archive.part(variant.matches, archive.matches)
+                if rows is not None:
+                    matches[variant.name] = rows
+                traces[variant.name] = self._trace(
+                    archive, record, variant, graph, model_graph, source
                 )
-                for variant in record.variants
-            }
         return Experiment(
             record=record,
             traces=traces,
@@ -64,6 +69,7 @@ class ExperimentReader:
             model_graph=model_graph,
             file_name=source.name,
             sha256=source.sha256,
+            diagnostics=notes,
             matches=matches,
         )
 
@@ -110,7 +116,7 @@ class ExperimentReader:
             runs=_with_samples(trace.runs, variant),
             operators=_with_graph_flops(trace.operators, graph, model_graph),
             calls=trace.calls,
-            diagnostics=trace.diagnostics,
+            diagnostics=(*archive.taken_notes(), *trace.diagnostics),
         )
 
 
@@ -119,6 +125,7 @@ class _Archive:
 
     def __init__(self, source: Source) -> None:
         self._limits: Limits = source.limits
+        self._notes: list[Diagnostic] = []
         self._left = self._limits.unpacked_bytes
         self._zip = zipfile.ZipFile(io.BytesIO(source.data))
         infos = self._zip.infolist()
@@ -154,27 +161,41 @@ class _Archive:
             raise FuseScopeError("This zip unpacks to more than it says", hint=_AGAIN)
         return data
 
-    def graph(self, name: str | None) -> Graph | None:
-        """The graph in member `name`."""
-        return parse_graph(self.read(name), name) if name else None
+    def part(self, name: str | None, parse: Callable[[bytes, str], _Part]) -> _Part | None:
+        """Member `name` as `parse` reads it; None with a note where it is missing or damaged.
 
-    def matches(self, name: str) -> tuple[TensorMatch, ...]:
-        """The tensor matches in member `name`, their texts made fit to be shown."""
-        matches = parse_matches(self.read(name), clean_text(name, 80))
+        For what explains a measurement (graphs, matches): the measurement stands without it.
+        """
+        if name is None:
+            return None
+        shown = clean_text(name, 80)
+        if name not in self._infos:
+            self._notes.append(Diagnostic("warning", "part_missing", 1, "", {"file": shown}))
+            return None
+        try:
+            return parse(self.read(name), shown)
+        except FuseScopeError as error:
+            if self._left < 0:
+                raise
+            values = {"file": shown, "reason": clean_text(error.what, 160)}
+            self._notes.append(Diagnostic("warning", "part_unreadable", 1, "", values))
+            return None
+
+    def taken_notes(self) -> tuple[Diagnostic, ...]:
+        """What `part` noted since the last call."""
+        notes, self._notes = tuple(self._notes), []
+        return notes
+
+    def matches(self, data: bytes, where: str) -> tuple[TensorMatch, ...]:
+        """Tensor matches from their JSON; names stay as they are, for those of the graphs do."""
+        matches = parse_matches(data, where)
         if len(matches) > self._limits.events:
             raise FuseScopeError(
                 f"This experiment has {len(matches)} tensor matches, more than FuseScope reads",
-                where=clean_text(name, 80),
+                where=where,
                 hint=_AGAIN,
             )
-        return tuple(
-            msgspec.structs.replace(
-                match,
-                original=clean_text(match.original),
-                optimised=clean_text(match.optimised),
-            )
-            for match in matches
-        )
+        return matches
 
 
 def _cleaned(record: ExperimentRecord) -> ExperimentRecord:

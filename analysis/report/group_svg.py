@@ -179,7 +179,7 @@ class _Drawing:
 
     def _leaves(self, name: str, inside: set[int]) -> bool:
         readers = self.graph.consumers.get(name, [])
-        return name in self.graph.outputs or any(id(node) not in inside for node in readers)
+        return name in self.graph.returned or any(id(node) not in inside for node in readers)
 
     def _shape(self, name: str, *, short: bool = False) -> str:
         """'float32 1×64×56×56', the data type in short where asked; '' when nothing is known."""

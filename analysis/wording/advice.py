@@ -65,7 +65,8 @@ _SAID: Mapping[str, tuple[Words, Words]] = {
         ),
         lambda v, at: (
             f"If the model may change, let {v.get('consumer')} read what goes in or what comes out "
-            f"of the pattern; or compute {v.get('operator')} twice where it is cheap."
+            f"of the pattern. A copy of {v.get('operator')} seldom helps: "
+            "the engine mostly runs equal operators once."
         ),
     ),
     "graph_output_between": (
@@ -170,7 +171,8 @@ _SAID: Mapping[str, tuple[Words, Words]] = {
         ),
         lambda v, at: (
             "Let it come from a convolution or pooling in channel blocks, or try the variant "
-            "without:NchwcTransformer, where a convolution with a bias takes any addition."
+            "without:NchwcTransformer, where a convolution with a bias takes any addition of its "
+            "own shape."
         ),
     ),
     "cannot_block": (
@@ -237,7 +239,7 @@ _SAID: Mapping[str, tuple[Words, Words]] = {
     ),
     "merged_duplicates": (
         lambda v, at: (
-            f"The engine computes {v.get('count')} equal operators {v.get('operator')} once, so "
+            f"The engine computes {v.get('count')} equal {v.get('operator')} operators once, so "
             f"{at} has more readers than the model shows."
         ),
         lambda v, at: (

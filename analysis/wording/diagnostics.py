@@ -60,6 +60,13 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         f"fused operators name {plural(n, 'operator')} that the other side does not have; where "
         "possible, operators beside them that nothing else names were counted as those."
     ),
+    "part_missing": lambda n, v: (
+        f"the experiment lacks its file '{v.get('file')}'; what rests on it is left out."
+    ),
+    "part_unreadable": lambda n, v: (
+        f"'{v.get('file')}' in the experiment is damaged, and what rests on it is left out. "
+        f"{v.get('reason')}."
+    ),
     "graph_missing": lambda n, v: (
         "the experiment holds no graph of it, so fusion groups could not be read from graphs."
     ),
@@ -72,7 +79,8 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         "from graphs."
     ),
     "graph_ambiguous": lambda n, v: (
-        "operators of its graph share a name, so fusion groups could not be read from graphs."
+        "operators or results of operators share a name in its graph, so fusion groups could not "
+        "be read from graphs."
     ),
     "graph_unusable": lambda n, v: (
         f"fusion groups could not be read from graphs: {str(v.get('reason')).rstrip('.')}."
@@ -109,9 +117,14 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
     "launch_times": lambda n, v: (
         "the host does not wait for this execution provider: its times are launches, not kernels."
     ),
+    "same_variant": lambda n, v: (
+        "both sides are the same variant of one recording, so there is nothing to compare."
+    ),
     "paired": lambda n, v: (
-        f"same machine, same input, {v.get('blocks')} fresh processes, {v.get('rounds')} "
-        "interleaved rounds each in random order; ratios are taken inside a process."
+        f"same machine, same input, {v.get('blocks')} fresh "
+        f"process{'' if v.get('blocks') == 1 else 'es'}, {v.get('rounds')} interleaved "
+        f"round{'' if v.get('rounds') == 1 else 's'} each in random order; ratios are taken inside "
+        "a process."
     ),
     "paired_spin": lambda n, v: (
         f"same machine, same input, {v.get('blocks')} blocks; threads spin, so each variant ran "

@@ -16,6 +16,7 @@ from analysis.wording.sentences import Part
 from analysis.wording.texts import TIME_SOURCES
 
 if TYPE_CHECKING:
+    from analysis.compare.ledger import Ledger
     from analysis.compare.reconciliation import Reconciliation
 
 KINDS: Mapping[str, str] = {
@@ -65,10 +66,6 @@ TERMS: Mapping[str, str] = {
     "profiler_bias_ns": "profiler bias",
     "rounding_ns": "rounding",
 }
-WEAK = (
-    "Attribution is weak: dispatch and profiler bias are more than a quarter of the change, so "
-    "the groups explain less of it than their gains suggest."
-)
 
 
 def fusion_parts(comparison: Comparison) -> tuple[Part, ...]:
@@ -82,7 +79,7 @@ def fusion_parts(comparison: Comparison) -> tuple[Part, ...]:
         return (Part("It is not known which operators became which."),)
     if not rows["kind"].isin(["fused", "replaced", "split", "folded", "removed"]).any():
         largest = _largest_term(comparison.ledger.reconciliation)
-        return (Part("Nothing was fused: both sides ran the same operators." + largest),)
+        return (Part(_nothing_fused(comparison.ledger) + largest),)
     outcome = comparison.verdict.outcome
     if outcome == "cannot_tell":
         start, slower = "The whole change cannot be told from noise; ", False
@@ -100,7 +97,7 @@ def fusion_parts(comparison: Comparison) -> tuple[Part, ...]:
     members = rows[families == best]
     share_text = _share(share)
     sum_ = comparison.ledger.reconciliation
-    where = " in groups" if start or sum_.weak else ""
+    where = " in groups" if start or _weak(sum_) else ""
     groups = "group" if len(members) == 1 else "groups"
     return (
         Part(start),
@@ -127,12 +124,25 @@ def _largest_term(sum_: Reconciliation) -> str:
     return f" The largest part of the change of {whole}, {most}, is {what}."
 
 
+def _nothing_fused(ledger: Ledger) -> str:
+    """Why there is no fusion to speak of: there was none, or it is not known."""
+    lost = int((ledger.ungrouped["reason"] != "inserted").sum())
+    if not lost:
+        return "Nothing was fused: both sides ran the same operators."
+    return f"No fusion was found; it is not known what became of {plural(lost, 'operator')}."
+
+
 def _weak(sum_: Reconciliation) -> str:
     """How little or how much the groups explain, where that is not about the whole change."""
-    if not sum_.weak or sum_.groups_ns is None:
+    if sum_.groups_ns is None or sum_.delta_ns is None:
         return ""
-    parts = (units.duration(ns, signed=True) for ns in (sum_.groups_ns, sum_.delta_ns))
-    return " Groups add up to {} of a change of {}: attribution is weak.".format(*parts)
+    groups, whole = (units.duration(ns, signed=True) for ns in (sum_.groups_ns, sum_.delta_ns))
+    text = f" Groups add up to {groups} of a change of {whole}"
+    if sum_.weak:
+        return f"{text}: attribution is weak."
+    if abs(sum_.ungrouped_ns or 0) > abs(sum_.delta_ns) / 4:
+        return f"{text}: much of it is in operators in no group."
+    return ""
 
 
 def _share(share: float) -> str:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
-    from analysis.trace import Trace
+    from analysis.trace import Diagnostic, Trace
 
 
 def inspect(
@@ -39,6 +41,7 @@ def inspect(
             f"{record.engine.name} {record.engine.version} on {record.machine.cpu_model}, "
             f"{record.settings.threads} threads, {record.outcome.blocks} blocks."
         )
+        _print_notes(console, value.diagnostics)
         for variant in record.variants:
             console.print(f"\n{variant.name}", style="bold")
             _print_trace(console, value.traces[variant.name])
@@ -53,7 +56,6 @@ def _print_trace(console: Console, trace: Trace) -> None:
 
     from analysis import units
     from analysis.report.inspection import inspection
-    from analysis.wording import diagnostic_sentence
 
     facts = inspection(trace)
     console.print(
@@ -80,5 +82,11 @@ def _print_trace(console: Console, trace: Trace) -> None:
     has = [name for name, known in facts["fields"].items() if known]
     lacks = [name for name, known in facts["fields"].items() if not known]
     console.print(f"Has: {', '.join(has) or 'nothing'}. Lacks: {', '.join(lacks) or 'nothing'}.")
-    for note in trace.diagnostics:
+    _print_notes(console, trace.diagnostics)
+
+
+def _print_notes(console: Console, notes: Sequence[Diagnostic]) -> None:
+    from analysis.wording import diagnostic_sentence
+
+    for note in notes:
         console.print(f"{note.severity}: {diagnostic_sentence(note)}")

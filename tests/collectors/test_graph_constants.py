@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import onnx
 import pytest
 from onnx import helper, numpy_helper
 
 from analysis.graph import Tensor
-from collectors.graphs import MAX_VALUES, from_model
+from collectors.graphs import MAX_VALUES, from_model, nodes_of
 
 
 def tensor_of(values: np.ndarray, *, listed: bool = False, ir_version: int = 8) -> Tensor:
@@ -61,3 +63,13 @@ def test_damaged_constants_have_no_values() -> None:
     )
     model = helper.make_model(helper.make_graph([], "g", [], [], [weight]))
     assert from_model(model).tensor["w"].values is None
+
+
+@pytest.mark.parametrize("kind", [float, int, lambda value: f"text {value}"], ids=str)
+def test_long_lists_are_told_apart(kind: Callable[[int], object]) -> None:
+    """Operators that differ only in one of them are not the same operator."""
+    lists = [[kind(value) for value in range(first, first + 100)] for first in (0, 0, 1)]
+    nodes = [helper.make_node("Scaler", ["x"], [f"y{i}"], offset=v) for i, v in enumerate(lists)]
+    told = [node.attributes["offset"] for node in nodes_of(helper.make_graph(nodes, "g", [], []))]
+    assert told[0] == told[1] != told[2]
+    assert all(isinstance(digest, str) and len(digest) == 16 for digest in told)

@@ -252,3 +252,11 @@ def test_classes_join_outer_and_sum() -> None:
     assert table.loc["convolution", "side"] == "both"
     assert table.loc["normalisation", "side"] == "baseline"
     assert table["delta_ns"].sum() == pytest.approx(-40_000)
+
+
+def test_a_variant_beside_itself_is_said() -> None:
+    experiment = experiment_of(experiment_zip(TIMES))
+    same = compare(side_of_variant(experiment, "fused"), side_of_variant(experiment, "fused"))
+    assert "same_variant" in [note.code for note in same.diagnostics]
+    other = compare(side_of_variant(experiment, "unfused"), side_of_variant(experiment, "fused"))
+    assert "same_variant" not in [note.code for note in other.diagnostics]

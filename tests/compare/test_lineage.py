@@ -323,6 +323,73 @@ def test_a_cycle_is_named() -> None:
         lineage(graph("a = Add(x,b)\nb = Neg(a)\ny = Exp(b)"), graph("y = Exp(x)"))
 
 
+def test_graphs_that_list_no_tensors_still_have_groups() -> None:
+    model = graph("c = Conv(x,w)\nr = Relu(c)\ny = Exp(r)")
+    renamed = graph("a = Conv(x,w) 'c'\nr = Relu(a)\ny = Exp(r)")
+    bare = [Graph(g.nodes, (), g.inputs, g.outputs) for g in (model, renamed)]
+    assert groups(lineage(*bare)) == ["c -> c | x -> c", "r -> r | c -> r", "y -> y | r -> y"]
+
+
+def test_what_nobody_makes_is_a_weight() -> None:
+    """Whether it is listed as one or not: on both sides it is no boundary."""
+    model = graph("a = Add(x,b)\ny = Exp(a)")
+    assert groups(lineage(model, model)) == ["a -> a | x -> a", "y -> y | a -> y"]
+
+
+def test_operators_that_cancel_out_are_only_looked_for_nearby() -> None:
+    """A walk back from every Reshape of a long chain would take for ever."""
+    lines = "\n".join(f"t{i + 1} = Reshape(t{i},w)" for i in range(60))
+    shapes = {f"t{i}": Tensor(f"t{i}", "float32", (1, i + 1)) for i in range(61)}
+    model = graph(lines, inputs="t0", outputs="t60", **shapes)
+    assert len(groups(lineage(model, model))) == 60
+
+
+_KINDS = ("Add", "Cast", "Concat", "Constant", "Conv", "DequantizeLinear", "Dropout",
+          "Identity", "Mul", "QuantizeLinear", "ReorderOutput", "Reshape", "Shape", "Sum",
+          "Transpose")  # fmt: skip
+_SETTINGS = ({}, {"perm": [1, 0]}, {"perm": ["a", 1]}, {"perm": 3}, {"activation": "Relu"},
+             {"activation": 5})  # fmt: skip
+_TENSORS = ("x", "w", "", *(f"t{i}" for i in range(8)))
+
+
+@st.composite
+def any_graphs(draw: st.DrawFn) -> Graph:
+    """Anything that reads as a graph: cycles, loose ends, tensors made twice or not listed."""
+    names = st.sampled_from(_TENSORS)
+    nodes = tuple(
+        Node(
+            draw(st.sampled_from([f"n{i}", f"n{i}", f"t{i}_nchwc"])),
+            draw(st.sampled_from(_KINDS)),
+            tuple(draw(st.lists(names, max_size=4))),
+            tuple(draw(st.lists(names, max_size=2))),
+            domain=draw(st.sampled_from(["", "", _NCHWC])),
+            attributes=draw(st.sampled_from(_SETTINGS)),
+        )
+        for i in range(draw(st.integers(0, 8)))
+    )
+    shapes = st.sampled_from([None, (), (2, 2), (-1, 4)])
+    values = st.sampled_from([None, (), (0.0,), (1.0,)])
+    tensors = tuple(
+        Tensor(name, "float32", draw(shapes), constant=name == "w", values=draw(values))
+        for name in draw(st.lists(names, unique=True))
+    )
+    return Graph(nodes, tensors, ("x",), tuple(draw(st.lists(names, max_size=2))))
+
+
+@given(any_graphs(), any_graphs())
+def test_whatever_the_graphs_every_node_is_in_one_place(model: Graph, other: Graph) -> None:
+    try:
+        found = lineage(model, other)
+    except FuseScopeError:
+        return  # a cycle
+    old = [name for group in found.groups for name in group.original]
+    new = [name for group in found.groups for name in group.optimised]
+    assert sorted(old) == sorted(node.name for node in model.nodes)
+    assert sorted([*new, *found.inserted, *found.unexplained]) == sorted(
+        node.name for node in other.nodes
+    )
+
+
 @st.composite
 def fused_pairs(draw: st.DrawFn) -> tuple[Graph, Graph, dict[str, int]]:
     """A random graph, the same with random runs of nodes fused, and the run of every node."""
