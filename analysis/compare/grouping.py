@@ -7,14 +7,12 @@ from collections.abc import Iterable, Iterator
 from analysis.compare.comparison import Side
 from analysis.compare.fusion import Fusion, Group, Kind, KnownBy, Operator
 from analysis.compare.inferred import infer_groups
-from analysis.compare.lineage import Lineage, LineageGroup, boundary, lineage
+from analysis.compare.lineage import WEAKEST, Lineage, LineageGroup, boundary, lineage
 from analysis.compare.members import group_by_members
 from analysis.errors import FuseScopeError
 from analysis.graph import Graph, Node
 from analysis.readers.source import clean_text
 from analysis.trace import Diagnostic
-
-_WEAKEST: tuple[KnownBy, ...] = ("name", "value", "structure", "merged")
 
 
 def group_operators(baseline: Side, candidate: Side) -> Fusion:
@@ -152,7 +150,7 @@ def _group(
         for side, part in zip(sides, parts, strict=True)
     ]
     inputs, outputs = boundary(model, original, *no_boundary)
-    known: KnownBy = max((group.known_by for part in parts for group in part), key=_WEAKEST.index)
+    known: KnownBy = max((group.known_by for part in parts for group in part), key=WEAKEST.index)
     return Group(
         id=number,
         kind=_kind(ran[0], ran[1], {group.fate for part in parts for group in part}),

@@ -23,7 +23,8 @@ from analysis.graph import Graph, Node
 
 GroupKnownBy = Literal["name", "value", "structure", "merged"]
 
-_WEAKEST: tuple[GroupKnownBy, ...] = ("name", "value", "structure", "merged")
+# How sure a group is, surest first; one of several pieces is as sure as its weakest.
+WEAKEST: tuple[GroupKnownBy, ...] = ("name", "value", "structure", "merged")
 
 
 @dataclass(frozen=True)
@@ -381,7 +382,7 @@ class _Partition:
             for name in filter(None, self._nodes[place].outputs):
                 identity = self._identity.get(name)
                 if identity is not None:
-                    known = max(known, identity.evidence, key=_WEAKEST.index)
+                    known = max(known, identity.evidence, key=WEAKEST.index)
         return LineageGroup(
             original=tuple(node.name for node in nodes),
             optimised=tuple(self._nodes[place].name for place in new),
