@@ -260,7 +260,25 @@ def test_ablations_are_a_table_of_speedups(tree: Path, open_fusion: Start) -> No
     assert cells_of["Lost without it"].startswith("1.60×")
     assert cells_of["Brought alone"].startswith("1.60×")
     assert cells_of["Operators in the graph fused"] == 2.0
-    assert any("Not additive" in caption.value for caption in page.caption)
+    assert any("Not additive" in text for text in texts(page))
+
+
+def test_names_of_optimizers_from_the_file_are_no_markup(tree: Path, open_fusion: Start) -> None:
+    ms = {"unfused": [10.0] * 8, "fused": [5.0] * 8, "without:ConvFusion": [8.0] * 8}
+    hostile = "www.evil.example"  # Markdown makes a link of it without any mark
+
+    def left_out(name: str, content: bytes) -> bytes:
+        if name != "experiment.json":
+            return content
+        record = json.loads(content)
+        record["variants"][1]["settings"]["optimizers_left_out"] = hostile
+        return json.dumps(record).encode()
+
+    (tree / "samples" / "mobilenetv2.zip").write_bytes(rewritten(experiment_zip(ms), left_out))
+    page = open_fusion()
+    assert any(hostile in text for text in texts(page))
+    interpreted = [*markdown_texts(page), *(caption.value for caption in page.caption)]
+    assert not any(hostile in text for text in interpreted)
 
 
 def test_an_optimizer_that_does_nothing_alone_says_so(tree: Path, open_fusion: Start) -> None:
