@@ -19,7 +19,7 @@ exit 2
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint format bench samples constraints setup setup-dev clean
+.PHONY: help run test check lint format bench validate-cache fuzz samples constraints setup setup-dev clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -28,7 +28,7 @@ run: setup ## start the dashboard on 127.0.0.1 with a sample comparison
 	@exec $(BIN)/fusescope serve $(ARGS)
 
 test: setup-dev ## run every test (browser tests need Chromium)
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile $(ARGS)
 
 check: lint test ## everything that must pass before a change is done
 
@@ -44,7 +44,13 @@ format: setup-dev ## put the code into its standard form
 bench: setup-dev ## measure the speed of FuseScope itself (minutes, on a quiet machine)
 	$(BIN)/python -m benchmarks $(ARGS)
 
-samples: setup ## record sample_traces/ again (minutes, on a quiet machine)
+validate-cache: setup-dev ## hold the cache model against cachegrind (minutes; needs valgrind)
+	$(BIN)/python -m benchmarks.cache_model
+
+fuzz: setup-dev ## damage every sample file 20 000 times and read what is left (an hour)
+	$(BIN)/python -m tests.security.fuzz --count 20000 $(ARGS)
+
+samples: setup ## record sample_traces/ again, or only ARGS=NAME (an hour, on a quiet machine)
 	$(BIN)/python scripts/record_samples.py $(ARGS)
 
 constraints: ## resolve the requirements anew and pin them in constraints.txt

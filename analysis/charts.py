@@ -11,7 +11,9 @@ import plotly.graph_objects as go
 
 from analysis import units
 from analysis.compare.comparison import Comparison, Side
+from analysis.compare.roofline import Dot, Line, Picture, roofline_picture
 from analysis.waterfall import ends_ns, waterfall_steps
+from analysis.wording.roofline import line_name, share_text
 
 BASELINE = "#D55E00"
 CANDIDATE = "#0072B2"
@@ -22,6 +24,7 @@ SLOWER = "#D55E00"
 TOTAL = "#868E96"
 _LINE_CHARS = 32
 _BAR_HEIGHT = 36
+_LEAST_DOT, _LARGEST_DOT = 7.0, 34.0  # px, diameter: the area is the share of the time
 
 
 def run_times(comparison: Comparison) -> go.Figure | None:
@@ -150,6 +153,104 @@ def waterfall(comparison: Comparison) -> go.Figure | None:
         },
     )
     return figure
+
+
+def roofline(comparison: Comparison) -> go.Figure | None:
+    """Operators under the machine's roofs, both axes logarithmic; a dot's area is its part of the
+    time. None where no operator has FLOPs, bytes and a time (`roofline_picture`)."""
+    picture = roofline_picture(comparison)
+    if picture is None:
+        return None
+    figure = go.Figure()
+    for line in picture.lines:
+        figure.add_trace(_roof(line, picture))
+    for side, colour, role in (
+        (comparison.baseline, BASELINE, "baseline"),
+        (comparison.candidate, CANDIDATE, "candidate"),
+    ):
+        dots = [dot for dot in picture.dots if dot.side == role]
+        if dots:
+            figure.add_trace(_operators(dots, label_text(side.label), colour))
+    low, high = np.log10(picture.intensities)
+    floor, ceiling = np.log10(picture.rates)
+    figure.update_layout(
+        height=440,
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": 1.02,
+            "yanchor": "bottom",
+            "itemsizing": "constant",
+        },
+        hovermode="closest",
+        xaxis={
+            "title": {"text": "arithmetic intensity, FLOP/B"},
+            "type": "log",
+            "range": [low, high],
+            "dtick": "D2",  # 1, 2 and 5
+            "automargin": True,
+        },
+        yaxis={
+            "title": {"text": "attained, FLOP/s"},
+            "type": "log",
+            "range": [floor, ceiling],
+            "exponentformat": "SI",
+            "dtick": "D2",
+            "automargin": True,
+        },
+    )
+    return figure
+
+
+def _roof(line: Line, picture: Picture) -> go.Scatter:
+    (x, y), (to_x, to_y) = picture.ends(line)
+    colour = {"baseline": BASELINE, "candidate": CANDIDATE, None: TOTAL}[line.side]
+    name = label_text(line_name(line))
+    return go.Scatter(
+        x=[x, to_x],
+        y=[y, to_y],
+        mode="lines",
+        name=name,
+        showlegend=True,
+        line={"color": colour, "width": 2, "dash": "dot" if line.what.startswith("L") else "solid"},
+        hovertemplate=f"{name}<extra></extra>",
+    )
+
+
+def _operators(dots: list[Dot], label: str, colour: str) -> go.Scatter:
+    return go.Scatter(
+        x=[dot.intensity for dot in dots],
+        y=[dot.flops_per_s for dot in dots],
+        mode="markers",
+        name=label,
+        marker={
+            "color": colour,
+            "size": [_LEAST_DOT + (_LARGEST_DOT - _LEAST_DOT) * dot.share**0.5 for dot in dots],
+            "symbol": ["diamond" if dot.int8 else "circle" for dot in dots],
+            "opacity": 0.65,
+            "line": {"color": colour, "width": 1},
+        },
+        customdata=np.array(
+            [
+                (
+                    label_text(dot.name, 120),
+                    label_text(dot.op_type, 60),
+                    f"{units.duration(dot.time_ns)} a run, {units.percent(dot.share)}",
+                    f"{dot.intensity:.3g} FLOP/B, {units.flop_rate(dot.flops_per_s)}",
+                    share_text(dot),
+                )
+                for dot in dots
+            ],
+            dtype=object,
+        ),
+        hovertemplate=(
+            "%{customdata[0]} (%{customdata[1]})<br>%{customdata[2]}<br>%{customdata[3]}"
+            "<br>%{customdata[4]}<extra></extra>"
+        ),
+    )
 
 
 def _two_lines(label: str) -> str:

@@ -22,6 +22,7 @@ RECORD_NAME = "experiment.json"
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 PositiveFloat = Annotated[float, msgspec.Meta(gt=0, le=1e18)]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class ModelInput(msgspec.Struct, frozen=True):
@@ -77,16 +78,48 @@ class Engine(msgspec.Struct, frozen=True):
     provider: str
 
 
+class Spread(msgspec.Struct, frozen=True):
+    """Lower and upper quartile of a rate over the repetitions of its measurement."""
+
+    low: PositiveFloat
+    high: PositiveFloat
+
+
+class Bandwidth(msgspec.Struct, frozen=True):
+    """Best rate of y = a + b over long float32 vectors: bytes of a, b and y / time.
+
+    `level` is the cache level that holds all of them, None where no cache does: main memory.
+    """
+
+    level: Positive | None
+    bytes_per_s: PositiveFloat
+    spread: Spread
+    working_set_bytes: Positive
+
+
 class Peaks(msgspec.Struct, frozen=True):
     """Measured limits of this machine with the settings of the recording.
 
     `gemm_flops_per_s`: best float32 matrix product of the engine (2·n³ / time);
-    `dispatch_ns`: un-profiled time that one more tiny operator adds to a graph.
+    `dispatch_ns`: un-profiled time that one more tiny operator adds to a graph;
+    `int8_ops_per_s`: best product of uint8 and int8 matrices, counted alike;
+    `bandwidths`: one a cache level from the second on, and main memory. Spreads are of the
+    size (`gemm_n`, `int8_n`) that reached the best.
     """
 
     gemm_flops_per_s: PositiveFloat | None = None
     gemm_n: int | None = None
     dispatch_ns: PositiveFloat | None = None
+    gemm_spread: Spread | None = None
+    int8_ops_per_s: PositiveFloat | None = None
+    int8_n: int | None = None
+    int8_spread: Spread | None = None
+    bandwidths: tuple[Bandwidth, ...] = ()
+
+    @property
+    def memory(self) -> Bandwidth | None:
+        """The bandwidth of main memory."""
+        return next((one for one in self.bandwidths if one.level is None), None)
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -157,6 +190,25 @@ class OutputDifference(msgspec.Struct, frozen=True):
     relative: float | None
 
 
+class Agreement(msgspec.Struct, frozen=True):
+    """With the baseline's classes, on other inputs than the recorded ones: not accuracy.
+
+    `output` scores `classes` classes along its axis 1. `top1` is the part of all positions where
+    the highest score is that of the baseline's class, `top5` where that class is among the five
+    highest (None where there are no more than five). Of equal scores the first counts as higher.
+    Each of the `samples` has as many positions as the output has places behind axis 1. `distinct`
+    is how many classes the baseline chose: where it is 1, agreement says little.
+    """
+
+    output: str
+    classes: Positive
+    samples: Positive
+    positions: Positive
+    distinct: Positive
+    top1: Share
+    top5: Share | None = None
+
+
 class TensorMatch(msgspec.Struct, frozen=True, omit_defaults=True):
     """A tensor of a variant's graph that holds the same values as one of the model's.
 
@@ -188,8 +240,14 @@ class VariantRecord(msgspec.Struct, frozen=True):
     graph: str | None
     nodes: int | None = None
     output_difference: OutputDifference | None = None
+    agreement: Agreement | None = None
     peak_memory_bytes: int | None = None
     matches: str | None = None
+
+    @property
+    def is_quantised(self) -> bool:
+        """Whether the model was quantised for it, so that it computes something else."""
+        return "quantisation" in self.settings
 
 
 class ExperimentRecord(msgspec.Struct, frozen=True):

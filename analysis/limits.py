@@ -2,22 +2,61 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
+from analysis.errors import FuseScopeError
+
 MIB = 1024 * 1024
+_MOST = 2**50
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Upper bounds for one input; sizes in bytes, the rest are counts."""
+    """Upper bounds for one input; sizes in bytes, the rest are counts. docs/limits.md."""
 
     file_bytes: int = 2048 * MIB
     unpacked_bytes: int = 2048 * MIB
     zip_members: int = 20_000
     zip_ratio: int = 200
+    recordings: int = 200
     events: int = 5_000_000
     text_chars: int = 512
     name_chars: int = 120
 
 
 DEFAULT_LIMITS = Limits()
+
+
+def parse_limits(text: str) -> Limits:
+    """Limits out of 'events=10000000,file_bytes=8G'; what is not named keeps its default.
+
+    K, M and G stand for powers of 1024. Raises FuseScopeError for an unknown name or a value that
+    is no whole number from 1 on.
+    """
+    known = {field.name for field in dataclasses.fields(Limits)}
+    given: dict[str, int] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, _, value = (piece.strip() for piece in part.partition("="))
+        if name not in known:
+            raise FuseScopeError(
+                f"There is no limit '{name[:40]}'", hint=f"There are: {', '.join(sorted(known))}."
+            )
+        number = _whole(value)
+        if number is None:
+            raise FuseScopeError(
+                f"'{value[:40]}' is no value for the limit {name}",
+                hint="Give a whole number such as 10000000, 512M or 8G.",
+            )
+        given[name] = number
+    return dataclasses.replace(DEFAULT_LIMITS, **given)
+
+
+def _whole(text: str) -> int | None:
+    digits, scale = text, 1
+    if text[-1:].upper() in ("K", "M", "G"):
+        digits, scale = text[:-1], 1024 ** (" KMG".index(text[-1].upper()))
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 16):
+        return None
+    number = int(digits) * scale
+    return number if 1 <= number < _MOST else None

@@ -7,7 +7,11 @@ what fusion removes. A fused operator takes the class of its heaviest member.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
+
+from analysis.kernel_rules import RULES
+from analysis.op_types import TYPES
 
 HEAVY = ("convolution", "matrix_product", "attention", "recurrent")
 LIGHT = (
@@ -38,77 +42,156 @@ LABELS = {
     "unknown": "unknown",
 }
 
-_TYPES: dict[str, str] = {
-    "convolution": """Conv ConvTranspose ConvInteger QLinearConv FusedConv NhwcConv NhwcFusedConv
-        QLinearConvTranspose DeformConv Conv2D DepthwiseConv2D DepthwiseConv2dNative Conv3D
-        Conv2DBackpropInput Conv2DBackpropFilter""",
-    "matrix_product": """Gemm MatMul FusedMatMul FusedGemm MatMulInteger QLinearMatMul QGemm
-        MatMulIntegerToFloat DynamicQuantizeMatMul MatMulNBits TransposeMatMul Einsum BatchMatMul
-        BatchMatMulV2 MatMulV2 MatMulV3 GroupedMatmul QMoE MoE MatMulBnb4 MatMulFpQ4 GemmFloat8
-        GemmFastGelu""",
-    "attention": """Attention MultiHeadAttention GroupQueryAttention QAttention QOrderedAttention
-        DecoderMaskedMultiHeadAttention DecoderMaskedSelfAttention PackedAttention
-        PackedMultiHeadAttention LongformerAttention SparseAttention PagedAttention
-        DecoderAttention LinearAttention FlashAttentionScore FlashAttentionScoreGrad
-        FusedInferAttentionScore PromptFlashAttention IncreFlashAttention""",
-    "recurrent": "LSTM GRU RNN DynamicQuantizeLSTM AttnLSTM DynamicRNN",
-    "activation": """Relu LeakyRelu PRelu Clip Sigmoid HardSigmoid HardSwish Tanh Elu Selu Celu
-        Softplus Softsign ThresholdedRelu Mish Gelu FastGelu QuickGelu BiasGelu Silu Swish SwiGLU
-        Softmax LogSoftmax Hardmax BiasSoftmax QLinearSigmoid QLinearLeakyRelu QLinearSoftmax
-        Erf Relu6 SoftmaxV2 GeluGrad BiasSplitGelu BiasDropout Shrink""",
-    "normalisation": """BatchNormalization InstanceNormalization LayerNormalization
-        SimplifiedLayerNormalization SkipLayerNormalization SkipSimplifiedLayerNormalization
-        EmbedLayerNormalization GroupNorm GroupNormalization SkipGroupNorm LRN
-        RMSNormalization LpNormalization MeanVarianceNormalization RmsNorm LayerNorm
-        AddLayerNorm AddRmsNorm LayerNormV3 BatchNorm""",
-    "pooling": """MaxPool AveragePool GlobalAveragePool GlobalMaxPool LpPool GlobalLpPool
-        QLinearAveragePool QLinearGlobalAveragePool MaxUnpool MaxRoiPool RoiAlign NhwcMaxPool
-        MaxpoolWithMask MaxPoolV3 AvgPoolV2""",
-    "reduction": """ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2
-        ReduceLogSum ReduceLogSumExp ReduceSumSquare ArgMax ArgMin TopK CumSum ReduceSumInteger
-        QLinearReduceMean ReduceMeanD""",
-    "elementwise": """Add Sub Mul Div Pow Sqrt Exp Log Neg Abs Sum Min Max Mean Mod Floor Ceil Round
-        Reciprocal Sign Sin Cos Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh And Or Not Xor
-        Equal Greater GreaterOrEqual Less LessOrEqual Where IsNaN IsInf BitShift BitwiseAnd
-        BitwiseOr BitwiseXor BitwiseNot QLinearAdd QLinearMul Dropout Identity Inverse Square
-        Rsqrt Addcmul Addcdiv RotaryEmbedding RotaryPositionEmbedding BiasAdd Adds Muls
-        QuickGeluGrad Affine Scale ImageScaler""",
-    "data_movement": """Concat Split Slice Gather GatherElements GatherND Scatter ScatterElements
-        ScatterND Pad Expand Tile Resize Upsample GridSample Compress OneHot NonZero Unique Range
-        ConstantOfShape Constant QLinearConcat ConcatD StridedSliceD Trilu
-        EyeLike ReverseSequence CropAndResize GatherV2 NonMaxSuppression Size Shape
-        RandomNormal RandomUniform RandomNormalLike RandomUniformLike Bernoulli SpaceToDepth
-        DepthToSpace Col2Im CenterCropPad""",
-    "layout": """Reshape Transpose Squeeze Unsqueeze Flatten Cast CastLike ReorderInput
-        ReorderOutput QuantizeLinear DequantizeLinear DynamicQuantizeLinear TransData
-        MemcpyFromHost MemcpyToHost Memcpy TransposeD Im2col""",
-    "communication": """HcclAllReduce HcclAllGather HcclReduceScatter HcclBroadcast HcclSend
-        HcclReceive AllReduce AllGather AllToAll ReduceScatter Broadcast NcclAllReduce""",
-}
-_CLASS_OF = {name.lower(): op_class for op_class, names in _TYPES.items() for name in names.split()}
-# Light to heavy: the class of a fused operator is its last member's in this order.
-_RANKED = {name: rank for rank, name in enumerate((*reversed(LIGHT), *reversed(HEAVY)))}
+# Heavy to light: the class of a fused operator is its first member's in this order.
+_BY_WEIGHT = (*HEAVY, "normalisation", "pooling", "reduction", "activation", "elementwise",
+              "data_movement", "layout")  # fmt: skip
+_MOST_CHARS = 512
+_NOT_LETTERS = re.compile(r"[_\-. ]")
+_SEPARATORS = re.compile(r"[+_|,/ ]+")
+# What sets apart versions, variants and gradients of one operator, at the end and in front.
+_VARIANT = re.compile(r"(?:\d+|backward|grad|double|v|ext|op|cpu|cuda|out|inplace|aicore|d)$")
+_ORIGIN = re.compile(
+    r"^(?:native|cudnn|miopen|mkldnn|onednn|mps|thnn|npu|quantized|qlinear|nhwc|fused|foreach|apply"
+    r"|inplace|stateless|aclnn|sparse|wrapped|custom|optional)"
+)
+_MOST_CUTS = 5
+_KERNEL = re.compile(r"[<(]|::native::|^(?:triton|graph_\d+)_|cpp_fused|kernel|^__my[el]|^cijk_")
+_GENERATED = re.compile(r"^(?:graph_\d+_)?(?:triton_([a-z]+)|(cpp))_fused_?(.*?)_?\d*$")
+_TEMPLATES = ("tem", "mm")  # inductor's templates: matrix products, convolutions, attention
+_MYELIN = re.compile(r"^__my[el][a-z]*_(.*?)_my[el]")
+_WORDS = re.compile(r"[A-Z][a-z0-9]*|[a-z0-9]+")
+# Kernels of CANN: 'aclnnAddmm_MatMulCommon_MatMulV2', 'trans_TransData_12', 'Conv2D4_MemSet'.
+_CANN = re.compile(r"(?:aclnn|trans_|[A-Z]\w*[a-z])", re.ASCII)
+_NUMBER = re.compile(r"_?\d{1,9}$")
+_NODE = re.compile(r"-op_?\d+(?:_\w+)?$")  # MindSpore: 'Default/net/Conv2D-op12'
+_XLA = re.compile(r"^([a-z][a-z0-9_\-]*?)(?:[._]\d+)*(?:\.kd)?$")
+_GRAPH_KERNEL = re.compile(r"^(?:GraphKernel|Fused)_")
+
+
+def _bare(text: str) -> str:
+    """A type as the table has it: without namespace, overload, case, '_' and '-'."""
+    tail = text.rsplit("::", 1)[-1].rsplit(": ", 1)[-1].strip("_ ")
+    head = tail.partition(".")[0] or tail
+    return _NOT_LETTERS.sub("", head.lower())
+
+
+# ONNX's Mean, Sum, Max and Min are elementwise over several inputs; ATen's go over one tensor.
+_ATEN_REDUCES = ("mean", "sum", "max", "min")
+_CLASS_OF = {_bare(name): of for of, names in TYPES.items() for name in names.split()}
+
+
+def _looked_up(text: str) -> str | None:
+    """The class of one type, its variants cut off one at a time; None where no table has it."""
+    bare = _bare(text)
+    for _ in range(_MOST_CUTS):
+        known = _CLASS_OF.get(bare)
+        if known is not None or not bare:
+            return known
+        shorter = _VARIANT.sub("", bare)
+        if shorter == bare:
+            shorter = _ORIGIN.sub("", bare)
+        if shorter == bare:
+            return None
+        bare = shorter
+    return _CLASS_OF.get(bare)
 
 
 @lru_cache(maxsize=65536)
 def op_class(op_type: str | None) -> str:
-    """The class of an op type, 'unknown' for None and for types in no table.
+    """The class of an op type of any engine or profiler; 'unknown' for None and what no table has.
 
-    A type made of several known ones ('Conv_Add_Relu', 'Conv+Relu') takes the heaviest.
+    A type made of several known ones ('Conv_Add_Relu', 'Conv+Relu', 'GraphKernel_Mul_Add_fusion')
+    takes the heaviest; a type that is the name of a kernel goes by `kernel_class`.
     """
     if not op_type:
         return "unknown"
-    known = _CLASS_OF.get(op_type.lower())
+    text = op_type[:_MOST_CHARS]
+    if text.startswith("aten::") and _bare(text).removesuffix("out") in _ATEN_REDUCES:
+        return "reduction"
+    known = _looked_up(text)
     if known is not None:
         return known
-    parts = [_CLASS_OF.get(part.lower()) for part in re.split(r"[+_|,/ ]+", op_type) if part]
-    return heaviest([part for part in parts if part is not None])
+    is_kernel = _KERNEL.search(text.lower()) or ("_" in text and text.islower())
+    found = kernel_class(text) if is_kernel else "unknown"
+    if found == "unknown":
+        found = _heaviest_of(_SEPARATORS.split(_GRAPH_KERNEL.sub("", text)))
+    return found if found != "unknown" or is_kernel else _by_rule(text)
 
 
-def heaviest(classes: list[str]) -> str:
+@lru_cache(maxsize=65536)
+def kernel_class(name: str) -> str:
+    """The class that the name of a device kernel tells; 'unknown' where it tells none.
+
+    Kernels that inductor generated take the heaviest of the operators that they list, without
+    matrix products and convolutions unless they come of a template: inductor calls libraries for
+    those and lists them for what it fused behind. Reads the first 512 characters.
+    """
+    text = name[:_MOST_CHARS].strip()
+    generated = _GENERATED.match(text)
+    if generated:
+        return _generated_class(generated[1] or generated[2], generated[3])
+    myelin = _MYELIN.match(text)
+    if myelin:
+        found = _heaviest_of(_WORDS.findall(myelin[1]))
+        return found if found != "unknown" else _by_rule(text)
+    tail = text.rsplit("/", 1)[-1] if "<" not in text and "(" not in text else text
+    if _NODE.search(tail):
+        tail = _NODE.sub("", tail)
+        return _looked_up(tail) or op_class(_GRAPH_KERNEL.sub("", tail))
+    known = None
+    if tail.isidentifier():
+        if _CANN.match(tail):
+            known = _looked_up(_NUMBER.sub("", tail).rsplit("_", 1)[-1])
+        known = known or _looked_up(tail)
+    if known is not None:
+        return known
+    found = _by_rule(text)
+    if found == "unknown" and _XLA.match(text):
+        return _heaviest_of(_SEPARATORS.split(text.replace("-", "_")))
+    return found
+
+
+def _by_rule(text: str) -> str:
+    lower = text.lower()
+    return next((of for of, pattern in RULES if pattern.search(lower)), "unknown")
+
+
+def _generated_class(kind: str, listed: str) -> str:
+    found = _listed_classes(listed)
+    if kind not in _TEMPLATES:
+        found = [of for of in found if not is_heavy(of)]
+    if found:
+        return heaviest(found)
+    return {"red": "reduction", "per": "reduction", "tem": "matrix_product"}.get(
+        kind, "elementwise"
+    )
+
+
+def _listed_classes(listed: str) -> list[str]:
+    """Classes of the ATen types joined by '_' in the name of a kernel, longest names first."""
+    words = [word for word in listed.split("_") if word]
+    found, at = [], 0
+    while at < len(words):
+        for end in range(min(len(words), at + 5), at, -1):
+            joined = "".join(words[at:end])
+            known = "reduction" if joined in _ATEN_REDUCES else _CLASS_OF.get(joined)
+            if known is not None:
+                found.append(known)
+                at = end - 1
+                break
+        at += 1
+    return found
+
+
+def _heaviest_of(types: Iterable[str]) -> str:
+    known = (_looked_up(part) for part in types if part)
+    return heaviest([part for part in known if part is not None])
+
+
+def heaviest(classes: Iterable[str]) -> str:
     """The class a fused operator of these member classes belongs to; 'unknown' for none."""
-    ranked = [name for name in classes if name in _RANKED]
-    return max(ranked, key=_RANKED.__getitem__) if ranked else "unknown"
+    present = set(classes)
+    return next((name for name in _BY_WEIGHT if name in present), "unknown")
 
 
 def is_light(name: str) -> bool:

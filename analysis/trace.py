@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Literal
 
@@ -76,7 +77,10 @@ class Diagnostic:
 
 @dataclass(frozen=True)
 class Meta:
-    """Where a trace comes from. `redactable` names fields that may identify a person."""
+    """Where a trace comes from. `redactable` names fields that may identify a person.
+
+    `files` are the paths of further files that were read with it.
+    """
 
     format: str
     tool: str
@@ -85,6 +89,7 @@ class Meta:
     file_name: str = ""
     sha256: str = ""
     variant: str | None = None
+    files: tuple[str, ...] = ()
     redactable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -112,8 +117,20 @@ class Trace:
 
     @property
     def profiled_runs(self) -> pd.DataFrame:
-        """Runs that calls belong to."""
+        """Runs under the profiler."""
         return self.runs[self.runs["profiled"]]
+
+    @cached_property
+    def told_runs(self) -> pd.DataFrame:
+        """Profiled runs whose operators the file has; all of them where it has none of any.
+
+        Of the others only the time is known, and perhaps what they communicated.
+        """
+        computes = ~self.operators["is_communication"].to_numpy()
+        runs = self.calls["run"].to_numpy("int64", na_value=-1)
+        told = pd.unique(runs[computes[self.calls["operator"].to_numpy()]])
+        is_told = self.profiled_runs["run"].isin(told)
+        return self.profiled_runs[is_told] if is_told.any() else self.profiled_runs
 
     @property
     def sampled_runs(self) -> pd.DataFrame:

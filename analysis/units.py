@@ -52,6 +52,8 @@ def factor(value: float | None) -> str:
     """A speedup: 2.1234 -> '2.12×'."""
     if value is None:
         return MISSING
+    if 0 < abs(value) < 0.00995:
+        return f"{value:.2g}×"
     return f"{value:.3f}×" if 0.95 < value < 1.05 else f"{_three(value, False)}×"
 
 
@@ -68,6 +70,32 @@ def flop_rate(per_second: float | None) -> str:
         if abs(per_second) < limit:
             return f"{_three(per_second / scale, False)} {unit}"
     return f"{_three(per_second / 1e12, False)} TFLOP/s"
+
+
+def flop_count(value: float | None) -> str:
+    """Floating-point operations with decimal prefixes: 4.5e12 -> '4.50 TFLOP'."""
+    if value is None:
+        return MISSING
+    for limit, scale, unit in ((1e6, 1e3, "kFLOP"), (1e9, 1e6, "MFLOP"), (1e12, 1e9, "GFLOP")):
+        if abs(value) < limit * 0.9995:
+            return f"{_three(value / scale, False)} {unit}"
+    return f"{_three(value / 1e12, False)} TFLOP"
+
+
+def bandwidth(value: float | None) -> str:
+    """GB/s as profilers print them: 1234.56 -> '1 235 GB/s'; 0.0036 -> '3.60 MB/s'."""
+    if value is None:
+        return MISSING
+    if 0 < abs(value) < 0.995:
+        return f"{_three(value * 1e3, False)} MB/s"
+    return (
+        f"{value:,.0f} GB/s".replace(",", " ") if value >= 999.5 else f"{_three(value, False)} GB/s"
+    )
+
+
+def kilobytes(value: float | None) -> str:
+    """KB of a profiler, which says not whether of 1000 or 1024 bytes: 2048.0 -> '2 048 KB'."""
+    return MISSING if value is None else f"{value:,.0f} KB".replace(",", " ")
 
 
 def count(value: float | None) -> str:

@@ -1,7 +1,8 @@
 """What can stand on a side, and what to compare first.
 
 A source id is what a link holds: `sample:mobilenetv2/fused`, `recorded:<file>/fused`,
-`file:<path below a configured folder>[/variant]`, `upload:<first 12 of SHA-256>[/variant]`.
+`recipe:<name>/fused`, `file:<path below a configured folder>[/variant]`,
+`upload:<first 12 of SHA-256>[/variant]`.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from analysis.compare.choice import same_cut
 from analysis.errors import FuseScopeError
-from analysis.experiment import RECORD_NAME, Experiment, parse_record
+from analysis.experiment import RECORD_NAME, Experiment, ExperimentRecord, parse_record
 from analysis.limits import MIB
 from app import places
 from app.state import Opened
@@ -45,7 +47,8 @@ class Head:
 
 
 def choices(opened: Mapping[str, Opened]) -> tuple[Choice, ...]:
-    """Everything that can stand on a side: opened files, newest first, recordings, samples."""
+    """Everything that can stand on a side: opened files, newest first, recordings, samples, and
+    the recorded recipes that come with FuseScope."""
     found: list[Choice] = []
     for file in reversed(opened.values()):
         if isinstance(file.value, Experiment):
@@ -58,7 +61,9 @@ def choices(opened: Mapping[str, Opened]) -> tuple[Choice, ...]:
     for name, path in places.recordings().items():
         found += _variants(f"recorded:{name}", path, dated=True)
     for name, path in places.samples().items():
-        found += _variants(f"sample:{name}", path, dated=False)
+        found += _variants(f"sample:{name}", path)
+    for name, path in places.recipe_samples().items():
+        found += _variants(f"recipe:{name}", path, recipe=name)
     times = Counter(choice.label for choice in found)
     alike = {label for label, count in times.items() if count > 1}
     return tuple(
@@ -87,22 +92,24 @@ def _pair_in(prefix: str, path: Path) -> Pair:
     others = [name for name in head.variants if name != head.baseline]
     usual = next((name for name in _PREFERRED if name in others), None)
     other = usual or (others[-1] if others else head.baseline)
-    return f"{prefix}/{head.baseline}", f"{prefix}/{other}"
+    return f"{prefix}/{same_cut(other, others) or head.baseline}", f"{prefix}/{other}"
 
 
-def suggested(files: Iterable[Opened]) -> Pair:
+def suggested(files: Iterable[Opened], *, in_order: bool = False) -> Pair:
     """Baseline and candidate among files opened together; None for a side that is not there.
 
-    The last experiment compares its own baseline with its fastest variant. Of profiles alone, the
-    first and the last by name are taken, names like 'unfused' or 'before' in front.
+    The last experiment compares its own baseline with its fastest variant that keeps the model's
+    precision. Of profiles alone, the
+    first and the last by name are taken, with `in_order` as they come; names like 'unfused' or
+    'before' stand in front.
     """
     files = list(files)
     for file in reversed(files):
         if isinstance(file.value, Experiment) and len(file.value.traces) > 1:
             baseline, candidate = _best_pair(file.value)
             return f"{file.id}/{baseline}", f"{file.id}/{candidate}"
-    ordered = sorted(files, key=lambda file: (_looks_like(file.name), file.name.lower()))
-    ids = [_whole(file) for file in ordered]
+    files.sort(key=lambda file: (_looks_like(file.name), "" if in_order else file.name.lower()))
+    ids = [_whole(file) for file in files]
     return (ids[0], ids[-1]) if len(ids) > 1 else (None, ids[0] if ids else None)
 
 
@@ -121,7 +128,10 @@ def _best_pair(experiment: Experiment) -> tuple[str, str]:
         walls = sorted(record.variant(name).samples.wall_ns)
         return walls[len(walls) // 4] if walls else float("inf")
 
-    return baseline, min((name for name in names if name != baseline), key=typical)
+    others = [name for name in names if name != baseline]
+    precise = [name for name in others if not record.variant(name).is_quantised]
+    fastest = min(precise or others, key=typical)  # fewer bits are no fusion
+    return same_cut(fastest, names) or baseline, fastest
 
 
 _BASELINE_WORDS = ("unfused", "nofus", "no_fus", "baseline", "before", "disable", "eager", "orig")
@@ -136,13 +146,23 @@ def _looks_like(name: str) -> int:
     return 2 if any(word in lower for word in _CANDIDATE_WORDS) else 1
 
 
-def _variants(prefix: str, path: Path, *, dated: bool) -> list[Choice]:
+def _variants(prefix: str, path: Path, *, dated: bool = False, recipe: str = "") -> list[Choice]:
     """The variants of the experiment at `path`; none where the file is no experiment."""
     head = _head_of(path)
     if head is None:
         return []
     tail = f" ({head.created[:16].replace('T', ' ')})" if dated else ""
+    tail += f" (recipe {recipe})" if recipe else ""
     return [Choice(f"{prefix}/{name}", f"{head.model} · {name}{tail}") for name in head.variants]
+
+
+def record_at(path: Path) -> ExperimentRecord | None:
+    """The record of the experiment at `path`, without its traces; None where it is none."""
+    try:
+        facts = path.stat()
+        return _record(str(path), facts.st_mtime_ns, facts.st_size)
+    except OSError:
+        return None
 
 
 def _head_of(path: Path) -> Head | None:
@@ -156,13 +176,20 @@ def _head_of(path: Path) -> Head | None:
 @st.cache_data(max_entries=256, show_spinner=False)
 def _head(path: str, mtime_ns: int, size: int) -> Head | None:
     """The head of the experiment at `path`, None when it is none; keyed on its state on disk."""
+    record = _record(path, mtime_ns, size)
+    if record is None:
+        return None
+    names = tuple(variant.name for variant in record.variants)
+    return Head(record.model.name, record.created, record.settings.baseline, names)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _record(path: str, mtime_ns: int, size: int) -> ExperimentRecord | None:
     try:
         with zipfile.ZipFile(path) as archive, archive.open(RECORD_NAME) as member:
             data = member.read(_RECORD_BYTES + 1)
         if len(data) > _RECORD_BYTES:
             return None
-        record = parse_record(data)
+        return parse_record(data)
     except (FuseScopeError, OSError, zipfile.BadZipFile, KeyError, ValueError, RuntimeError):
         return None
-    names = tuple(variant.name for variant in record.variants)
-    return Head(record.model.name, record.created, record.settings.baseline, names)

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
 import streamlit as st
 
 from analysis.compare.comparison import Comparison
+from analysis.recipes import RecipeTable
 from app import tables
 from app.loading import Shown
 
 
 def downloads(shown: Shown) -> None:
     """The report, and behind a small button other formats; each is made when asked for."""
-    comparison = shown.comparison
     with st.popover("More", help="JSON and CSV"):
-        environment = st.checkbox(
-            "Keep folders in the report",
-            key="environment",
-            help=(
-                "Recorded commands, model names and settings then show whole paths, which may "
-                "name users and projects. Off: the last part of each path only."
-            ),
-        )
+        private = _private()
         st.download_button(
             "Comparison as JSON",
-            lambda: _json(comparison),
+            lambda: _json(_taken(shown, private).comparison),
             file_name="comparison.json",
             mime="application/json",
             on_click="ignore",
@@ -32,7 +29,7 @@ def downloads(shown: Shown) -> None:
         )
         st.download_button(
             "Operators as CSV",
-            lambda: tables.operator_table(tables.operator_rows(shown)).csv,
+            lambda: tables.operator_table(tables.operator_rows(_taken(shown, private))).csv,
             file_name="operators.csv",
             mime="text/csv",
             on_click="ignore",
@@ -41,7 +38,7 @@ def downloads(shown: Shown) -> None:
         )
         st.download_button(
             "Fusion ledger as CSV",
-            lambda: ledger_csv(comparison),
+            lambda: ledger_csv(_taken(shown, private).comparison),
             file_name="fusion_ledger.csv",
             mime="text/csv",
             on_click="ignore",
@@ -50,7 +47,7 @@ def downloads(shown: Shown) -> None:
         )
         st.download_button(
             "Op types as CSV",
-            lambda: tables.type_table(comparison).csv,
+            lambda: tables.type_table(_taken(shown, private).comparison).csv,
             file_name="op_types.csv",
             mime="text/csv",
             on_click="ignore",
@@ -59,8 +56,8 @@ def downloads(shown: Shown) -> None:
         )
     st.download_button(
         "Report",
-        lambda: _report(comparison, environment),
-        file_name=_report_name(comparison),
+        lambda: _report(_taken(shown, private).comparison, not private),
+        file_name=_report_name(shown, private),
         mime="text/html",
         on_click="ignore",
         key="download_report",
@@ -70,15 +67,83 @@ def downloads(shown: Shown) -> None:
     )
 
 
+def recipe_downloads(table: RecipeTable) -> None:
+    """A recipe's table as a page, and behind a small button as CSV, Markdown and JSON."""
+    from analysis.report import recipe as made
+
+    name = table.recipe.name
+    with st.popover("More", help="CSV, Markdown and JSON"):
+        private = _private()
+        for label, extension, mime, write in (
+            ("Table as CSV", "csv", "text/csv", made.recipe_csv),
+            ("Table as Markdown", "md", "text/markdown", made.recipe_markdown),
+            ("Table as JSON", "json", "application/json", made.table_json),
+        ):
+            st.download_button(
+                label,
+                partial(recipe_bytes, table, private, write),
+                file_name=f"recipe-{name}.{extension}",
+                mime=mime,
+                on_click="ignore",
+                key=f"download_recipe_{extension}",
+                width="stretch",
+            )
+    st.download_button(
+        "Table as a page",
+        partial(recipe_bytes, table, private, made.recipe_html),
+        file_name=f"recipe-{name}.html",
+        mime="text/html",
+        on_click="ignore",
+        key="download_recipe_html",
+        icon=":material/description:",
+        help="One HTML file with the table, what was published and how it was made",
+    )
+
+
+def _private() -> bool:
+    """Whether names of users, hosts and paths are left out."""
+    return st.checkbox(
+        "Leave out user, host and path names",
+        value=True,
+        key="redact",
+        help=(
+            "Names of users and hosts and absolute paths become placeholders such as <user1>, "
+            "the same ones on both sides, in everything that is taken away. Off: commands, "
+            "settings and names are shown as recorded, which may name users and projects."
+        ),
+    )
+
+
+def recipe_bytes(
+    table: RecipeTable, private: bool, write: Callable[[RecipeTable], str | bytes]
+) -> bytes:
+    """What `write` makes of the table, without names of users, hosts and paths where `private`."""
+    from analysis.redaction import redacted
+
+    if private:  # the cells are figures and words of ours: only the facts beside them name anybody
+        table = replace(table, experiment=redacted(table.experiment))
+    data = write(table)
+    return data.encode() if isinstance(data, str) else data
+
+
+def _taken(shown: Shown, private: bool) -> Shown:
+    """What is taken away: without names of users, hosts and paths where `private`."""
+    return shown.redacted() if private else shown
+
+
 def _report(comparison: Comparison, environment: bool) -> bytes:
     from analysis.report.html import report_html
 
     return report_html(comparison, include_environment=environment).encode()
 
 
-def _report_name(comparison: Comparison) -> str:
+def _report_name(shown: Shown, private: bool) -> str:
     from analysis.report.html import report_file_name
 
+    comparison = shown.comparison
+    if private:
+        baseline, candidate = shown.redacted_sides
+        comparison = replace(comparison, baseline=baseline, candidate=candidate)
     return report_file_name(comparison)
 
 

@@ -1,16 +1,21 @@
-"""Uploads, paths and stored files -> traces, experiments and comparisons, cached.
+"""Paths and stored files -> traces, experiments and comparisons, cached.
 
 Ids come from the address of the page, so they are only ever looked up among what there is.
 """
 
 from __future__ import annotations
 
+import hashlib
+import itertools
+import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import streamlit as st
 
@@ -19,17 +24,26 @@ from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison, Side, side_of_trace, side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
+from analysis.limits import MIB
+from analysis.readers.recordings import Found
 from analysis.readers.source import display_name
 from analysis.trace import Trace
+from analysis.wording.doctor import files_sentence, listed
 from app import places
+from app.doctor import examined
 from app.state import MAX_OPENED, Fate, Opened
 
 if TYPE_CHECKING:
     from analysis.advice import NearMiss
 
-_ID_CHARS = 12
 _UPLOAD = re.compile(r"upload:[0-9a-f]{12}(/|$)")
+# Folders of the command line beyond this are opened only when their path is given.
+_MOST_FILES = 500
+_MOST_BYTES = 512 * MIB
 
+
+_NUMBER: WeakKeyDictionary[Trace, int] = WeakKeyDictionary()
+_COUNT = count()
 
 NOT_HERE = Fate(
     "link", False, "The link names something that is not here, so that part of it is left out."
@@ -57,79 +71,166 @@ def side(id_: str, opened: Mapping[str, Opened]) -> Side:
     """The side that `id_` names. Raises Missing, or FuseScopeError for a file that is damaged."""
     kind, _, rest = id_.partition(":")
     if kind in ("upload", "file"):
-        for file in opened.values():
-            if id_ == file.id or id_.startswith(f"{file.id}/"):
-                return _side(file.value, id_[len(file.id) + 1 :])
-        raise Missing()
-    known = {"sample": places.samples, "recorded": places.recordings}.get(kind)
+        file = _opened_as(id_, opened)
+        if file is None:
+            raise Missing()
+        return _side(file.value, id_[len(file.id) + 1 :], file.name)
+    known = {
+        "sample": places.samples,
+        "recorded": places.recordings,
+        "recipe": places.recipe_samples,
+    }.get(kind)
     name, _, variant = rest.partition("/")
     if known is None or name not in (files := known()):
         raise Missing()
-    return _side(_value_at(files[name]), variant)
+    return _side(_value_at(files[name]), variant, name)
 
 
-def _side(value: Trace | Experiment, variant: str) -> Side:
+def _opened_as(id_: str, opened: Mapping[str, Opened]) -> Opened | None:
+    """The opened file that an id names, with or without a variant behind it."""
+    if id_ in opened:
+        return opened[id_]
+    of_variant = (f for f in opened.values() if isinstance(f.value, Experiment))
+    return next((file for file in of_variant if id_.startswith(f"{file.id}/")), None)
+
+
+def _side(value: Trace | Experiment, variant: str, name: str) -> Side:
     if isinstance(value, Experiment):
         if variant not in value.traces:
             raise Missing()
         return side_of_variant(value, variant)
     if variant:
         raise Missing()
-    return side_of_trace(value)
+    return replace(side_of_trace(value), label=name)
+
+
+def experiment_at(path: Path) -> Experiment:
+    """The experiment at `path`, read once. Raises FuseScopeError where it is none."""
+    value = _value_at(path)
+    if not isinstance(value, Experiment):
+        raise FuseScopeError(
+            "This is a profile, not an experiment",
+            where=display_name(path.name),
+            hint="Give a file that FuseScope recorded.",
+        )
+    return value
 
 
 def _value_at(path: Path) -> Trace | Experiment:
+    """What a file holds, or a folder with a single recording."""
+    if not path.is_dir():
+        return _read_path(str(path), _state(path))
+    recordings = _folder(path).recordings
+    if len(recordings) != 1:
+        raise FuseScopeError(
+            f"Here are {len(recordings)} recordings",
+            where=display_name(str(path)),
+            hint="Open the folder by its path, which opens each of them.",
+        )
+    return recordings[0].value
+
+
+def _state(path: Path) -> str:
+    """A hash that changes with the file, or with any file below the folder.
+
+    Raises FuseScopeError for a folder with more files than are read of one.
+    """
+    most = places.limits().zip_members
     try:
-        facts = path.stat()
+        below = (Path(f, n) for f, _, ns in os.walk(path) for n in ns)
+        files = [path] if not path.is_dir() else list(itertools.islice(below, most + 1))
+        if len(files) > most:
+            raise FuseScopeError(
+                f"This folder holds more than {most} files",
+                where=display_name(str(path)),
+                hint="Give the folder of one recording.",
+            )
+        facts = [
+            (str(file), (of := file.lstat()).st_mtime_ns, of.st_size) for file in sorted(files)
+        ]
     except OSError as error:
         raise FuseScopeError(
             "This file is no longer there", where=display_name(str(path)), hint="Open another."
         ) from error
-    return _read_path(str(path), facts.st_mtime_ns, facts.st_size)
+    return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
 @st.cache_resource(max_entries=6, show_spinner=False)
-def _read_path(path: str, mtime_ns: int, size: int) -> Trace | Experiment:
+def _read_path(path: str, state: str) -> Trace | Experiment:
     from analysis.readers import read_path
 
-    return read_path(Path(path))
+    # What lies above the file may be outside the folders that are open to this dashboard.
+    return read_path(Path(path), places.limits(), above=False)
+
+
+def _folder(path: Path) -> Found:
+    return _find_in(str(path), _state(path))
+
+
+@st.cache_resource(max_entries=3, show_spinner=False)
+def _find_in(path: str, state: str) -> Found:
+    from analysis.readers import find
+    from analysis.readers.folder import folder_sources
+
+    found = find(folder_sources(Path(path), places.limits()))
+    for recording in found.recordings:  # what is cached here stays for long
+        for source in (recording.source, *recording.companions):
+            source.forget()
+    return found
 
 
 # Opening files.
 
 
-def open_upload(name: str, data: bytes) -> Opened:
-    """An uploaded file. Raises FuseScopeError when it is nothing that can be read."""
-    from analysis.readers import read
-    from analysis.readers.source import Source
-
-    source = Source(display_name(name), data)
-    return Opened(f"upload:{source.sha256[:_ID_CHARS]}", source.name, read(source))
-
-
 def open_path(text: str) -> Opened:
     """A file below a configured folder. Raises FuseScopeError where there is none to read."""
-    path = places.path_below_folders(text)
+    return _open_file(places.path_below_folders(text))
+
+
+def _open_file(path: Path) -> Opened:
     return Opened(f"file:{places.link_name(path)}", display_name(path.name), _value_at(path))
 
 
 def open_paths(texts: Iterable[str]) -> tuple[list[Opened], list[Fate]]:
-    """What was read of the files at these paths below the configured folders, and their fates."""
-    read, told = [], []
+    """What was read at these paths below the configured folders, folders too, and the fates."""
+    opened: list[Opened] = []
+    told: list[Fate] = []
     for text in texts:
         try:
-            file = open_path(text)
-            read.append(file)
-            told.append(_fate(file))
+            path = places.path_below_folders(text, or_folder=True)
+            if path.is_dir():
+                files, fates = _open_folder(path)
+                opened += files
+                told += fates
+            else:
+                opened.append(_open_file(path))
+                told.append(fate(opened[-1]))
         except FuseScopeError as error:
             told.append(Fate(display_name(text), False, error.text))
-    return read, told
+    return opened, told
+
+
+def _open_folder(path: Path) -> tuple[list[Opened], list[Fate]]:
+    """The recordings below a folder. Its link names the folder where there is a single one."""
+    found = _folder(path)
+    name = display_name(path.name)
+    alone = len(found.recordings) == 1
+    files = []
+    for recording in found.recordings:
+        main = path if alone else path / recording.source.path
+        label = name if alone else f"{name}/{recording.source.path}"
+        files.append(Opened(f"file:{places.link_name(main)}", label, recording.value))
+    told = [fate(file) for file in files]
+    if not files and not found.failed:
+        told = [Fate(name, None, f"No file of the folder {name} is a trace.")]
+    told += [Fate(path, False, error.at(path).text) for path, error in found.failed]
+    return files, [*told, *left_aside(found.covered, found.unknown if files else ())]
 
 
 def open_link(id_: str, opened: Mapping[str, Opened]) -> tuple[list[Opened], list[Fate]]:
     """The file that a `file:` id names, where this session has not opened it, and its fate."""
     kind, _, rest = id_.partition(":")
-    if kind != "file" or any(id_ == own or id_.startswith(f"{own}/") for own in opened):
+    if kind != "file" or _opened_as(id_, opened) is not None:
         return [], []
     for name in (rest, rest.rpartition("/")[0]):
         path = places.linked_file(name)
@@ -142,51 +243,62 @@ def open_link(id_: str, opened: Mapping[str, Opened]) -> tuple[list[Opened], lis
 
 
 def open_given() -> tuple[list[Opened], list[Fate]]:
-    """The files of the command line that can be read, and the fate of each."""
-    read, told = [], []
+    """What can be read of the files and folders of the command line, and the fate of each."""
+    opened: list[Opened] = []
+    told: list[Fate] = []
     for name, path in places.given_files().items():
         try:
-            file = Opened(f"file:{name}", name, _value_at(path))
-            read.append(file)
-            told.append(_fate(file))
+            if not path.is_dir():
+                opened.append(Opened(f"file:{name}", name, _value_at(path)))
+                told.append(fate(opened[-1]))
+            elif _is_large(path):
+                text = f"{name} is a large folder: give the path of a recording below it."
+                told.append(Fate(name, None, text))
+            else:
+                files, fates = _open_folder(path.resolve())
+                opened += files
+                told += fates
         except FuseScopeError as error:
             told.append(Fate(name, False, error.text))
-    return read, told
+    return opened, told
 
 
-def _fate(file: Opened) -> Fate:
-    return Fate(file.name, True, wording.opened_sentence(file.value))
+def _is_large(path: Path) -> bool:
+    """True for a folder that takes too long to read without having been asked for."""
+    count = size = 0
+    for folder, _, files in os.walk(path):
+        for name in files:
+            count += 1
+            try:
+                size += os.lstat(os.path.join(folder, name)).st_size
+            except OSError:
+                continue  # gone since it was listed
+            if count > _MOST_FILES or size > _MOST_BYTES:
+                return True
+    return False
 
 
-def open_uploads(uploads: Iterable[Any]) -> tuple[list[Opened], list[Fate]]:
-    """What was read of the uploaded files, and the fate of each; their buffers are dropped."""
-    read, told = [], []
-    for upload in uploads:
-        name = display_name(upload.name)
-        try:
-            file = open_upload(upload.name, upload.getvalue())
-            read.append(file)
-            told.append(_fate(file))
-        except FuseScopeError as error:
-            told.append(Fate(name, False, error.text))
-        finally:
-            _drop(upload)
-    return read, told
+def fate(file: Opened) -> Fate:
+    """What was read, and from which files."""
+    sentence = wording.opened_sentence(file.value)
+    files = files_sentence(examined(file.value))
+    return Fate(file.name, True, f"{sentence} {files}" if files else sentence, file.id)
+
+
+def left_aside(covered: tuple[str, ...], unknown: tuple[str, ...]) -> list[Fate]:
+    """What is said of files that no recording needed."""
+    told = []
+    if covered:
+        text = f"Left aside, as a file beside says the same in more detail: {listed(covered)}."
+        told.append(Fate("covered", None, text))
+    if unknown:
+        told.append(Fate("unknown", None, f"Left aside, as not needed: {listed(unknown)}."))
+    return told
 
 
 def is_upload(id_: str) -> bool:
     """True for the id of an uploaded file, whether or not this session has it."""
     return _UPLOAD.match(id_) is not None
-
-
-def _drop(upload: Any) -> None:
-    """Free the memory of an upload now; Streamlit keeps it until the session ends."""
-    from streamlit.runtime.scriptrunner import get_script_run_ctx
-
-    context = get_script_run_ctx()
-    if context is not None and hasattr(context.uploaded_file_mgr, "remove_file"):
-        context.uploaded_file_mgr.remove_file(context.session_id, upload.file_id)
-    upload.close()
 
 
 # Comparing.
@@ -199,6 +311,7 @@ class Shown:
     comparison: Comparison
     payload: dict[str, Any]
     key: str
+    assumptions: Assumptions
 
     @cached_property
     def near_misses(self) -> tuple[NearMiss, ...]:
@@ -207,25 +320,47 @@ class Shown:
 
         return near_misses(self.comparison)
 
+    @cached_property
+    def redacted_sides(self) -> tuple[Side, Side]:
+        """Both sides without names of users, hosts and absolute paths."""
+        from analysis.redaction import redacted_sides
+
+        return redacted_sides(self.comparison.baseline, self.comparison.candidate)
+
+    def redacted(self) -> Shown:
+        """The same comparison without names of users, hosts and absolute paths, made anew."""
+        return _compute(*self.redacted_sides, self.key, self.assumptions)
+
 
 def compare(baseline: Side, candidate: Side, assumptions: Assumptions, *, private: bool) -> Shown:
     """The comparison of two sides, computed once. `private` ones stay with their session."""
-    parts = (
-        baseline.trace.meta.sha256,
-        baseline.label,
-        candidate.trace.meta.sha256,
-        candidate.label,
-    )
-    return (_own if private else _shared)(baseline, candidate, "|".join(parts), assumptions)
+    parts = [part for side in (baseline, candidate) for part in _identity(side)]
+    made = _own if private else _shared
+    return made(baseline, candidate, "|".join(parts), _numbers(baseline, candidate), assumptions)
+
+
+def _identity(side: Side) -> tuple[str, ...]:
+    """What tells a side from others: its file, its label, and the files read with it."""
+    meta = side.trace.meta
+    return (meta.sha256, side.label, *meta.files, str(len(side.trace.calls.columns)))
+
+
+def _numbers(*sides: Side) -> tuple[int, ...]:
+    """A number for each trace as it was read: a file beside it may change while it does not."""
+    return tuple(_NUMBER.setdefault(side.trace, next(_COUNT)) for side in sides)
 
 
 @st.cache_resource(max_entries=12, show_spinner=False)
-def _shared(_baseline: Side, _candidate: Side, key: str, assumptions: Assumptions) -> Shown:
+def _shared(
+    _baseline: Side, _candidate: Side, key: str, read: tuple[int, ...], assumptions: Assumptions
+) -> Shown:
     return _compute(_baseline, _candidate, key, assumptions)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False, scope="session")
-def _own(_baseline: Side, _candidate: Side, key: str, assumptions: Assumptions) -> Shown:
+def _own(
+    _baseline: Side, _candidate: Side, key: str, read: tuple[int, ...], assumptions: Assumptions
+) -> Shown:
     return _compute(_baseline, _candidate, key, assumptions)
 
 
@@ -234,4 +369,4 @@ def _compute(baseline: Side, candidate: Side, key: str, assumptions: Assumptions
     from analysis.timeline.payload import timeline_payload
 
     comparison = compare_sides(baseline, candidate, assumptions)
-    return Shown(comparison, timeline_payload(comparison), key)
+    return Shown(comparison, timeline_payload(comparison), key, assumptions)

@@ -13,7 +13,7 @@ if ROOT not in sys.path:
 import streamlit as st
 
 from app import panels
-from app.views import compare, fusion, record
+from app.views import compare, fusion, recipes, record
 
 panels.set_up()
 fusion_page = st.Page(fusion.show, title="Fusion", url_path="fusion")
@@ -21,4 +21,7 @@ compare_page = st.Page(
     lambda: compare.show(fusion_page), title="Compare", url_path="compare", default=True
 )
 record_page = st.Page(lambda: record.show(compare_page), title="Record", url_path="record")
-st.navigation([compare_page, fusion_page, record_page], position="top").run()
+recipes_page = st.Page(
+    lambda: recipes.show(recipes_page, compare_page), title="Recipes", url_path="recipes"
+)
+st.navigation([compare_page, fusion_page, recipes_page, record_page], position="top").run()

@@ -6,10 +6,12 @@ import streamlit as st
 
 from analysis import wording
 from analysis.op_classes import LABELS, OP_CLASSES
-from app import panels, state, tables
+from app import ascend, panels, state, tables
 from app.loading import Shown
 
 TABLE = "operator_table"
+VIEWS = ("Operators", "Ascend")
+_ASCEND = ("ascend", "msprof", "mindspore_legacy")  # how the names of their formats start
 
 
 @st.fragment
@@ -28,8 +30,19 @@ def show(shown: Shown) -> None:
 
 def _operators(shown: Shown, selected: int | None) -> None:
     rows = tables.operator_rows(shown)
-    title, search, classes = st.columns([3, 3, 4], vertical_alignment="bottom")
-    title.subheader("Operators", anchor=False, help=wording.OPERATORS_HELP)
+    is_ascend = _is_ascend(shown)
+    title, search, classes = st.columns([4, 3, 3], vertical_alignment="bottom")
+    with title.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        st.subheader("Operators", anchor=False, help=wording.OPERATORS_HELP, width="content")
+        view = st.segmented_control(
+            "Columns",
+            VIEWS,
+            default=VIEWS[1] if is_ascend else VIEWS[0],
+            key="ascend_view" if is_ascend else "operator_view",  # so each has its own default
+            required=True,
+            label_visibility="collapsed",
+            help=wording.ASCEND_HELP,
+        )
     text = search.text_input(
         "Search",
         key="search",
@@ -51,7 +64,7 @@ def _operators(shown: Shown, selected: int | None) -> None:
     if found.empty:
         st.caption("No operator matches.")
         return
-    table = tables.operator_table(found)
+    table = ascend.kernel_table(found) if view == VIEWS[1] else tables.operator_table(found)
     state.mark_table(TABLE, found["row"], selected)
     st.dataframe(
         table.frame,
@@ -67,3 +80,12 @@ def _operators(shown: Shown, selected: int | None) -> None:
     )
     if len(found) < len(rows):
         st.caption(f"{len(found)} of {len(rows)} operators")
+    if view == VIEWS[1]:
+        st.markdown("**In total**")
+        ascend.totals(shown.comparison)
+
+
+def _is_ascend(shown: Shown) -> bool:
+    """True where a trace is of the profilers whose users know these columns."""
+    sides = (shown.comparison.baseline.trace, shown.comparison.candidate.trace)
+    return any(trace.meta.format.startswith(_ASCEND) for trace in sides)

@@ -11,9 +11,10 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from analysis.compare.assumptions import Assumptions
-from app import choices, loading, panels, places, state
+from app import choices, doctor, loading, panels, places, state, uploads
 from app.choices import Pair
 from app.loading import Shown
+from app.state import Opened
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ def choose() -> Chosen | None:
     """Draw the selectors and the uploader; None when there is nothing to compare, which it says."""
     if not state.greeted():
         _open_given()
+    _follow_read()
     pair, gone = _asked()
     main, side = st.columns([2.6, 1], gap="medium")
     with main:
@@ -105,18 +107,19 @@ def _choose(pair: Pair) -> None:
 
 def _files(gone: str | None) -> None:
     """Where files are opened, and what became of those opened last."""
-    uploads = st.file_uploader(
+    dropped = st.file_uploader(
         "Drop traces here · nothing leaves this machine",
         accept_multiple_files=True,
         key=state.upload_key(),
         help=(
-            "ONNX Runtime profiles (.json) and experiments (.zip), several at once. Of two "
-            "profiles one becomes the baseline. For a file over 256 MB start the dashboard "
-            "with `--folder DIR` and give its path."
+            "Files of any profiler in docs/formats.md, several at once, plain or gzipped, a zip of "
+            "a profiler's folder, or an experiment: files of one recording are read together, and "
+            "of two recordings one becomes the baseline. For more than 256 MB start the dashboard "
+            "with `--folder DIR` and give the path."
         ),
     )
-    if uploads:
-        _open(uploads, gone)
+    if dropped:
+        _open(dropped, gone)
     if places.folders():
         _path_input(gone)
     else:
@@ -124,7 +127,11 @@ def _files(gone: str | None) -> None:
     told = state.fates()
     if told:
         with st.container(border=True):
-            panels.fates(told)
+            for place, fate in enumerate(told):
+                panels.fate(fate)
+                if fate.id in state.opened():
+                    with st.expander("What is in it", key=f"fate_{place}"), panels.guarded():
+                        doctor.show(state.opened()[fate.id].value, whole=False)
             st.button("Hide", key="hide_fates", type="tertiary", on_click=state.tell, args=([],))
 
 
@@ -134,15 +141,14 @@ def _open_given() -> None:
     if told:
         state.tell(told + loading.closed(state.remember(read)))
         if read and state.compared() == (None, None):
-            state.compare(*choices.suggested(read))
+            state.compare(*choices.suggested(_kept(read), in_order=True))
 
 
-def _open(uploads: list, gone: str | None) -> None:
-    """Read what was uploaded, follow it, and start again with an empty uploader."""
+def _open(files: list, gone: str | None) -> None:
+    """Read what was uploaded, and start again, which opens it."""
+    inbox = state.inbox()
     with st.spinner("Reading …"):
-        read, told = loading.open_uploads(uploads)
-    _follow(read, told, gone)
-    state.empty_uploader()
+        inbox.put(*uploads.open_uploads(files), gone)
     st.rerun()
 
 
@@ -154,23 +160,43 @@ def _path_input(gone: str | None) -> None:
             key="path",
             max_chars=1000,
             placeholder="below a configured folder",
-            help="A file below a folder that the dashboard was started with (`--folder DIR`).",
+            help=(
+                "A file, or a profiler's folder, below a folder that the dashboard was started "
+                "with (`--folder DIR`)."
+            ),
         )
         clicked = button.form_submit_button("Open", key="open_path", width="stretch")
     if clicked and text:
-        _follow(*loading.open_paths([text]), gone)
+        inbox = state.inbox()
+        inbox.put(*loading.open_paths([text]), gone)
         st.rerun()
 
 
-def _follow(read: list, told: list, gone: str | None) -> None:
+def _follow_read() -> None:
+    """Open what was read in the run before; should this run end here, the next one goes on."""
+    inbox = state.inbox()
+    if not inbox.told:
+        return
+    inbox.told += loading.closed(state.remember(inbox.read))
+    state.tell(list(inbox.told))
+    _follow(inbox.read, inbox.gone)
+    state.empty_uploader()
+    inbox.put([], [], None)
+
+
+def _follow(read: list[Opened], gone: str | None) -> None:
     """Compare what was just opened, unless it is what a link has been waiting for."""
-    state.tell(told + loading.closed(state.remember(read)))
     if not read or (gone is not None and any(gone.startswith(file.id) for file in read)):
         return
-    pair = choices.suggested(read)
+    pair = choices.suggested(_kept(read))
     if None in pair:
         pair = choices.suggested(state.opened().values())
     state.compare(*pair)
+
+
+def _kept(read: list[Opened]) -> list[Opened]:
+    """Those that are open still: of many at once the first make room for the others."""
+    return [file for file in read if file.id in state.opened()]
 
 
 def _nothing(pair: Pair, gone: str | None) -> None:

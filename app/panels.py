@@ -162,31 +162,30 @@ def _colour(figure: Figure, better: str | None) -> DeltaColor:
 
 def doubts(notes: Iterable[Diagnostic]) -> None:
     """'Can I trust this?': every warning in the open, most notes one click away."""
-    ordered = sorted(notes, key=lambda note: note.severity == "info")
-    serious = sum(note.severity != "info" for note in ordered)
+    ordered = sorted(notes, key=lambda of: of.severity == "info")
+    serious = sum(of.severity != "info" for of in ordered)
     visible = max(serious, _FEW_NOTES)
     st.subheader("Can I trust this?", anchor=False)
-    for note in ordered[:visible]:
-        _doubt(note)
+    for doubt in ordered[:visible]:
+        _doubt(doubt)
     if ordered[visible:]:
         with st.expander(f"{len(ordered) - visible} more notes", key="more_notes"):
-            for note in ordered[visible:]:
-                _doubt(note)
+            for doubt in ordered[visible:]:
+                _doubt(doubt)
 
 
-def _doubt(note: Diagnostic) -> None:
-    icon = ":gray[:material/info:]" if note.severity == "info" else ":orange[:material/warning:]"
-    _note(wording.diagnostic_sentence(note), icon)
+def _doubt(of: Diagnostic) -> None:
+    icon = ":gray[:material/info:]" if of.severity == "info" else ":orange[:material/warning:]"
+    note(wording.diagnostic_sentence(of), icon)
 
 
-def _note(sentence: str, icon: str) -> None:
+def note(sentence: str, icon: str) -> None:
+    """A sentence, which may quote a file, behind an icon."""
     with st.container(horizontal=True, gap="xsmall", wrap=False):
         st.markdown(icon, width="content")
         st.text(sentence, width="stretch")
 
 
-def fates(told: Iterable[Fate]) -> None:
-    """What became of each file that was given."""
-    for fate in told:
-        icon = _FATE_ICONS[fate.read]
-        _note(f"{fate.name}: {fate.text}" if fate.read else fate.text, icon)
+def fate(told: Fate) -> None:
+    """What became of one file that was given."""
+    note(f"{told.name}: {told.text}" if told.read else told.text, _FATE_ICONS[told.read])

@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 from analysis.errors import FuseScopeError
+from analysis.limits import Limits, parse_limits
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLES = ROOT / "sample_traces"
@@ -17,8 +18,14 @@ FIRST_SAMPLE = "mobilenetv2"
 FOLDERS_VARIABLE = "FUSESCOPE_FOLDERS"
 FILES_VARIABLE = "FUSESCOPE_FILES"
 RECORDINGS_VARIABLE = "FUSESCOPE_RECORDINGS"
+LIMITS_VARIABLE = "FUSESCOPE_LIMITS"
 MOST_RECORDINGS = 40
 _NUMBERED = re.compile(r"([0-9]{1,4}):(.*)", re.DOTALL)
+
+
+def limits() -> Limits:
+    """The limits under which files are read, as this process was told. Raises FuseScopeError."""
+    return parse_limits(os.environ.get(LIMITS_VARIABLE, ""))
 
 
 def recordings_folder() -> Path:
@@ -42,7 +49,7 @@ def numbered_folders() -> dict[int, Path]:
 
 
 def given_files() -> dict[str, Path]:
-    """Files named on the command line (`fusescope serve PATH`), by the name shown for them."""
+    """Files and folders of the command line (`fusescope serve PATH`), by their shown names."""
     from analysis.readers.source import display_name
 
     found: dict[str, Path] = {}
@@ -58,6 +65,11 @@ def samples() -> dict[str, Path]:
     return dict(sorted(paths.items(), key=lambda item: item[0] != FIRST_SAMPLE))
 
 
+def recipe_samples() -> dict[str, Path]:
+    """Recorded recipes that come with FuseScope, by name of the recipe."""
+    return {path.stem: path for path in sorted((SAMPLES / "recipes").glob("*.zip"))}
+
+
 def recordings() -> dict[str, Path]:
     """Recorded experiments by file name, newest first."""
     found = []
@@ -70,8 +82,8 @@ def recordings() -> dict[str, Path]:
     return {name: path for _, name, path in sorted(found, reverse=True)[:MOST_RECORDINGS]}
 
 
-def path_below_folders(text: str) -> Path:
-    """The file that `text` names below a configured folder, links resolved.
+def path_below_folders(text: str, *, or_folder: bool = False) -> Path:
+    """The file that `text` names below a configured folder, links resolved; or such a folder.
 
     Absolute paths are fine as long as they lie below such a folder. Raises FuseScopeError.
     """
@@ -79,7 +91,7 @@ def path_below_folders(text: str) -> Path:
         raise FuseScopeError(
             "No folder is open to this dashboard", hint="Start it with `--folder DIR`."
         )
-    path = below_folders(text.strip())
+    path = below_folders(text.strip(), or_folder=or_folder)
     if path is None:
         raise FuseScopeError(
             "There is no such file below the configured folders",
@@ -103,16 +115,18 @@ def link_name(path: Path) -> str:
 
 
 def linked_file(name: str) -> Path | None:
-    """The file that a link names: of the command line or below a folder, else None."""
+    """The file or folder that a link names: of the command line or below a folder, else None."""
     numbered = _NUMBERED.match(name)
     if numbered is not None:
         folder = numbered_folders().get(int(numbered[1]))
-        return below_folders(numbered[2], (folder,)) if folder is not None else None
-    return given_files().get(name) or below_folders(name)
+        return below_folders(numbered[2], (folder,), or_folder=True) if folder is not None else None
+    return given_files().get(name) or below_folders(name, or_folder=True)
 
 
-def below_folders(text: str, among: tuple[Path, ...] | None = None) -> Path | None:
-    """The regular file that `text` names below a folder, links resolved, else None.
+def below_folders(
+    text: str, among: tuple[Path, ...] | None = None, *, or_folder: bool = False
+) -> Path | None:
+    """The regular file, or folder, that `text` names below a folder, links resolved, else None.
 
     `among` are folders as `folders()` gives them, which are the ones asked by default.
     """
@@ -123,7 +137,7 @@ def below_folders(text: str, among: tuple[Path, ...] | None = None) -> Path | No
             path = (folder / text).resolve(strict=True)
         except (OSError, RuntimeError, ValueError):
             continue
-        if path.is_relative_to(folder) and path.is_file():
+        if path.is_relative_to(folder) and (path.is_file() or (or_folder and path.is_dir())):
             return path
     return None
 

@@ -24,9 +24,11 @@ _STOP_SECONDS = 15.0
 
 @dataclass(frozen=True)
 class Status:
-    """A recording as pages see it; `path` when it is done, `error` when it failed."""
+    """A recording as pages see it; `path` when it is done, `error` when it failed. `recipe` is the
+    name of the recipe that it is of, if any."""
 
     model: str
+    recipe: str = ""
     progress: Progress | None = None
     path: Path | None = None
     error: FuseScopeError | None = None
@@ -53,13 +55,13 @@ class Recorder:
         """The running recording, else the last one; None before the first."""
         return self._status
 
-    def start(self, recording: Recording, record: Record) -> bool:
-        """Start `record(recording, …)`; False when a recording is running already."""
+    def start(self, recording: Recording, record: Record, *, recipe: str = "") -> bool:
+        """Start `record(recording, …)`, of that recipe if of one; False while another runs."""
         with self._lock:
             if self._status is not None and self._status.running:
                 return False
             self._cancel.clear()
-            self._status = Status(Path(recording.model).name)
+            self._status = Status(Path(recording.model).name, recipe)
             self._thread = threading.Thread(
                 target=self._run, args=(recording, record), name="recording", daemon=True
             )

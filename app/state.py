@@ -16,6 +16,8 @@ MAX_OPENED = 16
 _MAX_ID = 400
 _GROUP = "group"
 _GROUP_DIGITS = 9
+_RECIPE = "recipe"
+_MAX_RECIPE = 60
 
 
 @dataclass(frozen=True)
@@ -31,12 +33,30 @@ class Opened:
 class Fate:
     """What became of one file that was given: a sentence, and whether it was read.
 
-    `read` is None for a note on other files than those given.
+    `read` is None for a note on other files than those given; `id` is that of the opened file.
     """
 
     name: str
     read: bool | None
     text: str
+    id: str = ""
+
+
+@dataclass
+class Inbox:
+    """What was read and has not been opened yet; `gone` is the upload that a link waits for.
+
+    A plain object: whoever clicks ends the run at its next access to the session, so what was read
+    must be safe before that.
+    """
+
+    read: list[Opened] = field(default_factory=list)
+    told: list[Fate] = field(default_factory=list)
+    gone: str | None = None
+
+    def put(self, read: list[Opened], told: list[Fate], gone: str | None) -> None:
+        """Keep what was read."""
+        self.read, self.told, self.gone = read, told, gone
 
 
 @dataclass
@@ -50,6 +70,7 @@ class _Session:
     unfolded: tuple[str, frozenset[str]] = ("", frozenset())
     shown_rows: tuple[int, ...] = ()
     greeted: bool = False
+    inbox: Inbox = field(default_factory=Inbox)
 
 
 def _session() -> _Session:
@@ -136,6 +157,11 @@ def fates() -> list[Fate]:
 def tell(fates: list[Fate]) -> None:
     """Show these fates until the next files are given."""
     _session().fates = fates
+
+
+def inbox() -> Inbox:
+    """What was read and has not been opened yet."""
+    return _session().inbox
 
 
 def upload_key() -> str:
@@ -230,6 +256,34 @@ def unfolded(of: str) -> frozenset[str]:
 def unfold(of: str, keys: Iterable[str]) -> None:
     """Show the groups of these patterns of comparison `of`, and of no others."""
     _session().unfolded = (of, frozenset(keys))
+
+
+# The recipe that is shown.
+
+
+def recipe() -> str | None:
+    """Name of the recipe in the address; None for all of them.
+
+    It is any printable text, so whoever looks it up must check it.
+    """
+    linked = st.query_params.get(_RECIPE, "")
+    return linked[:_MAX_RECIPE] if linked and linked.isprintable() else None
+
+
+def keep_recipe(name: str | None) -> None:
+    """Put the recipe that is shown into the address, None for all of them.
+
+    Always: a link inside a page hands over its query but leaves the browser's address alone.
+    """
+    if name is None:
+        st.query_params.clear()
+    else:
+        st.query_params[_RECIPE] = name
+
+
+def recipe_query(name: str) -> dict[str, str]:
+    """The query of an address that shows this recipe."""
+    return {_RECIPE: name}
 
 
 # The rest.

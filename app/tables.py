@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from analysis.compare.comparison import Comparison
+from analysis.compare.matching import match_launchers
+from analysis.metrics.counters import MEASURES
 from analysis.op_classes import LABELS
+from analysis.wording import FIGURES
 from app.loading import Shown
 
 SIDES = ("baseline", "candidate")
@@ -38,8 +42,20 @@ _DURATION = Figure(
     "%.1f",
 )
 _RATIO = Figure(
-    "share", "Ratio, %", "Share of the time in all operators of that side.", 0.01, "%.1f"
+    "share",
+    "Ratio, %",
+    "Share of the time in all operators of that side, communication apart.",
+    0.01,
+    "%.1f",
 )
+# Unit of a counter -> how a column names it, what divides its values, and their format.
+_COUNTER_UNITS = {
+    "fraction": (", %", 0.01, "%.1f"),
+    "factor": ("", 1.0, "%.2f"),
+    "GB/s": (", GB/s", 1.0, "%.1f"),
+    "flop": (", MFLOP", 1e6, "%.1f"),
+    "KB": (", KB", 1.0, "%.0f"),
+}
 _TYPE_FIGURES = (
     Figure("count", "Count", "Executions per run.", 1.0, "%.0f"),
     Figure("min_ns", "Min, µs", "Shortest execution.", 1e3, "%.1f"),
@@ -59,8 +75,39 @@ _OPERATOR_FIGURES = (
     Figure(
         "utilisation",
         "Utilisation, %",
-        "FLOPs / (mean duration × measured peak). FLOPs are modelled from shapes.",
+        "FLOPs / (mean duration × measured peak). FLOPs are modelled from shapes; products of "
+        "8-bit numbers are held against the peak of such products.",
         0.01,
+        "%.1f",
+    ),
+    Figure(
+        "bound_share",
+        "Of its roof, %",
+        "Attained / min(peak, intensity × bandwidth of main memory), modelled. Above 100 %: its "
+        "data came from a cache, or the roof was measured too low.",
+        0.01,
+        "%.1f",
+    ),
+    Figure(
+        "intensity",
+        "Intensity, FLOP/B",
+        "FLOPs / bytes of inputs, parameters and outputs, each once; modelled from shapes.",
+        1.0,
+        "%.2f",
+    ),
+    Figure(
+        "attained_flops_per_s",
+        "Attained, GFLOP/s",
+        "FLOPs / mean duration. FLOPs are modelled from shapes.",
+        1e9,
+        "%.1f",
+    ),
+    Figure(
+        "attained_bytes_per_s",
+        "Moved, GB/s",
+        "Bytes of inputs, parameters and outputs, each once, / mean duration: what light operators "
+        "attain of the memory's bandwidth. Bytes are modelled from shapes.",
+        1e9,
         "%.1f",
     ),
     _RATIO,
@@ -128,6 +175,8 @@ class Table:
 
     def figure(self, figure: Figure, rows: pd.DataFrame) -> None:
         """Add a figure of both sides; nothing when no row has it."""
+        if f"{figure.source}_{SIDES[0]}" not in rows:
+            return
         sides = {side: rows[f"{figure.source}_{side}"] for side in SIDES}
         if all(values.isna().all() for values in sides.values()):
             return
@@ -135,17 +184,22 @@ class Table:
             shown = values.astype(float) / figure.unit
             self.number(figure.label, side, shown, figure.help, figure.format)
 
-    def change(self, rows: pd.DataFrame) -> None:
+    def counters(self, rows: pd.DataFrame) -> None:
+        """Add the counters that a row has, of both sides."""
+        for figure in counter_figures():
+            self.figure(figure, rows)
+
+    def change(self, rows: pd.DataFrame, group: str = _DURATION.label) -> None:
         """Add the change of the time per run, and the speedup."""
         self.number(
-            _DURATION.label,
+            group,
             "change",
             rows["delta_ns"] / _DURATION.unit,
             "Candidate - baseline. Negative: the candidate takes less time.",
             "%+.1f",
         )
         self.number(
-            _DURATION.label,
+            group,
             "speedup",
             rows["speedup"],
             "Baseline / candidate, where both ran it.",
@@ -169,7 +223,7 @@ def operator_rows(shown: Shown) -> pd.DataFrame:
                 starts[row] = min(start, starts.get(row, start))
         rows[f"start_{side['id']}"] = rows["row"].map(starts).astype(float)
     for column in ("op_type", "provider", "inputs", "outputs"):
-        rows[column] = _either(rows, column)
+        rows[column] = either(rows, column)
     return rows
 
 
@@ -196,6 +250,7 @@ def operator_table(rows: pd.DataFrame) -> Table:
     table.change(rows)
     for figure in _OPERATOR_FIGURES:
         table.figure(figure, rows)
+    table.counters(rows)
     classes = rows["op_class"].map(LABELS)
     table.text("Class", classes, "Operator class: what the small-op ratio counts.", "small")
     table.text("Inputs", rows["inputs"], "Data types and shapes read.", "medium")
@@ -210,6 +265,13 @@ def type_table(comparison: Comparison) -> Table:
     return _kinds("OP type", rows["op_type"], "Op type as the engine names it.", rows)
 
 
+def launcher_table(comparison: Comparison) -> Table:
+    """The table of what launched the operators, largest absolute change first."""
+    rows = match_launchers(comparison.baseline.trace, comparison.candidate.trace)
+    help_ = "Operator of the framework that launched the kernels; unknown where none is known."
+    return _kinds("Launched by", rows["launched_by"], help_, rows)
+
+
 def class_table(comparison: Comparison) -> Table:
     """The table of operator classes, largest absolute change first."""
     rows = comparison.op_classes
@@ -220,17 +282,30 @@ def class_table(comparison: Comparison) -> Table:
 def _kinds(label: str, kinds: pd.Series, help_: str, rows: pd.DataFrame) -> Table:
     table = Table()
     table.text(label, kinds, help_, "medium")
-    provider = _core(_either(rows, "provider"))
+    provider = _core(either(rows, "provider"))
     table.text("Core type", provider, "Execution provider of most of its time.", "small")
     table.figure(_DURATION, rows)
     table.change(rows)
     for figure in _TYPE_FIGURES:
         table.figure(figure, rows)
+    table.counters(rows)
     return table
 
 
-def _either(rows: pd.DataFrame, column: str) -> pd.Series:
-    """The candidate's value, the baseline's where only that ran it."""
+@cache
+def counter_figures() -> tuple[Figure, ...]:
+    """A column for each counter, as tables show it."""
+    figures = []
+    for measure in MEASURES:
+        unit, scale, format_ = _COUNTER_UNITS[measure.unit]
+        text = FIGURES[measure.code]
+        label = f"{text.label[0].upper()}{text.label[1:]}{unit}"
+        figures.append(Figure(measure.code, label, text.definition, scale, format_))
+    return tuple(figures)
+
+
+def either(rows: pd.DataFrame, column: str) -> pd.Series:
+    """The candidate's value of a column, the baseline's where only that ran it."""
     candidate = rows[f"{column}_candidate"].astype("object")
     return candidate.where(candidate.notna(), rows[f"{column}_baseline"].astype("object"))
 

@@ -1,4 +1,4 @@
-"""The user's cache folder: zoo models and quiet references, written atomically."""
+"""The user's cache folder: zoo models, kernels and quiet references, written atomically."""
 
 from __future__ import annotations
 

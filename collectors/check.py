@@ -12,15 +12,16 @@ import numpy as np
 import onnx
 
 from analysis.errors import FuseScopeError
-from analysis.graph import Graph, graph_json
-from collectors import graphs
+from analysis.experiment import Agreement
+from analysis.graph import Graph, graph_json, parse_graph
+from collectors import agreement, graphs
 from collectors.engine_errors import clean
 from collectors.jobs import Checked
 from collectors.jobs import CheckJob as Job
 from collectors.memory import PeakMemory
 from collectors.model import name_nodes
-from collectors.runtimes.onnxruntime import Array
-from collectors.sessions import open_session, settings
+from collectors.runtimes.onnxruntime import Array, Session
+from collectors.sessions import open_session, preload, settings
 from collectors.variants import Variant, find
 
 MEMORY_RUNS = 3
@@ -32,6 +33,7 @@ def run(job: Job) -> Checked:
     Raises FuseScopeError when the engine left no operator to run: there is nothing to compare.
     """
     variant = find(job.variant)
+    preload(job.bench, variant)
     memory = PeakMemory.start()
     started = time.perf_counter_ns()
     session = open_session(job.bench, variant)
@@ -44,6 +46,7 @@ def run(job: Job) -> Checked:
     peak_bytes = memory.peak_bytes()
     outputs = session.outputs()
     difference = _difference(job, outputs)
+    agreed, agreement_problem = _agreement(job, session)
     del session
     graph, problem = _graph(job, variant)
     if graph is not None and not graph.nodes:
@@ -63,6 +66,8 @@ def run(job: Job) -> Checked:
         difference=difference,
         setup_ns=setup_ns,
         run_ns=run_ns,
+        agreement=agreed,
+        agreement_problem=agreement_problem,
     )
 
 
@@ -111,6 +116,23 @@ def _difference(job: Job, outputs: list[Array | None]) -> tuple[float | None, fl
     return difference_of(reference, outputs)
 
 
+def _agreement(job: Job, session: Session) -> tuple[Agreement | None, str | None]:
+    """With the baseline's classes, or why it is not known; the baseline itself keeps its own."""
+    if job.agreement_seconds <= 0:
+        return None, None
+    try:
+        graph = parse_graph(Path(job.model_graph).read_bytes(), "model")
+        classes, seconds = Path(job.classes), job.agreement_seconds
+        if job.reference is None:
+            agreement.keep_classes(session, job.bench, graph, classes, seconds=seconds)
+            return None, None
+        return agreement.with_classes(session, job.bench, graph, classes, seconds=seconds), None
+    except agreement.NoScores as error:
+        return None, str(error)
+    except Exception as error:  # noqa: BLE001 - the engine raises many kinds; the recording goes on without
+        return None, clean(str(error)) or type(error).__name__
+
+
 def _graph(job: Job, variant: Variant) -> tuple[Graph | None, str | None]:
     """The graph as it ran with the shapes that ran, or why there is none."""
     folder = Path(job.graph).with_suffix(".parts")
@@ -119,7 +141,8 @@ def _graph(job: Job, variant: Variant) -> tuple[Graph | None, str | None]:
         profile = folder / "profile.json"
         dump = Path(job.dump)
         open_session(job.bench, variant, profile=folder, dump=dump).end_profiling(profile)
-        dumped = Path(job.bench.model) if variant.per_node else dump
+        derived = job.bench.derived.get(variant.name)
+        dumped = Path(derived.model) if derived is not None and derived.steps else dump
         events = msgspec.json.decode(profile.read_bytes(), type=list[dict[str, Any]])
         model = onnx.load(str(dumped), load_external_data=False)
         graphs.name_as_profiled(model, events)

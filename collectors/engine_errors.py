@@ -8,6 +8,7 @@ import signal
 import tempfile
 
 from analysis.errors import FuseScopeError
+from collectors import library_errors
 
 TEXT_CHARS = 240
 OTHER_MODEL = "Check that the model runs in ONNX Runtime by itself."
@@ -50,15 +51,20 @@ def sentence(error: BaseException, memory_bytes: int | None) -> FuseScopeError:
     if found := _NO_OPERATOR.search(text):
         return FuseScopeError(
             f"The engine has no operator {clean(found[1], 80)}",
-            hint="FuseScope loads no custom operator libraries; use a model without it.",
+            hint="On the command line, --custom-op-library PATH registers a library that has it.",
         )
     if found := _NO_KERNEL.search(text):
         return FuseScopeError(
             f"The engine has no CPU kernel for {clean(found[1], 60)} of opset {found[2]}",
             hint="Convert the model to another data type or opset.",
         )
-    told = clean(_SOURCE.sub("", _PREFIX.sub("", text))) or type(error).__name__
+    told = refused(text) or type(error).__name__
     return FuseScopeError(f"The engine refused the model: {told}", hint=OTHER_MODEL)
+
+
+def refused(text: str) -> str:
+    """The engine's own words, without what only its developers need."""
+    return clean(_SOURCE.sub("", _PREFIX.sub("", text)))
 
 
 def unreadable() -> FuseScopeError:
@@ -93,12 +99,17 @@ def too_slow(seconds: float) -> FuseScopeError:
     )
 
 
-def crash(code: int, last_words: str, memory_bytes: int | None) -> FuseScopeError:
-    """The engine's process ended without an answer; `code` is its exit status."""
+def crash(
+    code: int, last_words: str, memory_bytes: int | None, library: str = ""
+) -> FuseScopeError:
+    """The engine's process ended without an answer; `code` is its exit status. With a `library`
+    of the user's in there, that is the first suspect."""
     if _MEMORY.search(last_words) or "MemoryError" in last_words or code == -signal.SIGKILL:
         return too_big(memory_bytes)
     try:
         how = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with status {code}"
     except ValueError:
         how = f"by signal {-code}"
+    if library:
+        return library_errors.crash(clean(library, 80), how, last_words)
     return FuseScopeError(f"The engine's process ended {how}", hint=OTHER_MODEL)

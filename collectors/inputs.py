@@ -45,7 +45,7 @@ def make(
             array, source = _checked(given[value.name], value.name, dtype, shape), "file"
         else:
             chance = np.random.default_rng([seed, place])
-            array, source = _from_seed(chance, dtype, shape, ranges.get(value.name))
+            array, source = drawn(chance, dtype, shape, ranges.get(value.name))
             source = f"seed {seed}, {source}"
         arrays.append(np.ascontiguousarray(array) if array.ndim else array)
         facts.append(InputFacts(value.name, str(dtype), shape, source))
@@ -69,12 +69,13 @@ def dtype_of(value: onnx.ValueInfoProto) -> np.dtype[np.generic]:
     return dtype
 
 
-def _from_seed(
+def drawn(
     chance: np.random.Generator,
     dtype: np.dtype[np.generic],
     shape: tuple[int, ...],
     between: Range | None,
 ) -> tuple[Array, str]:
+    """Values by data type, or uniform `between`, and how they are called."""
     if between is not None:
         low, high = between
         text = f"uniform {low:g} to {high:g}"

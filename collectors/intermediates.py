@@ -105,7 +105,12 @@ class Intermediates:
             return fed
         file = self._folder / "chunk.onnx"
         outputs = self._write(asked, file)
-        settings = options("none", threads=self._bench.threads, spin=self._bench.spin)
+        settings = options(
+            "none",
+            threads=self._bench.threads,
+            spin=self._bench.spin,
+            library=self._bench.custom_op_library,
+        )
         session = ort.InferenceSession(str(file), settings, providers=PROVIDERS)
         values = {name: ort.OrtValue.ortvalue_from_numpy(array) for name, array in feeds.items()}
         ran = session.run_with_ort_values(outputs, values)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +28,7 @@ from collectors import reseeding
 from collectors.check import difference_of
 from collectors.engine_errors import clean
 from collectors.intermediates import Intermediates, OutOfTime
-from collectors.jobs import Matched
+from collectors.jobs import Codes, Matched
 from collectors.jobs import MatchJob as Job
 from collectors.runtimes.onnxruntime import Array
 from collectors.sketches import Sketch, distance, distances, sample, signed, sketch
@@ -40,8 +41,10 @@ EXACT = 1e-12  # of other integers
 SAME = 1e-6  # tensors of the model this near to each other are one to us
 CLEARLY = 20.0  # any other tensor must be this many times further away than the nearest
 KNOWN_TOLERANCE = 0.25  # of one name, or proven: rounding adds up, a wrong name is far above
+CODES_TOLERANCE = 0.7  # likewise in 8 bits throughout; unrelated tensors are about 1.4 apart
 BLOCK_CHANNELS = 64  # no engine pads channels to more
 MAX_RANK = 5
+_TOKEN = re.compile(r"_token_\d+$")  # what the engine adds to a name that it has used
 COPIES = {
     "Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Dropout", "Cast",
 }  # fmt: skip
@@ -58,7 +61,7 @@ class Pair:
     channels: int | None = None
     shape: tuple[int, ...] = ()
     axes: tuple[int, ...] = ()
-    proven: bool = False  # on random weights
+    proven: bool = False  # on random weights, or by the operator's name
 
     @property
     def layout(self) -> Literal["", "blocked", "permuted"]:
@@ -82,6 +85,7 @@ def run(job: Job) -> Matched:
     problem = None
     try:
         search.run()
+        search.compare_dequantised()
     except OutOfTime:
         problem = f"the search was ended after {job.seconds:.0f} s"
     except FuseScopeError as error:
@@ -90,14 +94,26 @@ def run(job: Job) -> Matched:
         problem = clean(str(error)) or type(error).__name__
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    Path(job.matches).write_bytes(msgspec.json.encode(search.matches))
+    Path(job.matches).write_bytes(msgspec.json.encode(search.result()))
     return Matched(refuted=search.refuted, unknown=len(search.unknown()), problem=problem)
 
 
 class _Search:
-    """One search; `matches` grows, so that what is known can be kept at any time."""
+    """One search; `matches` grows, so that what is known can be kept at any time.
+
+    A quantised variant's graph is compared with the quantised model that the engine was given;
+    `result` names the tensors of the model itself.
+    """
 
     def __init__(self, job: Job, folder: Path) -> None:
+        derived = job.bench.derived.get(job.variant)
+        self._codes: Codes | None = None
+        self._unquantised = job.bench
+        if derived is not None and derived.codes is not None:
+            self._codes = msgspec.json.decode(Path(derived.codes).read_bytes(), type=Codes)
+            bench = msgspec.structs.replace(job.bench, model=derived.model)
+            job = msgspec.structs.replace(job, bench=bench)
+        self._dequantised: dict[str, tuple[float | None, float | None]] = {}
         self._job = job
         self._folder = folder
         self._deadline = time.monotonic() + job.seconds
@@ -124,7 +140,48 @@ class _Search:
         self.matches += [TensorMatch(name, name, "refuted") for name in sorted(refuted)]
         self._wanted = [name for name in graph.names() if name not in known or name in refuted]
         self._confirm(model, graph, self._by_value(model, graph, self._wanted))
-        self._with_random_weights(model, graph)
+        if self._codes is None:
+            self._with_random_weights(model, graph)
+        else:
+            self._confirm(model, graph, self._by_node(model, graph))
+
+    def compare_dequantised(self) -> None:
+        """How far quantisation moved the tensors that have been found."""
+        if self._codes is None:
+            return
+        wanted = dict.fromkeys(match.original for match in self.result() if match.by != "refuted")
+        quantised = self._opened(self._job.bench.model, "dequantised")
+        self._job = msgspec.structs.replace(self._job, bench=self._unquantised)
+        model = self._opened(self._job.bench.model, "unquantised")
+        pairs = [
+            Pair(self._codes.dequantised.get(name, name), name, "value")
+            for name in wanted
+            if name in model.varying
+        ]
+        for group in _groups(pairs, model, quantised, self._job.budget_bytes):
+            ours = model.values([pair.original for pair in group])
+            theirs = quantised.values([pair.optimised for pair in group])
+            for pair in group:
+                if pair.original in ours and pair.optimised in theirs:
+                    a, b = ours[pair.original], theirs[pair.optimised]
+                    self._dequantised[pair.original] = difference_of([a], [b])
+
+    def result(self) -> list[TensorMatch]:
+        """The matches, by the names of the model that was recorded."""
+        if self._codes is None:
+            return self.matches
+        found: dict[tuple[str, str], TensorMatch] = {}
+        for match in self.matches:
+            original = self._codes.originals.get(match.original)
+            if original is None:
+                continue
+            absolute, relative = self._dequantised.get(original, (None, None))
+            by = match.by if original == match.optimised or match.by == "refuted" else "value"
+            if match.by == "refuted" and original != match.optimised:
+                continue  # the model has no tensor of that name, so nothing is to be refuted
+            row = TensorMatch(original, match.optimised, by, match.layout, absolute, relative)
+            found.setdefault((original, match.optimised), row)
+        return list(found.values())
 
     def unknown(self) -> list[str]:
         """Tensors of the optimised graph without a match, those of a known name left out."""
@@ -236,6 +293,31 @@ class _Search:
                 return [replace(pair, original=original) for original in found]
         return []
 
+    def _by_node(self, model: Intermediates, graph: Intermediates) -> list[Pair]:
+        """What quantised operators write: they keep the name of the operator, and their steps of
+        rounding add up along the model until no value is near enough by itself."""
+        coded = {n.inputs[0]: n.outputs[0] for n in model.nodes if n.op_type == "QuantizeLinear"}
+        outputs = {node.name: node.outputs[0] for node in model.nodes if node.outputs}
+        unknown = set(self.unknown())
+        pairs = []
+        for node in graph.nodes:
+            made = outputs.get(_TOKEN.sub("", node.name))
+            if made is None or not node.outputs or node.outputs[0] not in unknown:
+                continue
+            name = node.outputs[0]
+            in_codes = graph.dtypes.get(name) in ("int8", "uint8")
+            original = coded.get(made, "") if in_codes else made
+            ours, theirs = model.shapes.get(original), graph.shapes.get(name)
+            if ours is None or theirs is None:
+                continue
+            if ours == theirs:
+                pairs.append(Pair(name, original, "value", proven=True))
+            if len(ours) > 2 and theirs == (ours[0], *ours[2:], ours[1]):  # channels last
+                axes = (0, len(ours) - 1, *range(1, len(ours) - 1))
+                pair = Pair(name, original, "value", shape=theirs, axes=axes, proven=True)
+                pairs.append(pair)
+        return pairs
+
     def _confirm(
         self, model: Intermediates, graph: Intermediates, pairs: Sequence[Pair]
     ) -> set[str]:
@@ -268,7 +350,7 @@ class _Search:
         if pair.by == "name" and a.dtype != b.dtype:
             return False
         if pair.by == "name" or pair.proven:
-            tolerance = KNOWN_TOLERANCE
+            tolerance = KNOWN_TOLERANCE if self._codes is None else CODES_TOLERANCE
         a, b = signed(a), signed(b)
         if a.size != b.size or a.dtype.kind != b.dtype.kind:
             return False

@@ -19,10 +19,9 @@ import onnxruntime as ort
 
 from analysis.errors import FuseScopeError
 from analysis.graph import graph_json
-from collectors import engine_errors, external_data, graphs, inputs, shapes
+from collectors import engine_errors, external_data, functions, graphs, inputs, shapes
 from collectors.jobs import Prepared
 from collectors.jobs import PrepareJob as Job
-from collectors.runtimes import eager_steps
 from collectors.zoo import store
 
 ONE_FILE_BYTES = 1_900_000_000  # protobuf ends at 2 GiB
@@ -30,7 +29,7 @@ MAX_DEPTH = external_data.MAX_DEPTH
 
 
 def run(job: Job) -> Prepared:
-    """Writes model.onnx, inputs.npz and graph.json (and the eager steps) into the job's folder.
+    """Writes model.onnx, inputs.npz and graph.json into the job's folder.
 
     Raises FuseScopeError for a file that is no model, refused external data, and inputs that
     cannot be made.
@@ -40,6 +39,13 @@ def run(job: Job) -> Prepared:
     model, sha256 = load(path, allow_external_data=job.allow_external_data)
     modernise(model)
     name_nodes(model)
+    calls, calls_file = None, folder / "calls" / "model.onnx"
+    if job.expand_functions:
+        calls = onnx.ModelProto()
+        calls.CopyFrom(model)
+        constants_to_initializers(calls.graph)
+        functions.expand(model)
+        name_nodes(model)
     nodes = graphs.nodes_of(model.graph)  # of the file: the working copy has no Constant nodes
     constants_to_initializers(model.graph)
     wanted = shapes.model_inputs(model.graph)
@@ -52,11 +58,11 @@ def run(job: Job) -> Prepared:
     )
     batch = shapes.batch_of(wanted, resolved, job.batch)
     shapes.apply(model, resolved)
+    if calls is not None:
+        shapes.apply(calls, resolved)
+        calls_file.parent.mkdir()
+        save(calls, calls_file)
     infer_shapes(model)
-    steps = None
-    if job.eager:
-        feeds = dict(zip(names, arrays, strict=True))
-        steps = str(eager_steps.split(model, feeds, folder / "eager"))
     graph = msgspec.structs.replace(graphs.from_model(model), nodes=nodes)
     (folder / "graph.json").write_bytes(graph_json(graph))
     np.savez(folder / "inputs.npz", *arrays)
@@ -65,13 +71,13 @@ def run(job: Job) -> Prepared:
         model=str(folder / "model.onnx"),
         inputs=str(folder / "inputs.npz"),
         graph=str(folder / "graph.json"),
-        steps=steps,
         sha256=sha256,
         nodes=len(nodes),
         opset=opset_of(model),
         batch=batch,
         facts=facts,
         engine_version=ort.__version__,
+        calls=None if calls is None else str(calls_file),
     )
 
 

@@ -25,15 +25,32 @@ from analysis.experiment import (
     VariantRecord,
 )
 from analysis.graph import graph_json
-from collectors import ablation, archive, cache, machine, quiet, scratch, variants, worker, zoo
+from collectors import (
+    ablation,
+    archive,
+    cache,
+    custom_ops,
+    kernels,
+    machine,
+    quiet,
+    scratch,
+    variants,
+    worker,
+    zoo,
+)
 from collectors.blocks import LOOKS, ROUNDS, WARMUP_ROUNDS, lanes
 from collectors.budget import Deadline
+from collectors.fusion import rules
 from collectors.jobs import (
     Bench,
     BlockJob,
     BlockMeasured,
+    Derived,
+    DeriveJob,
+    Drawing,
+    LibraryJob,
+    LibraryLoaded,
     PeaksJob,
-    PeaksMeasured,
     Prepared,
     PrepareJob,
     Structure,
@@ -50,6 +67,7 @@ __all__ = ["Recording", "record", "zoo_models"]
 
 MEMORY_SHARE = 0.8
 MATCHING_SHARE = 0.2  # of a time budget, for all variants together
+AGREEMENT_SHARE = 0.1  # likewise, and of the time that one variant may take
 
 Answer = TypeVar("Answer")
 OnProgress = Callable[[Progress], None]
@@ -66,8 +84,12 @@ def zoo_models() -> dict[str, str]:
 
 
 def variant_names() -> dict[str, str]:
-    """Name -> what runs, of every variant."""
-    return {variant.name: variant.summary for variant in variants.VARIANTS}
+    """Name -> what runs, of every variant that this machine can record."""
+    names = [variant.name for variant in variants.VARIANTS]
+    names += [f"rules:{name}" for name in rules.built_in() if name != "O0"]
+    if kernels.is_compiler_there():
+        names += [f"custom:{kernel.name}" for kernel in kernels.KERNELS]
+    return {name: variants.find(name).summary for name in names}
 
 
 def record(
@@ -129,6 +151,8 @@ class _Recorder:
             MEMORY_SHARE * machine.available_memory_bytes()
         )
         self._threads = recording.threads or machine.physical_cores()
+        given = recording.custom_op_library
+        self._library = custom_ops.read(given) if given is not None else None
         self._baseline = recording.baseline or (
             "unfused" if "unfused" in recording.asked else recording.asked[0]
         )
@@ -147,14 +171,18 @@ class _Recorder:
         if not self._is_calm():
             message += f" (the machine is busy: load {self._load_before})"
         self._report("prepare", 0, 1, message)
+        if self._library is not None:
+            self._run("library", LibraryJob(self._library.path), LibraryLoaded)
         self._prepared = self._prepare()
         self._bench = Bench(
             model=self._prepared.model,
             inputs=self._prepared.inputs,
             input_names=tuple(fact.name for fact in self._prepared.facts),
-            steps=self._prepared.steps,
             threads=self._threads,
             spin=self._recording.spin,
+            custom_op_library=self._library.path if self._library is not None else None,
+            calls=self._prepared.calls,
+            drawing=self._drawing(),
         )
         self._plan = ablation.plan(
             self._recording.asked,
@@ -162,6 +190,7 @@ class _Recorder:
             ask=self._structures,
             report=lambda message: self._report("prepare", 0, 1, message),
         )
+        self._bench = msgspec.structs.replace(self._bench, derived=self._derive())
         self._lanes = lanes(self._plan.variants, self._baseline)
         self._trials = Trials(
             self._bench,
@@ -174,15 +203,16 @@ class _Recorder:
         order = sorted(self._plan.variants, key=lambda name: name != self._baseline)
         for done, variant in enumerate(order):
             self._report("check", done, len(order), f"Trying {variant} alone")
-            self._trials.check(variant)
+            self._trials.check(variant, self._agreement_seconds(len(order)))
             if self._trials.is_optimised(variant):
                 self._report("check", done, len(order), f"Following the tensors of {variant}")
                 self._trials.match(variant, self._matching_seconds(len(order)))
             self._trials.drop_dump(variant)
         self._report("peaks", 0, 1, "Measuring what this machine can do")
-        self._peaks = self._run(
-            "peaks", PeaksJob(self._threads, self._recording.spin), PeaksMeasured
+        job = PeaksJob(
+            self._threads, self._recording.spin, self._machine.caches, self._memory_bytes // 4
         )
+        self._peaks = self._run("peaks", job, Peaks)
         self.series = self._series()
 
     def ask(self, enough: Enough | None) -> Callable[[int], bool]:
@@ -248,9 +278,38 @@ class _Recorder:
             inputs=str(recording.inputs.absolute()) if recording.inputs else None,
             input_ranges=dict(recording.input_ranges),
             allow_external_data=recording.allow_external_data,
-            eager=any(variants.find(name).per_node for name in recording.variants),
+            expand_functions=variants.LIBRARY.name in recording.variants,
         )
         return self._run("prepare", job, Prepared)
+
+    def _drawing(self) -> Drawing:
+        """How further inputs are drawn: as the recorded ones were."""
+        from_file = [fact.name for fact in self._prepared.facts if fact.source == "file"]
+        return Drawing(
+            seed=self._recording.seed,
+            batch=self._prepared.batch or 1,
+            ranges=dict(self._recording.input_ranges),
+            from_file=tuple(from_file),
+        )
+
+    def _derive(self) -> dict[str, Derived]:
+        """What variants run in place of the model, by name."""
+        derived = {}
+        for name in self._plan.variants:
+            if variants.find(name).kind:
+                self._report("prepare", 0, 1, f"Making what {name} runs")
+                folder = self._folder / "derived" / variants.file_name(name)
+                folder.mkdir(parents=True)
+                job = DeriveJob(
+                    bench=self._bench,
+                    variant=name,
+                    folder=str(folder),
+                    rules=self._recording.rules.get(name),
+                    seed=self._recording.seed,
+                    cache=str(cache.folder()),
+                )
+                derived[name] = self._run("derive", job, Derived)
+        return derived
 
     def _structures(self, switches: tuple[Switches, ...]) -> tuple[Structure, ...]:
         return self._run("structures", StructuresJob(self._bench, switches), Structures).structures
@@ -259,6 +318,11 @@ class _Recorder:
         left = self._deadline.left_s()
         seconds = self._recording.run_timeout
         return seconds if left is None else min(seconds, MATCHING_SHARE * left / variants)
+
+    def _agreement_seconds(self, variants: int) -> float:
+        left = self._deadline.left_s()
+        seconds = AGREEMENT_SHARE * self._recording.run_timeout
+        return seconds if left is None else min(seconds, AGREEMENT_SHARE * left / variants)
 
     def _series(self) -> Series:
         recording = self._recording
@@ -274,6 +338,8 @@ class _Recorder:
                 "threads": self._threads,
                 "spin": recording.spin,
                 "variants": sorted(self._plan.variants),
+                **({"library": self._library.sha256} if self._library is not None else {}),
+                **({"rules": dict(recording.rules)} if recording.rules else {}),
             }
         )
         cost = expected_cost(
@@ -341,7 +407,7 @@ class _Recorder:
                 quiet_reference=series.quiet_reference,
                 blocks_loaded=series.loaded,
             ),
-            peaks=Peaks(self._peaks.gemm_flops_per_s, self._peaks.gemm_n, self._peaks.dispatch_ns),
+            peaks=self._peaks,
             variants=[self._variant_record(name) for name in self._plan.variants],
             model_graph="graphs/model.json",
         )
@@ -352,7 +418,11 @@ class _Recorder:
         file_name = variants.file_name(name)
         return VariantRecord(
             name=name,
-            settings={**self._trials.settings(name), **self._plan.settings.get(name, {})},
+            settings={
+                **self._trials.settings(name),
+                **self._plan.settings.get(name, {}),
+                **(self._library.settings if self._library is not None else {}),
+            },
             samples=self.series.samples(name),
             profiles=self.series.profiles(name)[0],
             graph=f"graphs/{file_name}.json" if "graph" in files else None,
@@ -360,6 +430,7 @@ class _Recorder:
             output_difference=(
                 OutputDifference(*checked.difference) if checked.difference else None
             ),
+            agreement=checked.agreement,
             peak_memory_bytes=checked.peak_memory_bytes,
             matches=f"matches/{file_name}.json" if "matches" in files else None,
         )
@@ -388,10 +459,20 @@ class _Recorder:
     def _run(
         self, task: str, job: msgspec.Struct, answer: type[Answer], seconds: float | None = None
     ) -> Answer:
+        library = self._library
         limits = worker.Limits(self._memory_bytes, seconds or self._recording.run_timeout)
-        return worker.run(
-            task, job, answer, limits=limits, where=self._name, cancelled=self._cancelled
+        result = worker.run(
+            task,
+            job,
+            answer,
+            limits=limits,
+            where=self._name if library is None or task != "library" else library.name,
+            cancelled=self._cancelled,
+            library=library.name if library is not None else "",
         )
+        if library is not None:
+            library.check_unchanged()
+        return result
 
 
 def _version() -> str:

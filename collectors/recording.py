@@ -9,8 +9,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from analysis.errors import FuseScopeError
-from collectors import machine, variants, zoo
+from collectors import kernels, machine, variants, zoo
 from collectors.blocks import PROFILED_ROUNDS
+from collectors.fusion import rules
 
 
 @dataclass(frozen=True)
@@ -18,11 +19,14 @@ class Recording:
     """What to record.
 
     `model` is a zoo name or a path. `out` may be a file or a folder; nothing is overwritten.
-    `ablate` adds the variants of an ablation: `unfused`, `fused`, and `without:` and `only:` each
-    optimizer that matters. `blocks` None means sequential looks at 8, 14 and 24. `seconds` is a
+    Beside each `custom:` variant its `segments:` is recorded. `ablate` adds the variants of an
+    ablation: `unfused`, `fused`, and `without:` and `only:` each optimizer that matters. `blocks`
+    None means sequential looks at 8, 14 and 24. `seconds` is a
     time budget for everything. `memory_bytes` limits the address space of each engine process
     (80 % of the free memory by default), `run_timeout` is how long loading and a few runs of one
-    variant may take.
+    variant may take. `rules` holds the text of the rule file of each `rules:` variant, by name; for
+    rules that are built in none is needed. `custom_op_library` is the user's own library of
+    operators, registered in every session: code that is run, so only the command line sets it.
     """
 
     model: str
@@ -44,6 +48,8 @@ class Recording:
     )
     memory_bytes: int | None = None
     allow_external_data: bool = True
+    rules: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    custom_op_library: Path | None = None
     command: str = ""
     profiled_rounds: int = PROFILED_ROUNDS
     run_timeout: float = 300.0
@@ -52,14 +58,24 @@ class Recording:
     def asked(self) -> tuple[str, ...]:
         """The variants that are certain before the model is known."""
         needed = ("unfused", "fused") if self.ablate else ()
-        return (*self.variants, *(name for name in needed if name not in self.variants))
+        named = variants.with_twins(self.variants)
+        return (*named, *(name for name in needed if name not in named))
 
     def check(self) -> None:
         """Raises FuseScopeError for what cannot be recorded, before anything starts."""
         if not self.asked:
             raise FuseScopeError("No variant is asked for", hint="Name at least one in --variants.")
         for name in self.variants:
-            variants.find(name)
+            variant = variants.find(name)
+            if variant.kind == "rules":
+                rules.check(variant.argument, self.rules.get(name))
+            if variant.kind == "custom":
+                kernels.check_compiler()
+            if variant.kind == "library" and self.custom_op_library is None:
+                raise FuseScopeError(
+                    f"'{variant.name}' needs a library of operators",
+                    hint="Name one on the command line with --custom-op-library PATH.",
+                )
         if len(set(self.variants)) < len(self.variants):
             raise FuseScopeError("A variant is named twice", hint="Name each once in --variants.")
         if self.baseline is not None and self.baseline not in self.asked:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 from pathlib import Path
+
+import msgspec
 
 from collectors import optimizers
 from collectors.jobs import Bench
-from collectors.runtimes.eager import EagerSession
 from collectors.runtimes.onnxruntime import GraphSession, Session
+from collectors.runtimes.segments import SegmentsSession, load_kernels
 from collectors.variants import Variant
 
 
@@ -21,30 +24,45 @@ def open_session(
     """
     if profile is not None:
         profile.mkdir(parents=True, exist_ok=True)
-    if variant.per_node:
-        return EagerSession(bench, profile=profile)
+    derived = bench.derived.get(variant.name)
+    if derived is not None and derived.steps is not None:
+        return SegmentsSession(bench, Path(derived.steps), profile=profile)
+    if derived is not None:
+        bench = msgspec.structs.replace(bench, model=derived.model)
     return GraphSession(
         bench,
-        variant.optimization,
+        derived.optimization if derived is not None else variant.optimization,
         disabled=variant.disabled,
         profile=profile / "profile" if profile else None,
         dump=dump,
     )
 
 
+def preload(bench: Bench, variant: Variant) -> None:
+    """Loads what the variant's sessions need beside the engine, which is no memory of theirs."""
+    if bench.custom_op_library is not None:
+        ctypes.CDLL(bench.custom_op_library)
+    derived = bench.derived.get(variant.name)
+    if derived is not None and derived.steps is not None:
+        load_kernels(Path(derived.steps), bench.threads)
+
+
 def settings(bench: Bench, variant: Variant) -> dict[str, str | int | float | bool]:
     """What was set, for people who want to repeat it."""
-    shared_pool = variant.per_node and bench.spin
+    derived = bench.derived.get(variant.name)
+    in_pieces = derived is not None and derived.steps is not None
+    shared_pool = in_pieces and bench.spin
     return {
-        "graph_optimization": variant.optimization,
+        "graph_optimization": derived.optimization if derived else variant.optimization,
         **_disabled(variant),
-        "execution": "one session a node" if variant.per_node else "one session",
+        "execution": "one session",
         "intra_op_threads": bench.threads,
         "inter_op_threads": 1,
         "intra_op_spinning": bench.spin,
         "thread_pool": "shared" if shared_pool else "one a session",
-        "memory_arena": "shared by all sessions" if variant.per_node else "one a session",
+        "memory_arena": "shared by all sessions" if in_pieces else "one a session",
         "provider": "CPUExecutionProvider",
+        **(derived.settings if derived else {}),
     }
 
 

@@ -26,7 +26,12 @@ def run(job: Job) -> Structures:
 
 def dumped(bench: Bench, switches: Switches) -> Structure:
     """The graph that the engine makes of the model under these settings."""
-    settings = options(switches.optimization, threads=bench.threads, spin=False)
+    settings = options(
+        switches.optimization,
+        threads=bench.threads,
+        spin=False,
+        library=bench.custom_op_library,
+    )
     settings.add_session_config_entry("session.disable_prepacking", "1")  # nothing runs
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "optimized.onnx"

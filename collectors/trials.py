@@ -45,8 +45,9 @@ class Trials:
         self._matched: dict[str, Matched] = {}
         self.checked: dict[str, Checked] = {}
 
-    def check(self, variant: str) -> None:
-        """Runs the variant alone. Raises FuseScopeError when it cannot run."""
+    def check(self, variant: str, agreement_seconds: float = 0.0) -> None:
+        """Runs the variant alone, for that long on further inputs. Raises FuseScopeError when it
+        cannot run."""
         outputs = str(self._folder / "outputs.npz")
         job = CheckJob(
             bench=self._bench,
@@ -55,12 +56,18 @@ class Trials:
             reference=None if variant == self._baseline else outputs,
             graph=str(self._graph_file(variant)),
             dump=str(self._dump_file(variant)),
+            model_graph=str(self._model_file),
+            classes=str(self._folder / "classes.npz"),
+            agreement_seconds=agreement_seconds,
         )
         self.checked[variant] = self._run("check", job, Checked)
 
     def is_optimised(self, variant: str) -> bool:
         """Whether the engine made other operators of the model: else every tensor keeps its
         name."""
+        derived = self._bench.derived.get(variant)
+        if derived is not None and derived.keeps_tensors:
+            return False
         graph = self._graph(variant)
         if graph is None:
             return False
@@ -96,6 +103,8 @@ class Trials:
         settings = dict(checked.settings)
         if checked.graph_problem is not None:
             settings["graph_missing"] = checked.graph_problem
+        if checked.agreement_problem is not None:
+            settings["agreement_missing"] = checked.agreement_problem
         if matched is not None and matched.problem is not None:
             settings["matches_missing"] = matched.problem
         if matched is not None and matched.refuted:

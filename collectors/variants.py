@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from analysis.errors import FuseScopeError
-from collectors import optimizers
+from collectors import kernels, optimizers
 
 Optimization = Literal["none", "basic", "extended", "all"]
+Kind = Literal["", "eager", "rules", "custom", "segments", "library", "int8"]
 
 
 @dataclass(frozen=True)
 class Variant:
-    """`optimization` is ONNX Runtime's graph optimisation level; `per_node` makes a session of
-    each node instead of one for the graph. An ablation has every optimizer but `without`, or
-    none but `only`."""
+    """`optimization` is ONNX Runtime's graph optimisation level. `kind` says what runs in place of
+    the model, '' for the model itself (collectors/derive.py makes it), and `argument` is the part
+    of the name that says which. An ablation has every optimizer but `without`, or none but
+    `only`."""
 
     name: str
     optimization: Optimization
-    per_node: bool
     summary: str
+    kind: Kind = ""
+    argument: str = ""
     without: str = ""
     only: str = ""
 
@@ -40,14 +44,34 @@ class Variant:
 
 
 VARIANTS = (
-    Variant("eager", "none", True, "each node in a session of its own"),
-    Variant("unfused", "none", False, "the whole graph, every optimisation off"),
-    Variant("basic", "basic", False, "ONNX Runtime's basic optimisations"),
-    Variant("extended", "extended", False, "basic and extended optimisations"),
-    Variant("fused", "all", False, "every optimisation on"),
+    Variant("eager", "none", "each node in a session of its own", "eager"),
+    Variant("unfused", "none", "the whole graph, every optimisation off"),
+    Variant("basic", "basic", "ONNX Runtime's basic optimisations"),
+    Variant("extended", "extended", "basic and extended optimisations"),
+    Variant("fused", "all", "every optimisation on"),
+    Variant("int8", "all", "weights and activations in 8 bits, every optimisation on", "int8"),
 )
 ABLATIONS = ("without:<Optimizer>", "only:<Optimizer>")
 _ABLATION = re.compile(r"(without|only):([A-Za-z]\w{0,79})", re.ASCII)
+RULES = "rules:<file>"
+KERNELS = ("custom:<kernel>", "segments:<kernel>")
+LIBRARY = Variant(
+    "custom:library",
+    "none",
+    "kernels of --custom-op-library in place of what the model defines its operators by",
+    "library",
+)
+# Precisions that are no variants: what to say, and what to do instead.
+_REFUSED = {
+    "fp16": (
+        "ONNX Runtime's CPU provider runs float16 as float32, with casts around it, so neither its "
+        "speed nor its accuracy would be measured"
+    ),
+    "bf16": "ONNX Runtime's CPU provider has no bfloat16 kernels for convolutions",
+}
+_ALIASES = {"float16": "fp16", "half": "fp16", "bfloat16": "bf16"}
+_LAYOUT = "NchwcTransformer"
+_RULES = re.compile(r"rules:(\w[\w.+-]{0,79})", re.ASCII)
 
 
 def find(name: str) -> Variant:
@@ -58,13 +82,62 @@ def find(name: str) -> Variant:
     for variant in VARIANTS:
         if variant.name == name:
             return variant
+    refused = _ALIASES.get(name.lower(), name.lower())
+    if refused in _REFUSED:
+        raise FuseScopeError(
+            f"{refused} cannot be recorded: {_REFUSED[refused]}",
+            hint="Record int8 for lower precision on a CPU, or read a trace of a device that has "
+            f"{refused} kernels.",
+        )
     if ablation := _ABLATION.fullmatch(name):
         kind, optimizer = ablation.groups()
+        is_layout = optimizer == _LAYOUT
         if kind == "without":
-            return Variant(name, "all", False, f"all but {optimizer}", without=optimizer)
-        return Variant(name, "all", False, f"nothing but {optimizer}", only=optimizer)
-    known = [*(variant.name for variant in VARIANTS), *ABLATIONS]
+            means = ": blocked layout off" if is_layout else ""
+            return Variant(name, "all", f"all but {optimizer}{means}", without=optimizer)
+        means = ": blocked layout on, with what it fuses itself" if is_layout else ""
+        return Variant(name, "all", f"nothing but {optimizer}{means}", only=optimizer)
+    if name.startswith("rules:"):
+        return _rules(name)
+    if name == LIBRARY.name:
+        return LIBRARY
+    if name.startswith(("custom:", "segments:")):
+        return _kernel(name)
+    known = [*(variant.name for variant in VARIANTS), *ABLATIONS, RULES, *KERNELS, LIBRARY.name]
     raise FuseScopeError(f"There is no variant '{name[:60]}'", hint=suggestion(name, known))
+
+
+def _rules(name: str) -> Variant:
+    """Rules are known by the last part of their file's name, so that no folder travels."""
+    found = _RULES.fullmatch(name)
+    if found is None:
+        raise FuseScopeError(
+            f"'{name[:60]}' is no name for a variant",
+            hint="A rule file's name has up to 80 letters, digits and . _ + -; rename it.",
+        )
+    return Variant(name, "none", f"our own fusion pass, by the rules {found[1]}", "rules", found[1])
+
+
+def _kernel(name: str) -> Variant:
+    kind, _, argument = name.partition(":")
+    kernel = kernels.find(argument)
+    if kind == "custom":
+        summary = f"our own kernel in place of every {kernel.replaces}"
+        return Variant(name, "none", summary, "custom", kernel.name)
+    summary = f"the cut of custom:{kernel.name}, without the kernel"
+    return Variant(name, "none", summary, "segments", kernel.name)
+
+
+def with_twins(names: Sequence[str]) -> tuple[str, ...]:
+    """The names with `segments:` right before each `custom:` whose cut is not among them: what
+    a cut costs must not be charged to the kernel. A library's kernels need no cut."""
+    found: list[str] = []
+    for name in names:
+        twin = f"segments:{name.removeprefix('custom:')}"
+        if name.startswith("custom:") and name != LIBRARY.name and twin not in names:
+            found.append(twin)
+        found.append(name)
+    return tuple(found)
 
 
 def file_name(variant: str) -> str:

@@ -32,6 +32,10 @@ from collectors import engine_errors
 
 TASKS = {  # task -> module whose `run(job)` does it; imported in the child only
     "prepare": "collectors.model",
+    "export": "collectors.zoo.export",
+    "library": "collectors.library",
+    "derive": "collectors.derive",
+    "fuse": "collectors.fusion.task",
     "structures": "collectors.structure",
     "check": "collectors.check",
     "matches": "collectors.matches",
@@ -85,8 +89,10 @@ def run(
     limits: Limits,
     where: str,
     cancelled: Callable[[], bool],
+    library: str = "",
 ) -> Answer:
-    """Runs the task and returns its answer.
+    """Runs the task and returns its answer. `library` is the name of a library of the user's that
+    runs in there.
 
     Raises FuseScopeError (with `where`, the model's name) for whatever goes wrong in there:
     a refusal of the engine, a crash, too much memory, too much time. Raises Cancelled when
@@ -121,7 +127,8 @@ def run(
     try:
         reply = msgspec.json.decode(text, type=_Reply)
     except msgspec.MsgspecError:
-        raise engine_errors.crash(code, last_words, limits.memory_bytes).at(where) from None
+        ended = engine_errors.crash(code, last_words, limits.memory_bytes, library)
+        raise ended.at(where) from None
     if reply.failure is not None:
         raise FuseScopeError(reply.failure.what, hint=reply.failure.hint, where=where)
     return msgspec.json.decode(reply.answer, type=answer)

@@ -1,20 +1,28 @@
 """Records the samples in sample_traces/ and writes the README beside them: `make samples`.
 
-Takes a few minutes and wants a quiet machine. Nothing is replaced before both are recorded and
-the folder is known to stay small.
+Takes an hour or so and wants a quiet machine. `make samples ARGS="conv3x3 three_modes"` records
+these only, `ARGS="--skip conv_bn_relu"` all but that one, `ARGS=--list` says what there is. A
+sample is replaced as soon as its recording is complete, so that an interruption costs one; the
+folder is known to stay small before that.
 """
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import sys
 import tempfile
 import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from analysis.compare.verdict import decided
 from analysis.errors import FuseScopeError
 from analysis.experiment import ExperimentRecord, parse_record
+from analysis.recipes import RECIPES, Recipe
+from app.recipes import recording as of_recipe
 from collectors.progress import Progress
 from collectors.record import Recording, record
 
@@ -22,61 +30,105 @@ FOLDER = Path(__file__).resolve().parent.parent / "sample_traces"
 # Model -> options beyond its name; an ablation of all optimizers shows what a ledger is good for.
 MODELS = {"mobilenetv2": "--ablate --blocks 8", "resnet50": ""}
 PROFILED_ROUNDS = 5
-MAX_BYTES = 6_000_000
+RECIPE_PROFILED_ROUNDS = 1  # profiles are what makes the files large
+MAX_BYTES = 12_000_000  # of everything in the folder
+
+Make = Callable[[Path], Recording]
 
 
-def main() -> int:
-    """Exit code 0 when both samples are in place."""
-    with tempfile.TemporaryDirectory(prefix="fusescope-samples-") as temporary:
-        files = {}
-        for model, options in MODELS.items():
-            recording = Recording(
-                model=model,
-                out=Path(temporary) / f"{model}.zip",
-                profiled_rounds=PROFILED_ROUNDS,
-                ablate="--ablate" in options,
-                blocks=8 if "--blocks 8" in options else None,
-                command=f"fusescope collect {model} {options}".strip(),
-            )
-            files[model] = record(recording, on_progress=_print, enough=decided)
-        records = {model: _read(path) for model, path in files.items()}
-        if any(one.outcome.stopped == "interrupted" for one in records.values()):
-            print("Interrupted: the samples stay as they were.", file=sys.stderr)
+def main(arguments: list[str]) -> int:
+    """Exit code 0 when all samples that were asked for are in place."""
+    samples = _samples()
+    parser = argparse.ArgumentParser(prog="make samples", description="Records sample_traces/.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="samples to record; default: all")
+    parser.add_argument("--skip", action="append", default=[], metavar="NAME", help="but this one")
+    parser.add_argument("--list", action="store_true", help="list the samples and record nothing")
+    asked = parser.parse_args(arguments)
+    unknown = [name for name in (*asked.names, *asked.skip) if name not in samples]
+    if unknown:
+        known = ", ".join(samples)
+        print(f"There is no sample '{unknown[0]}'. Known: {known}.", file=sys.stderr)
+        return 2
+    wanted = [name for name in asked.names or samples if name not in asked.skip]
+    for name in wanted:
+        if asked.list:
+            print(name)
+        elif not _replace(name, samples[name]):
             return 2
-        size = sum(path.stat().st_size for path in files.values())
-        if size > MAX_BYTES:
-            print(f"{size} bytes is too much; lower PROFILED_ROUNDS.", file=sys.stderr)
-            return 2
-        FOLDER.mkdir(exist_ok=True)
-        for model, path in files.items():
-            part = FOLDER / f".{model}.zip.part"
-            part.write_bytes(path.read_bytes())
-            part.replace(FOLDER / f"{model}.zip")
-    (FOLDER / "README.md").write_text(readme(records), encoding="utf-8")
     return 0
 
 
+def _samples() -> dict[str, Make]:
+    """What is recorded, by the name of its file without the ending."""
+    models = {model: partial(_of_model, model, options) for model, options in MODELS.items()}
+    recipes = {recipe.name: partial(_of_recipe, recipe) for recipe in RECIPES}
+    if models.keys() & recipes.keys():
+        raise AssertionError("a recipe has the name of a model")
+    return {**models, **recipes}
+
+
+def _of_model(model: str, options: str, out: Path) -> Recording:
+    return Recording(
+        model=model,
+        out=out,
+        profiled_rounds=PROFILED_ROUNDS,
+        ablate="--ablate" in options,
+        blocks=8 if "--blocks 8" in options else None,
+        command=f"fusescope collect {model} {options}".strip(),
+    )
+
+
+def _of_recipe(recipe: Recipe, out: Path) -> Recording:
+    return replace(of_recipe(recipe, out), profiled_rounds=RECIPE_PROFILED_ROUNDS)
+
+
+def _replace(name: str, make: Make) -> bool:
+    """Records one sample, puts it in place and writes the README anew; False where it may not."""
+    path = FOLDER / f"{name}.zip" if name in MODELS else FOLDER / "recipes" / f"{name}.zip"
+    print(f"{name}:", flush=True)
+    with tempfile.TemporaryDirectory(prefix="fusescope-samples-") as temporary:
+        made = record(make(Path(temporary) / path.name), on_progress=_print, enough=decided)
+        if read_record(made).outcome.stopped == "interrupted":
+            print(f"Interrupted: {name} stays as it was.", file=sys.stderr)
+            return False
+        others = sum(p.stat().st_size for p in FOLDER.rglob("*") if p.is_file() and p != path)
+        size = others + made.stat().st_size
+        if size > MAX_BYTES:
+            print(f"{size} bytes in the folder is too much: lower the rounds.", file=sys.stderr)
+            return False
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f".{path.name}.part")
+        part.write_bytes(made.read_bytes())
+        part.replace(path)
+    (FOLDER / "README.md").write_text(readme(_records()), encoding="utf-8")
+    return True
+
+
+def _records() -> dict[str, ExperimentRecord]:
+    """The records of what lies in the folder, by path below it."""
+    paths = [*sorted(FOLDER.glob("*.zip")), *sorted((FOLDER / "recipes").glob("*.zip"))]
+    return {path.relative_to(FOLDER).as_posix(): read_record(path) for path in paths}
+
+
 def readme(records: dict[str, ExperimentRecord]) -> str:
-    """What was recorded, on what, how, and the medians in it."""
-    first = next(iter(records.values()))
-    machine, engine = first.machine, first.engine
+    """What was recorded, on what, how, and the medians in it; `records` by path."""
     lines = [
         "# Sample recordings",
         "",
-        "Real recordings of two built-in models, made by `make samples`, as was this file.",
-        "The format is described in docs/experiment-file.md.",
+        "Real recordings of built-in models, made by `make samples`, as was this file.",
+        "In `recipes/` lies one of each recipe (docs/recipes.md), with fewer profiled rounds than",
+        "`fusescope recipe` takes. The format is described in docs/experiment-file.md.",
         "",
-        f"Machine: {machine.cpu_model}, {machine.physical_cores} cores, {machine.os}.",
-        f"Engine: {engine.name} {engine.version}.",
+        *dict.fromkeys(_machine(one) for one in records.values()),
         "",
         "| file | recorded | threads | blocks x rounds | load before, after | variant | ms |",
         "|---|---|---|---|---|---|---|",
     ]
-    for model, one in records.items():
+    for file, one in records.items():
         for variant in one.variants:
             median_ms = statistics.median(variant.samples.wall_ns) / 1e6
             lines.append(
-                f"| {model}.zip | {one.created[:10]} | {one.settings.threads} "
+                f"| {file} | {one.created[:10]} | {one.settings.threads} "
                 f"| {one.outcome.blocks} x {one.settings.rounds} "
                 f"| {_load(one.machine.load_before)}, {_load(one.machine.load_after)} "
                 f"| {variant.name} | {median_ms:.2f} |"
@@ -90,13 +142,13 @@ def readme(records: dict[str, ExperimentRecord]) -> str:
         "",
         "| file | command | batch | seed | spinning | stopped | blocks replaced |",
         "|---|---|---|---|---|---|---|",
-        *(_made(model, one) for model, one in records.items()),
+        *(_made(file, one) for file, one in records.items()),
         "",
         "| file | input | dtype | shape | values |",
         "|---|---|---|---|---|",
         *(
-            f"| {model}.zip | {fact.name} | {fact.dtype} | {list(fact.shape)} | {fact.source} |"
-            for model, one in records.items()
+            f"| {file} | {fact.name} | {fact.dtype} | {list(fact.shape)} | {fact.source} |"
+            for file, one in records.items()
             for fact in one.model.inputs
         ),
         "",
@@ -104,12 +156,20 @@ def readme(records: dict[str, ExperimentRecord]) -> str:
     return "\n".join(lines)
 
 
-def _made(model: str, one: ExperimentRecord) -> str:
+def _machine(one: ExperimentRecord) -> str:
+    machine, engine = one.machine, one.engine
+    return (
+        f"Machine: {machine.cpu_model}, {machine.physical_cores} cores, {machine.os}.\n"
+        f"Engine: {engine.name} {engine.version}."
+    )
+
+
+def _made(file: str, one: ExperimentRecord) -> str:
     settings, outcome = one.settings, one.outcome
     batch = "unknown" if one.model.batch is None else one.model.batch
     spinning = "on" if settings.spin else "off"
     return (
-        f"| {model}.zip | `{settings.command}` | {batch} | {settings.seed} | {spinning} "
+        f"| {file} | `{settings.command}` | {batch} | {settings.seed} | {spinning} "
         f"| {outcome.stopped} | {outcome.blocks_replaced} |"
     )
 
@@ -118,7 +178,8 @@ def _load(load: float | None) -> str:
     return "unknown" if load is None else f"{load:.2f}"
 
 
-def _read(path: Path) -> ExperimentRecord:
+def read_record(path: Path) -> ExperimentRecord:
+    """The record in an experiment file."""
     with zipfile.ZipFile(path) as archive:
         return parse_record(archive.read("experiment.json"))
 
@@ -129,7 +190,7 @@ def _print(step: Progress) -> None:
 
 if __name__ == "__main__":
     try:
-        sys.exit(main())
+        sys.exit(main(sys.argv[1:]))
     except FuseScopeError as error:
         print(error.text, file=sys.stderr)
         sys.exit(2)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from analysis.charts import label_text, run_times, shown_runs
+from analysis.charts import label_text, roofline, run_times, shown_runs
 from analysis.compare import compare
+from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import side_of_trace, side_of_variant
 from analysis.experiment import Experiment
 from analysis.readers import read
 from analysis.readers.source import Source
 from analysis.trace import Trace
-from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
+from tests.factories import (
+    CONV,
+    FUSED_OPERATORS,
+    RELU,
+    UNFUSED_OPERATORS,
+    experiment_zip,
+    profile_json,
+)
 
 HOSTILE = "<a href='https://evil.example'>x</a> &amp; <b>y</b>"
 
@@ -59,3 +67,27 @@ def test_labels_are_text() -> None:
     for trace in figure.data:
         assert "<" not in trace.name
     assert "<a" not in figure.to_json()
+
+
+def test_the_roofline_has_both_sides_and_hover_texts_are_no_markup() -> None:
+    hostile = (f"{HOSTILE}/Conv", *CONV[1:])
+    sides = [side_of_trace(profile(name, (hostile, RELU), runs=2)) for name in "ab"]
+    rates = Assumptions(peak_flops_per_s=1e9, bandwidth_bytes_per_s=1e9)
+    figure = roofline(compare(*sides, rates))
+    assert figure is not None
+    dots = [trace for trace in figure.data if trace.mode == "markers"]
+    lines = [trace for trace in figure.data if trace.mode == "lines"]
+    assert [len(trace.x) for trace in dots] == [1, 1]  # Relu has no FLOPs
+    assert [trace.name for trace in lines] == [
+        "float32 peak ~1.00 GFLOP/s",
+        "main memory ~1.00 GB/s",
+    ]
+    assert figure.layout.xaxis.type == figure.layout.yaxis.type == "log"
+    for trace in dots:
+        assert "<" not in "".join(trace.customdata[0])
+    assert "<a" not in figure.to_json()
+
+
+def test_no_counted_operator_no_roofline() -> None:
+    side = side_of_trace(profile("a", (RELU,), runs=2))
+    assert roofline(compare(side, side)) is None

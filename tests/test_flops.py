@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis import flops
 from analysis.graph import Graph, Node, Tensor
+from tests.conftest import SHARED_TRACES
+
+TRACES = SHARED_TRACES / "third_party"
+KERNELS = TRACES / "ascend_torch_npu" / "2023-11-arithmetic" / "kernel_details.csv"
 
 
 def conv_graph(size: int, kernel: int, stride: int, pad: int, dilation: int) -> Graph | None:
@@ -144,3 +150,136 @@ def test_convolutions_of_impossible_shapes_have_no_flops() -> None:
     assert flops.from_graph(flat.nodes[0], flat) is None
     blocked = Node("y_nchwc", "Conv", ("x", "w"), ("z",), domain=flops.NCHWC_DOMAIN)
     assert flops.logical_conv(blocked, flat, flat) is None
+
+
+def blocked(*tensors: tuple[str, str]) -> str:
+    return "; ".join(
+        f"float16[{shape}]" + (f":{layout}" if layout else "") for shape, layout in tensors
+    )
+
+
+def test_products_of_cann_either_side_transposed() -> None:
+    """M = 32, K = 9216, N = 4096, plain and in blocks of 16."""
+    expected = (2 * 32 * 9216 * 4096, flops.FROM_SHAPES)
+    out = blocked(("32,4096", ""))
+    assert (
+        flops.from_tensors("MatMulV2", blocked(("32,9216", ""), ("4096,9216", "")), out) == expected
+    )
+    assert (
+        flops.from_tensors("MatMulV3", blocked(("9216,32", ""), ("9216,4096", "")), out) == expected
+    )
+    in_blocks = flops.from_tensors(
+        "MatMul",
+        blocked(("576,2,16,16", "FRACTAL_NZ"), ("576,256,16,16", "FRACTAL_NZ")),
+        blocked(("256,2,16,16", "FRACTAL_NZ")),
+    )
+    assert in_blocks == (expected[0], flops.FROM_BLOCKED_SHAPES)
+    batch = flops.from_tensors(
+        "BatchMatMulV2", blocked(("12,64,32", ""), ("12,32,16", "")), blocked(("12,64,16", ""))
+    )
+    assert batch == (2 * 12 * 64 * 32 * 16, flops.FROM_SHAPES)
+
+
+def test_products_whose_sizes_contradict_each_other_are_not_guessed() -> None:
+    for first, second, out in (
+        ("32,100", "101,64", "32,64"),
+        ("32,100", "100,64", "33,64"),
+        ("5,32,100", "7,100,64", "5,32,64"),
+        ("100", "100,64", "64"),
+    ):
+        inputs = blocked((first, ""), (second, ""))
+        assert flops.from_tensors("BatchMatMulV2", inputs, blocked((out, ""))) is None
+
+
+def test_convolutions_of_cann_and_their_gradients() -> None:
+    """192 filters of 64 x 5 x 5 over 32 x 27 x 27, in blocks of 16 channels."""
+    x, w, y = (
+        ("32,4,27,27,16", "NC1HWC0"),
+        ("100,12,16,16", "FRACTAL_Z"),
+        ("32,12,27,27,16", "NC1HWC0"),
+    )
+    expected = (2 * 32 * 27 * 27 * 192 * 64 * 25, flops.FROM_BLOCKED_SHAPES)
+    bias = ("192", "NCHW")
+    assert flops.from_tensors("Conv2D", blocked(x, w, bias), blocked(y)) == expected
+    assert flops.from_tensors("Conv2DBackpropInputD", blocked(w, y), blocked(x)) == expected
+    size = ("4", "NCHW")
+    assert flops.from_tensors("Conv2DBackpropInput", blocked(size, w, y), blocked(x)) == expected
+    assert flops.from_tensors("Conv2DBackpropFilter", blocked(x, size, y), blocked(w)) == expected
+    narrow = ("32,2,27,27,16", "NC1HWC0")
+    assert flops.from_tensors("Conv2D", blocked(x, w), blocked(narrow)) is None
+
+
+def test_convolutions_in_plain_layouts() -> None:
+    expected = (2 * 8 * 16 * 10 * 10 * 3 * 9, flops.FROM_SHAPES)
+    nchw = blocked(("8,3,12,12", "NCHW"), ("16,3,3,3", "NCHW"))
+    assert flops.from_tensors("Conv2D", nchw, blocked(("8,16,10,10", "NCHW"))) == expected
+    nhwc = blocked(("8,12,12,3", "NHWC"), ("3,3,3,16", "HWCN"))
+    assert flops.from_tensors("Conv2D", nhwc, blocked(("8,10,10,16", "NHWC"))) == expected
+    grouped = blocked(("8,4,12,12", ""), ("4,1,1,3,3", ""))
+    assert flops.from_tensors("GroupConvolution", grouped, blocked(("8,4,10,10", ""))) == (
+        2 * 8 * 4 * 10 * 10 * 9,
+        flops.FROM_SHAPES,
+    )
+    assert flops.from_tensors("Convolution", nchw, blocked(("8,17,10,10", ""))) is None
+
+
+def test_aten_products_from_inputs_alone() -> None:
+    def count(op_type: str, *shapes: str) -> int | None:
+        found = flops.from_tensors(op_type, blocked(*((shape, "") for shape in shapes)), "")
+        return found[0] if found else None
+
+    assert count("aten::mm", "4,5", "5,6") == 2 * 4 * 5 * 6
+    assert count("aten::addmm", "6", "4,5", "5,6") == 2 * 4 * 5 * 6
+    assert count("aten::bmm", "3,4,5", "3,5,6") == 2 * 3 * 4 * 5 * 6
+    assert count("aten::baddbmm", "3,4,6", "3,4,5", "3,5,6") == 2 * 3 * 4 * 5 * 6
+    assert count("aten::mm", "4,5", "7,6") is None
+    # These call the others, and convolutions do not show their strides.
+    for wrapper in ("aten::linear", "aten::matmul"):
+        assert count(wrapper, "4,5", "5,6") is None
+    assert count("aten::convolution", "1,3,8,8", "4,3,3,3") is None
+
+
+def test_operators_of_onnx_count_as_before() -> None:
+    inputs, outputs = "float32[1,3,8,8]; float32[4,3,3,3]", "float32[1,4,8,8]"
+    shapes = (flops.parse_shapes(inputs), flops.parse_shapes(outputs))
+    expected = flops.from_shapes("Conv", *shapes)
+    assert expected is not None
+    assert flops.from_tensors("Conv", inputs, outputs) == (expected, flops.FROM_SHAPES)
+    assert flops.from_tensors("Relu", outputs, outputs) is None
+    assert flops.from_tensors("MatMul", "float32[-1,4]; float32[4,5]", "float32[-1,5]") is None
+
+
+NAMES = st.sampled_from(
+    ["MatMul", "MatMulV2", "BatchMatMulV2", "Conv2D", "Conv2DBackpropInput", "Convolution",
+     "Conv2DBackpropFilter", "aten::mm", "aten::baddbmm", "Gemm", "Conv", "", "::", "D"]
+)  # fmt: skip
+LAYOUTS = st.sampled_from(["", ":NCHW", ":NC1HWC0", ":FRACTAL_Z", ":FRACTAL_NZ", ":HWCN", ":x"])
+SHAPES = st.lists(st.integers(-1, 40), max_size=6).map(lambda dims: ",".join(map(str, dims)))
+TENSORS = st.lists(
+    st.builds("float16[{}]{}".format, SHAPES, LAYOUTS) | st.text(max_size=8), max_size=4
+).map("; ".join)
+
+
+@given(NAMES, TENSORS, TENSORS)
+def test_any_shapes_give_a_count_or_none(name: str, inputs: str, outputs: str) -> None:
+    found = flops.from_tensors(name, inputs, outputs)
+    assert found is None or found[0] >= 0
+
+
+@pytest.mark.skipif(not KERNELS.is_file(), reason="../shared/traces is not here")
+def test_real_products_agree_with_the_devices_counters() -> None:
+    """The device counts up to a tenth more: it works in whole blocks."""
+    checked = 0
+    with KERNELS.open() as file:
+        for row in csv.DictReader(file):
+            if row["Type"] not in ("MatMul", "BatchMatMul"):
+                continue
+            sides = [
+                blocked(*((shape, "") for shape in row[head].strip('"').split(";")))
+                for head in ("Input Shapes", "Output Shapes")
+            ]
+            found = flops.from_tensors(row["Type"], *sides)
+            assert found is not None
+            assert 1.0 <= float(row["aic_cube_fops"]) / found[0] < 1.1
+            checked += 1
+    assert checked == 13

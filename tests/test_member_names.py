@@ -19,6 +19,8 @@ from analysis.members import (
     openvino,
     parse_members,
     tensorrt,
+    tensorrt_metadata,
+    type_in_name,
 )
 
 
@@ -58,6 +60,49 @@ def test_tensorrt_ranges_reformats_and_riddles() -> None:
         assert tensorrt(riddle) is None
 
 
+def test_tensorrt_names_of_newer_versions() -> None:
+    for inserted in (
+        "[trainStation2]",
+        "/neck/Concat_/neck/Resize_output_0_clone_0 copy",
+        "/act/Mul_output_0 copy",
+        "(Unnamed Layer* 718) [NMS]_1_output[DevicetoShapeHostCopy]",
+    ):
+        assert tensorrt(inserted) == Members(())
+    assert tensorrt("Conv_0 + Relu_1 [profile 1]") == Members(("Conv_0", "Relu_1"))
+    assert tensorrt("/fc1/MatMul+/act/Mul_myl3_8") == Members(("/fc1/MatMul", "/act/Mul"))
+    assert tensorrt("_gemm_mha_v2_myl3_12") is None
+    assert tensorrt("a + (Unnamed Layer* 8) [Shuffle]_(Unnamed Layer* 8)_output") == Members(("a",))
+    # The ends of a range may be fused themselves.
+    assert tensorrt("{ForeignNode[/a/Unsqueeze + /b/Unsqueeze.../c/Squeeze]}") == Members(
+        ("/a/Unsqueeze", "/c/Squeeze"), "range"
+    )
+    assert tensorrt("a + " * 20_000) is None  # no name is that long
+
+
+def test_tensorrt_metadata_names_the_originals() -> None:
+    for text in (
+        "[ONNX Layer: /a/Conv]\x1f[ONNX Layer: /a/Relu]",
+        "[ONNX Layer: /a/Conv]\x1e[ONNX Layer: /a/Relu]\x1f[ONNX Layer: /a/Conv]",
+        "[ONNX Layer: /a/Conv][ONNX Layer: /a/Relu]",
+        "[Other: x]\x1f[ONNX Layer: /a/Conv]\x1f[ONNX Layer: /a/Relu]\x1f[ONNX Layer: ]",
+    ):
+        assert tensorrt_metadata(text) == Members(("/a/Conv", "/a/Relu"))
+    assert tensorrt_metadata("[ONNX Layer: a[0]]") == Members(("a[0]",))
+    for text in ("", "x", "[ONNX Layer: ", "[ONNX Layer: a"):
+        assert tensorrt_metadata(text) is None
+
+
+def test_op_types_in_names() -> None:
+    found = {name: type_in_name(name) for name in (
+        "Conv_12", "/block/Conv", "/block/Conv_1", "BatchNormalization_3_1", "Relu", "conv1",
+        "resnet_conv0_fwd", "layer1.0.weight", "", "_12", "x" * 10_000, "a" + "_1" * 5_000,
+    )}  # fmt: skip
+    assert {name[:20]: kind for name, kind in found.items() if kind} == {
+        "Conv_12": "Conv", "/block/Conv": "Conv", "/block/Conv_1": "Conv",
+        "BatchNormalization_3_1"[:20]: "BatchNormalization", "Relu": "Relu",
+    }  # fmt: skip
+
+
 def test_openvino_lists_comma_separated_names_and_leaves_inserted_nodes_empty() -> None:
     assert openvino("Multiply_8903,bn,relu") == Members(("Multiply_8903", "bn", "relu"))
     assert openvino("") == Members(())
@@ -77,6 +122,17 @@ def test_openvino_lists_comma_separated_names_and_leaves_inserted_nodes_empty() 
             "triton_poi_fused__native_batch_norm_legit_no_training_relu_0",
             ("_native_batch_norm_legit_no_training", "relu"),
         ),
+        (
+            "triton_poi_fused_max_pool2d_with_indices_relu_threshold_backward_7",
+            ("max_pool2d_with_indices", "relu", "threshold_backward"),
+        ),
+        (
+            "triton_per_fused_native_layer_norm_native_layer_norm_backward_nll_loss_forward_30",
+            ("native_layer_norm", "native_layer_norm_backward", "nll_loss_forward"),
+        ),
+        ("triton_poi_fused_add_mul_0d1d2d3de", ("add", "mul")),
+        ("triton_poi_fused_atan2_upsample_nearest2d_3.kd", ("atan2", "upsample_nearest2d")),
+        ("triton_tem_fused_addmm_t_view", ("addmm", "t", "view")),
     ],
 )
 def test_inductor_kernels_list_op_types(kernel: str, types: tuple[str, ...]) -> None:
@@ -91,6 +147,9 @@ def test_a_kernel_that_lists_nothing_is_unknown() -> None:
 def test_mindspore_graph_kernels() -> None:
     assert graph_kernel("GraphKernel_Mul_Add_fusion") == Members(("Mul", "Add"), "op_types")
     assert graph_kernel("GraphKernel_ReLU") == Members(("ReLU",), "op_types")
+    nested = graph_kernel("GraphKernel_Mul_Add_fusion_Sub_fusion")
+    assert nested == Members(("Mul", "Add", "Sub"), "op_types")
+    assert graph_kernel("GraphKernel_fusion") is None
     assert graph_kernel("Conv2D") is None
 
 

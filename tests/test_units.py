@@ -33,6 +33,7 @@ def test_signs() -> None:
 def test_factors_near_one_keep_a_digit_more() -> None:
     assert units.factor(2.1234) == "2.12×"
     assert units.factor(1.0042) == "1.004×"
+    assert units.factor(0.000802) == "0.0008×"
     assert units.factor(None) == "–"
 
 
@@ -47,3 +48,15 @@ def test_the_text_of_a_duration_is_within_one_percent(ns: float) -> None:
     assert match is not None
     scale = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}[match[2]]
     assert float(match[1]) * scale == pytest.approx(ns, rel=0.01)
+
+
+def test_counters_of_devices() -> None:
+    assert units.flop_count(4.5e12) == "4.50 TFLOP"
+    assert units.flop_count(999.7e9) == "1.00 TFLOP"
+    assert units.flop_count(1500.0) == "1.50 kFLOP"
+    assert units.bandwidth(12.345) == "12.3 GB/s"
+    assert units.bandwidth(1234.56) == "1 235 GB/s"
+    assert units.bandwidth(0.0036) == "3.60 MB/s"
+    assert units.kilobytes(2048.0) == "2 048 KB"
+    for text in (units.flop_count, units.bandwidth, units.kilobytes):
+        assert text(None) == units.MISSING

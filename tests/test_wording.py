@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from analysis.metrics.counters import MEASURES
 from analysis.wording import CANNOT_TELL, FIGURES, REASONS
 from analysis.wording.diagnostics import _DIAGNOSTICS
 
@@ -33,4 +34,4 @@ def test_every_reason_and_figure_has_words() -> None:
     given = set(re.findall(r'"((?:no|not|runs|flops)_\w+)"', figures))
     assert "no_graph" in given and given - set(REASONS) == set()
     shown = set(re.findall(r'Figure\(\s*"(\w+)"', figures))
-    assert shown == set(FIGURES)
+    assert shown | {measure.code for measure in MEASURES} == set(FIGURES)

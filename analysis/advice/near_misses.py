@@ -79,7 +79,12 @@ def near_misses(comparison: Comparison) -> tuple[NearMiss, ...]:
         return ()
     if told.level == "none":
         values = {"variant": clean_text(side.label, _SHOWN)}
-        return (NearMiss("every pattern", (), (), "", "optimisation_off", values),)
+        own = side.variant is not None and "fusion_level" in side.variant.settings
+        code: Blocker = "own_pass" if own else "optimisation_off"
+        return (NearMiss("every pattern", (), (), "", code, values),)
+    if side.is_quantised:
+        values = {"variant": clean_text(side.label, _SHOWN)}
+        return (NearMiss("every pattern", (), (), "", "quantised", values),)
     survey = _Survey(graph, comparison.fusion, side, told)
     return _folded(list(survey.misses()))
 

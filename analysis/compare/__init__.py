@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from analysis.compare.assumptions import Assumptions, cache_size, peak, tau
+import pandas as pd
+
+from analysis.compare.assumptions import Assumptions, cache_size, tau
 from analysis.compare.comparison import Comparison, Side
 from analysis.compare.doubts import doubts
 from analysis.compare.figures import figures
@@ -11,8 +13,9 @@ from analysis.compare.latency import judge
 from analysis.compare.ledger import ledger
 from analysis.compare.matching import match_classes, match_operators, match_types
 from analysis.compare.origin import counterparts
+from analysis.compare.roofs import ROOFLINE, Roofs, roofs, under_roofs
+from analysis.metrics.breakdown import by_operator
 from analysis.metrics.small_ops import short_ops, small_ops
-from analysis.metrics.utilisation import operator_utilisation
 
 DEFAULT_ASSUMPTIONS = Assumptions()
 
@@ -29,11 +32,8 @@ def compare(
     fusion = group_operators(baseline, candidate)
     known = counterparts(fusion) if fusion.source != "inferred" else {}
     operators = match_operators(baseline.trace, candidate.trace, known)
-    peaks = (peak(assumptions, baseline), peak(assumptions, candidate))
-    for top, name in zip(peaks, ("baseline", "candidate"), strict=True):
-        operators[f"utilisation_{name}"] = operator_utilisation(
-            operators[f"flops_{name}"], operators[f"mean_ns_{name}"], top.value
-        )
+    limits = (roofs(assumptions, baseline), roofs(assumptions, candidate))
+    operators = _with_roofline(operators, (baseline, candidate), limits)
     shown = figures(baseline, candidate, verdict, small, short, assumptions)
     gains = ledger(baseline, candidate, fusion)
     return Comparison(
@@ -48,10 +48,24 @@ def compare(
         short_ops=short,
         tau=bound,
         cache_size=cache_size(assumptions, baseline, candidate),
-        peaks=peaks,
+        peaks=(limits[0].peak, limits[1].peak),
+        roofs=limits,
         fusion=fusion,
         ledger=gains,
         diagnostics=doubts(
             baseline, candidate, verdict, {f.code: f for f in shown}, operators, fusion, gains
         ),
     )
+
+
+def _with_roofline(
+    operators: pd.DataFrame, sides: tuple[Side, Side], limits: tuple[Roofs, Roofs]
+) -> pd.DataFrame:
+    """The joined operators with ROOFLINE of each side; columns end in the side's name."""
+    parts = [operators]
+    for side, roof, name in zip(sides, limits, ("baseline", "candidate"), strict=True):
+        table = by_operator(side.trace)
+        known = under_roofs(table, side, roof).set_index(table["operator"])
+        rows = known.reindex(operators[f"operator_{name}"].to_numpy())
+        parts.append(rows.set_axis(operators.index)[list(ROOFLINE)].add_suffix(f"_{name}"))
+    return pd.concat(parts, axis=1)

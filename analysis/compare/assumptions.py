@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from analysis.compare.comparison import Side
 from analysis.metrics.cache_use import DEFAULT_CACHE_BYTES
 from analysis.metrics.small_ops import default_tau
+from analysis.metrics.utilisation import Tops
 from analysis.quantity import Quantity
 
 
@@ -15,12 +16,14 @@ class Assumptions:
     """None takes the recording's own value, else the default.
 
     `tau_ns`: bound of a short operator; `peak_flops_per_s`: arithmetic peak for traces of another
-    machine; `cache_bytes`: size of the modelled cache.
+    machine, whatever the data type; `cache_bytes`: size of the modelled cache;
+    `bandwidth_bytes_per_s`: of main memory.
     """
 
     tau_ns: float | None = None
     peak_flops_per_s: float | None = None
     cache_bytes: int | None = None
+    bandwidth_bytes_per_s: float | None = None
 
 
 def tau(assumptions: Assumptions, baseline: Side, candidate: Side) -> Quantity:
@@ -38,11 +41,33 @@ def tau(assumptions: Assumptions, baseline: Side, candidate: Side) -> Quantity:
 
 def peak(assumptions: Assumptions, side: Side) -> Quantity:
     """FLOP/s of the machine that the side ran on: as set, else measured, else none."""
-    if assumptions.peak_flops_per_s is not None:
-        return Quantity(assumptions.peak_flops_per_s, "flop/s", "assumed")
     measured = side.experiment.record.peaks.gemm_flops_per_s if side.experiment else None
-    reason = None if measured else "no_peak"
-    return Quantity(measured, "flop/s", "measured", reason)
+    return _limit(assumptions.peak_flops_per_s, measured, "flop/s", "no_peak")
+
+
+def int8_peak(assumptions: Assumptions, side: Side) -> Quantity:
+    """Operations on 8-bit numbers per second, as `peak`: what is set holds for all types."""
+    measured = side.experiment.record.peaks.int8_ops_per_s if side.experiment else None
+    return _limit(assumptions.peak_flops_per_s, measured, "flop/s", "no_int8_peak")
+
+
+def bandwidth(assumptions: Assumptions, side: Side) -> Quantity:
+    """Bytes per second of the main memory that the side ran on: as set, else measured, else
+    none."""
+    memory = side.experiment.record.peaks.memory if side.experiment else None
+    measured = memory.bytes_per_s if memory else None
+    return _limit(assumptions.bandwidth_bytes_per_s, measured, "byte/s", "no_bandwidth")
+
+
+def tops(assumptions: Assumptions, side: Side) -> Tops:
+    """Both arithmetic peaks as plain numbers."""
+    return Tops(peak(assumptions, side).value, int8_peak(assumptions, side).value)
+
+
+def _limit(entered: float | None, measured: float | None, unit: str, reason: str) -> Quantity:
+    if entered is not None:
+        return Quantity(entered, unit, "assumed")
+    return Quantity(measured, unit, "measured", None if measured else reason)
 
 
 def cache_size(assumptions: Assumptions, baseline: Side, candidate: Side) -> Quantity:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Container
 
 from analysis.compare.comparison import Side, side_of_trace, side_of_variant
 from analysis.errors import FuseScopeError
@@ -21,7 +22,8 @@ def choose_sides(
 ) -> tuple[Side, Side]:
     """Baseline and candidate of one or two files.
 
-    One experiment compares its baseline with its most optimised variant unless named. Of two
+    One experiment compares its baseline with its most optimised variant unless named; a kernel of
+    one's own with the same cut without it. Of two
     experiments, without names, the same variant of both is taken: the most optimised that both
     have. Raises FuseScopeError for an unknown variant (naming the nearest), for one bare trace
     without a second, and for a name given to a bare trace.
@@ -35,6 +37,8 @@ def choose_sides(
             )
         base = _named(first, baseline) if baseline else default_baseline(first)
         other = _named(first, candidate) if candidate else default_candidate(first, base)
+        if baseline is None:
+            base = same_cut(other, first.traces) or base
         return side_of_variant(first, base), side_of_variant(first, other)
     if isinstance(first, Experiment) and isinstance(second, Experiment):
         shared = [v.name for v in first.record.variants if v.name in second.traces]
@@ -49,9 +53,19 @@ def default_baseline(experiment: Experiment) -> str:
     return name if name in experiment.traces else experiment.record.variants[0].name
 
 
+def same_cut(variant: str, among: Container[str]) -> str | None:
+    """`segments:<kernel>` for `custom:<kernel>`: what the kernel alone is measured against."""
+    kind, _, kernel = variant.partition(":")
+    twin = f"segments:{kernel}"
+    return twin if kind == "custom" and twin in among else None
+
+
 def default_candidate(experiment: Experiment, baseline: str) -> str:
     """The most optimised variant other than `baseline`; `baseline` itself when it is alone."""
     others = [v.name for v in experiment.record.variants if v.name != baseline]
+    for name in others:
+        if same_cut(name, (baseline,)):
+            return name
     for name in _PREFERRED:
         if name in others:
             return name

@@ -17,6 +17,7 @@ from analysis.trace import Diagnostic, Trace
 
 if TYPE_CHECKING:
     from analysis.compare.ledger import Ledger  # which itself is about two Sides
+    from analysis.compare.roofs import Roofs
 
 ChangeKind = Literal["relative", "points", "none"]
 
@@ -30,6 +31,11 @@ class Side:
     graph: Graph | None = None
     experiment: Experiment | None = None
     variant: VariantRecord | None = None
+
+    @property
+    def is_quantised(self) -> bool:
+        """Whether the recording quantised the model for this variant."""
+        return self.variant is not None and self.variant.is_quantised
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,8 @@ class Comparison:
     """Everything known of one pair; tables as matching.py and ledger.py describe them.
 
     What figures rest on: `tau` bounds short operators, `cache_size` is the modelled cache's,
-    `peaks` are the arithmetic peaks (baseline, candidate) that utilisation divides by.
+    `peaks` are the arithmetic peaks (baseline, candidate) that utilisation divides by, `roofs`
+    those and the bandwidths; `operators` has compare.roofs.ROOFLINE of each side, too.
     """
 
     baseline: Side
@@ -77,6 +84,7 @@ class Comparison:
     tau: Quantity
     cache_size: Quantity
     peaks: tuple[Quantity, Quantity]
+    roofs: tuple[Roofs, Roofs]
     fusion: Fusion
     ledger: Ledger
     diagnostics: tuple[Diagnostic, ...]

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from analysis.compare.choice import same_cut
+from analysis.compare.comparability import comparability
 from analysis.compare.comparison import Figure, Side
 from analysis.compare.fusion import Fusion
 from analysis.compare.latency import are_paired
@@ -23,7 +25,8 @@ from analysis.trace import Diagnostic, Severity, Value
 # The ONNX Runtime profiler charges 2 to 6 µs a node; below this it is a large part of a row.
 BIASED_BELOW_NS = 20_000
 _MUCH_BIAS = 0.25
-_LARGE_DIFFERENCE = 1e-3
+_LARGE_DIFFERENCE = 1e-4  # of variants that compute in the model's own precision
+_FEW_CLASSES = 2  # that a baseline has to choose at least for agreement to say anything
 _LOW_LOAD_PER_CORE = 0.5
 _MUCH_APART = 0.25
 
@@ -40,9 +43,11 @@ def doubts(
     """Everything worth knowing before believing verdict and ledger, most serious first."""
     notes = [
         *_pairing(baseline, candidate, verdict),
+        *comparability(baseline, candidate),
         *_recording(baseline, candidate, verdict),
         *_profiler(baseline, candidate, verdict, figures),
-        *_accuracy(figures),
+        *_accuracy(baseline, candidate, figures),
+        *_cut(baseline, candidate),
         *_coverage(figures, operators),
         *_model(baseline, candidate),
         *fusion.diagnostics,
@@ -183,10 +188,46 @@ def _profiler(
             yield _note("info", "slow_first_runs", side=name, runs=steady.slow)
 
 
-def _accuracy(figures: dict[str, Figure]) -> Iterator[Diagnostic]:
-    difference = figures["output_difference"].candidate.value
-    if difference is not None and difference > _LARGE_DIFFERENCE:
-        yield _note("warning", "large_output_difference", relative=difference)
+def _accuracy(baseline: Side, candidate: Side, figures: dict[str, Figure]) -> Iterator[Diagnostic]:
+    """Whether both sides compute the same, each against the recording's baseline."""
+    for side, name in ((baseline, "baseline"), (candidate, "candidate")):
+        difference = getattr(figures["output_difference"], name).value
+        if side.is_quantised:
+            yield _note("warning", "quantised", side=name, relative=difference)
+        elif difference is not None and difference > _LARGE_DIFFERENCE:
+            yield _note("warning", "large_output_difference", side=name, relative=difference)
+        agreement = side.variant.agreement if side.variant else None
+        if agreement is not None and agreement.distinct < _FEW_CLASSES:
+            yield _note("warning", "one_class", side=name, samples=agreement.samples)
+
+
+def _cut(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:
+    """A side that runs in pieces while the other one has no boundaries there."""
+    kernels = [_kernel_of(side) for side in (baseline, candidate)]
+    if kernels[0] == kernels[1]:
+        return
+    for side, kernel, name in zip(
+        (baseline, candidate), kernels, ("baseline", "candidate"), strict=True
+    ):
+        if kernel is None or side.experiment is None or side.variant is None:
+            continue
+        twin = same_cut(side.label, side.experiment.traces)
+        pieces = side.variant.settings.get("pieces")
+        yield _note(
+            "warning",
+            "boundaries_included",
+            side=name,
+            pieces=pieces if isinstance(pieces, int) else None,
+            same_cut=None if twin is None else clean_text(twin, 80),
+        )
+
+
+def _kernel_of(side: Side) -> str | None:
+    """The kernel that a variant was cut around; None for one that runs whole."""
+    kind, _, kernel = side.label.partition(":")
+    if side.variant is None or side.variant.settings.get("execution") == "one session":
+        return None
+    return kernel if kind in ("custom", "segments") else None
 
 
 def _model(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:

@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.compare.assumptions import Assumptions, cache_size, peak
-from analysis.compare.comparison import Figure, Side
+from analysis.compare.assumptions import Assumptions, cache_size, peak, tops
+from analysis.compare.comparison import ChangeKind, Figure, Side
 from analysis.compare.latency import has_runs, profiler_inflation, typical_cpu_ns, typical_ns
+from analysis.compare.roofs import roofs, under_roofs
 from analysis.compare.verdict import Verdict
 from analysis.metrics.cache_use import CacheUse, cache_use
+from analysis.metrics.counters import (
+    MEASURES,
+    OF_ONE_CORE,
+    counted_flops,
+    has_split_cores,
+    total_counters,
+)
+from analysis.metrics.roofline import share_of_roof
 from analysis.metrics.small_ops import ShortOps, SmallOps
 from analysis.metrics.spans import run_spans
 from analysis.metrics.traffic import bytes_moved
-from analysis.metrics.utilisation import model_flops, utilisation
-from analysis.quantity import Basis, Quantity
+from analysis.metrics.utilisation import (
+    counted_utilisation,
+    heavy_operators,
+    time_at_peak_ns,
+    utilisation,
+)
+from analysis.quantity import Basis, Quantity, ratio
 
 Pair = tuple[Quantity, Quantity]
 
@@ -35,16 +49,22 @@ def figures(
         _where(known, [typical_ns(side.trace, verdict.of) for side in sides]), "ns", per_run_reason
     )
     batches = [_batch(side) for side in sides]
-    rates = [
-        None if time.value is None else batch * 1e9 / time.value
-        for time, batch in zip(latency, batches, strict=True)
-    ]
+    # A file that does not mark its runs may hold any number of them.
+    counted = [verdict.of == "unprofiled_wall" or has_runs(side.trace) for side in sides]
+    rates = _where(
+        counted,
+        [
+            None if time.value is None else batch * 1e9 / time.value
+            for time, batch in zip(latency, batches, strict=True)
+        ],
+    )
+    rate_reason = "no_times" if all(counted) else "runs_unknown"
     same_batch = batches[0] == batches[1]
     throughput_change = verdict.throughput_change if same_batch else None
     gaps = [_mean_gap(side) for side in sides]
     return (
         Figure("latency", *latency, paired_change=verdict.latency_change),
-        Figure("throughput", *_pair(rates, "1/s", per_run_reason), paired_change=throughput_change),
+        Figure("throughput", *_pair(rates, "1/s", rate_reason), paired_change=throughput_change),
         Figure(
             "cpu_time",
             *_pair([typical_cpu_ns(side.trace) for side in sides], "ns", "not_recorded"),
@@ -62,15 +82,18 @@ def figures(
         Figure("short_op_time", *_fractions([s.time for s in short]), kind="points"),
         Figure("short_op_count", *_fractions([s.count for s in short]), kind="points"),
         _utilisation(sides, latency, assumptions),
+        *_operator_figures(sides, assumptions),
         *_cache_figures(sides, known, assumptions),
         Figure("memory", *_memory(baseline), *_memory(candidate)),
         _output_difference(baseline, candidate),
+        *_agreement(baseline, candidate),
         Figure("dispatch_gap", *_pair(gaps, "ns", "no_start_times")),
         Figure(
             "profiler_inflation",
             *_pair([profiler_inflation(side.trace) for side in sides], "factor", "no_samples"),
             kind="none",
         ),
+        *_counter_figures(sides),
     )
 
 
@@ -103,16 +126,43 @@ def _mean_gap(side: Side) -> float | None:
 
 
 def _utilisation(sides: tuple[Side, Side], latency: Pair, assumptions: Assumptions) -> Figure:
-    """FLOPs of the model / (latency x peak): the same FLOPs for fused and unfused."""
+    """FLOPs of the model / (latency x peak): the same FLOPs for fused and unfused.
+
+    FLOPs that the device counted go before those from shapes. Products of 8-bit numbers have
+    their own peak, so with both it is sum(FLOPs / peak) / latency.
+    """
     values = []
     for side, time in zip(sides, latency, strict=True):
-        flops, reason = model_flops(side.trace)
+        counted = counted_flops(side.trace)
         top = peak(assumptions, side)
-        value = utilisation(flops, time.value, top.value)
-        values.append(
-            Quantity(value, "fraction", "modelled", None if value else reason or top.reason)
-        )
+        basis: Basis = "modelled"
+        if counted is not None:
+            value, reason = utilisation(counted, time.value, top.value), top.reason
+            basis = "assumed" if top.basis == "assumed" else "counter"
+        else:
+            ideal, reason = time_at_peak_ns(side.trace, tops(assumptions, side))
+            value = ratio(ideal, time.value)
+        values.append(Quantity(value, "fraction", basis, None if value else reason or time.reason))
     return Figure("compute_utilisation", values[0], values[1], kind="points")
+
+
+def _operator_figures(sides: tuple[Side, Side], assumptions: Assumptions) -> tuple[Figure, ...]:
+    """Of the operators whose FLOPs are counted, by the profile: against peak and roof."""
+    used: list[Quantity] = []
+    shares: list[Quantity] = []
+    for side in sides:
+        heavy = heavy_operators(side.trace)
+        limits = roofs(assumptions, side)
+        for into, (value, reason) in (
+            (used, counted_utilisation(heavy, limits.tops)),
+            (shares, share_of_roof(heavy, under_roofs(heavy, side, limits))),
+        ):
+            reason = "no_heavy_operators" if heavy.empty else reason
+            into.append(Quantity(value, "fraction", "modelled", reason))
+    return (
+        Figure("operator_utilisation", used[0], used[1], kind="points"),
+        Figure("roofline_share", shares[0], shares[1], kind="points"),
+    )
 
 
 def _cache_figures(
@@ -146,6 +196,29 @@ def _cache_figures(
     )
 
 
+def _counter_figures(sides: tuple[Side, Side]) -> tuple[Figure, ...]:
+    """The counters that a side has. No change where the sides' cores are not alike."""
+    known = [total_counters(side.trace) for side in sides]
+    alike = len({has_split_cores(side.trace) for side in sides} - {None}) < 2
+    shown = []
+    for measure in MEASURES:
+        code = measure.code
+        counters = [totals.get(code) for totals in known]
+        if counters == [None, None]:
+            continue
+        values = [None if counter is None else counter.value for counter in counters]
+        kind: ChangeKind = "points" if measure.unit == "fraction" else "relative"
+        if code in OF_ONE_CORE and not alike:
+            kind = "none"
+        is_estimate = code == "occupancy" and any(
+            str(column).startswith("est.") for side in sides for column in side.trace.calls.columns
+        )
+        basis: Basis = "modelled" if is_estimate else "counter"
+        pair = _pair(values, measure.unit, "no_counter", basis)
+        shown.append(Figure(code, *pair, kind=kind))
+    return tuple(shown)
+
+
 def _number(use: CacheUse | None, field: str) -> float | None:
     value = getattr(use, field) if use is not None else None
     return None if value is None else float(value)
@@ -169,3 +242,26 @@ def _output_difference(baseline: Side, candidate: Side) -> Figure:
             Quantity(value, "number", "measured", None if value is not None else "not_recorded")
         )
     return Figure("output_difference", values[0], values[1], kind="none")
+
+
+def _agreement(baseline: Side, candidate: Side) -> tuple[Figure, ...]:
+    """Classes chosen as the recording's baseline chooses them; only where a side has it."""
+    first = _agreeing("top1", baseline, candidate)
+    five = _agreeing("top5", baseline, candidate)
+    return (
+        *((Figure("agreement_top1", *first, kind="points"),) if first else ()),
+        *((Figure("agreement_top5", *five, kind="points"),) if five else ()),
+    )
+
+
+def _agreeing(pick: str, *sides: Side) -> tuple[Quantity, Quantity] | None:
+    values = []
+    for side in sides:
+        agreement = side.variant.agreement if side.variant else None
+        values.append(getattr(agreement, pick, None))
+    if values == [None, None]:
+        return None
+    for place, side in enumerate(sides):
+        if side.experiment and side.label == side.experiment.record.settings.baseline:
+            values[place] = 1.0
+    return _pair(values, "fraction", "not_recorded")

@@ -23,11 +23,16 @@ KnownBy = Literal["name", "value", "structure", "merged", "members", "inferred"]
 
 @dataclass(frozen=True)
 class Operator:
-    """One operator of a group; `scope` is the module it belongs to, '' if unknown."""
+    """One operator of a group; `scope` is the module it belongs to, '' if unknown.
+
+    `row` is its row in the trace of the side that ran it, given where names are not unique (one
+    GPU kernel runs for many operators of the model).
+    """
 
     name: str
     op_type: str
     scope: str = ""
+    row: int | None = None
 
 
 @dataclass(frozen=True)
@@ -85,13 +90,21 @@ class Fusion:
         raise KeyError(id)
 
 
-def claimed(claims: Sequence[Sequence[Operator]]) -> dict[str, int]:
-    """Operator name, as traces show it, -> the place in `claims` of the one that has it.
+def group_places(names: Sequence[str], claims: Sequence[Sequence[Operator]]) -> list[int]:
+    """For each operator of a trace, by its name, the place in `claims` of who has it; else -1.
 
-    A name that two of them claim is in neither: a trace cannot tell whose time it was.
+    What two of them claim is in neither: a trace cannot tell whose time it was.
     """
-    places: dict[str, set[int]] = {}
+    named: dict[str, set[int]] = {}
+    rows: dict[int, set[int]] = {}
     for place, operators in enumerate(claims):
         for operator in operators:
-            places.setdefault(clean_text(operator.name), set()).add(place)
-    return {name: min(found) for name, found in places.items() if len(found) == 1}
+            if operator.row is None:
+                named.setdefault(clean_text(operator.name), set()).add(place)
+            else:
+                rows.setdefault(operator.row, set()).add(place)
+    found = []
+    for row, name in enumerate(names):
+        places = rows.get(row) or named.get(name) or set()
+        found.append(min(places) if len(places) == 1 else -1)
+    return found

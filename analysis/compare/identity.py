@@ -86,10 +86,11 @@ class _Search:
         self._copies = twins(optimised, order)
         self._made = {name for name in model.producer if name}
         self._place = {name: place for place, name in enumerate(model.producer)}
+        given = {*model.inputs} - self._made
         self._by_value: dict[str, list[TensorMatch]] = {}
         self._refuted: set[str] = set()
         for match in matches:
-            if match.by == "value" and match.original in self._made:
+            if match.by == "value" and (match.original in self._made or match.original in given):
                 self._by_value.setdefault(match.optimised, []).append(match)
             elif match.by == "refuted":
                 self._refuted.add(match.optimised)
@@ -116,6 +117,8 @@ class _Search:
     def _search(self, node: Node, name: str) -> None:
         guess = self._by_structure(node, name)
         rows = self._by_value.get(name, [])
+        if not only_repeats(node, self._model):  # what computes makes no input of the model
+            rows = [row for row in rows if row.original in self._made]
         if guess is not None and node.op_type in QUANTISATION and node.name in self._model.node:
             # Codes of different tensors can be equal; the node's own name says more.
             self._known[name] = Identity(guess, "structure")
@@ -136,13 +139,10 @@ class _Search:
         elif node.op_type not in LAYOUT:  # what computes makes another tensor than it reads
             read = {self._known[i].tensor for i in node.inputs if i in self._known}
             rows = [row for row in rows if row.original not in read] or rows
-        named_alike = [
-            row.original for row in rows if self._model.producer[row.original].name == node.name
-        ]
+        makers = {row.original: self._model.producer.get(row.original) for row in rows}
+        named_alike = [name for name, maker in makers.items() if maker and maker.name == node.name]
         made_alike = [
-            row.original
-            for row in rows
-            if self._model.producer[row.original].op_type == node.op_type
+            name for name, maker in makers.items() if maker and maker.op_type == node.op_type
         ]
         stored = self._optimised.tensor.get(name)
         alike = [
@@ -151,7 +151,7 @@ class _Search:
             if row.layout == "" and stored and stored.shape == self._shape(row.original)
         ]
         found = named_alike or made_alike or alike or [row.original for row in rows]
-        return min(found, key=self._place.__getitem__)
+        return min(found, key=lambda name: self._place.get(name, -1))
 
     def _handed_down(self, node: Node) -> list[str]:
         """Tensors of the model that the engine's own nodes above hand down, nearest first."""

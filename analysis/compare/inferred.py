@@ -13,7 +13,7 @@ import pandas as pd
 from analysis.compare.comparison import Side
 from analysis.compare.fusion import Fusion, Group, Operator
 from analysis.compare.matching import match_operators
-from analysis.compare.members import kind_of
+from analysis.compare.members import compute_operators, kind_of
 from analysis.members import parse_members
 from analysis.trace import Diagnostic, Trace
 
@@ -81,10 +81,12 @@ def infer_groups(baseline: Side, candidate: Side) -> Fusion:
 
 
 def _that_ran(trace: Trace) -> tuple[_Ran, ...]:
-    table = trace.operators.loc[trace.calls["operator"].drop_duplicates()]
+    table = trace.operators.loc[compute_operators(trace)]
     columns = ("name", "op_type", "inputs", "outputs", "members", "members_source")
     found = []
-    for values in zip(*(table[c].astype("object") for c in columns), strict=True):
+    for row, *values in zip(
+        table["operator"], *(table[c].astype("object") for c in columns), strict=True
+    ):
         name, op_type, inputs, outputs, text, source = (
             "" if pd.isna(value) else str(value) for value in values
         )
@@ -92,7 +94,8 @@ def _that_ran(trace: Trace) -> tuple[_Ran, ...]:
         types = None
         if members is not None and members.kind == "op_types":
             types = frozenset(_plain(kind) for kind in members.members)
-        found.append(_Ran(Operator(name, op_type), inputs, outputs, types))
+        operator = Operator(name, op_type, row=int(row))
+        found.append(_Ran(operator, inputs, outputs, types))
     return tuple(found)
 
 
@@ -101,7 +104,7 @@ def _pairs(
 ) -> list[tuple[int, int]]:
     """Positions (baseline, candidate) of operators that agree in everything known of them."""
     places = [
-        {row: place for place, row in enumerate(trace.calls["operator"].drop_duplicates())}
+        {row: place for place, row in enumerate(compute_operators(trace))}
         for trace in (baseline, candidate)
     ]
     counts = [Counter(_description(ran) for ran in side) for side in sides]
@@ -111,8 +114,12 @@ def _pairs(
         (joined["side"] == "both") & (joined["count_baseline"] == joined["count_candidate"])
     ]
     pairs = []
-    for row in joined.itertuples():
-        b, c = places[0][row.operator_baseline], places[1][row.operator_candidate]
+    for before, after in zip(
+        joined["operator_baseline"], joined["operator_candidate"], strict=True
+    ):
+        b, c = places[0].get(int(before)), places[1].get(int(after))
+        if b is None or c is None:
+            continue  # communication
         one, other = sides[0][b], sides[1][c]
         same = _description(one) == _description(other)
         name = one.operator.name

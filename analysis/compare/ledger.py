@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.compare.comparison import Side
-from analysis.compare.fusion import Fusion, Group, Operator, claimed
+from analysis.compare.fusion import Fusion, Group, Operator, group_places
 from analysis.compare.gain_interval import gain_intervals
 from analysis.compare.latency import are_paired, has_runs, time_source
 from analysis.compare.reconciliation import Reconciliation, change_ns, reconcile
@@ -63,7 +63,7 @@ class Ledger:
     difference_relative, hurts (how many groups).
 
     `ungrouped`, one an operator that ran and is in no group: side, name, op_type, reason
-    (inserted, not_in_graph, unmatched), per_run_ns.
+    (inserted, not_in_graph, communication, unmatched), per_run_ns.
 
     Intervals are Yuen's over `blocks` paired blocks, Yuen-Welch over the blocks or runs of either
     side where they are not paired (`blocks`: the smaller number), NaN below 5. A group `hurts`
@@ -209,9 +209,8 @@ def _names(trace: Trace) -> pd.Series:
 
 
 def _labels(trace: Trace, claims: Sequence[Sequence[Operator]]) -> np.ndarray:
-    """The position of each operator's group by its name; -1 for none."""
-    places = claimed(claims)
-    return np.array([places.get(name, -1) for name in _names(trace)], dtype=int)
+    """The position of each operator's group; -1 for none."""
+    return np.array(group_places(list(_names(trace)), claims), dtype=int)
 
 
 def _ungrouped(
@@ -231,9 +230,14 @@ def _ungrouped(
     in_graph = {clean_text(node.name) for node in side.graph.nodes} if side.graph else set()
     ran = np.flatnonzero(found.executions > 0)
 
+    talks = side.trace.operators["is_communication"].to_numpy()
+    talking = {name for name, is_one in zip(_names(side.trace), talks, strict=True) if is_one}
+
     def reason(name: str) -> str:
         if name in added:
             return "inserted"
+        if name in talking:
+            return "communication"
         return "not_in_graph" if side.graph is not None and name not in in_graph else "unmatched"
 
     table = pd.DataFrame(

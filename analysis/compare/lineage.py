@@ -200,14 +200,17 @@ class _Partition:
                 value = self._value(place, name)
                 if value is not None and place not in self._inserted | repeated:
                     makers.setdefault(value, []).append(place)
+        given = {self._values.find(name) for name in self._model.inputs}
         for value, places in makers.items():
             again = [
                 place
-                for place in places[1:]
+                for place in (places if value in given else places[1:])
                 if only_repeats(self._nodes[place], self._model)
                 and all(self._value(place, o) == value for o in self._nodes[place].outputs if o)
             ]
-            if again:
+            if again and value in given:
+                repeated.update(again)  # a quantised input stands for the input
+            elif again:
                 repeated.update(self._after(places[0], again[-1]).intersection(again))
         return repeated
 

@@ -8,7 +8,8 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
-from analysis.metrics.breakdown import by_class, by_operator, by_type
+from analysis.metrics.breakdown import by_class, by_launcher, by_operator, by_type
+from analysis.metrics.counters import operator_counters, type_counters
 from analysis.metrics.traffic import operator_bytes
 from analysis.trace import Trace
 
@@ -28,10 +29,12 @@ def match_operators(
     """Outer join of operators, one row each, largest absolute change first.
 
     Columns: `row` (0, 1, …: the row's identity), `name`, `side` (both, baseline, candidate),
-    `matched_by` (name, graph, shape, null), each of breakdown's figures with suffix _baseline and
-    _candidate, `delta_ns` (candidate - baseline per run, a missing side counts 0), `speedup`.
+    `matched_by` (name, graph, shape, order, null), each of breakdown's figures and the counters of
+    `metrics.counters` that a side has with suffix _baseline and _candidate, `delta_ns` (candidate -
+    baseline per run, a missing side counts 0), `speedup`.
     Operators join on (name, n-th operator of that name), where `counterparts` gives the baseline's
-    name of the candidate's renamed operators; the rest on (op type, shapes, dtypes, n-th of those).
+    name of the candidate's renamed operators; the rest on (op type, shapes, dtypes, n-th of those);
+    communication that is left on (op type, n-th of those).
     """
     tables = [
         _ordered(trace, names) for trace, names in ((baseline, {}), (candidate, counterparts))
@@ -43,14 +46,20 @@ def match_operators(
     taken = ({b for b, _ in pairs}, {c for _, c in pairs})
     pairs += _join(tables, ["op_type", "inputs", "outputs"], taken=taken)
     matched_by += ["shape"] * (len(pairs) - len(matched_by))
+    # Names of communication hold numbers of the recording's groups, and it tells no shapes.
+    talks = [table[table["is_communication"].to_numpy(dtype=bool)] for table in tables]
+    taken = ({b for b, _ in pairs}, {c for _, c in pairs})
+    pairs += _join(talks, ["op_type"], taken=taken)
+    matched_by += ["order"] * (len(pairs) - len(matched_by))
     for side in (0, 1):
         used = {pair[side] for pair in pairs}
         for position in range(len(tables[side])):
             if position not in used:
                 pairs.append((position, -1) if side == 0 else (-1, position))
                 matched_by.append("")
-    left = _side(tables[0], [b for b, _ in pairs], "baseline")
-    right = _side(tables[1], [c for _, c in pairs], "candidate")
+    counters = _counters(operator_counters(baseline), operator_counters(candidate))
+    left = _side(tables[0], counters[0], [b for b, _ in pairs], "baseline")
+    right = _side(tables[1], counters[1], [c for _, c in pairs], "candidate")
     joined = pd.concat([left, right], axis=1)
     joined.insert(0, "name", _first(joined["name_baseline"], joined["name_candidate"]))
     joined["op_class"] = _first(joined["op_class_candidate"], joined["op_class_baseline"])
@@ -60,12 +69,34 @@ def match_operators(
 
 def match_types(baseline: Trace, candidate: Trace) -> pd.DataFrame:
     """Outer join of op types, largest absolute change first; columns as in match_operators."""
-    return _joined_groups("op_type", by_type(baseline), by_type(candidate))
+    counters = _counters(type_counters(baseline), type_counters(candidate))
+    tables = (
+        table.merge(counted, left_on="op_type", right_index=True, how="left")
+        for table, counted in zip((by_type(baseline), by_type(candidate)), counters, strict=True)
+    )
+    return _joined_groups("op_type", *tables)
 
 
 def match_classes(baseline: Trace, candidate: Trace) -> pd.DataFrame:
     """Outer join of operator classes, largest absolute change first; columns as above."""
     return _joined_groups("op_class", by_class(baseline), by_class(candidate))
+
+
+def match_launchers(baseline: Trace, candidate: Trace) -> pd.DataFrame:
+    """Outer join of what launched the operators, largest absolute change first; columns as above.
+
+    Operators without one read 'unknown'.
+    """
+    return _joined_groups("launched_by", by_launcher(baseline), by_launcher(candidate))
+
+
+def _counters(*tables: pd.DataFrame) -> list[pd.DataFrame]:
+    """Both with the columns of either."""
+    columns = list(dict.fromkeys(code for table in tables for code in table.columns))
+    return [
+        table.reindex(columns=columns).astype({code: "Float64" for code in columns})
+        for table in tables
+    ]
 
 
 def _joined_groups(key: str, *tables: pd.DataFrame) -> pd.DataFrame:
@@ -99,19 +130,22 @@ def _join(
     for table, used in zip(tables, taken, strict=True):
         seen: dict[tuple[object, ...], int] = {}
         keyed: dict[tuple[object, ...], int] = {}
-        for position, values in enumerate(zip(*(table[key] for key in keys), strict=True)):
+        for position, *values in zip(table.index, *(table[key] for key in keys), strict=True):
             # Without shapes the second key says nothing.
             if position in used or any(pd.isna(value) or value == "" for value in values):
                 continue
-            nth = seen[values] = seen.get(values, -1) + 1
+            nth = seen[tuple(values)] = seen.get(tuple(values), -1) + 1
             keyed[(*values, nth)] = position
         found.append(keyed)
     left, right = found
     return [(position, right[key]) for key, position in left.items() if key in right]
 
 
-def _side(table: pd.DataFrame, positions: list[int], side: str) -> pd.DataFrame:
+def _side(
+    table: pd.DataFrame, counters: pd.DataFrame, positions: list[int], side: str
+) -> pd.DataFrame:
     wanted = table[["name", *_FIGURES]].assign(bytes_moved=operator_bytes(table) * table["count"])
+    wanted = wanted.join(counters, on="operator")
     wanted = wanted.astype({c: "object" for c in wanted.select_dtypes("category").columns})
     picked = wanted.reindex(index=[p if p >= 0 else -1 for p in positions])
     return picked.reset_index(drop=True).add_suffix(f"_{side}")

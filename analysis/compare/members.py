@@ -13,7 +13,7 @@ import pandas as pd
 
 from analysis.compare.comparison import Side
 from analysis.compare.fusion import Fusion, Group, Kind, KnownBy, Operator
-from analysis.members import Members, parse_members
+from analysis.members import Members, parse_members, type_in_name
 from analysis.trace import Diagnostic, Trace
 
 
@@ -81,9 +81,18 @@ def group_by_members(baseline: Side, candidate: Side) -> Fusion | None:
     )
 
 
+def compute_operators(trace: Trace) -> list[int]:
+    """Operators in the order in which they first ran, without communication.
+
+    Fusion does not touch communication, and waiting for another device is no gain of a group.
+    """
+    talks = trace.operators["is_communication"].to_numpy()
+    return [int(op) for op in trace.calls["operator"].drop_duplicates() if not talks[op]]
+
+
 def _that_ran(trace: Trace) -> tuple[_Ran, ...]:
     """Operators of a trace in the order in which they first ran, one for each name."""
-    table = trace.operators.loc[trace.calls["operator"].drop_duplicates()]
+    table = trace.operators.loc[compute_operators(trace)]
     found: dict[str, _Ran] = {}
     columns = ("name", "op_type", "members", "members_source")
     for name, op_type, text, source in zip(
@@ -199,7 +208,7 @@ def _parts(
         for listed in claim.values():
             for name in listed[1:]:
                 parent[root(name)] = root(listed[0])
-    own = {ran.operator.name: ran.operator for side in reversed(sides) for ran in side}
+    own = {ran.operator.name: _original(ran) for side in reversed(sides) for ran in side}
     found: dict[str, tuple[dict[str, Operator], list[Operator], list[Operator]]] = {}
     for side, claim in enumerate(claims):
         for position, listed in sorted(claim.items()):
@@ -209,8 +218,14 @@ def _parts(
             (part[1], part[2])[side].append(sides[side][position].operator)
             for name in listed:
                 if name in known:
-                    part[0][name] = own.get(name, Operator(name, ""))
+                    part[0][name] = own.get(name) or Operator(name, type_in_name(name))
     return [(tuple(names.values()), tuple(a), tuple(b)) for names, a, b in found.values()]
+
+
+def _original(ran: _Ran) -> Operator:
+    """The original that an operator runs as itself; the engine's layer type is not that of it."""
+    kind = type_in_name(ran.operator.name) if ran.members is not None else ""
+    return Operator(ran.operator.name, kind or ran.operator.op_type)
 
 
 def _inserted(ran: Iterable[_Ran]) -> tuple[Operator, ...]:

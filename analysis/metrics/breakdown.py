@@ -25,17 +25,18 @@ def by_operator(trace: Trace) -> pd.DataFrame:
 
     `count` is executions per run, `total_ns` the sum over the runs that count, `per_run_ns` that
     sum per run, `wait_ns` the mean gap before it, `share` the part of the time in all operators.
-    Communication included.
+    Communication is included, but has no share and is in none.
     """
     steady = steady_runs(trace)
     calls = steady_calls(trace, steady)
-    table = _statistics(calls, calls["operator"], max(1, len(steady.runs)))
+    table = _statistics(trace, calls, calls["operator"], max(1, len(steady.runs)))
     return trace.operators.join(table, on="operator", how="inner").reset_index(drop=True)
 
 
 def by_type(trace: Trace) -> pd.DataFrame:
-    """One row per op type with STATISTICS, largest total first; type null reads 'unknown'.
+    """One row per op type with STATISTICS, largest total first.
 
+    Type null reads 'unknown', that of communication 'communication'.
     Columns as in the profilers' op_statistic: `op_type`, `provider` (of most of its time) and
     STATISTICS.
     """
@@ -47,29 +48,36 @@ def by_class(trace: Trace) -> pd.DataFrame:
     return _grouped(trace, "op_class")
 
 
+def by_launcher(trace: Trace) -> pd.DataFrame:
+    """One row per framework operator that launched others, with STATISTICS of those."""
+    return _grouped(trace, "launched_by")
+
+
 def _grouped(trace: Trace, column: str) -> pd.DataFrame:
     steady = steady_runs(trace)
     calls = steady_calls(trace, steady)
     names = trace.operators[column].astype("object").where(trace.operators[column].notna())
+    if column == "op_type":
+        names = names.mask(names.isna() & trace.operators["is_communication"], "communication")
     labels = names.fillna("unknown").to_numpy()[calls["operator"].to_numpy()]
-    table = _statistics(calls, pd.Series(labels, index=calls.index), max(1, len(steady.runs)))
-    providers = trace.operators["provider"].to_numpy()[calls["operator"].to_numpy()]
-    time = calls["dur_ns"].groupby([labels, providers]).sum()
-    main = {
-        label: time[label].idxmax() if label in time.index.get_level_values(0) else None
-        for label in table.index
-    }
-    table.insert(0, "provider", [main[label] for label in table.index])
-    table.insert(0, column, list(table.index))
+    key = pd.Series(labels, index=calls.index)
+    table = _statistics(trace, calls, key, max(1, len(steady.runs)))
+    providers = trace.operators["provider"].astype("object").to_numpy()[calls["operator"]]
+    time = calls["dur_ns"].groupby([labels, providers], sort=False).sum().sort_values(kind="stable")
+    main = {label: provider for label, provider in time.index}  # the last has the most time
+    table.insert(0, "provider", [main.get(label) for label in table.index])
+    table.insert(0, column, table.index.astype("object"))
     return table.sort_values("total_ns", ascending=False, kind="stable").reset_index(drop=True)
 
 
-def _statistics(calls: pd.DataFrame, key: pd.Series, runs: int) -> pd.DataFrame:
+def _statistics(trace: Trace, calls: pd.DataFrame, key: pd.Series, runs: int) -> pd.DataFrame:
     """STATISTICS by key. Rows that stand for k calls weigh k in count and mean."""
     grouped = calls["dur_ns"].groupby(key.to_numpy(), sort=False, observed=True)
     total = grouped.sum()
     count = calls["n"].groupby(key.to_numpy(), sort=False, observed=True).sum()
-    whole = int(total.sum())
+    talks = trace.operators["is_communication"].to_numpy()[calls["operator"].to_numpy()]
+    computing = calls["dur_ns"][~talks].groupby(key.to_numpy()[~talks], sort=False).sum()
+    whole = int(computing.sum())
     table = pd.DataFrame(
         {
             "count": count / runs,
@@ -81,7 +89,7 @@ def _statistics(calls: pd.DataFrame, key: pd.Series, runs: int) -> pd.DataFrame:
             "min_ns": grouped.min(),
             "max_ns": grouped.max(),
             "wait_ns": calls["wait_ns"].groupby(key.to_numpy(), sort=False, observed=True).mean(),
-            "share": total / whole if whole else np.nan,
+            "share": computing / whole if whole else np.nan,
         }
     )
     return table[list(STATISTICS)]

@@ -40,7 +40,8 @@ def cache_use(graph: Graph, cache_bytes: int = DEFAULT_CACHE_BYTES) -> CacheUse:
     """Tensor-granular LRU over the graph in its order, figures of the second pass.
 
     Each operator reads its inputs, then writes its outputs; a write allocates, so it misses like
-    a read. A tensor larger than the cache never hits and is not kept.
+    a read. A tensor larger than the cache never hits, and on its way through pushes out all
+    others. docs/cache-model.md holds the model against a simulated cache.
     """
     sizes = {tensor.name: tensor.bytes for tensor in graph.tensors}
     cache: OrderedDict[str, int] = OrderedDict()
@@ -54,7 +55,10 @@ def cache_use(graph: Graph, cache_bytes: int = DEFAULT_CACHE_BYTES) -> CacheUse:
                 hit = name in cache
                 if hit:
                     cache.move_to_end(name)
-                elif size <= cache_bytes:
+                elif size > cache_bytes:
+                    cache.clear()
+                    held = 0
+                else:
                     cache[name] = size
                     held += size
                     while held > cache_bytes:

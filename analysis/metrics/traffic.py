@@ -14,9 +14,11 @@ MOST_UNSIZED = 0.05
 def bytes_moved(trace: Trace) -> float | None:
     """Bytes of one run; None when operators with more than 5 % of the time have no sizes.
 
-    Engines that prepack weights leave those out, so a Graph knows better where there is one.
+    Communication is outside. Engines that prepack weights leave those out, so a Graph knows
+    better where there is one.
     """
     table = by_operator(trace)
+    table = table[~table["is_communication"]]
     moved = operator_bytes(table)
     unsized = float(table["per_run_ns"][moved.isna()].sum())
     if table.empty or unsized > MOST_UNSIZED * float(table["per_run_ns"].sum()):

@@ -1,7 +1,14 @@
-"""Compute utilisation: how much of the machine's arithmetic peak is used."""
+"""Compute utilisation: how much of the machine's arithmetic peak is used.
+
+Products of 8-bit numbers are held against the peak of such products, all others against that of
+float32: `Tops` has both.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
 import pandas as pd
 
 from analysis.metrics.breakdown import by_operator
@@ -10,6 +17,18 @@ from analysis.trace import Trace
 
 # Heavy time without FLOPs beyond this share would make the model's figure too low to show.
 MOST_UNCOUNTED = 0.05
+_INT8 = {
+    "ConvInteger", "QLinearConv", "MatMulInteger", "MatMulIntegerToFloat", "QLinearMatMul", "QGemm",
+    "DynamicQuantizeMatMul",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Tops:
+    """Arithmetic peaks of a machine in operations per second, None where not known."""
+
+    float32: float | None
+    int8: float | None = None
 
 
 def model_flops(trace: Trace) -> tuple[float | None, str | None]:
@@ -17,16 +36,40 @@ def model_flops(trace: Trace) -> tuple[float | None, str | None]:
 
     The sum over operators of FLOPs per call times executions per run.
     """
-    table = by_operator(trace)
-    heavy = table[[is_heavy(str(name)) for name in table["op_class"]]]
-    if heavy.empty:
-        return None, "no_heavy_operators"
-    counted = heavy["flops"].notna()
-    time = heavy["per_run_ns"]
-    if float(time[~counted].sum()) > MOST_UNCOUNTED * float(time.sum()):
+    counted, reason = _counted(trace)
+    return (None, reason) if counted is None else (float(_per_run(counted).sum()), None)
+
+
+def time_at_peak_ns(trace: Trace, tops: Tops) -> tuple[float | None, str | None]:
+    """Time of one run if every counted FLOP ran at its peak: sum of FLOPs / peak, and when None
+    the reason code (as of model_flops; no_peak, no_int8_peak)."""
+    counted, reason = _counted(trace)
+    if counted is None:
+        return None, reason
+    return _time_at_peak_ns(counted, tops)
+
+
+def counted_utilisation(operators: pd.DataFrame, tops: Tops) -> tuple[float | None, str | None]:
+    """FLOPs / (time x peak) of these rows of `by_operator` together, and when None the reason.
+
+    Rows without FLOPs are left out. The same as the mean of each row's utilisation, weighted
+    with its time: sum(FLOPs) / (sum(time) · peak) = sum(time · utilisation) / sum(time).
+    """
+    counted = operators[operators["flops"].notna()]
+    if counted.empty:
         return None, "flops_unknown"
-    flops = heavy.loc[counted, "flops"].astype(float) * heavy.loc[counted, "count"]
-    return float(flops.sum()), None
+    ideal_ns, reason = _time_at_peak_ns(counted, tops)
+    time_ns = float(counted["per_run_ns"].sum())
+    if ideal_ns is None:
+        return None, reason
+    return (ideal_ns / time_ns, None) if time_ns else (None, "no_times")
+
+
+def heavy_operators(trace: Trace) -> pd.DataFrame:
+    """The rows of `by_operator` whose FLOPs are counted: convolutions, matrix products, …"""
+    table = by_operator(trace)
+    # Of no rows a list would choose columns.
+    return table[np.array([is_heavy(str(name)) for name in table["op_class"]], dtype=bool)]
 
 
 def utilisation(flops: float | None, time_ns: float | None, peak: float | None) -> float | None:
@@ -36,8 +79,50 @@ def utilisation(flops: float | None, time_ns: float | None, peak: float | None) 
     return flops / (time_ns * 1e-9 * peak)
 
 
-def operator_utilisation(flops: pd.Series, mean_ns: pd.Series, peak: float | None) -> pd.Series:
-    """Utilisation of each row; null without FLOPs, time or peak."""
-    if not peak:
+def operator_utilisation(
+    flops: pd.Series, mean_ns: pd.Series, peak: float | pd.Series | None
+) -> pd.Series:
+    """Utilisation of each row; null without FLOPs, time or peak. `peak` may differ by row."""
+    if peak is None or (not isinstance(peak, pd.Series) and not peak):
         return pd.Series(float("nan"), index=flops.index)
     return flops.astype("Float64") / (mean_ns.where(mean_ns > 0) * 1e-9 * peak)
+
+
+def is_int8(operators: pd.DataFrame) -> pd.Series:
+    """Whether a row multiplies 8-bit numbers: by `op_type`, else by the first of its `inputs`."""
+    first = operators["inputs"].astype("object").fillna("").astype(str)
+    by_dtype = first.str.startswith(("int8[", "uint8["))
+    return by_dtype | operators["op_type"].astype("object").isin(_INT8)
+
+
+def peaks_of(operators: pd.DataFrame, tops: Tops) -> pd.Series:
+    """The peak of each row in FLOP/s, null where it is not known."""
+    of_int8 = is_int8(operators)
+    peaks = pd.Series(pd.NA, index=operators.index, dtype="Float64")
+    peaks = peaks.mask(of_int8, pd.NA if tops.int8 is None else tops.int8)
+    return peaks.mask(~of_int8, pd.NA if tops.float32 is None else tops.float32)
+
+
+def _counted(trace: Trace) -> tuple[pd.DataFrame | None, str | None]:
+    """Heavy operators with FLOPs; None where there are none, or too few to speak of a model."""
+    heavy = heavy_operators(trace)
+    if heavy.empty:
+        return None, "no_heavy_operators"
+    counted = heavy["flops"].notna()
+    time = heavy["per_run_ns"]
+    if float(time[~counted].sum()) > MOST_UNCOUNTED * float(time.sum()):
+        return None, "flops_unknown"
+    return heavy[counted], None
+
+
+def _per_run(counted: pd.DataFrame) -> pd.Series:
+    return counted["flops"].astype(float) * counted["count"]
+
+
+def _time_at_peak_ns(counted: pd.DataFrame, tops: Tops) -> tuple[float | None, str | None]:
+    of_int8 = is_int8(counted)
+    if tops.float32 is None and bool((~of_int8).any()):
+        return None, "no_peak"
+    if tops.int8 is None and bool(of_int8.any()):
+        return None, "no_int8_peak"
+    return float((_per_run(counted) / peaks_of(counted, tops).astype(float)).sum()) * 1e9, None

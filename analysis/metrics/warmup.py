@@ -27,10 +27,11 @@ class SteadyRuns:
 def steady_runs(trace: Trace) -> SteadyRuns:
     """The profiled runs without warm-up; never empty when the trace has a profiled run.
 
-    Leading slow runs are looked for only where the recorder marked none and three or more runs
-    remain, and at most half of the runs are set aside.
+    Runs whose operators the file does not have are no part of them: figures per operator would be
+    too small. Leading slow runs are looked for only where the recorder marked none and three or
+    more runs remain, and at most half of the runs are set aside.
     """
-    profiled = trace.profiled_runs
+    profiled = trace.told_runs
     marked = profiled["warmup"].to_numpy(dtype=bool)
     kept = profiled.loc[~marked] if not marked.all() else profiled
     runs = kept["run"].to_numpy()

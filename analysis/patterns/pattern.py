@@ -28,6 +28,7 @@ Blocker = Literal[
     "shape_or_broadcast", "unknown_shape", "axis", "rank", "operand_order", "no_bias", "layout",
     "cannot_block", "form", "no_kernel", "needs_gemm", "reshape_between", "opset", "level",
     "disabled", "other_provider", "merged_duplicates", "engine_declined", "optimisation_off",
+    "own_pass", "quantised",
 ]  # fmt: skip
 
 
@@ -126,7 +127,8 @@ class Pattern:
 @dataclass(frozen=True, eq=False)
 class Match:
     """A pattern at one place. `blocks` are the conditions that do not hold for the way that comes
-    nearest; `absorbed` and `folded` as in Pattern, as nodes. `optimizer` is that way's."""
+    nearest; `absorbed` and `folded` as in Pattern, as nodes. `optimizer` is that way's. `steps` are
+    the nodes by the step of the template they stand for, `tensors` those by its free names."""
 
     name: str
     nodes: tuple[Node, ...]
@@ -134,6 +136,8 @@ class Match:
     folded: tuple[Node, ...]
     optimizer: str
     blocks: tuple[Block, ...]
+    steps: Mapping[str, Node] = field(default_factory=lambda: MappingProxyType({}))
+    tensors: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def complete(self) -> bool:
@@ -147,9 +151,12 @@ def find(graph: Graph | View, pattern: Pattern, told: Conditions | None = None) 
     told = told or Conditions()
     matches = []
     for form in pattern.templates:
+        seen: set[frozenset[str]] = set()
         for found in form.matches(view):
             site = Site(view, told, found)
-            if pattern.applies(site):
+            names = frozenset(node.outputs[0] for node in found.nodes.values())
+            if names not in seen and pattern.applies(site):
+                seen.add(names)
                 matches.append(_match(pattern, form, site))
     return matches
 
@@ -166,6 +173,8 @@ def _match(pattern: Pattern, form: Template, site: Site) -> Match:
         folded=tuple(nodes[step] for step in pattern.folded if step in nodes),
         optimizer=optimizer,
         blocks=blocks,
+        steps=nodes,
+        tensors=site.found.tensors,
     )
 
 

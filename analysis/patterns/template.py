@@ -45,16 +45,13 @@ class Template:
     steps: tuple[Step, ...]
 
     def matches(self, view: View) -> Iterator[Found]:
-        """Every place where it fits, in graph order of the last step's nodes."""
+        """Every way in which it fits, in graph order of the last step's nodes. The same nodes may
+        come more than once: x + y fits both ways."""
         last = self.steps[-1]
         for node in sorted_nodes(view, last.op_types):
-            seen: set[frozenset[str]] = set()
             for found in self._at(view, last, node, Found({}, {})):
-                names = frozenset(n.outputs[0] for n in found.nodes.values())
-                if names not in seen:  # x + x fits both ways
-                    seen.add(names)
-                    in_order = {step.name: found.nodes[step.name] for step in self.steps}
-                    yield Found(in_order, found.tensors)
+                in_order = {step.name: found.nodes[step.name] for step in self.steps}
+                yield Found(in_order, found.tensors)
 
     def _at(self, view: View, step: Step, node: Node, known: Found) -> Iterator[Found]:
         inputs = list(node.inputs)

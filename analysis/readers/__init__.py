@@ -5,31 +5,85 @@ Content decides, the most specific format first; names only label messages.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.limits import DEFAULT_LIMITS, Limits
-from analysis.readers.experiment import ExperimentReader
+from analysis.readers.ascend_db import AscendDbReader
+from analysis.readers.ascend_kernels import AscendKernelsReader
+from analysis.readers.ascend_statistic import AscendStatisticReader
+from analysis.readers.ascend_trace_view import AscendTraceViewReader
+from analysis.readers.chrome_trace import ChromeTraceReader
+from analysis.readers.companions import companion
+from analysis.readers.experiment import ExperimentReader, holds_experiment
+from analysis.readers.folder import folder_sources, source_with_neighbours, zip_sources
+from analysis.readers.gpu_companions import gpu_companion
+from analysis.readers.kineto import KinetoReader
+from analysis.readers.mindspore_cpu import (
+    MindSporeCpuReader,
+    MindSporeCpuSummaryReader,
+    MindSporeCpuTimelineReader,
+)
+from analysis.readers.mindspore_legacy import (
+    MindSporeLegacyDisplayReader,
+    MindSporeLegacyReader,
+    MindSporeLegacySummaryReader,
+)
+from analysis.readers.msprof_op import MsprofOpReader
+from analysis.readers.msprof_summary import MsprofSummaryReader
+from analysis.readers.msprof_task_time import MsprofTaskTimeReader
+from analysis.readers.msprof_timeline import MsprofTimelineReader
+from analysis.readers.nsys import NsysReader
+from analysis.readers.nsys_stats import NsysStatsReader
 from analysis.readers.onnxruntime import OnnxRuntimeReader
-from analysis.readers.source import Source, open_source
+from analysis.readers.openvino import OpenVinoCountersReader, OpenVinoGraphReader
+from analysis.readers.reader import Reader
+from analysis.readers.recordings import Found, find_recordings, read_value
+from analysis.readers.rocprof import RocprofReader
+from analysis.readers.rocprof_stats import RocprofStatsReader
+from analysis.readers.source import HEAD_BYTES, Source, display_name
+from analysis.readers.tensorrt import TensorRtProfileReader
+from analysis.readers.tensorrt_times import TensorRtTimesReader
+from analysis.readers.xplane import XPlaneReader
 from analysis.trace import Trace
 
-
-class Reader(Protocol):
-    """What a format must offer. `read` raises FuseScopeError and nothing else."""
-
-    name: str
-
-    def sniff(self, head: bytes) -> bool:
-        """True when the first bytes look like this format."""
-
-    def read(self, source: Source) -> Trace | Experiment:
-        """The whole file as a value."""
-
-
-READERS: tuple[Reader, ...] = (ExperimentReader(), OnnxRuntimeReader())
+# The most specific first. Where several files tell of one recording, the first one that any
+# reader knows is read, with the others beside it.
+READERS: tuple[Reader, ...] = (
+    ExperimentReader(),
+    OnnxRuntimeReader(),
+    # Ascend and MindSpore, richest first
+    AscendKernelsReader(),
+    MsprofSummaryReader(),
+    AscendDbReader(),
+    AscendTraceViewReader(),
+    MsprofTimelineReader(),
+    MsprofTaskTimeReader(),
+    MsprofOpReader(),
+    AscendStatisticReader(),
+    MindSporeCpuReader(),
+    MindSporeCpuTimelineReader(),
+    MindSporeCpuSummaryReader(),
+    MindSporeLegacyReader(),
+    MindSporeLegacyDisplayReader(),
+    MindSporeLegacySummaryReader(),
+    KinetoReader(),
+    # TensorRT, OpenVINO
+    TensorRtProfileReader(),
+    TensorRtTimesReader(),
+    OpenVinoCountersReader(),
+    OpenVinoGraphReader(),
+    # Nsight Systems, rocprofv3, XLA
+    NsysReader(),
+    NsysStatsReader(),
+    RocprofReader(),
+    RocprofStatsReader(),
+    XPlaneReader(),
+    ChromeTraceReader(),
+)
 
 _FOREIGN = (
     (b"\x89PNG", "a PNG image"),
@@ -42,25 +96,106 @@ _FOREIGN = (
     (b"<!DOCTYPE html", "an HTML page"),
     (b"<html", "an HTML page"),
 )
-_OPENS = (
-    "FuseScope opens experiment files (.zip) and ONNX Runtime profiles (.json, plain or gzipped)."
-)
+_OPENS = "docs/formats.md lists what FuseScope opens, and how to record it."
+_ZIP = b"PK\x03\x04"
+_JSON = re.compile(rb'\{\s*["}]|\[\s*(?:[\[{"\]\d-]|true|false|null)')
+_MOST_NAMED = 5
 
 
 def read(source: Source) -> Trace | Experiment:
-    """The trace or experiment in `source`. Raises FuseScopeError that says what it is instead."""
+    """The trace or experiment in `source`. Raises FuseScopeError that says what it is instead.
+
+    A zip may hold one recording of several files.
+    """
     if not source.data:
         raise FuseScopeError("This file is empty", where=source.name, hint=_OPENS)
-    head = source.head
+    if _is_folder(source):
+        members = zip_sources(source)
+        return _only(find(members), source.name, members)
+    head = source.content[:HEAD_BYTES]
     for reader in READERS:
         if reader.sniff(head):
-            return reader.read(source)
+            return read_value(reader, source)
+    if known := _known(head):
+        raise FuseScopeError(known[0], where=source.name, hint=known[1])
     raise FuseScopeError(f"This is {_describe(head)}", where=source.name, hint=_OPENS)
 
 
-def read_path(path: Path, limits: Limits = DEFAULT_LIMITS) -> Trace | Experiment:
-    """The trace or experiment in the file at `path`; errors as in `read`."""
-    return read(open_source(path, limits))
+def read_path(
+    path: Path, limits: Limits = DEFAULT_LIMITS, *, above: bool = True
+) -> Trace | Experiment:
+    """The trace or experiment in the file or folder at `path`; errors as in `read`.
+
+    Files in the same folder are read with it where they belong to the same recording; `above`
+    lets a reader look one folder up as well.
+    """
+    if path.is_dir():
+        files = folder_sources(path, limits)
+        return _only(find(files), display_name(str(path.resolve())), files)
+    return read(source_with_neighbours(path, limits, above=above))
+
+
+def read_all(sources: Sequence[Source]) -> Found:
+    """Every recording among files given together, zips among them unpacked first."""
+    files: list[Source] = []
+    failed: list[tuple[str, FuseScopeError]] = []
+    for source in sources:
+        try:
+            if _is_folder(source):
+                members = zip_sources(source)
+                prefix = f"{source.path}/"
+                files += [_below(prefix, member) for member in members]
+            else:
+                files.append(source)
+        except FuseScopeError as error:
+            failed.append((source.path, error))
+    found = find(files)
+    return Found(found.recordings, found.covered, (*failed, *found.failed), found.unknown)
+
+
+def find(sources: Sequence[Source]) -> Found:
+    """The recordings among files of one folder."""
+    return find_recordings(sources, READERS)
+
+
+def _below(prefix: str, source: Source) -> Source:
+    return Source(source.name, source.load, source.limits, path=prefix + source.path)
+
+
+def _is_folder(source: Source) -> bool:
+    """True for a zip that is no experiment of our own."""
+    return source.head.startswith(_ZIP) and not holds_experiment(source)
+
+
+def _only(found: Found, name: str, files: Sequence[Source]) -> Trace | Experiment:
+    """The one recording of `files`; FuseScopeError where there is none, or more than one."""
+    if len(found.recordings) == 1:
+        return found.recordings[0].value
+    if found.recordings:
+        names = [
+            display_name(r.source.path) if "/" not in r.source.path else r.source.path
+            for r in found.recordings
+        ]
+        listed = ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")
+        raise FuseScopeError(
+            f"Here are {len(names)} recordings: {listed}", where=name, hint="Give one of them."
+        )
+    if found.failed:
+        raise found.failed[0][1].at(name)
+    for source in files:
+        try:
+            known = _known(source.head)
+        except FuseScopeError:
+            continue
+        if known:
+            what = f"{display_name(source.path)}{known[0].removeprefix('This file')}"
+            raise FuseScopeError(f"No file here is a trace: {what}", where=name, hint=known[1])
+    raise FuseScopeError("No file here is a trace", where=name, hint=_OPENS)
+
+
+def _known(head: bytes) -> tuple[str, str] | None:
+    """What a side file of a profiler is, and what to give instead; None for any other file."""
+    return companion(head) or gpu_companion(head)
 
 
 def _describe(head: bytes) -> str:
@@ -70,7 +205,7 @@ def _describe(head: bytes) -> str:
     text = head.strip(b" \t\r\n\x00\xef\xbb\xbf")
     if not text:
         return "a file without content"
-    if text[:1] in b"[{":
+    if _JSON.match(text):
         return "JSON, but not in a format that FuseScope knows"
     if text[:1] in b'0123456789"ntf-' and len(text) < 64:
         return "not a trace"

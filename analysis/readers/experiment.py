@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 import zipfile
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import msgspec
@@ -26,7 +26,9 @@ from analysis.experiment import (
 )
 from analysis.graph import Graph, parse_graph
 from analysis.limits import Limits
+from analysis.readers.folder import ZIP_ERRORS
 from analysis.readers.onnxruntime import ProfileTables
+from analysis.readers.reader import ALWAYS
 from analysis.readers.source import Source, clean_text
 from analysis.trace import Diagnostic, Meta, Trace, runs_frame
 
@@ -35,10 +37,30 @@ _AGAIN = "Copy or record the file again."
 _Part = TypeVar("_Part")
 
 
+def holds_experiment(source: Source) -> bool:
+    """True for a zip with the record of an experiment, also for what is left of one."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
+            names = archive.namelist()
+            return RECORD_NAME in names or any(name.startswith("profiles/") for name in names)
+    except ZIP_ERRORS:
+        return True
+
+
 class ExperimentReader:
     """One zip, one Experiment: a Trace and a Graph per variant."""
 
     name = "experiment"
+    title = "FuseScope experiment"
+    fields: Mapping[str, str] = MappingProxyType(
+        dict.fromkeys(
+            ("start", "runs", "samples", "types", "shapes", "dtypes", "flops", "stream", "memory",
+             "graph"),
+            ALWAYS,
+        )
+    )  # fmt: skip
+    recording = "`fusescope collect MODEL.onnx` records every variant in interleaved blocks."
+    covers: tuple[str, ...] = ()
 
     def sniff(self, head: bytes) -> bool:
         """Any zip: what it must hold is said on reading."""
@@ -281,13 +303,13 @@ def _guarded(name: str) -> Iterator[None]:
         yield
     except FuseScopeError as error:
         raise error.at(name) from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise FuseScopeError(
-            f"This zip is damaged: {clean_text(str(error), 120)}", where=name, hint=_AGAIN
-        ) from error
-    except (ValueError, KeyError, OverflowError) as error:
+    except (ValueError, KeyError, OverflowError) as error:  # of our own values, not of the zip's
         raise FuseScopeError(
             f"This experiment contradicts itself: {clean_text(str(error), 160)}",
             where=name,
             hint=_AGAIN,
+        ) from error
+    except ZIP_ERRORS as error:
+        raise FuseScopeError(
+            f"This zip is damaged: {clean_text(str(error), 120)}", where=name, hint=_AGAIN
         ) from error

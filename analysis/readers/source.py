@@ -4,26 +4,73 @@ from __future__ import annotations
 
 import hashlib
 import re
+import stat
 import zlib
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 
 from analysis.errors import FuseScopeError
 from analysis.limits import DEFAULT_LIMITS, Limits
+from analysis.trace import Diagnostic
 
 HEAD_BYTES = 64 * 1024
 _GZIP = b"\x1f\x8b"
 _BLOCK = 1024 * 1024
+_FIRST_BLOCK = 4096  # of a gzip member: many may be tiny, and what is behind each is copied
+
+Load = Callable[[int | None], bytes]  # the first n bytes, or all
+Beside = Callable[[], "tuple[Source, ...]"]
 
 
-@dataclass(frozen=True)
 class Source:
-    """One file. `name` is a label only: no file is ever opened by it."""
+    """One file. `name` is a label only: no file is ever opened by it.
 
-    name: str
-    data: bytes
-    limits: Limits = DEFAULT_LIMITS
+    `path` tells files of one folder, zip or upload apart, parts joined by '/'. `beside` are the
+    other files there that may belong to the same recording; they are loaded when they are read.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        data: bytes | Load,
+        limits: Limits = DEFAULT_LIMITS,
+        *,
+        path: str = "",
+        beside: tuple[Source, ...] | Beside = (),
+    ) -> None:
+        self.name = name
+        self.limits = limits
+        self.path = path or name
+        self._data = data
+        self._beside = beside
+
+    @cached_property
+    def data(self) -> bytes:
+        """The file as it came. Raises FuseScopeError when it cannot be read."""
+        return self._data if isinstance(self._data, bytes) else self._data(None)
+
+    @cached_property
+    def beside(self) -> tuple[Source, ...]:
+        """Other files of the same folder, zip or upload, this one not among them."""
+        return self._beside if isinstance(self._beside, tuple) else self._beside()
+
+    def load(self, count: int | None) -> bytes:
+        """The first `count` bytes, or all, as they came."""
+        if isinstance(self._data, bytes):
+            return self._data[:count]
+        return self._data(count) if count is not None else self.data
+
+    def forget(self) -> None:
+        """Let go of bytes that can be loaded again; the head stays."""
+        if not isinstance(self._data, bytes):
+            for name in ("data", "content", "_unpacked"):
+                self.__dict__.pop(name, None)
+
+    def among(self, beside: tuple[Source, ...]) -> Source:
+        """The same file with other files beside it."""
+        data = self.__dict__.get("data", self._data)
+        return Source(self.name, data, self.limits, path=self.path, beside=beside)
 
     @cached_property
     def sha256(self) -> str:
@@ -36,45 +83,72 @@ class Source:
 
         Raises FuseScopeError when they unpack to more than the limit or are compressed twice.
         """
+        return self._unpacked[0]
+
+    @property
+    def notes(self) -> tuple[Diagnostic, ...]:
+        """What was odd about the packing: junk after the end, an end that is missing."""
+        return self._unpacked[1]
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first 64 KiB of the content: what readers sniff at."""
+        if isinstance(self._data, bytes) or "content" in self.__dict__:
+            first = self.data
+        else:
+            first = self._data(HEAD_BYTES)
+        if not first.startswith(_GZIP):
+            return first[:HEAD_BYTES]
+        try:
+            head = zlib.decompressobj(wbits=31).decompress(first, HEAD_BYTES)
+        except zlib.error:
+            return self.content[:HEAD_BYTES]  # says what is wrong
+        return self.content[:HEAD_BYTES] if head.startswith(_GZIP) else head
+
+    @cached_property
+    def _unpacked(self) -> tuple[bytes, tuple[Diagnostic, ...]]:
         if not self.data.startswith(_GZIP):
-            return self.data
-        content = _gunzip(self.data, self.name, self.limits.unpacked_bytes)
+            return self.data, ()
+        content, notes = _gunzip(self.data, self.name, self.limits.unpacked_bytes)
         if content.startswith(_GZIP):
             raise FuseScopeError(
                 "This file is compressed twice", where=self.name, hint="Unpack it once and retry."
             )
-        return content
-
-    @property
-    def head(self) -> bytes:
-        """The first 64 KiB of the content: what readers sniff at."""
-        return self.content[:HEAD_BYTES]
+        return content, notes
 
 
-def open_source(path: Path, limits: Limits = DEFAULT_LIMITS) -> Source:
-    """The file at `path`. Raises FuseScopeError when it is missing, a folder, empty or too big."""
-    name = display_name(str(path))
-    try:
-        if path.is_dir():
+def load_file(path: Path, name: str, limits: Limits) -> Load:
+    """A function that reads the file at `path`, whole or its first bytes, under the limits."""
+
+    def load(count: int | None) -> bytes:
+        try:
+            facts = path.stat()
+            if not stat.S_ISREG(facts.st_mode):
+                raise FuseScopeError(
+                    "This is no regular file", where=name, hint="Save it as a file first."
+                )
+            size = facts.st_size
+            if size > limits.file_bytes:
+                raise FuseScopeError(
+                    f"This file has {size // 2**20} MiB, more than the limit of "
+                    f"{limits.file_bytes // 2**20} MiB",
+                    where=name,
+                    hint="Record fewer runs.",
+                )
+            with path.open("rb") as file:
+                # read(n) takes n bytes of memory at once, however short the file is.
+                return file.read(size if count is None else min(size, count))
+        except FileNotFoundError as error:
             raise FuseScopeError(
-                "This is a folder", where=name, hint="Give the trace or experiment file in it."
-            )
-        size = path.stat().st_size
-        if size > limits.file_bytes:
+                "There is no such file", where=name, hint="Check the path."
+            ) from error
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise FuseScopeError(
-                f"This file has {size // 2**20} MiB, more than the limit of "
-                f"{limits.file_bytes // 2**20} MiB",
-                where=name,
-                hint="Record fewer runs.",
-            )
-        return Source(name, path.read_bytes(), limits)
-    except FileNotFoundError as error:
-        raise FuseScopeError("There is no such file", where=name, hint="Check the path.") from error
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise FuseScopeError(
-            f"This file cannot be read: {reason}", where=name, hint="Check its permissions."
-        ) from error
+                f"This file cannot be read: {reason}", where=name, hint="Check its permissions."
+            ) from error
+
+    return load
 
 
 def display_name(name: str) -> str:
@@ -103,16 +177,22 @@ def clean_text(text: str, chars: int = DEFAULT_LIMITS.text_chars) -> str:
     return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
-def _gunzip(data: bytes, name: str, limit: int) -> bytes:
-    """All members of a gzip file, bounded. Raises FuseScopeError for a bomb or damaged data."""
+def _gunzip(data: bytes, name: str, limit: int) -> tuple[bytes, tuple[Diagnostic, ...]]:
+    """All members of a gzip file, bounded, and what was odd.
+
+    Raises FuseScopeError for a bomb or damaged data.
+    """
     parts: list[bytes] = []
-    size = 0
-    rest = data
-    while rest.startswith(_GZIP):
+    size = at = 0
+    notes: list[Diagnostic] = []
+    while data.startswith(_GZIP, at):
         member = zlib.decompressobj(wbits=31)
-        pending = rest
+        pending, step = b"", _FIRST_BLOCK
         try:
             while not member.eof:
+                if not pending:
+                    pending = data[at : at + step]
+                    at, step = at + len(pending), _BLOCK
                 block = member.decompress(pending, _BLOCK)
                 size += len(block)
                 if size > limit:
@@ -122,12 +202,17 @@ def _gunzip(data: bytes, name: str, limit: int) -> bytes:
                         hint="Record fewer runs.",
                     )
                 parts.append(block)
-                pending = member.unconsumed_tail
                 if not block and not pending:
                     break
+                pending = member.unconsumed_tail
         except zlib.error as error:
             raise FuseScopeError(
                 f"This gzip file is damaged: {error}", where=name, hint="Copy or record it again."
             ) from error
-        rest = member.unused_data
-    return b"".join(parts)
+        if not member.eof:
+            notes.append(Diagnostic("warning", "gzip_cut_short"))
+        at -= len(member.unused_data)
+    junk = data[at:]
+    if junk.strip(b"\0"):
+        notes.append(Diagnostic("warning", "gzip_junk", len(junk)))
+    return b"".join(parts), tuple(notes)

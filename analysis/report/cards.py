@@ -14,6 +14,11 @@ _ORDER = (
     "throughput",
     "small_op_time",
     "compute_utilisation",
+    "cube_utilisation",
+    "memory_bound",
+    "l2_hit_rate",
+    "cube_ratio",
+    "vector_ratio",
     "cache_missed_bytes",
     "intermediate_bytes",
     "memory",
@@ -23,6 +28,8 @@ _ORDER = (
     "light_time",
 )
 MAX_CARDS = 8
+# What must be read with a figure.
+_DETAILS = {"small_op_time": wording.light_work, "output_difference": wording.agreement_text}
 
 
 @dataclass(frozen=True)
@@ -93,5 +100,5 @@ def _card(comparison: Comparison, figure: Figure) -> Card:
         candidate=wording.quantity_text(figure.candidate),
         change=minus(wording.change_text(figure)),
         basis=f"{basis}, {source}" if source and _sides_with(figure) else basis,
-        detail=wording.light_work(comparison) if figure.code == "small_op_time" else "",
+        detail=_DETAILS[figure.code](comparison) if figure.code in _DETAILS else "",
     )

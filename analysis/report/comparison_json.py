@@ -12,10 +12,13 @@ import msgspec
 import pandas as pd
 
 from analysis.compare.comparison import Comparison, Figure, Side
+from analysis.compare.matching import match_launchers
+from analysis.compare.roofs import ROOFLINE
 from analysis.compare.verdict import Interval
-from analysis.quantity import Quantity
+from analysis.metrics.counters import MEASURES, total_counters
 from analysis.report.fusion_json import fusion_values
 from analysis.report.inspection import diagnostics
+from analysis.report.roofline_json import quantity_values, roofs_values
 from analysis.report.text import plain
 from analysis.wording import verdict_basis, verdict_sentence
 
@@ -24,7 +27,7 @@ _SIDE_FIELDS = (
     "count", "per_run_ns", "mean_ns", "median_ns", "p90_ns", "min_ns", "max_ns", "wait_ns",
     "share",
     "op_type", "provider", "inputs", "outputs", "flops", "bytes_in", "bytes_param", "bytes_out",
-    "utilisation",
+    *ROOFLINE,
 )  # fmt: skip
 
 
@@ -71,6 +74,12 @@ def comparison_values(comparison: Comparison) -> dict[str, Any]:
             "candidate": asdict(comparison.short_ops[1]),
         },
         "compute_utilisation": _figure(comparison.figure("compute_utilisation")),
+        "operator_utilisation": _figure(comparison.figure("operator_utilisation")),
+        "roofline_share": _figure(comparison.figure("roofline_share")),
+        "roofs": {
+            "baseline": roofs_values(comparison.roofs[0]),
+            "candidate": roofs_values(comparison.roofs[1]),
+        },
         "cache": {
             "missed_bytes": _figure(comparison.figure("cache_missed_bytes")),
             "utilisation": _figure(comparison.figure("cache_utilisation")),
@@ -79,12 +88,20 @@ def comparison_values(comparison: Comparison) -> dict[str, Any]:
         "bytes_moved": _figure(comparison.figure("bytes_moved")),
         "intermediate_bytes": _figure(comparison.figure("intermediate_bytes")),
         "memory": _figure(comparison.figure("memory")),
-        "output_difference": _figure(comparison.figure("output_difference")),
+        "output_difference": {
+            **_figure(comparison.figure("output_difference")),
+            "agreement": {
+                "baseline": _agreement(comparison.baseline),
+                "candidate": _agreement(comparison.candidate),
+            },
+        },
         "dispatch_gap": _figure(comparison.figure("dispatch_gap")),
         "profiler_inflation": _figure(comparison.figure("profiler_inflation")),
+        "counters": _counters(comparison),
         "fusion": fusion_values(comparison),
         "by_type": _rows(comparison.op_types, ["op_type"]),
         "by_class": _rows(comparison.op_classes, ["op_class"]),
+        "by_launcher": _launchers(comparison),
         "operators": _rows(comparison.operators, ["name", "op_class", "matched_by"]),
         "diagnostics": diagnostics(comparison.diagnostics),
     }
@@ -114,23 +131,46 @@ def _interval(interval: Interval | None) -> dict[str, float] | None:
 
 def _figure(figure: Figure) -> dict[str, Any]:
     return {
-        "baseline": _quantity(figure.baseline),
-        "candidate": _quantity(figure.candidate),
+        "baseline": quantity_values(figure.baseline),
+        "candidate": quantity_values(figure.candidate),
         "change": figure.change,
         "change_kind": figure.kind,
     }
 
 
-def _quantity(quantity: Quantity) -> dict[str, Any]:
-    values: dict[str, Any] = {
-        "value": quantity.value,
-        "unit": quantity.unit,
-        "basis": quantity.basis,
+def _agreement(side: Side) -> dict[str, Any] | None:
+    """Classes chosen as the recording's baseline chooses them, None where that is not known."""
+    agreed = side.variant.agreement if side.variant else None
+    return None if agreed is None else {**msgspec.structs.asdict(agreed), "basis": "measured"}
+
+
+def _counters(comparison: Comparison) -> dict[str, Any]:
+    """The counters that a side has, each with the part of the operators' time that it covers."""
+    known = {figure.code: figure for figure in comparison.figures}
+    sides = {
+        "baseline": total_counters(comparison.baseline.trace),
+        "candidate": total_counters(comparison.candidate.trace),
     }
-    return {**values, "reason": quantity.reason} if quantity.reason else values
+    values = {}
+    for measure in MEASURES:
+        if measure.code in known:
+            values[measure.code] = _figure(known[measure.code])
+            for side, counters in sides.items():
+                counter = counters.get(measure.code)
+                values[measure.code][side]["covered"] = counter.covered if counter else 0.0
+    return values
+
+
+def _launchers(comparison: Comparison) -> list[dict[str, Any]]:
+    """What launched the operators; empty where neither trace names it."""
+    traces = (comparison.baseline.trace, comparison.candidate.trace)
+    if all(trace.operators["launched_by"].isna().all() for trace in traces):
+        return []
+    return _rows(match_launchers(*traces), ["launched_by"])
 
 
 def _rows(table: pd.DataFrame, names: list[str]) -> list[dict[str, Any]]:
+    codes = [m.code for m in MEASURES if f"{m.code}_baseline" in table]
     rows = []
     for record in table.to_dict("records"):
         row = {name: plain(record[name]) for name in names}
@@ -141,6 +181,8 @@ def _rows(table: pd.DataFrame, names: list[str]) -> list[dict[str, Any]]:
                 for field in _SIDE_FIELDS
                 if f"{field}_{side}" in record
             }
+            if codes:
+                row[side]["counters"] = {c: plain(record[f"{c}_{side}"]) for c in codes}
         row["delta_ns"] = plain(record["delta_ns"])
         rows.append(row)
     return rows

@@ -19,10 +19,13 @@ from analysis.readers.source import clean_text
 from analysis.report import cards, tables
 from analysis.report.ablation import ablation_table
 from analysis.report.blocked import blocked_rows
+from analysis.report.counters import counters
 from analysis.report.distribution import distribution
+from analysis.report.doctor import file_facts
 from analysis.report.interval import interval_picture
 from analysis.report.ledger import ledger_table
 from analysis.report.method import method, recorded
+from analysis.report.roofline import roofline
 from analysis.report.still import still
 from analysis.report.text import minus, model_name, slug, with_short_labels
 from analysis.report.waterfall import waterfall
@@ -72,6 +75,7 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
         sides=tuple(_column_name(side, role) for side, role in _roles(shown)),
         verdict=shown.verdict,
         notes=[(n.severity, wording.diagnostic_sentence(n)) for n in shown.diagnostics],
+        file_facts=file_facts(shown),
         figures=cards.figures(shown),
         payload=payload,
         still=still(payload),
@@ -95,7 +99,12 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
         types=tables.type_rows(shown),
         operators=tables.operator_rows(shown),
         totals=tables.operator_totals(shown),
+        communicates=bool((shown.op_classes["op_class"] == "communication").any()),
+        counters=counters(shown),
+        counters_help=wording.COUNTERS_HELP,
         has_utilisation=tables.has_utilisation(shown),
+        roofline=roofline(shown),
+        roofline_help=wording.ROOFLINE_HELP,
         distribution=distribution(shown),
         time_source=wording.TIME_SOURCES[shown.verdict.of],
         method=method(shown, include_environment=include_environment),

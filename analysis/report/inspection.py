@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pandas as pd
 
+from analysis.compare.comparison import side_of_variant
+from analysis.doctor import Examination, examine, fields
 from analysis.experiment import Experiment
-from analysis.trace import CALL_COLUMNS, Diagnostic, Trace
+from analysis.report.roofline_json import roofline_values
+from analysis.trace import Diagnostic, Trace
 from analysis.wording import diagnostic_sentence
+from analysis.wording import doctor as words
 
 SCHEMA_VERSION = 1
 
@@ -33,16 +38,22 @@ def inspection(value: Trace | Experiment) -> dict[str, Any]:
             "outcome": msgspec.to_builtins(record.outcome),
             "peaks": msgspec.to_builtins(record.peaks),
             "variants": [
-                {"name": variant.name, **_trace(value.traces[variant.name])}
+                {
+                    "name": variant.name,
+                    **_trace(value.traces[variant.name]),
+                    "roofline": roofline_values(side_of_variant(value, variant.name)),
+                }
                 for variant in record.variants
             ],
             "diagnostics": diagnostics(value.diagnostics),
+            "doctor": doctor(examine(value)),
         }
     return {
         "schema_version": SCHEMA_VERSION,
         "format": value.meta.format,
         "tool": " ".join(part for part in (value.meta.tool, value.meta.version) if part),
         **_trace(value),
+        "doctor": doctor(examine(value)),
     }
 
 
@@ -56,7 +67,8 @@ def _trace(trace: Trace) -> dict[str, Any]:
     is_communication = operators["is_communication"].to_numpy()[calls["operator"].to_numpy()]
     compute = calls[~is_communication]
     runs = trace.profiled_runs
-    in_runs = calls[calls["run"].notna()]
+    told = trace.told_runs["run"]
+    in_runs = calls[calls["run"].isin(told)]
     per_run = in_runs.groupby("run")["n"].sum()
     return {
         "runs": len(trace.runs),
@@ -65,8 +77,8 @@ def _trace(trace: Trace) -> dict[str, Any]:
         "rows": len(calls),
         "total_kernel_ns": int(compute["dur_ns"].sum()),
         "communication_ns": int(calls["dur_ns"][is_communication].sum()),
-        "by_type": _by_type(trace, compute, max(1, len(runs))),
-        "fields": _fields(trace),
+        "by_type": _by_type(trace, compute, max(1, len(told))),
+        "fields": fields(trace),
         "diagnostics": diagnostics(trace.diagnostics),
     }
 
@@ -74,38 +86,67 @@ def _trace(trace: Trace) -> dict[str, Any]:
 def _by_type(trace: Trace, compute: Any, runs: int) -> list[dict[str, Any]]:
     types = trace.operators["op_type"].astype("object")
     labels = types.where(types.notna(), None).to_numpy()[compute["operator"].to_numpy()]
-    grouped = compute.assign(op_type=[str(t) if t is not None else "" for t in labels]).groupby(
-        "op_type", sort=False
-    )
+    keys = pd.Series([str(t) if t is not None else "" for t in labels], index=compute.index)
+    sums = compute[["n", "dur_ns"]].groupby(keys, sort=False).sum()
     rows = [
         {
             "op_type": name or None,
-            "count": int(group["n"].sum()),
-            "total_ns": int(group["dur_ns"].sum()),
-            "per_run_ns": float(group["dur_ns"].sum()) / runs,
+            "count": int(count),
+            "total_ns": int(total_ns),
+            "per_run_ns": float(total_ns) / runs,
         }
-        for name, group in grouped
+        for name, count, total_ns in sums.itertuples()
     ]
     return sorted(rows, key=lambda row: (-row["total_ns"], row["op_type"] or ""))
 
 
-def _fields(trace: Trace) -> dict[str, bool]:
-    """What the file can answer."""
-    calls, operators = trace.calls, trace.operators
-    shapes = operators["inputs"].astype("object").fillna("").str.contains("[", regex=False)
-    runs = trace.profiled_runs
+def doctor(found: Examination) -> dict[str, Any]:
+    """The import doctor's object: docs/json.md, 'doctor'."""
     return {
-        "start": bool(calls["start_ns"].notna().any()),
-        "runs": bool(len(runs)) and not bool((runs["kind"] == "file").any()),
-        "shapes": bool(shapes.any()),
-        "dtypes": bool(shapes.any()),
-        "flops": bool(operators["flops"].notna().any()),
-        "counters": any(column not in CALL_COLUMNS for column in calls.columns),
-        "members": bool(operators["members"].notna().any()),
-        "stream": bool(calls["stream"].notna().any()),
-        "communication": bool(operators["is_communication"].any()),
-        "memory": bool(operators["bytes_out"].notna().any()),
+        "format": found.format,
+        "title": found.title,
+        "tool": found.tool,
+        "version": found.version,
+        "device": found.device,
+        "files": list(found.files),
+        "read": {
+            "runs": found.runs,
+            "run_kind": found.run_kind,
+            "samples": found.samples,
+            "operators": found.operators,
+            "rows": found.rows,
+        },
+        "dropped": _notes(found.dropped),
+        "repaired": _notes(found.repaired),
+        "noted": _notes(found.noted),
+        "has": list(found.has),
+        "lacks": [{"field": lack.field, "record": lack.switch} for lack in found.lacks],
+        "figures": [
+            {
+                "figure": answer.figure,
+                "available": answer.available,
+                "code": answer.code,
+                "needs": answer.needs or None,
+                "record": answer.switch,
+                "sentence": words.answer_sentence(answer),
+            }
+            for answer in found.answers
+        ],
     }
+
+
+def _notes(notes: tuple[Diagnostic, ...]) -> list[dict[str, Any]]:
+    return [
+        {
+            "severity": note.severity,
+            "code": note.code,
+            "count": note.count,
+            "example": note.example or None,
+            "variant": note.values.get("variant"),
+            "message": words.note_sentence(note),
+        }
+        for note in notes
+    ]
 
 
 def diagnostics(notes: tuple[Diagnostic, ...]) -> list[dict[str, Any]]:

@@ -29,6 +29,7 @@ _NAME_CHARS = 60
 _REASONS = {
     "inserted": "inserted between groups",
     "not_in_graph": "not in the recorded graph",
+    "communication": "communication",
     "unmatched": "not matched",
 }
 Record = dict[Any, Any]

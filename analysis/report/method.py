@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from analysis import units, wording
 from analysis.compare.comparison import Comparison, Side
 from analysis.compare.latency import are_paired
-from analysis.experiment import Cache, ExperimentRecord, VariantRecord
+from analysis.experiment import Cache, ExperimentRecord, Spread, VariantRecord
 from analysis.quantity import Quantity
 from analysis.report.text import last_part, model_name
 
@@ -104,6 +104,25 @@ def _assumptions(comparison: Comparison) -> Iterator[tuple[str, str]]:
             yield name, f"not known: {wording.REASONS[peak.reason]}"
         else:
             yield name, _with_basis(peak, "best float32 matrix product of the engine")
+    yield from _limits(comparison)
+
+
+def _limits(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    """Bandwidth and 8-bit peak where a side knows them: nothing else rests on them."""
+    first, second = comparison.roofs
+    for name, why, pair in (
+        ("bandwidth of main memory", "y = a + b over long vectors",
+         (first.bandwidth, second.bandwidth)),
+        ("8-bit peak", "best product of 8-bit matrices of the engine", (first.int8, second.int8)),
+    ):  # fmt: skip
+        labels = (comparison.baseline.label, comparison.candidate.label)
+        same = pair[0] == pair[1]
+        for quantity, label in list(zip(pair, labels, strict=True))[: 1 if same else 2]:
+            if quantity.value is not None:
+                yield (
+                    name if same else f"{name}, {label}",
+                    _with_basis(quantity, why if quantity.basis == "measured" else ""),
+                )
 
 
 def _distinct(comparison: Comparison) -> tuple[Side, ...]:
@@ -170,9 +189,36 @@ def _machine(record: ExperimentRecord) -> Iterator[tuple[str, str]]:
     if peaks.gemm_flops_per_s:
         size = f" of {peaks.gemm_n} × {peaks.gemm_n}" if peaks.gemm_n else ""
         rate = units.flop_rate(peaks.gemm_flops_per_s)
-        yield "matrix product peak", f"{rate}, measured{size}"
+        spread = _quartiles(peaks.gemm_spread, units.flop_rate)
+        yield "matrix product peak", f"{rate}, measured{size}{spread}"
+    if peaks.int8_ops_per_s:
+        size = f" of {peaks.int8_n} × {peaks.int8_n}" if peaks.int8_n else ""
+        rate = units.flop_rate(peaks.int8_ops_per_s)
+        yield (
+            "8-bit product peak",
+            f"{rate}, measured{size}{_quartiles(peaks.int8_spread, units.flop_rate)}",
+        )
+    for one in peaks.bandwidths:
+        where = "main memory" if one.level is None else f"L{one.level} cache"
+        spread = _quartiles(one.spread, _bandwidth)
+        held = units.data_size(one.working_set_bytes)
+        yield (
+            f"bandwidth, {where}",
+            f"{_bandwidth(one.bytes_per_s)}, measured over {held}{spread}",
+        )
     if peaks.dispatch_ns:
         yield "dispatch cost", f"{units.duration(peaks.dispatch_ns)} an operator, measured"
+
+
+def _quartiles(spread: Spread | None, text: Callable[[float], str]) -> str:
+    """'; half of the repetitions between 102 GFLOP/s and 112 GFLOP/s'."""
+    if spread is None:
+        return ""
+    return f"; half of the repetitions between {text(spread.low)} and {text(spread.high)}"
+
+
+def _bandwidth(bytes_per_s: float) -> str:
+    return units.bandwidth(bytes_per_s / 1e9)
 
 
 def _cache(cache: Cache) -> str:
@@ -229,6 +275,12 @@ def _settings(variant: VariantRecord, with_paths: bool) -> Iterator[tuple[str, s
     difference = variant.output_difference
     if difference is not None and difference.absolute is not None:
         yield "output difference, absolute", units.small_number(difference.absolute)
+    agreed = variant.agreement
+    if agreed is not None:
+        yield "agreement, samples", units.count(agreed.samples)
+        yield "agreement, positions", units.count(agreed.positions)
+        yield "agreement, classes", units.count(agreed.classes)
+        yield "agreement, classes the baseline chose", units.count(agreed.distinct)
 
 
 def _profile_group(side: Side) -> Group:

@@ -105,7 +105,7 @@ def type_rows(comparison: Comparison) -> Rows[TypeRow]:
         )
         for record in table.head(MAX_ROWS).to_dict("records")
     ]
-    return _parted(rows, len(table))
+    return parted(rows, len(table))
 
 
 def operator_rows(comparison: Comparison) -> Rows[OperatorRow]:
@@ -113,13 +113,15 @@ def operator_rows(comparison: Comparison) -> Rows[OperatorRow]:
     table = comparison.operators
     largest = float(table["delta_ns"].abs().max() or 0.0) if len(table) else 0.0
     rows = [_operator_row(record, largest) for record in table.head(MAX_ROWS).to_dict("records")]
-    return _parted(rows, len(table))
+    return parted(rows, len(table))
 
 
 def operator_totals(comparison: Comparison) -> tuple[str, str, str]:
-    """Sums over all operators per run: baseline, candidate, change."""
+    """Sums over all operators but communication per run: baseline, candidate, change."""
+    computing = comparison.operators["op_class"] != "communication"
     before, after = (
-        float(comparison.operators[f"per_run_ns_{side}"].fillna(0.0).sum()) for side in _SIDES
+        float(comparison.operators.loc[computing, f"per_run_ns_{side}"].fillna(0.0).sum())
+        for side in _SIDES
     )
     return units.duration(before), units.duration(after), signed_duration(after - before)
 
@@ -129,14 +131,16 @@ def has_utilisation(comparison: Comparison) -> bool:
     return any(bool(comparison.operators[f"utilisation_{side}"].notna().any()) for side in _SIDES)
 
 
-def _parted(rows: list[T], total: int) -> Rows[T]:
+def parted(rows: list[T], total: int) -> Rows[T]:
     return Rows(tuple(rows[:VISIBLE_ROWS]), tuple(rows[VISIBLE_ROWS:]), total)
 
 
 def _type_side(record: dict[Any, Any], side: str) -> TypeSide:
     provider = _text(record[f"provider_{side}"])
     return TypeSide(
-        provider=provider.removesuffix("ExecutionProvider") or provider,
+        provider=units.middle_cut(
+            provider.removesuffix("ExecutionProvider") or provider, _TYPE_CHARS
+        ),
         full_provider=provider,
         count=units.count(known(record[f"count_{side}"])),
         total=units.duration(known(record[f"per_run_ns_{side}"])),
@@ -161,7 +165,7 @@ def _operator_row(record: dict[Any, Any], largest: float) -> OperatorRow:
         row=int(record["row"]),
         name=name,
         shown_name=units.middle_cut(name, _NAME_CHARS),
-        by_shape=record["matched_by"] == "shape",
+        by_shape=record["matched_by"] in ("shape", "order"),
         op_type=" → ".join(name for name in types if name) or "unknown",
         inputs=units.middle_cut(shown_inputs, _SHAPE_CHARS),
         outputs=units.middle_cut(shown_outputs, _SHAPE_CHARS),

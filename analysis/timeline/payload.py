@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 
 from analysis import units
 from analysis.compare.comparison import Comparison, Side
-from analysis.compare.fusion import claimed
+from analysis.compare.fusion import Operator, group_places
 from analysis.compare.latency import typical_ns
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.warmup import steady_runs
@@ -30,12 +31,10 @@ def timeline_payload(comparison: Comparison) -> dict[str, Any]:
     so.
     """
     groups = comparison.fusion.groups
-    places = (
-        claimed([group.baseline for group in groups]),
-        claimed([group.candidate for group in groups]),
-    )
+    claims = ([group.baseline for group in groups], [group.candidate for group in groups])
     of_baseline, of_candidate = (
-        {name: groups[place].id for name, place in of_side.items()} for of_side in places
+        _group_ids(side.trace, of_side, [group.id for group in groups])
+        for side, of_side in zip((comparison.baseline, comparison.candidate), claims, strict=True)
     )
     operators = comparison.operators
     sides = [
@@ -80,7 +79,17 @@ def _whole(ns: float) -> int | None:
     return None if pd.isna(ns) else round(ns)
 
 
-def _side(role: str, side: Side, joined: pd.DataFrame, group_of: dict[str, int]) -> dict[str, Any]:
+def _group_ids(
+    trace: Trace, claims: Sequence[Sequence[Operator]], ids: Sequence[int]
+) -> list[int | None]:
+    """The id of each operator's group; None for an operator in none."""
+    names = list(trace.operators["name"].astype("object").fillna(""))
+    return [ids[place] if place >= 0 else None for place in group_places(names, claims)]
+
+
+def _side(
+    role: str, side: Side, joined: pd.DataFrame, group_of: list[int | None]
+) -> dict[str, Any]:
     trace = side.trace
     run = median_run(trace)
     calls = steady_calls(trace)
@@ -98,8 +107,12 @@ def _side(role: str, side: Side, joined: pd.DataFrame, group_of: dict[str, int])
     shown_ns = calls["span_ns"].fillna(calls["dur_ns"]).to_numpy(dtype="int64")
     ends = start - zero + shown_ns
     operators, position = np.unique(calls["operator"].to_numpy(), return_inverse=True)
-    lane = calls["device"].astype(str) + " " + calls["stream"].astype(str)
+    places = [
+        calls[name].astype("object").where(calls[name].notna(), "") for name in ("device", "stream")
+    ]
+    lane = [" ".join(filter(None, map(str, place))) for place in zip(*places, strict=True)]
     lanes = list(dict.fromkeys(lane))
+    number = {name: place for place, name in enumerate(lanes)}
     return {
         "id": role,
         "label": side.label,
@@ -109,7 +122,7 @@ def _side(role: str, side: Side, joined: pd.DataFrame, group_of: dict[str, int])
         "ops": _operators(trace, operators, joined[f"operator_{role}"], group_of),
         "calls": {
             "op": position.tolist(),
-            "lane": [lanes.index(name) for name in lane],
+            "lane": [number[name] for name in lane],
             "start_ns": (start - zero).tolist(),
             "dur_ns": shown_ns.tolist(),
         },
@@ -117,7 +130,7 @@ def _side(role: str, side: Side, joined: pd.DataFrame, group_of: dict[str, int])
 
 
 def _operators(
-    trace: Trace, operators: np.ndarray, joined: pd.Series, group_of: dict[str, int]
+    trace: Trace, operators: np.ndarray, joined: pd.Series, group_of: list[int | None]
 ) -> dict[str, list[Any]]:
     row_of = {int(op): int(row) for row, op in joined.dropna().items()}  # type: ignore[call-overload]
     table = trace.operators.iloc[operators]
@@ -126,7 +139,7 @@ def _operators(
         for name in _OPERATOR_FIELDS
     }
     columns["row"] = [row_of.get(int(op)) for op in operators]
-    columns["group"] = [group_of.get(name or "") for name in columns["name"]]
+    columns["group"] = [group_of[int(op)] for op in operators]
     return columns
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from analysis import units
-from analysis.wording.diagnostics import plural
+from analysis.wording.phrases import plural
 
 ABLATION_HELP = (
     "What each optimizer of the engine is worth in this model. Lost without it: time with all but "

@@ -261,4 +261,18 @@ _SAID: Mapping[str, tuple[Words, Words]] = {
         lambda v, at: f"Optimisation is off in the variant '{v.get('variant')}': nothing is fused.",
         lambda v, at: "Compare with the variant fused.",
     ),
+    "own_pass": (
+        lambda v, at: (
+            f"The variant '{v.get('variant')}' is fused by FuseScope's own pass, and the engine "
+            "fuses nothing more."
+        ),
+        lambda v, at: "Run fusescope fuse MODEL --rules FILE --explain: it says what it left.",
+    ),
+    "quantised": (
+        lambda v, at: (
+            f"The variant '{v.get('variant')}' runs in 8 bits; the conditions that FuseScope knows "
+            "are those of the engine's float32 operators."
+        ),
+        lambda v, at: "Compare with the variant fused for what the float32 model misses.",
+    ),
 }  # fmt: skip

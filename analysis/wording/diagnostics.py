@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 
 from analysis import units
 from analysis.trace import Diagnostic, Value
+from analysis.wording.phrases import capital, number, plural
+from analysis.wording.reading import READING
 from analysis.wording.texts import TIME_SOURCES
 
 
@@ -18,48 +20,46 @@ def diagnostic_sentence(note: Diagnostic) -> str:
     return f"{side}{text if side else capital(text)}{example}"
 
 
-def capital(text: str) -> str:
-    """The text with a capital letter in front."""
-    return text[:1].upper() + text[1:]
-
-
-def _number(values: Mapping[str, Value], key: str) -> float:
-    value = values.get(key)
-    return float(value) if isinstance(value, int | float) else float("nan")
-
-
-def plural(count: Value, noun: str) -> str:
-    """'1 block', '2 blocks'."""
-    shown = units.count(count) if isinstance(count, int | float) else str(count)
-    return f"{shown} {noun}{'' if count == 1 else 's'}"
-
-
 def _load(values: Mapping[str, Value]) -> str:
     after = values.get("after")
     then = f", {after:.1f} after" if isinstance(after, int | float) else ""
     return (
-        f"load average {_number(values, 'before'):.1f} before the recording{then} on "
+        f"load average {number(values, 'before'):.1f} before the recording{then} on "
         f"{values.get('cores')} cores."
     )
 
 
+def _boundaries(values: Mapping[str, Value]) -> str:
+    pieces, twin = values.get("pieces"), values.get("same_cut")
+    count = f"{pieces} pieces" if isinstance(pieces, int) and pieces > 1 else "pieces"
+    told = (
+        f"runs in {count} with tensors passed between, which the other side does not. A boundary "
+        "costs some 40 to 100 µs, and that is part of this change."
+    )
+    return told if twin is None else f"{told} Compare with {twin} for the kernel alone."
+
+
+def _only(values: Mapping[str, Value]) -> str:
+    shown = (
+        (side, values.get(key)) for side, key in (("baseline", "before"), ("candidate", "after"))
+    )
+    return ", ".join(f"only the {side} has {names}" for side, names in shown if names)
+
+
+def _level(values: Mapping[str, Value], key: str) -> str:
+    level = str(values.get(key))
+    return _LEVELS.get(level, level)
+
+
+_LEVELS = {
+    "device_kernel": "kernels of a device",
+    "framework_op": "operators of a framework",
+    "graph_layer": "layers of a graph",
+}
+
 # code -> sentence from (count, values)
 _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
-    "bad_unicode": lambda n, v: f"{plural(n, 'broken character')} replaced.",
-    "bad_event": lambda n, v: f"{plural(n, 'event')} of a wrong form dropped.",
-    "bad_time": lambda n, v: f"{plural(n, 'event')} without a valid time dropped.",
-    "other_events": lambda n, v: f"{plural(n, 'event')} of other kinds left out.",
-    "missing_bracket": lambda n, v: (
-        "the file ends without its closing bracket; every event was read."
-    ),
-    "cut_short": lambda n, v: (
-        f"the file is cut short; the last {v.get('bytes_lost')} bytes hold no whole event and "
-        "were left out."
-    ),
-    "members_unknown": lambda n, v: (
-        f"fused operators name {plural(n, 'operator')} that the other side does not have; where "
-        "possible, operators beside them that nothing else names were counted as those."
-    ),
+    **READING,
     "part_missing": lambda n, v: (
         f"the experiment lacks its file '{v.get('file')}'; what rests on it is left out."
     ),
@@ -100,22 +100,11 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         f"{plural(n, 'operator')} in fusion groups without a time in the trace, counted as 0."
     ),
     "groups_inferred": lambda n, v: (
-        f"{plural(n, 'fusion group')} inferred from type, shapes and order: no graphs, and no "
-        "names of the operators inside a fused one."
+        f"{plural(n, 'fusion group')} inferred from type, shapes and order: neither graphs nor "
+        "names of members tie the operators of one file to those of the other."
     ),
     "inferred_without_partner": lambda n, v: (
         f"{plural(n, 'operator')} in no fusion group: nothing says what became of them."
-    ),
-    "no_runs": lambda n, v: (
-        "no model_run event: runs cannot be told apart, so the whole file counts as one."
-    ),
-    "nested_operators": lambda n, v: (
-        f"{plural(n, 'execution')} inside another operator (Loop, If, Scan); its time is shown "
-        "without theirs."
-    ),
-    "outside_runs": lambda n, v: f"{plural(n, 'execution')} outside every run.",
-    "launch_times": lambda n, v: (
-        "the host does not wait for this execution provider: its times are launches, not kernels."
     ),
     "same_variant": lambda n, v: (
         "both sides are the same variant of one recording, so there is nothing to compare."
@@ -150,6 +139,65 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         "were made."
     ),
     "same_file": lambda n, v: "both sides are the same file.",
+    "tools_differ": lambda n, v: (
+        f"the files come from different profilers, {v.get('before')} and {v.get('after')}: they "
+        "count and time operators differently."
+    ),
+    "formats_differ": lambda n, v: (
+        f"the files are of different formats, {v.get('before')} and {v.get('after')}: they need "
+        "not hold the same rows."
+    ),
+    "versions_differ": lambda n, v: (
+        f"the profilers are of different versions, {v.get('before')} and {v.get('after')}: part of "
+        "the change may be theirs."
+    ),
+    "devices_differ": lambda n, v: (
+        f"the files were recorded on different devices, {v.get('before')} and {v.get('after')}: "
+        "the change is not that of fusion alone."
+    ),
+    "levels_differ": lambda n, v: (
+        f"the baseline tells of {_level(v, 'before')}, the candidate of {_level(v, 'after')}: "
+        "their operators are not the same things."
+    ),
+    "runs_differ": lambda n, v: (
+        f"the files hold different numbers of {v.get('kind')}s, {v.get('before')} and "
+        f"{v.get('after')}: figures per {v.get('kind')} compare, totals of the files do not."
+    ),
+    "communication_differs": lambda n, v: (
+        f"only the {v.get('on')} holds communication "
+        f"({units.duration(number(v, 'per_file_ns'))} in the file): one is of several devices, "
+        "the other may not be."
+    ),
+    "compared_cut_short": lambda n, v: (
+        f"the file of the {v.get('on')} ends before its recording did: its last run and its totals "
+        "are too low."
+    ),
+    "counters_on_one_side": lambda n, v: (
+        f"only the {v.get('on')} was recorded with hardware counters ({v.get('names')}), which can "
+        "slow the recording down."
+    ),
+    "counter_units_differ": lambda n, v: (
+        f"{plural(v.get('count'), 'counter')} in different units, first {v.get('before')} and "
+        f"{v.get('after')}: they are kept apart."
+    ),
+    "counters_differ": lambda n, v: (
+        f"the files hold different counters: {_only(v)}. Another setting of the profiler, device "
+        "or toolkit makes them; what only one side has is not compared."
+    ),
+    "detail_differs": lambda n, v: (
+        f"only the {v.get('on')} has {v.get('what')}: the files were recorded at different levels "
+        "of detail, so fewer operators can be joined."
+    ),
+    "heavy_counts_differ": lambda n, v: (
+        f"{units.count(number(v, 'before'))} and {units.count(number(v, 'after'))} convolutions, "
+        f"matrix products and attentions per {v.get('per')}: more than fusion explains, so these "
+        "may be different models, batches or numbers of runs."
+    ),
+    "operator_counts_differ": lambda n, v: (
+        f"{units.count(number(v, 'before'))} and {units.count(number(v, 'after'))} operators per "
+        f"{v.get('per')}: more than fusion explains, so these may be different models, batches or "
+        "numbers of runs."
+    ),
     "stopped_interrupted": lambda n, v: (
         f"the recording was interrupted after {v.get('blocks')} blocks."
     ),
@@ -175,22 +223,23 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         f"cache and traffic figures leave out {plural(v.get('tensors'), 'tensor')} of unknown size."
     ),
     "load": lambda n, v: _load(v),
+    "boundaries_included": lambda n, v: _boundaries(v),
     "governor": lambda n, v: f"the CPU frequency governor was '{v.get('governor')}'.",
     "other_baseline": lambda n, v: (
         f"the A/A control and the output difference refer to '{v.get('baseline')}', the baseline "
         "of the recording."
     ),
     "control": lambda n, v: (
-        f"A/A control: two copies of the baseline differ by {units.factor(_number(v, 'low'))} to "
-        f"{units.factor(_number(v, 'high'))} (99 % interval)."
+        f"A/A control: two copies of the baseline differ by {units.factor(number(v, 'low'))} to "
+        f"{units.factor(number(v, 'high'))} (99 % interval)."
     ),
     "decided_at": lambda n, v: (
         f"settled by the look at {v.get('look')} blocks, at a significance level of "
-        f"{_number(v, 'alpha'):.4f}."
+        f"{number(v, 'alpha'):.4f}."
     ),
     "profiler_inflation": lambda n, v: (
-        f"profiled runs take {units.factor(_number(v, 'baseline'))} (baseline) and "
-        f"{units.factor(_number(v, 'candidate'))} (candidate) the time of un-profiled ones: "
+        f"profiled runs take {units.factor(number(v, 'baseline'))} (baseline) and "
+        f"{units.factor(number(v, 'candidate'))} (candidate) the time of un-profiled ones: "
         "latency is un-profiled, operator times are not."
     ),
     "profiled_headline": lambda n, v: (
@@ -201,15 +250,30 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         f"{plural(v.get('runs'), 'slow first run')} set aside as warm-up in operator figures."
     ),
     "large_output_difference": lambda n, v: (
-        f"outputs differ by {units.small_number(_number(v, 'relative'))} relative: check that the "
-        "candidate computes the same model."
+        f"outputs differ from those of the recording's baseline by "
+        f"{units.small_number(number(v, 'relative'))} of their largest value, more than rounding "
+        "explains: check that it computes the same model."
+    ),
+    "quantised": lambda n, v: (
+        "quantised to 8 bits, so it computes something else on purpose"
+        + (
+            ""
+            if v.get("relative") is None
+            else f": its outputs differ by {units.small_number(number(v, 'relative'))} of the "
+            "largest value"
+        )
+        + ". In its fusion groups the codes of a tensor stand for the tensor."
+    ),
+    "one_class": lambda n, v: (
+        "the recording's baseline chose one class for all of "
+        f"{plural(v.get('samples'), 'sample')}: agreement with it says little."
     ),
     "biased_rows": lambda n, v: (
-        f"{units.percent(_number(v, 'share'))} of operator time is in rows under 20 µs, where the "
+        f"{units.percent(number(v, 'share'))} of operator time is in rows under 20 µs, where the "
         "profiler's own cost is a large part."
     ),
     "unknown_operators": lambda n, v: (
-        f"{units.percent(_number(v, 'share'))} of operator time is of unknown class; the small-op "
+        f"{units.percent(number(v, 'share'))} of operator time is of unknown class; the small-op "
         "ratio is low by up to that much."
     ),
     "operators_over_one": lambda n, v: (
@@ -218,21 +282,21 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
     ),
     "weak_attribution": lambda n, v: (
         "attribution is weak: dispatch and profiler bias together changed by "
-        f"{units.duration(_number(v, 'beside_ns'), signed=True)} of "
-        f"{units.duration(_number(v, 'delta_ns'), signed=True)}, more than a quarter, so the "
+        f"{units.duration(number(v, 'beside_ns'), signed=True)} of "
+        f"{units.duration(number(v, 'delta_ns'), signed=True)}, more than a quarter, so the "
         "operators' own times explain only part of it."
     ),
     "mean_differs": lambda n, v: (
         f"the mean run, whose change the ledger adds up to, changed by "
-        f"{units.percent(_number(v, 'mean'), signed=True)}, the typical run of the verdict by "
-        f"{units.percent(_number(v, 'typical'), signed=True)}: a few slow runs weigh in the mean."
+        f"{units.percent(number(v, 'mean'), signed=True)}, the typical run of the verdict by "
+        f"{units.percent(number(v, 'typical'), signed=True)}: a few slow runs weigh in the mean."
     ),
     "not_in_graph": lambda n, v: (
         f"{plural(n, 'operator')} of the trace not in its graph, so in no fusion group: "
-        f"{units.duration(_number(v, 'per_run_ns'))} a run."
+        f"{units.duration(number(v, 'per_run_ns'))} a run."
     ),
     "utilisation_over_one": lambda n, v: (
-        f"compute utilisation is {units.percent(_number(v, 'value'))}: the peak was measured too "
+        f"compute utilisation is {units.percent(number(v, 'value'))}: the peak was measured too "
         "low, or FLOPs are counted too high."
     ),
 }

@@ -11,7 +11,7 @@ import pandas as pd
 from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.fusion import Fusion
-from analysis.wording.diagnostics import plural
+from analysis.wording.phrases import plural
 from analysis.wording.sentences import Part
 from analysis.wording.texts import TIME_SOURCES
 
@@ -126,7 +126,7 @@ def _largest_term(sum_: Reconciliation) -> str:
 
 def _nothing_fused(ledger: Ledger) -> str:
     """Why there is no fusion to speak of: there was none, or it is not known."""
-    lost = int((ledger.ungrouped["reason"] != "inserted").sum())
+    lost = int((~ledger.ungrouped["reason"].isin(["inserted", "communication"])).sum())
     if not lost:
         return "Nothing was fused: both sides ran the same operators."
     return f"No fusion was found; it is not known what became of {plural(lost, 'operator')}."

@@ -6,14 +6,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+import pandas as pd
+
 from analysis import units
 from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.verdict import Verdict
 from analysis.experiment import Experiment
 from analysis.quantity import Quantity
 from analysis.trace import Trace
-from analysis.wording.diagnostics import capital, plural
-from analysis.wording.texts import CANNOT_TELL, REASONS, TIME_SOURCES
+from analysis.wording.phrases import capital, plural
+from analysis.wording.texts import CANNOT_TELL, REASONS, SINGLE, TIME_SOURCES
+
+# Time sources of files that do not mark their runs.
+_OF_FILES = ("busy_union", "kernel_sum")
 
 
 @dataclass(frozen=True)
@@ -26,9 +31,13 @@ class Part:
 
 def verdict_parts(comparison: Comparison) -> tuple[Part, ...]:
     """The verdict in pieces: 'fused', ' is ', '2.12× faster', ' than ', 'unfused'."""
-    verdict = comparison.verdict
-    candidate = Part(comparison.candidate.label, "name")
-    baseline = Part(comparison.baseline.label, "name")
+    return pair_parts(comparison.verdict, comparison.baseline.label, comparison.candidate.label)
+
+
+def pair_parts(verdict: Verdict, baseline_label: str, candidate_label: str) -> tuple[Part, ...]:
+    """`verdict_parts` of a verdict alone, with what its two sides are called."""
+    candidate = Part(candidate_label, "name")
+    baseline = Part(baseline_label, "name")
     if verdict.outcome == "cannot_tell" or verdict.speedup is None:
         start = Part("Cannot tell whether ")
         return start, candidate, Part(" is faster or slower than "), baseline
@@ -54,6 +63,14 @@ def verdict_interval(verdict: Verdict) -> str:
     return f"95 % interval {units.factor(low)} to {units.factor(high)}"
 
 
+def why_not_told(verdict: Verdict) -> str:
+    """Why the verdict cannot tell, as a sentence's middle; '' where it can."""
+    if verdict.reason is None:
+        return ""
+    reason = CANNOT_TELL[verdict.reason]
+    return SINGLE.get(verdict.of, reason) if verdict.reason == "single_run" else reason
+
+
 def verdict_basis(verdict: Verdict) -> str:
     """What the verdict rests on, and the smallest effect that would have been seen."""
     parts = []
@@ -65,9 +82,10 @@ def verdict_basis(verdict: Verdict) -> str:
         parts.append(f"{what}, {plural(one, 'block')} of fresh processes, paired")
     else:
         noun = "blocks" if verdict.pairing == "unpaired_blocks" else "runs"
+        noun = "files" if verdict.of in _OF_FILES else noun
         parts.append(f"{what}, {one} and {other} {noun}, not paired")
     if verdict.reason is not None:
-        parts.insert(0, CANNOT_TELL[verdict.reason])
+        parts.insert(0, why_not_told(verdict))
     if verdict.smallest_detectable is not None:
         seen = units.percent(verdict.smallest_detectable)
         parts.append(f"this measurement would have seen a change of {seen}")
@@ -81,6 +99,41 @@ def light_work(comparison: Comparison) -> str:
         f"light time {units.duration(before.light_ns)} → {units.duration(after.light_ns)}, "
         f"{units.count(before.light_count)} → {units.count(after.light_count)} operators"
     )
+
+
+def agreement_text(comparison: Comparison) -> str:
+    """The candidate's classes beside the baseline's; '' where the model scores none.
+
+    'top-1 56.2 %, top-5 93.8 % of 16 samples, 15 classes seen: agreement, not accuracy'.
+    """
+    variant = comparison.candidate.variant
+    agreed = variant.agreement if variant else None
+    if variant is None or agreed is None:
+        return ""
+    shares = [f"top-1 {units.percent(agreed.top1)}"]
+    if agreed.top5 is not None:
+        shares.append(f"top-5 {units.percent(agreed.top5)}")
+    of = plural(agreed.samples, "sample")
+    if agreed.positions > agreed.samples:
+        of = f"{units.count(agreed.positions)} positions in {of}"
+    seen = f"{units.count(agreed.distinct)} {'class' if agreed.distinct == 1 else 'classes'} seen"
+    return f"{', '.join(shares)} of {of}, {seen}: agreement with the baseline, not accuracy"
+
+
+def totals_sentence(comparison: Comparison) -> str:
+    """'All operators: 685 ms → 721 ms (+36.0 ms), a sum over streams and no run time.'"""
+    talks = comparison.op_classes["op_class"] == "communication"
+    computing = _sum_change(comparison.op_classes[~talks])
+    beside = f"; communication: {_sum_change(comparison.op_classes[talks])}" if talks.any() else ""
+    return f"All operators: {computing}, a sum over streams and no run time{beside}."
+
+
+def _sum_change(table: pd.DataFrame) -> str:
+    before, after = (
+        float(table[f"per_run_ns_{side}"].fillna(0.0).sum()) for side in ("baseline", "candidate")
+    )
+    change = units.duration(after - before, signed=True)
+    return f"{units.duration(before)} → {units.duration(after)} ({change})"
 
 
 def change_sentence(comparison: Comparison) -> str:
@@ -97,9 +150,11 @@ def change_sentence(comparison: Comparison) -> str:
 def assumptions_sentence(comparison: Comparison) -> str:
     """What short-operator, cache and utilisation figures were computed with."""
     peaks = dict.fromkeys(_with_basis(peak) for peak in comparison.peaks)
+    rates = dict.fromkeys(_with_basis(roofs.bandwidth) for roofs in comparison.roofs)
     return (
         f"Computed with τ {_with_basis(comparison.tau)}; modelled cache "
-        f"{_with_basis(comparison.cache_size)}; arithmetic peak {' and '.join(peaks)}."
+        f"{_with_basis(comparison.cache_size)}; arithmetic peak {' and '.join(peaks)}; memory "
+        f"bandwidth {' and '.join(rates)}."
     )
 
 
@@ -157,7 +212,7 @@ def source_text(figure: Figure, verdict: Verdict) -> str:
 
 _FROM_PROFILE = frozenset(
     ("small_op_time", "small_op_count", "light_time", "light_count")
-    + ("short_op_time", "short_op_count", "dispatch_gap")
+    + ("short_op_time", "short_op_count", "dispatch_gap", "operator_utilisation", "roofline_share")
 )
 
 _FORMATS: Mapping[str, Callable[[float | None], str]] = {
@@ -166,7 +221,11 @@ _FORMATS: Mapping[str, Callable[[float | None], str]] = {
     "fraction": units.percent,
     "1/s": units.rate,
     "flop/s": units.flop_rate,
+    "byte/s": lambda value: units.bandwidth(None if value is None else value / 1e9),
     "count": units.count,
     "factor": units.factor,
     "number": units.small_number,
+    "flop": units.flop_count,
+    "GB/s": units.bandwidth,
+    "KB": units.kilobytes,
 }

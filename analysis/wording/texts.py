@@ -65,8 +65,26 @@ FIGURES: Mapping[str, FigureText] = {
     "compute_utilisation": FigureText(
         "compute utilisation",
         "FLOPs of convolutions and matrix products / (latency × measured peak of a matrix "
-        "product). FLOPs are modelled from shapes and leave out padded taps. Over 100 % is shown, "
-        "not clipped.",
+        "product). FLOPs are the device's own count where it counted them; else they are modelled "
+        "from shapes, leave out padded taps where the graph is known, and count padded channels "
+        "of blocked layouts. Products of 8-bit numbers have a peak of their own: then it is "
+        "sum(FLOPs / peak) / latency. Over 100 % is shown, not clipped.",
+        "higher",
+    ),
+    "operator_utilisation": FigureText(
+        "operators' utilisation",
+        "sum(FLOPs) / sum(time × peak) over the operators whose FLOPs are counted, by the profile: "
+        "the mean of their utilisation, weighted with their time. Unlike compute utilisation it "
+        "leaves out the time between and beside them. Products of 8-bit numbers are held against "
+        "the peak of such products.",
+        "higher",
+    ),
+    "roofline_share": FigureText(
+        "share of the roofline",
+        "sum(FLOPs / bound) / sum(time) over the operators whose FLOPs are counted, by the "
+        "profile: the mean of attained / bound, weighted with time. Bound = min(peak, intensity × "
+        "bandwidth of main memory), intensity = FLOPs / bytes of inputs, parameters and outputs. "
+        "Over 100 %, shown and not clipped, where data came from a cache.",
         "higher",
     ),
     "bytes_moved": FigureText(
@@ -79,7 +97,9 @@ FIGURES: Mapping[str, FigureText] = {
         "bytes that miss the cache",
         "Modelled per run: least-recently-used cache of whole tensors over the graph in execution "
         "order, second pass; reads and write-allocated writes; a tensor larger than the cache "
-        "never hits.",
+        "never hits and pushes out all others. Held against a simulated cache (cache-model.md) the "
+        "median error is below 3 %; where tensors fit one by one, but not together, it can "
+        "exceed a half.",
         "lower",
     ),
     "cache_utilisation": FigureText(
@@ -110,6 +130,20 @@ FIGURES: Mapping[str, FigureText] = {
         "max|a - b| / max|a| against the baseline's outputs on the same input.",
         "lower",
     ),
+    "agreement_top1": FigureText(
+        "top-1 agreement",
+        "Part of the samples (of a map: of its positions) where the class with the highest score "
+        "is the baseline's, on further inputs drawn like the recorded one. Agreement with the "
+        "baseline, not accuracy.",
+        "higher",
+    ),
+    "agreement_top5": FigureText(
+        "top-5 agreement",
+        "Part of the samples (of a map: of its positions) where the class with the baseline's "
+        "highest score is among the five highest, on further inputs drawn like the recorded one. "
+        "Agreement with the baseline, not accuracy.",
+        "higher",
+    ),
     "dispatch_gap": FigureText(
         "dispatch gap",
         "Profiled run span - union of operator time: mean per run of the time between operators.",
@@ -120,6 +154,152 @@ FIGURES: Mapping[str, FigureText] = {
         "Profiled / un-profiled run time of the same blocks. The profiler charges every operator, "
         "so its times are never the headline.",
     ),
+    "cube_ratio": FigureText(
+        "cube ratio",
+        "Counter (mac_ratio): part of the time in which the core multiplied matrices, weighed with "
+        "the time of the cube core, or of the AI core where cube and vector are one; the two do "
+        "not compare, so there is no change between them.",
+        "higher",
+    ),
+    "vector_ratio": FigureText(
+        "vector ratio",
+        "Counter (vec_ratio): part of the time in which the core computed on vectors, weighed with "
+        "the time of the vector core, or of the AI core where cube and vector are one.",
+    ),
+    "scalar_ratio": FigureText(
+        "scalar ratio",
+        "Counter (scalar_ratio): part of the cores' time with scalar instructions at work.",
+        "lower",
+    ),
+    "mte1_ratio": FigureText(
+        "MTE1 ratio", "Counter (mte1_ratio): part of the core's time with moves from L1 to L0."
+    ),
+    "mte2_ratio": FigureText(
+        "MTE2 ratio",
+        "Counter (mte2_ratio): part of the cores' time with reads from main memory at work. Pipes "
+        "overlap, so ratios do not add to 100 %.",
+    ),
+    "mte3_ratio": FigureText(
+        "MTE3 ratio",
+        "Counter (mte3_ratio): part of the core's time with writes to main memory at work.",
+    ),
+    "fixpipe_ratio": FigureText(
+        "fixpipe ratio",
+        "Counter (fixpipe_ratio): part of the core's time with moves out of L0C at work.",
+    ),
+    "memory_bound": FigureText(
+        "memory bound",
+        "Counters: mte2_ratio / max(mac_ratio, vec_ratio), in total sum(mte2_ratio × core time) / "
+        "sum(max(mac_ratio, vec_ratio) × core time). Above 1, reads took longer than computing.",
+        "lower",
+    ),
+    "cube_utilisation": FigureText(
+        "cube utilisation",
+        "Counter (cube_utilization): cycles / (frequency × cores × duration), weighed with the "
+        "duration. It says how busy the cores were, not how many FLOPs they did.",
+        "higher",
+    ),
+    "l2_hit_rate": FigureText(
+        "L2 hit rate",
+        "Counter: hits / (hits + misses) of the device's L2; where the file only has rates, their "
+        "mean weighed with the duration, without the first operator, whose rate is not for "
+        "reference. Another quantity than the modelled cache.",
+    ),
+    "l2_victim_rate": FigureText(
+        "L2 victim rate",
+        "Counter: lines thrown out of the device's L2, weighed with the duration, without the "
+        "first operator.",
+    ),
+    "icache_miss_rate": FigureText(
+        "instruction cache miss rate",
+        "Counter (icache_miss_rate), weighed with the cores' time.",
+        "lower",
+    ),
+    "cube_fp16_ratio": FigureText(
+        "cube fp16 ratio",
+        "Counter (mac_fp16_ratio): part of the core's cycles with fp16 matrix instructions.",
+    ),
+    "cube_int8_ratio": FigureText(
+        "cube int8 ratio",
+        "Counter (mac_int8_ratio): part of the core's cycles with int8 matrix instructions.",
+    ),
+    "vector_fp32_ratio": FigureText(
+        "vector fp32 ratio", "Counter (vec_fp32_ratio): part of the core's cycles."
+    ),
+    "vector_fp16_ratio": FigureText(
+        "vector fp16 ratio", "Counter (vec_fp16_ratio): part of the core's cycles."
+    ),
+    "vector_int32_ratio": FigureText(
+        "vector int32 ratio", "Counter (vec_int32_ratio): part of the core's cycles."
+    ),
+    "vector_misc_ratio": FigureText(
+        "vector misc ratio", "Counter (vec_misc_ratio): part of the core's cycles."
+    ),
+    "bank_group_conflict": FigureText(
+        "bank group conflicts",
+        "Counter (vec_bankgroup_cflt_ratio): part of the core's cycles blocked by them.",
+        "lower",
+    ),
+    "bank_conflict": FigureText(
+        "bank conflicts",
+        "Counter (vec_bank_cflt_ratio): part of the core's cycles blocked by them.",
+        "lower",
+    ),
+    "resource_conflict": FigureText(
+        "resource conflicts",
+        "Counter (vec_resc_cflt_ratio): part of the core's cycles blocked by them.",
+        "lower",
+    ),
+    "cube_flops": FigureText(
+        "cube FLOPs", "Counter (cube_fops): operations of the cube unit per run."
+    ),
+    "vector_flops": FigureText(
+        "vector FLOPs", "Counter (vector_fops): operations of the vector unit per run.", "lower"
+    ),
+    **{
+        f"{place}_{way}_bandwidth": FigureText(
+            f"{label} {way}",
+            f"Counter: bandwidth of {way}s, {where}, weighed with the core's time.",
+        )
+        for place, label, where in (
+            ("ub", "UB", "unified buffer"),
+            ("ub_vector", "UB vector", "unified buffer, by the vector unit"),
+            ("ub_scalar", "UB scalar", "unified buffer, by the scalar unit"),
+            ("l0a", "L0A", "left matrix of the cube unit"),
+            ("l0b", "L0B", "right matrix of the cube unit"),
+            ("l0c", "L0C", "result of the cube unit"),
+            ("l1", "L1", "buffer of the cube core"),
+            ("l2", "L2", "cache of the device"),
+            ("main_memory", "main memory", "memory of the device"),
+        )
+        for way in ("read", "write")
+    },
+    "gm_to_ub_bandwidth": FigureText(
+        "main memory to UB", "Counter: bandwidth into the unified buffer."
+    ),
+    "ub_to_gm_bandwidth": FigureText(
+        "UB to main memory", "Counter: bandwidth out of the unified buffer."
+    ),
+    "main_memory_read": FigureText(
+        "read from main memory",
+        "Counter (read_main_memory_datas) per run, in the profiler's KB.",
+        "lower",
+    ),
+    "main_memory_write": FigureText(
+        "written to main memory",
+        "Counter (write_main_memory_datas) per run, in the profiler's KB.",
+        "lower",
+    ),
+    "occupancy": FigureText(
+        "achieved occupancy",
+        "Counter or estimate of the profiler: active warps / most that fit, weighed with the "
+        "duration.",
+    ),
+    "copy_bandwidth": FigureText(
+        "copy bandwidth",
+        "Counter: bandwidth of copies and fills of memory, weighed with their duration.",
+        "higher",
+    ),
 }
 
 REASONS: Mapping[str, str] = {
@@ -129,11 +309,17 @@ REASONS: Mapping[str, str] = {
     "runs_unknown": "the file does not mark its runs",
     "no_sizes": "the file has no sizes of tensors",
     "no_peak": "the machine's peak is not in the file (the dashboard lets you set one)",
+    "no_int8_peak": "the machine's peak for 8-bit numbers is not in the file",
+    "no_bandwidth": (
+        "the machine's memory bandwidth is not in the file (the dashboard lets you set one)"
+    ),
+    "no_flops": "FLOPs are not counted for such an operator, or its shapes are not known",
     "no_graph": "it needs the model's graph, which only an experiment file has",
     "no_misses": "no byte misses the modelled cache",
     "not_recorded": "the file does not have it",
     "no_start_times": "the file has no runs with start times",
     "no_samples": "the file has no un-profiled runs",
+    "no_counter": "the file does not have this counter",
 }
 
 CANNOT_TELL: Mapping[str, str] = {
@@ -148,6 +334,17 @@ CANNOT_TELL: Mapping[str, str] = {
     ),
 }
 
+_ONE_FILE = "neither file marks its runs, and one time of each says nothing about noise"
+# single_run by the source of the times: many un-profiled runs of one process are one sample.
+SINGLE: Mapping[str, str] = {
+    "unprofiled_wall": (
+        "the un-profiled runs of a side are of one process, which says nothing about how processes "
+        "differ"
+    ),
+    "busy_union": _ONE_FILE,
+    "kernel_sum": _ONE_FILE,
+}
+
 TIMELINES_HELP = (
     "The median profiled run of each side on one time scale. Profiled times are longer than "
     "un-profiled ones: the profiler charges every operator."
@@ -159,7 +356,17 @@ OPERATORS_HELP = (
     "their own. Times are profiled, per run. Largest absolute change first."
 )
 OP_TYPES_HELP = (
-    "Columns as in op_statistic, per run, from the profile. Largest absolute change first."
+    "Columns as in op_statistic, per run, from the profile, with the counters that a file has. "
+    "Largest absolute change first."
+)
+ASCEND_HELP = (
+    "Columns as in kernel_details and op_statistic, with the counters before and after. Means "
+    "weigh with the time of the core that a counter is of, where the file has it, else with the "
+    "duration."
+)
+COUNTERS_HELP = (
+    "Counters over one run, without communication. Covers: the part of the operators' time that "
+    "the counter is known for."
 )
 RUN_TIMES_HELP = (
     "Every run as a dot in the order of the runs, by block; the line is the lower quartile. "

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import shlex
-import signal
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from analysis.experiment import ExperimentRecord
-    from collectors.progress import Progress
-
-OnProgress = Callable[["Progress"], None]
+from app.cli import recording_run
 
 NAMED_TENSORS = ("--shape", "--input-range")
 
@@ -25,13 +17,19 @@ NAMED_TENSORS = ("--shape", "--input-range")
 def collect(
     model: Annotated[
         str,
-        typer.Argument(help="resnet50, mobilenetv2, conv_bn_relu, mul_add, or an ONNX file."),
+        typer.Argument(help="A built-in model (fusescope zoo lists them), or an ONNX file."),
     ],
+    backbone: Annotated[
+        str | None, typer.Option(help="Of deeplabv3plus: mobilenetv2 (default) or resnet50.")
+    ] = None,
     variants: Annotated[
         str | None,
         typer.Option(
-            help="Of eager, unfused, basic, extended, fused, without:<Optimizer>, "
-            "only:<Optimizer>; comma-separated. Default: eager,unfused,fused."
+            help="Of eager, unfused, basic, extended, fused, int8, without:<Optimizer>, "
+            "only:<Optimizer>, rules:<file> (docs/rules.md; also rules:O1, rules:O2, rules:O3, "
+            "rules:no-head.toml), custom:<kernel> (docs/kernels.md; segments:<kernel>, the same "
+            "cut without the kernel, is recorded beside it), custom:library (the kernels of "
+            "--custom-op-library); comma-separated. Default: eager,unfused,fused."
         ),
     ] = None,
     ablate: Annotated[
@@ -73,6 +71,15 @@ def collect(
         list[str] | None,
         typer.Option(metavar="NAME=LO,HI", help="Uniform values for an input instead."),
     ] = None,
+    custom_op_library: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="Your own library of ONNX Runtime operators (docs/custom-op.md). Its code runs "
+            "with your rights. With the variant custom:library it replaces operators that the "
+            "model defines itself; else every variant uses it.",
+        ),
+    ] = None,
     memory_limit: Annotated[
         float | None,
         typer.Option(metavar="GB", help="Of each engine process. Default: 80 % of what is free."),
@@ -90,21 +97,19 @@ def collect(
     ] = False,
 ) -> None:
     """Record a model's variants and write one experiment file."""
-    from analysis.errors import FuseScopeError
-
     try:
+        from app.cli.rule_files import read_variants
         from app.shapes import shape_of
-        from collectors.record import Recording, record
+        from collectors.record import Recording
+        from collectors.zoo.catalogue import chosen
     except ImportError as error:
-        raise FuseScopeError(
-            f"Recording needs the package '{error.name}'",
-            hint="Run: pip install 'fusescope[collect]'.",
-        ) from None
+        raise recording_run.missing_package(error) from None
 
+    names, rules = read_variants(_names(variants, ablate))
     recording = Recording(
-        model=model,
+        model=model if backbone is None else chosen(model, backbone).name,
         out=out,
-        variants=_names(variants, ablate),
+        variants=names,
         ablate=ablate,
         baseline=baseline,
         batch=batch,
@@ -119,13 +124,13 @@ def collect(
         input_ranges=dict(_range(text) for text in input_range or ()),
         memory_bytes=None if memory_limit is None else _bytes(memory_limit),
         run_timeout=Recording.run_timeout if timeout is None else timeout,
+        rules=rules,
+        custom_op_library=custom_op_library,
         command=_command(sys.argv[1:]),
     )
-    signal.signal(signal.SIGTERM, _interrupt)
-    with _json_lines() if progress_json else _bar() as on_progress:
-        path = record(recording, on_progress=on_progress, enough=_decided)
+    path = recording_run.run(recording, progress_json=progress_json)
     if not progress_json:
-        shown = shlex.quote(_relative(path))
+        shown = shlex.quote(recording_run.relative(path))
         print(f"{shown}\nNext: fusescope compare {shown}")
 
 
@@ -135,34 +140,6 @@ def _names(variants: str | None, ablate: bool) -> tuple[str, ...]:
     if variants is None:
         return () if ablate else Recording.variants
     return tuple(name.strip() for name in variants.split(",") if name.strip())
-
-
-def _decided(experiment: ExperimentRecord, look_blocks: int) -> bool:
-    from analysis.compare.verdict import decided
-
-    return decided(experiment, look_blocks)
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    """Whoever ends us politely gets the complete blocks, as with Ctrl-C."""
-    raise KeyboardInterrupt
-
-
-def _json_lines() -> AbstractContextManager[OnProgress]:
-    from collectors.progress import encode
-
-    return nullcontext(lambda progress: print(encode(progress), flush=True))
-
-
-def _bar() -> AbstractContextManager[OnProgress]:
-    """A bar on stderr; without a terminal, a line for each step.
-
-    It is drawn only between blocks: a bar that refreshes itself would take the cores from the
-    runs that are being timed.
-    """
-    from app.cli.recording_bar import RecordingBar
-
-    return RecordingBar()
 
 
 def _range(text: str) -> tuple[str, tuple[float, float]]:
@@ -202,6 +179,10 @@ def _command(arguments: list[str]) -> str:
         option, equals, value = argument.partition("=")
         if before in NAMED_TENSORS or (equals and option in NAMED_TENSORS):
             kept.append(argument)  # a '/' in there belongs to the name of a tensor
+        elif before == "--variants":
+            kept.append(_variants(argument))
+        elif option == "--variants" and equals:
+            kept.append(f"{option}={_variants(value)}")
         elif equals and option.startswith("--"):
             kept.append(f"{option}={_last_part(value)}")
         else:
@@ -209,10 +190,14 @@ def _command(arguments: list[str]) -> str:
     return shlex.join(["fusescope", *kept])
 
 
+def _variants(listed: str) -> str:
+    """The variants with each rule file's name in place of its path."""
+    cut = []
+    for name in listed.split(","):
+        kind, colon, path = name.partition(":")
+        cut.append(f"{kind}{colon}{_last_part(path)}" if colon else name)
+    return ",".join(cut)
+
+
 def _last_part(path: str) -> str:
     return path.rstrip("/").rpartition("/")[2]
-
-
-def _relative(path: Path) -> str:
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from analysis.compare.comparison import Comparison
+    from analysis.compare.comparison import Comparison, Side
 
 _TOP_ROWS = 12
 
@@ -30,16 +31,36 @@ def compare(
     html: Annotated[
         Path | None, typer.Option("--html", help="Write the report to this file.")
     ] = None,
+    ascend: Annotated[
+        Path | None,
+        typer.Option("--ascend", help="Write both sides as Ascend tables into this folder."),
+    ] = None,
+    redact: Annotated[
+        bool, typer.Option("--redact", help="Leave out user names, host names and absolute paths.")
+    ] = False,
 ) -> None:
     """Compare two traces, or two variants of an experiment."""
     from analysis.compare import compare as compare_sides
     from analysis.compare.choice import choose_sides
     from analysis.readers import read_path
+    from app import places
 
-    first = read_path(baseline)
-    second = read_path(candidate) if candidate is not None else None
+    first = read_path(baseline, places.limits())
+    second = read_path(candidate, places.limits()) if candidate is not None else None
     sides = choose_sides(first, second, baseline_variant, candidate_variant)
+    if candidate is not None:
+        sides = _with_names(sides, (baseline, candidate))
+    if redact:
+        from analysis.redaction import redacted_sides
+
+        sides = redacted_sides(*sides)
     comparison = compare_sides(*sides)
+    if ascend is not None:
+        from app.cli.ascend import write_ascend
+
+        pair = {"baseline": sides[0].trace, "candidate": sides[1].trace}
+        for sentence in write_ascend(ascend, pair):
+            print(sentence, file=sys.stderr)
     if html is not None:
         _write_report(comparison, html)
     if json:
@@ -49,7 +70,22 @@ def compare(
     else:
         _print(comparison)
         if html is not None:
-            print(f"\nReport: {html}")
+            print(f"\nReport: {html.name if redact else html}")
+
+
+def _with_names(sides: tuple[Side, Side], paths: tuple[Path, Path]) -> tuple[Side, Side]:
+    """Traces named after what was given: 'before_ascend_pt', or 'before/trace.json' where alike."""
+    from analysis.readers.source import display_name
+
+    ends = [path.resolve().parts for path in paths]
+    length = next((n for n in (1, 2, 3) if ends[0][-n:] != ends[1][-n:]), 1)
+    first, second = (
+        side
+        if side.experiment is not None or (length == 1 and not path.is_dir())
+        else replace(side, label="/".join(display_name(part) for part in end[-length:]))
+        for side, path, end in zip(sides, paths, ends, strict=True)
+    )
+    return first, second
 
 
 def _write_report(comparison: Comparison, path: Path) -> None:
@@ -124,6 +160,7 @@ def _print(comparison: Comparison) -> None:
         "\nOp types per run as profiled, baseline and candidate, largest change first", style="bold"
     )
     console.print(table)
+    console.print(wording.totals_sentence(comparison))
     print_ledger(console, comparison)
     console.print("\nCan I trust this?", style="bold")
     for note in comparison.diagnostics:

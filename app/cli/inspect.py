@@ -9,21 +9,40 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import Console
 
-    from analysis.trace import Diagnostic, Trace
+    from analysis.doctor import Examination
+    from analysis.experiment import Experiment
+    from analysis.trace import Trace
 
 
 def inspect(
-    path: Annotated[Path, typer.Argument(help="Trace or experiment file.", show_default=False)],
+    path: Annotated[
+        Path, typer.Argument(help="Trace or experiment: a file or folder.", show_default=False)
+    ],
     json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md).")] = False,
+    ascend: Annotated[
+        Path | None,
+        typer.Option("--ascend", help="Write it as Ascend tables into this folder."),
+    ] = None,
+    redact: Annotated[
+        bool, typer.Option("--redact", help="Leave out user names, host names and absolute paths.")
+    ] = False,
 ) -> None:
-    """Say what is in a trace or experiment file, and what it can answer."""
+    """Say what is in a trace or experiment, what was dropped, and what it can and cannot answer."""
     from analysis.readers import read_path
+    from app import places
 
-    value = read_path(path)
+    value = read_path(path, places.limits())
+    if redact:
+        from analysis.redaction import redacted
+
+        value = redacted(value)
+    if ascend is not None:
+        from app.cli.ascend import write_ascend
+
+        for sentence in write_ascend(ascend, _by_folder(value)):
+            print(sentence, file=sys.stderr)
     if json:
         from analysis.report.inspection import inspection_json
 
@@ -31,7 +50,9 @@ def inspect(
         return
     from rich.console import Console
 
+    from analysis.doctor import examine
     from analysis.experiment import Experiment
+    from analysis.wording.doctor import recognised_sentence
 
     console = Console(highlight=False, markup=False, emoji=False)
     if isinstance(value, Experiment):
@@ -41,14 +62,21 @@ def inspect(
             f"{record.engine.name} {record.engine.version} on {record.machine.cpu_model}, "
             f"{record.settings.threads} threads, {record.outcome.blocks} blocks."
         )
-        _print_notes(console, value.diagnostics)
         for variant in record.variants:
             console.print(f"\n{variant.name}", style="bold")
             _print_trace(console, value.traces[variant.name])
+        console.print()
     else:
-        version = f" {value.meta.version}" if value.meta.version else ""
-        console.print(f"{value.meta.tool}{version} profile, {value.meta.file_name}.")
+        console.print(f"{value.meta.file_name}: {recognised_sentence(examine(value))}")
         _print_trace(console, value)
+        console.print()
+    _print_doctor(console, examine(value))
+
+
+def _by_folder(value: Trace | Experiment) -> dict[str, Trace]:
+    from analysis.trace import Trace
+
+    return {"": value} if isinstance(value, Trace) else dict(value.traces)
 
 
 def _print_trace(console: Console, trace: Trace) -> None:
@@ -56,16 +84,29 @@ def _print_trace(console: Console, trace: Trace) -> None:
 
     from analysis import units
     from analysis.report.inspection import inspection
+    from analysis.wording.phrases import plural
 
     facts = inspection(trace)
+    runs = ""
+    if facts["fields"]["runs"]:
+        runs = (
+            f"{plural(facts['runs'], 'run')} ({units.count(facts['profiled_runs'])} profiled), "
+            f"{plural(facts['operators'], 'operator')} a run, "
+        )
+    elif facts["fields"]["samples"]:
+        runs = f"{plural(facts['runs'], 'run')} ({units.count(facts['profiled_runs'])} profiled), "
     console.print(
-        f"{units.count(facts['runs'])} runs ({units.count(facts['profiled_runs'])} profiled), "
-        f"{units.count(facts['operators'])} operators a run, {units.count(facts['rows'])} rows, "
+        f"{runs}{plural(facts['rows'], 'row')}, "
         f"{units.duration(facts['total_kernel_ns'])} in operators."
     )
+    if not facts["by_type"]:
+        return
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("OP Type")
-    for column in ("Count", "Total", "Per run", "Ratio"):
+    columns = ["Count", "Total", "Ratio"]
+    if facts["fields"]["runs"]:
+        columns.insert(2, "Per run")
+    for column in columns:
         table.add_column(column, justify="right")
     total = facts["total_kernel_ns"] or 1
     for row in facts["by_type"][:20]:
@@ -73,20 +114,41 @@ def _print_trace(console: Console, trace: Trace) -> None:
             row["op_type"] or "unknown",
             units.count(row["count"]),
             units.duration(row["total_ns"]),
-            units.duration(row["per_run_ns"]),
+            *([units.duration(row["per_run_ns"])] if facts["fields"]["runs"] else []),
             units.percent(row["total_ns"] / total),
         )
     console.print(table)
     if len(facts["by_type"]) > 20:
         console.print(f"and {len(facts['by_type']) - 20} more op types (--json lists all).")
-    has = [name for name, known in facts["fields"].items() if known]
-    lacks = [name for name, known in facts["fields"].items() if not known]
-    console.print(f"Has: {', '.join(has) or 'nothing'}. Lacks: {', '.join(lacks) or 'nothing'}.")
-    _print_notes(console, trace.diagnostics)
 
 
-def _print_notes(console: Console, notes: Sequence[Diagnostic]) -> None:
-    from analysis.wording import diagnostic_sentence
+def _print_doctor(console: Console, found: Examination) -> None:
+    """What was read, dropped and repaired, what the file holds and lacks, what it can feed."""
+    from rich.table import Table
 
-    for note in notes:
-        console.print(f"{note.severity}: {diagnostic_sentence(note)}")
+    from analysis.wording import doctor as words
+
+    console.print("What the file says", style="bold")
+    for sentence in (words.read_sentence(found), words.files_sentence(found)):
+        if sentence:
+            console.print(sentence)
+    for name, notes in (
+        ("dropped", found.dropped),
+        ("repaired", found.repaired),
+        ("noted", found.noted),
+    ):
+        for note in notes:
+            console.print(f"{name}: {words.note_sentence(note)}")
+    console.print(words.has_sentence(found))
+    for sentence in words.lack_sentences(found):
+        console.print(sentence)
+    console.print("\nFigures that it can feed", style="bold")
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for answer in found.answers:
+        table.add_row(
+            words.FIGURE_LABELS[answer.figure],
+            "yes" if answer.available else "no",
+            words.answer_text(answer),
+            style=None if answer.available else "dim",
+        )
+    console.print(table)

@@ -11,8 +11,8 @@ from analysis.compare.comparison import Comparison
 from analysis.readers.source import clean_text
 from analysis.report.text import known
 from analysis.wording.advice import near_miss_sentence
-from analysis.wording.diagnostics import plural
 from analysis.wording.fusion import TERMS, becomes_text
+from analysis.wording.phrases import plural
 
 TOP_PATTERNS = 6
 TOP_MISSES = 3

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Annotated
 
 import typer
 
 from analysis.errors import FuseScopeError
 from app.cli.collect import collect
 from app.cli.compare import compare
+from app.cli.fuse import fuse
 from app.cli.inspect import inspect
+from app.cli.recipe import recipe
 from app.cli.serve import serve
+from app.cli.zoo import zoo
 
 _MOST_CHARS = 1000  # of an error: names in it come from files
 
@@ -21,8 +25,27 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="What operator fusion bought, where, and whether the answer can be trusted.",
 )
-for verb in (collect, inspect, compare, serve):
+
+
+@app.callback()
+def settings(
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=N", help="Set a limit of reading (docs/limits.md). Repeatable."),
+    ] = None,
+) -> None:
+    """Settings of every verb."""
+    from app import places
+
+    # The pages of the dashboard read them from the environment of this process.
+    told = [os.environ.get(places.LIMITS_VARIABLE, ""), *(limit or ())]
+    os.environ[places.LIMITS_VARIABLE] = ",".join(filter(None, told))
+    places.limits()
+
+
+for verb in (collect, recipe, fuse, inspect, compare, serve):
     app.command()(verb)
+app.add_typer(zoo, name="zoo")
 
 
 def main() -> None:

@@ -16,7 +16,8 @@ def serve(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[PATH]...", help="Traces or experiments to open, or folders to open from."
+            metavar="[PATH]...",
+            help="Traces, experiments or folders of a profiler to open; of folders, all below.",
         ),
     ] = None,
     port: Annotated[
@@ -53,7 +54,7 @@ def serve(
             )
     # The pages run in this process, and read these from its environment.
     places.add_to(places.FOLDERS_VARIABLE, folders)
-    places.add_to(places.FILES_VARIABLE, [path for path in given if not path.is_dir()])
+    places.add_to(places.FILES_VARIABLE, given)
     try:
         from app import server
     except ImportError as error:

@@ -7,7 +7,7 @@ import streamlit as st
 from analysis import wording
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison
-from app import exports, ledger, operators, pair, panels, tables
+from app import doctor, exports, ledger, operators, pair, panels, roofline, tables
 from app.pair import Chosen
 
 FIRST_FIGURES = (
@@ -20,7 +20,22 @@ FIRST_FIGURES = (
     "memory",
     "output_difference",
 )
-KINDS = {"Op types": tables.type_table, "Classes": tables.class_table}
+# What stands in a card's place where the files do not have its figure, but this counter.
+INSTEAD = {
+    "compute_utilisation": ("cube_utilisation",),
+    "cache_missed_bytes": ("memory_bound",),
+    "cache_utilisation": ("l2_hit_rate", "cube_ratio"),
+    "memory": ("vector_ratio",),
+    "output_difference": ("mte2_ratio",),
+}
+# What must be read with a card's figure.
+_DETAILS = {"small_op_time": wording.light_work, "output_difference": wording.agreement_text}
+LAUNCHED = "Launched by"
+KINDS = {
+    "Op types": tables.type_table,
+    "Classes": tables.class_table,
+    LAUNCHED: tables.launcher_table,
+}
 MOST_TYPES = 14  # rows that are shown without scrolling
 
 
@@ -48,7 +63,9 @@ def _results(chosen: Chosen, fusion_page: st.Page) -> None:
         exports.downloads(shown)
     with chosen.side, st.container(border=True):
         panels.doubts(comparison.diagnostics)
+        doctor.link(comparison)
     operators.show(shown)
+    roofline.show(comparison)
     _op_types(comparison)
     _runs(comparison)
 
@@ -80,18 +97,33 @@ def _bought(comparison: Comparison, fusion_page: st.Page) -> None:
 def _cards(comparison: Comparison) -> None:
     grid = st.grid(4, min_column_width=170, border=True, key="figures")
     open_question = comparison.verdict.outcome == "cannot_tell"
-    for code in FIRST_FIGURES:
+    first = _first_figures(comparison)
+    for code in first:
         with grid.cell():
             neutral = open_question and code in ("latency", "throughput")
-            detail = wording.light_work(comparison) if code == "small_op_time" else ""
+            detail = _DETAILS[code](comparison) if code in _DETAILS else ""
             panels.card(comparison.figure(code), detail, neutral=neutral)
     with st.expander("More figures", key="all_figures"):
         more = st.grid(4, min_column_width=200, border=True, key="more_figures")
         for figure in comparison.figures:
-            if figure.code not in FIRST_FIGURES:
+            if figure.code not in first:
                 with more.cell():
                     panels.card(figure)
         st.caption(panels.own(wording.assumptions_sentence(comparison)))
+
+
+def _first_figures(comparison: Comparison) -> list[str]:
+    """The cards on top: a counter stands for a figure that neither file has."""
+    known = {
+        figure.code
+        for figure in comparison.figures
+        if figure.baseline.value is not None or figure.candidate.value is not None
+    }
+    first = []
+    for code in FIRST_FIGURES:
+        instead = INSTEAD.get(code, ()) if code not in known else ()
+        first.append(next((name for name in instead if name in known), code))
+    return first
 
 
 def _assumptions() -> Assumptions:
@@ -126,11 +158,21 @@ def _assumptions() -> Assumptions:
             placeholder="measured, else none",
             bind="query-params",
         )
+        bandwidth = st.number_input(
+            "Bandwidth of main memory (GB/s)",
+            min_value=0.001,
+            max_value=1e9,
+            value=None,
+            key="bandwidth_gbs",
+            placeholder="measured, else none",
+            bind="query-params",
+        )
         st.caption("Measured figures do not change with these.")
     return Assumptions(
         tau_ns=None if tau is None else tau * 1e3,
         peak_flops_per_s=None if peak is None else peak * 1e9,
         cache_bytes=None if cache is None else int(cache) * 1024,
+        bandwidth_bytes_per_s=None if bandwidth is None else bandwidth * 1e9,
     )
 
 
@@ -140,15 +182,19 @@ def _op_types(comparison: Comparison) -> None:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             title = "Op types and classes"
             st.subheader(title, anchor=False, help=wording.OP_TYPES_HELP, width="content")
+            traces = (comparison.baseline.trace, comparison.candidate.trace)
+            launched = any(trace.operators["launched_by"].notna().any() for trace in traces)
+            kinds = [name for name in KINDS if launched or name != LAUNCHED]
             kind = st.segmented_control(
                 "Kind",
-                list(KINDS),
-                default=next(iter(KINDS)),
+                kinds,
+                default=kinds[0],
                 key="kind",
                 required=True,
                 label_visibility="collapsed",
             )
-        _kinds(kind, KINDS[kind](comparison))
+        _kinds(kind, KINDS[kind if kind in kinds else kinds[0]](comparison))
+        st.caption(wording.totals_sentence(comparison))
 
 
 def _kinds(kind: str, table: tables.Table) -> None:

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import streamlit as st
 
 from analysis.errors import FuseScopeError
-from app import choices, panels, places
-from app.recorder import RECORDER, Status
+from app import choices, panels, places, recorder, recording
+from app.recorder import Status
 from app.shapes import shapes_of
 
-NEEDED = ("onnxruntime", "onnx", "psutil")
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 OWN_FILE = ""
 BUDGETS = {15: "15 s", 30: "30 s", 60: "1 min", 180: "3 min", 0: "until decided"}
 FIRST_VARIANTS = ("eager", "unfused", "fused")
-STAGES = {
-    "prepare": "Preparing the model",
-    "check": "Trying each variant alone",
-    "peaks": "Measuring what this machine can do",
-    "blocks": "Recording",
-    "write": "Writing the file",
-    "done": "Done",
-}
 
 
 def show(compare_page: st.Page) -> None:
@@ -34,33 +22,17 @@ def show(compare_page: st.Page) -> None:
         with beside:
             _explain()
         with form:
-            refusal = _refusal()
+            refusal = recording.refusal()
             if refusal is not None:
                 st.info(refusal, icon=":material/block:")
                 return
-            status = RECORDER.status
+            status = recorder.RECORDER.status
             if status is not None and status.running:
-                _running()
+                recording.running()
                 return
             if status is not None:
-                _result(status, compare_page)
+                recording.result(status, compare_page, _recorded(status))
             _form(first=status is None or status.path is None)
-
-
-def _refusal() -> str | None:
-    """Why nothing can be recorded from here; None when it can."""
-    missing = [package for package in NEEDED if find_spec(package) is None]
-    if missing:
-        return (
-            f"Recording needs {', '.join(missing)}. Install what is missing with "
-            "`pip install 'fusescope[collect]'` and start the dashboard again."
-        )
-    if st.get_option("server.address") not in LOOPBACK:
-        return (
-            "Recording is off because this dashboard answers other machines. Start it on "
-            "127.0.0.1, or record with `fusescope collect` and open the file on the Compare page."
-        )
-    return None
 
 
 def _explain() -> None:
@@ -198,18 +170,9 @@ def _start(
             "A comparison needs two variants",
             hint="Choose at least two, such as unfused and fused.",
         )
-    folder = places.recordings_folder()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FuseScopeError(
-            f"The recordings folder cannot be made: {error.strerror or error}",
-            where=str(folder),
-            hint=f"Set {places.RECORDINGS_VARIABLE} to a folder that can be written.",
-        ) from error
-    recording = Recording(
+    job = Recording(
         model=model,
-        out=folder,
+        out=recording.folder(),
         variants=tuple(variants),
         ablate=ablate,
         seconds=float(budget) if budget else None,
@@ -219,68 +182,15 @@ def _start(
         allow_external_data=False,
         command="recorded on the Record page",
     )
-    RECORDER.start(recording, record)
+    recorder.RECORDER.start(job, record)
     st.rerun()
 
 
-@st.fragment(run_every=1.0)
-def _running() -> None:
-    """Live progress; the whole page again once it is over."""
-    status = RECORDER.status
-    if status is None or not status.running:
-        st.rerun()
-        return
-    with st.container(border=True):
-        st.subheader("Recording", anchor=False)
-        st.text(status.model)
-        progress = status.progress
-        stage = STAGES[progress.stage] if progress is not None else "Starting"
-        share = progress.done / max(1, progress.total) if progress is not None else 0.0
-        st.progress(min(1.0, share), text=f"{stage}{_left(status)}")
-        st.text(progress.message if progress is not None else "Starting a first process")
-        st.button(
-            "Stopping …" if status.cancelling else "Stop",
-            key="record_cancel",
-            icon=":material/stop_circle:",
-            disabled=status.cancelling,
-            on_click=RECORDER.cancel,
-            help="Complete blocks are kept.",
-        )
-        st.caption(
-            "One recording runs at a time on this server, also for other tabs. You may leave this "
-            "page: it goes on."
-        )
-
-
-def _left(status: Status) -> str:
-    seconds = status.progress.seconds_left if status.progress is not None else None
-    if seconds is None:
-        return ""
-    return (
-        f" · about {seconds:.0f} s left"
-        if seconds < 90
-        else f" · about {seconds / 60:.0f} min left"
-    )
-
-
-def _result(status: Status, compare_page: st.Page) -> None:
-    with st.container(border=True):
-        if status.error is not None:
-            st.error("Nothing was recorded.", icon=":material/error:")
-            st.code(status.error.text, language=None, wrap_lines=True)
-        elif status.path is not None:
-            st.success("Recorded.", icon=":material/check_circle:")
-            st.code(status.path.name, language=None)
-            if status.progress is not None:
-                st.text(status.progress.message)
-            baseline, candidate = choices.recorded_pair(status.path)
-            if baseline is not None and candidate is not None:
-                query = {"baseline": baseline, "candidate": candidate}
-                if st.button(
-                    "Open in Compare",
-                    key="record_open",
-                    type="primary",
-                    icon=":material/compare_arrows:",
-                ):
-                    st.switch_page(compare_page, query_params=query)
-        st.button("Dismiss", key="record_dismiss", on_click=RECORDER.forget, type="tertiary")
+def _recorded(status: Status) -> dict[str, str]:
+    """The query that compares what was recorded; {} where there is nothing to compare."""
+    if status.path is None:
+        return {}
+    baseline, candidate = choices.recorded_pair(status.path)
+    if baseline is None or candidate is None:
+        return {}
+    return {"baseline": baseline, "candidate": candidate}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -28,6 +28,10 @@ Array = npt.NDArray[np.generic]
 class Session(Protocol):
     """One variant, ready to run on the inputs it was given."""
 
+    def feed(self, values: Mapping[str, Array]) -> None:
+        """Puts other values of the same type and shape in place of these inputs."""
+        ...
+
     def run(self) -> None:
         """One run of the whole model."""
         ...
@@ -42,14 +46,19 @@ class Session(Protocol):
         ...
 
 
-def options(optimization: Optimization, *, threads: int, spin: bool) -> ort.SessionOptions:
-    """Settings of every session of a recording: one inter-op thread, errors only."""
+def options(
+    optimization: Optimization, *, threads: int, spin: bool, library: str | None = None
+) -> ort.SessionOptions:
+    """Settings of every session of a recording: one inter-op thread, errors only, and the
+    operators of the user's own `library`."""
     settings = ort.SessionOptions()
     settings.graph_optimization_level = _LEVELS[optimization]
     settings.intra_op_num_threads = threads
     settings.inter_op_num_threads = 1
     settings.log_severity_level = 3
     settings.add_session_config_entry("session.intra_op.allow_spinning", "1" if spin else "0")
+    if library is not None:
+        settings.register_custom_ops_library(library)
     return settings
 
 
@@ -89,7 +98,12 @@ class GraphSession:
         profile: Path | None = None,
         dump: Path | None = None,
     ) -> None:
-        settings = options(optimization, threads=bench.threads, spin=bench.spin)
+        settings = options(
+            optimization,
+            threads=bench.threads,
+            spin=bench.spin,
+            library=bench.custom_op_library,
+        )
         if profile is not None:
             settings.enable_profiling = True
             settings.profile_file_prefix = str(profile)
@@ -99,11 +113,18 @@ class GraphSession:
             bench.model, settings, providers=PROVIDERS, disabled_optimizers=list(disabled) or None
         )
         self._binding = self._session.io_binding()
+        self._inputs: dict[str, Any] = {}
         for name, array in load_inputs(bench).items():
             value = ort.OrtValue.ortvalue_from_shape_and_type(list(array.shape), array.dtype)
             value.update_inplace(array)
             self._binding.bind_ortvalue_input(name, value)
+            self._inputs[name] = value
         self._preallocate()
+
+    def feed(self, values: Mapping[str, Array]) -> None:
+        """Puts other values of the same type and shape in place of these inputs."""
+        for name, array in values.items():
+            self._inputs[name].update_inplace(array)
 
     def run(self) -> None:
         """One run of the whole model."""

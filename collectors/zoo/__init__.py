@@ -2,48 +2,167 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+from analysis.errors import FuseScopeError
+
+Precision = Literal["single", "double"]
 
 
 @dataclass(frozen=True)
 class ZooModel:
-    """`module` holds `build() -> onnx.ModelProto`; `calibrated` models learn their
-    BatchNormalization statistics and classifier offset from data after they are built."""
+    """`module`.`function`(**`arguments`) builds the model; `nodes` and `weights` (numbers,
+    statistics included) are then in it. With a `calibration`, its BatchNormalization statistics
+    and the offset of its classifier come from data, computed in that precision. Raise `version`
+    when the file changes: it is part of its name in the cache.
+    """
 
     name: str
-    module: str
     description: str
-    calibrated: bool
+    module: str
+    nodes: int
+    weights: int
+    function: str = "build"
+    arguments: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    calibration: Precision | None = None
+    version: int = 1
+
+    @property
+    def cached(self) -> str:
+        """Its file below the cache folder."""
+        return f"zoo/{self.name}-v{self.version}.onnx"
+
+    @property
+    def family(self) -> str:
+        """The name without the backbone."""
+        return self.name.partition("-")[0]
+
+    @property
+    def backbone(self) -> str:
+        """The network inside that another could replace, '' where there is no choice."""
+        return self.arguments.get("backbone", "")
+
+
+_ELEMENTWISE = "collectors.zoo.elementwise"
+_CONVOLUTIONS = "collectors.zoo.convolutions"
+_DEEPLAB = "collectors.zoo.deeplabv3plus"
+
+
+def _backbone(name: str) -> Mapping[str, str]:
+    return MappingProxyType({"backbone": name})
 
 
 MODELS = (
+    # These two in single precision: recordings that ship hold the hashes of their files.
     ZooModel(
         "resnet50",
-        "collectors.zoo.resnet50",
         "ResNet-50, 224 x 224 images: Conv, BatchNormalization and Relu as separate nodes",
-        calibrated=True,
+        "collectors.zoo.resnet50", 175, 25_610_152, calibration="single",
     ),
     ZooModel(
         "mobilenetv2",
-        "collectors.zoo.mobilenetv2",
         "MobileNetV2, 224 x 224 images: Conv, BatchNormalization and Clip as separate nodes",
-        calibrated=True,
+        "collectors.zoo.mobilenetv2", 152, 3_538_986, calibration="single",
+    ),
+    ZooModel(
+        "deeplabv3plus",
+        "DeepLabV3+ on MobileNetV2, 513 x 513 images: 21 classes a pixel, atrous convolutions",
+        _DEEPLAB, 195, 2_758_605, arguments=_backbone("mobilenetv2"), calibration="double",
+    ),
+    ZooModel(
+        "deeplabv3plus-resnet50",
+        "DeepLabV3+ on ResNet-50, else the same",
+        _DEEPLAB, 221, 26_766_859, arguments=_backbone("resnet50"), calibration="double",
+    ),
+    ZooModel(
+        "transformer_encoder",
+        "two layers of BERT-base, 128 tokens: LayerNorm, Gelu, attention as exporters write them",
+        "collectors.zoo.transformer_encoder", 98, 14_175_757,
+    ),
+    ZooModel(
+        "conv_bn",
+        "one Conv and BatchNormalization on 64 channels of 56 x 56",
+        _CONVOLUTIONS, 2, 37_120, "conv_bn", calibration="double",
     ),
     ZooModel(
         "conv_bn_relu",
-        "collectors.zoo.conv_bn_relu",
         "one Conv, BatchNormalization and Relu on 64 channels of 56 x 56",
-        calibrated=True,
+        _CONVOLUTIONS, 3, 37_120, "conv_bn_relu", calibration="double", version=2,
+    ),
+    ZooModel(
+        "depthwise_conv",
+        "one depthwise 3 x 3 Conv on 144 channels of 56 x 56, as in MobileNetV2",
+        _CONVOLUTIONS, 1, 1_296, "depthwise_conv",
     ),
     ZooModel(
         "mul_add",
-        "collectors.zoo.mul_add",
         "one Mul and one Add on 4 MB, which ONNX Runtime does not fuse",
-        calibrated=False,
+        _ELEMENTWISE, 2, 2, "mul_add",
     ),
-)
+    ZooModel(
+        "mynet",
+        "x · 2 + 1 on 4 MB, the first net of MindSpore's tutorial on graph kernels",
+        _ELEMENTWISE, 2, 2, "mynet",
+    ),
+    ZooModel(
+        "mynet_composite",
+        "y = (x · 2)³, then (b - y) · b, on 4 MB: a composite operator in the same tutorial",
+        _ELEMENTWISE, 4, 2, "mynet_composite",
+    ),
+    ZooModel(
+        "add_relu",
+        "one Add of two inputs of 4 MB, and Relu: the end of a residual block",
+        _ELEMENTWISE, 2, 0, "add_relu",
+    ),
+    ZooModel(
+        "mul_sigmoid",
+        "x · sigmoid(x) on 4 MB: the activation SiLU, also called Swish",
+        _ELEMENTWISE, 2, 0, "mul_sigmoid",
+    ),
+)  # fmt: skip
 
 
 def find(name: str) -> ZooModel | None:
     """The zoo model of that name, or None."""
     return next((model for model in MODELS if model.name == name), None)
+
+
+def chosen(name: str, backbone: str | None) -> ZooModel:
+    """The zoo model of that name, with that backbone where one is asked for.
+
+    Raises FuseScopeError for unknown names and for models that have no backbone to choose.
+    """
+    model = find(name)
+    if model is None:
+        raise FuseScopeError(
+            f"There is no zoo model '{_shown(name)}'", hint=_nearest(name, [m.name for m in MODELS])
+        )
+    if backbone is None:
+        return model
+    family = {m.backbone: m for m in MODELS if m.backbone and m.family == model.family}
+    if not family:
+        able = sorted({m.family for m in MODELS if m.backbone})
+        raise FuseScopeError(
+            f"The model '{name}' has no backbone to choose",
+            hint=f"Leave --backbone out; it is for {', '.join(able)}.",
+        )
+    if backbone not in family:
+        raise FuseScopeError(
+            f"There is no backbone '{_shown(backbone)}' for {model.family}",
+            hint=_nearest(backbone, list(family)),
+        )
+    return family[backbone]
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+    listed = f"Known: {', '.join(known)}."
+    return f"Did you mean '{near[0]}'? {listed}" if near else listed
+
+
+def _shown(text: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in text)[:60]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,22 @@ from tests.factories import experiment_zip
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCKS = {"unfused": [10.0 + b / 10 for b in range(8)], "fused": [5.0 + b / 20 for b in range(8)]}
+
+
+@dataclass
+class Upload:
+    """What Streamlit hands over."""
+
+    name: str
+    data: bytes
+    file_id: str = "1"
+    closed: bool = False
+
+    def getvalue(self) -> bytes:
+        return self.data
+
+    def close(self) -> None:
+        self.closed = True
 
 
 @pytest.fixture

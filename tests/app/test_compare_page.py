@@ -197,7 +197,7 @@ BAD_FILES = {
     "deep": ("deep.json", b"[" * 200_000, ""),
     "pickle": ("trace.json", b"\x80\x04\x95" + bytes(20), "pickle"),
     "cut zip": ("cut.zip", cut_zip(), ""),
-    "foreign zip": ("other.zip", empty_zip(), "holds no experiment.json"),
+    "foreign zip": ("other.zip", empty_zip(), "No file here is a trace"),
     "variant missing": ("half.zip", zip_without_profile(), "lacks its file"),
     "twice gzipped": ("t.gz", gzip.compress(gzip.compress(UNFUSED)), "twice"),
     "cut gzip": ("t.gz", gzip.compress(UNFUSED)[:40], ""),
@@ -384,6 +384,16 @@ def test_files_of_the_command_line_come_first(
     assert any("bad.json" in text and "empty" in text for text in texts(page))
 
 
+def test_of_names_that_say_nothing_the_first_given_is_the_baseline(
+    tree: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [tree / "y.json", tree / "x.json"]
+    for path, data in zip(paths, (UNFUSED, FUSED), strict=True):
+        path.write_bytes(data)
+    monkeypatch.setenv(places.FILES_VARIABLE, os.pathsep.join(map(str, paths)))
+    assert address(start())["baseline"] == "file:y.json"
+
+
 # Controls.
 
 
@@ -427,7 +437,7 @@ def test_assumptions_change_modelled_figures_and_the_address_holds_them(start: S
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-1", "<b>", "1e999", "9" * 400])
 def test_hostile_assumptions_are_ignored(start: Start, value: str) -> None:
-    page = start(tau_us=value, cache_kib=value, peak_gflops=value)
+    page = start(tau_us=value, cache_kib=value, peak_gflops=value, bandwidth_gbs=value)
     assert is_clean(page)
     assert not page.error
     assert headline(page) == "fused is 2.00× faster than unfused"

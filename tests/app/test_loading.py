@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import shutil
+import tracemalloc
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.errors import FuseScopeError
+from analysis.experiment import Experiment
+from analysis.readers import read
+from analysis.readers.source import Source
 from analysis.trace import Trace
-from app import choices, loading, places
+from app import choices, loading, places, uploads
 from app.state import Opened
-from tests.app.conftest import BLOCKS
+from tests.app.conftest import BLOCKS, Upload
 from tests.factories import FUSED_OPERATORS, experiment_zip, profile_json
+
+SAMPLE = Path(__file__).resolve().parents[2] / "sample_traces/formats/ascend_kernel_details"
 
 PROFILE = profile_json(FUSED_OPERATORS, runs=2)
 
 
+def upload(name: str, data: bytes) -> Opened:
+    """What becomes of one uploaded file."""
+    (opened,), _ = uploads.open_uploads([Upload(name, data)])
+    return opened
+
+
 def profile(name: str) -> Opened:
-    opened = loading.open_upload(name, PROFILE)
-    return Opened(f"upload:{name}", name, opened.value)
+    return Opened(f"upload:{name}", name, upload(name, PROFILE).value)
 
 
 @pytest.mark.parametrize(
@@ -48,13 +62,39 @@ def test_a_lone_profile_has_no_baseline() -> None:
 
 
 def test_an_experiment_of_one_variant_is_a_side_like_a_profile() -> None:
-    single = loading.open_upload("one.zip", experiment_zip({"unfused": [5.0] * 8}))
+    single = upload("one.zip", experiment_zip({"unfused": [5.0] * 8}))
     baseline, candidate = choices.suggested([single, profile("fused.json")])
     assert {baseline, candidate} == {f"{single.id}/unfused", "upload:fused.json"}
 
 
+def test_a_kernel_that_is_fastest_stands_beside_its_own_cut() -> None:
+    times = {"unfused": 5.0, "segments:mul_add": 6.0, "custom:mul_add": 3.0}
+    file = upload("one.zip", experiment_zip({name: [ms] * 8 for name, ms in times.items()}))
+    assert choices.suggested([file]) == (
+        f"{file.id}/segments:mul_add",
+        f"{file.id}/custom:mul_add",
+    )
+
+
+@pytest.mark.parametrize("others", [("fused", "int8"), ("int8",)])
+def test_fewer_bits_are_no_fusion(others: tuple[str, ...]) -> None:
+    """The quantised variant is the fastest, and first only where it is alone."""
+    times = {"unfused": 5.0, "fused": 3.0, "int8": 1.0}
+    walls = {name: [times[name]] * 8 for name in ("unfused", *others)}
+    plain = read(Source("a.zip", experiment_zip(walls)))
+    assert isinstance(plain, Experiment)
+    variants = [
+        msgspec.structs.replace(variant, settings={"quantisation": "static"})
+        if variant.name == "int8"
+        else variant
+        for variant in plain.record.variants
+    ]
+    file = upload("one.zip", experiment_zip(walls, changes={"variants": variants}))
+    assert choices.suggested([file]) == (f"{file.id}/unfused", f"{file.id}/{others[0]}")
+
+
 def test_the_same_bytes_have_the_same_id_under_any_name() -> None:
-    first, second = loading.open_upload("a", PROFILE), loading.open_upload("b", PROFILE)
+    first, second = upload("a", PROFILE), upload("b", PROFILE)
     assert first.id == second.id
     assert loading.is_upload(first.id)
     assert loading.is_upload(f"{first.id}/fused")
@@ -169,3 +209,34 @@ def test_a_file_of_the_command_line_is_not_the_one_below_a_folder(
     monkeypatch.setenv(places.FILES_VARIABLE, str(tree / "a.json"))
     [given_], _ = loading.open_given()
     assert {given_.id, loading.open_path("a.json").id} == {"file:a.json", "file:1:a.json"}
+
+
+def test_what_is_kept_of_a_folder_is_not_its_bytes(tree: Path) -> None:
+    folder = tree / "open" / "prof"
+    shutil.copytree(SAMPLE, folder)
+    memory = folder / "ASCEND_PROFILER_OUTPUT" / "operator_memory.csv"
+    rows = memory.read_bytes()
+    memory.write_bytes(rows + rows.splitlines(keepends=True)[-1] * 60_000)
+    tracemalloc.start()
+    try:
+        [file], _ = loading.open_paths(["prof"])
+        gc.collect()
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert isinstance(file.value, Trace)
+    assert any(name.endswith("operator_memory.csv") for name in file.value.meta.files)
+    assert held < memory.stat().st_size / 2
+
+
+def test_a_folder_of_too_many_files_is_refused_before_it_is_read(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tree / "many"
+    folder.mkdir()
+    for number in range(8):
+        (folder / f"{number}.json").write_bytes(b"[]")
+    monkeypatch.setenv(places.FOLDERS_VARIABLE, str(tree))
+    monkeypatch.setenv(places.LIMITS_VARIABLE, "zip_members=5")
+    opened, told = loading.open_paths(["many"])
+    assert opened == [] and "more than 5 files" in told[0].text

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import collectors.record
 from analysis.errors import FuseScopeError
-from app import recorder
+from app import recorder, recording
 from app.views import record as view
 from collectors.progress import Progress
 from collectors.record import Recording
@@ -38,11 +38,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Recording]]:
         path.write_bytes(experiment_zip(BLOCKS, model_name="mine"))
         return path
 
-    monkeypatch.setattr(view, "RECORDER", recorder.Recorder())
+    monkeypatch.setattr(recorder, "RECORDER", recorder.Recorder())
     monkeypatch.setattr(collectors.record, "record", record)
-    monkeypatch.setattr(view, "LOOPBACK", (*view.LOOPBACK, None))
+    monkeypatch.setattr(recording, "LOOPBACK", (*recording.LOOPBACK, None))
     yield started
-    view.RECORDER.stop()
+    recorder.RECORDER.stop()
 
 
 # AppTest opens only the first page of functions: here that is Record.
@@ -64,7 +64,7 @@ def open_page(tree: Path) -> Open:
 
 def wait_until(reached: Callable[[recorder.Status], bool]) -> None:
     deadline = time.monotonic() + 60
-    while view.RECORDER.status is None or not reached(view.RECORDER.status):
+    while recorder.RECORDER.status is None or not reached(recorder.RECORDER.status):
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
@@ -149,7 +149,7 @@ def test_a_model_outside_the_configured_folders_is_refused(
 
 
 def test_a_missing_engine_is_named(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(view, "find_spec", lambda name: None if name == "onnxruntime" else 1)
+    monkeypatch.setattr(recording, "find_spec", lambda name: None if name == "onnxruntime" else 1)
     page = open_page()
     assert "Recording needs onnxruntime." in page.info[0].value
     assert "fusescope[collect]" in page.info[0].value
@@ -159,7 +159,7 @@ def test_a_missing_engine_is_named(open_page: Open, monkeypatch: pytest.MonkeyPa
 def test_a_dashboard_that_answers_others_does_not_record(
     open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(view.st, "get_option", lambda _: "0.0.0.0")
+    monkeypatch.setattr(recording.st, "get_option", lambda _: "0.0.0.0")
     assert "Recording is off" in open_page().info[0].value
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app import panels, tables
+from app import ascend, panels, tables
 
 
 def frame() -> pd.DataFrame:
@@ -54,6 +54,60 @@ def test_units_are_microseconds_and_percent() -> None:
 def test_a_figure_that_no_row_has_is_left_out() -> None:
     columns = tables.operator_table(frame()).columns
     assert not any(group.startswith("Utilisation") for group, _ in columns)
+
+
+def counted() -> pd.DataFrame:
+    return frame().assign(
+        name=["mm", "add"],
+        inputs=["float16[32,1,8,8,16]:NC1HWC0; float32[64]", "float16[4]"],
+        outputs=["float16[]", None],
+        provider=["AI_CORE", "AI_VECTOR_CORE"],
+        count_baseline=[3.0, None],
+        count_candidate=[3.0, 1.0],
+        mean_ns_baseline=[833.0, None],
+        mean_ns_candidate=[333.0, 500.0],
+        cube_ratio_baseline=pd.array([0.5, None], dtype="Float64"),
+        cube_ratio_candidate=pd.array([0.625, None], dtype="Float64"),
+        memory_bound_baseline=pd.array([None, None], dtype="Float64"),
+        memory_bound_candidate=pd.array([1.25, 12.5], dtype="Float64"),
+        ub_read_bandwidth_baseline=pd.array([None, None], dtype="Float64"),
+        ub_read_bandwidth_candidate=pd.array([None, None], dtype="Float64"),
+    )
+
+
+def test_the_ascend_view_has_the_columns_of_kernel_details_with_counters() -> None:
+    table = ascend.kernel_table(counted()).frame
+    heads = list(table.columns)
+    assert heads[:3] == [("", "Name"), ("", "Type"), ("", "Accelerator Core")]
+    assert table[("Duration(us)", "baseline")][0] == 2.5
+    assert list(table[("Count", "candidate")]) == [3.0, 1.0]
+    assert table[("Cube ratio, %", "baseline")][0] == 50.0
+    assert table[("Cube ratio, %", "candidate")][0] == 62.5
+    assert pd.isna(table[("Cube ratio, %", "candidate")][1])
+    assert list(table[("Memory bound", "candidate")]) == [1.25, 12.5]
+    assert not any(group.startswith("UB read") for group, _ in heads)
+    assert table[("", "Input Shapes")][0] == "32,1,8,8,16;64"
+    assert table[("", "Input Data Types")][0] == "float16;float32"
+    assert table[("", "Input Formats")][0] == "NC1HWC0;ND"
+    assert pd.isna(table[("", "Input Formats")][1])
+    assert table[("", "Output Shapes")][0] == "" and pd.isna(table[("", "Output Shapes")][1])
+
+
+def test_counters_stand_in_the_other_view_too() -> None:
+    table = tables.operator_table(counted()).frame
+    assert table[("Cube ratio, %", "candidate")][0] == 62.5
+
+
+def test_without_counters_the_ascend_view_keeps_its_other_columns() -> None:
+    heads = [label for _, label in ascend.kernel_table(frame().assign(**SINGLE)).columns]
+    assert "Accelerator Core" in heads and "Input Shapes" in heads
+
+
+SINGLE = {
+    f"{name}_{side}": [1.0, None]
+    for name in ("count", "mean_ns")
+    for side in ("baseline", "candidate")
+}
 
 
 def test_each_column_has_its_settings_where_streamlit_counts_them() -> None:

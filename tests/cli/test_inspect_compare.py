@@ -66,7 +66,8 @@ def test_variants_can_be_named(folder: Path) -> None:
 def test_inspect_prints_what_a_file_can_answer(folder: Path) -> None:
     out = fusescope("inspect", "before.json", cwd=folder).stdout
     assert "6 runs (6 profiled), 4 operators a run" in out
-    assert "Lacks: counters, members, communication." in out
+    assert "It has start times, runs that are told apart, op types, shapes" in out
+    assert "hardware counters, names of the operators inside fused ones" in out
 
 
 def test_a_report_is_written_whole(folder: Path) -> None:
@@ -83,7 +84,7 @@ def test_a_report_is_written_whole(folder: Path) -> None:
         (("inspect", "empty.json"), "This file is empty"),
         (("inspect", "picture.json"), "a PNG image, not a trace"),
         (("inspect", "cut.json"), "cut short before its first operator"),
-        (("inspect", "folder"), "This is a folder"),
+        (("inspect", "folder"), "No file here is a trace"),
         (("compare", "before.json"), "only one side"),
         (("compare", "e.zip", "--candidate", "fussed"), "Did you mean 'fused'"),
         (("compare", "before.json", "missing.json"), "no such file"),

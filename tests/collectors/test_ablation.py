@@ -92,7 +92,7 @@ def bench(save_model: Callable[..., Path]) -> Callable[..., Bench]:
             ["y"],
             {name: np.asarray(value, dtype) for name, value in weights.items()},
         )
-        return Bench(str(model), "", ("x",), None, 1, False)
+        return Bench(str(model), "", ("x",), 1, False)
 
     return make
 

@@ -65,7 +65,9 @@ def test_damaged_constants_have_no_values() -> None:
     assert from_model(model).tensor["w"].values is None
 
 
-@pytest.mark.parametrize("kind", [float, int, lambda value: f"text {value}"], ids=str)
+@pytest.mark.parametrize(
+    "kind", [float, int, lambda value: f"text {value}"], ids=["float", "int", "text"]
+)
 def test_long_lists_are_told_apart(kind: Callable[[int], object]) -> None:
     """Operators that differ only in one of them are not the same operator."""
     lists = [[kind(value) for value in range(first, first + 100)] for first in (0, 0, 1)]

@@ -67,11 +67,11 @@ class Trial:
         made = model.run(
             PrepareJob(
                 model=str(file), folder=str(folder), zoo=False, cache="", seed=0, batch=None,
-                shapes={}, inputs=None, input_ranges={}, allow_external_data=False, eager=False,
+                shapes={}, inputs=None, input_ranges={}, allow_external_data=False,
             )
         )  # fmt: skip
         names = tuple(fact.name for fact in made.facts)
-        bench = Bench(made.model, made.inputs, names, None, 1, False)
+        bench = Bench(made.model, made.inputs, names, 1, False)
         dump = folder / "dump.onnx"
         open_session(bench, find(variant), dump=dump)
         return cls(folder, bench, variant, dump)

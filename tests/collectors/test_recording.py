@@ -149,6 +149,7 @@ def test_graph_nodes_are_the_profiled_nodes(conv: tuple[File, list[Progress]]) -
 def test_progress_ends_with_the_path(conv: tuple[File, list[Progress]]) -> None:
     file, steps = conv
     assert [step.stage for step in steps] == [
+        "prepare",
         "prepare", "check", "check", "check", "check", "peaks", "blocks", "blocks", "write", "done",
     ]  # fmt: skip
     assert [step.message for step in steps if step.message.startswith("Following")] == [
@@ -309,4 +310,8 @@ def test_zoo_models_are_described_without_an_engine() -> None:
         "sys.exit(any(m.split('.')[0] in ('onnx', 'onnxruntime') for m in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
-    assert set(zoo_models()) == {"resnet50", "mobilenetv2", "conv_bn_relu", "mul_add"}
+    assert set(zoo_models()) == {
+        "resnet50", "mobilenetv2", "deeplabv3plus", "deeplabv3plus-resnet50",
+        "transformer_encoder", "conv_bn", "conv_bn_relu", "depthwise_conv", "mul_add", "mynet",
+        "mynet_composite", "add_relu", "mul_sigmoid",
+    }  # fmt: skip

@@ -64,7 +64,7 @@ def make(tmp_path: Path, clock: Clock) -> Callable[..., Series]:
 
         return Series(
             **{
-                "bench": Bench("m", "i", (), None, 1, spin=False),
+                "bench": Bench("m", "i", (), 1, spin=False),
                 "lanes": LANES,
                 "seed": 0,
                 "rounds": 24,
@@ -200,7 +200,7 @@ def test_blocks_keep_the_rounds_they_had_before_the_budget_shrank_them(
 
 
 def test_spinning_measures_each_lane_in_a_worker_of_its_own(make: Callable[..., Series]) -> None:
-    recording = make(looks=(1,), bench=Bench("m", "i", (), None, 2, spin=True))
+    recording = make(looks=(1,), bench=Bench("m", "i", (), 2, spin=True))
     recording.run(lambda look: False, lambda: None)
     (block,) = recording.complete
     assert sorted((lane.variant, lane.copy) for lane in block.lanes) == [

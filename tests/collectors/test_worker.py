@@ -13,8 +13,9 @@ import psutil
 import pytest
 
 from analysis.errors import FuseScopeError
+from analysis.experiment import Peaks
 from collectors import engine_errors, worker
-from collectors.jobs import PeaksJob, PeaksMeasured
+from collectors.jobs import PeaksJob
 from collectors.progress import Progress, decode, encode
 from collectors.record import record
 from tests.collectors.short_recordings import short
@@ -61,7 +62,7 @@ def test_an_answer_comes_back_and_nothing_is_left(
     peaks = worker.run(
         "peaks",
         PeaksJob(threads=1, spin=False),
-        PeaksMeasured,
+        Peaks,
         limits=worker.Limits(None, 60),
         where="peaks",
         cancelled=lambda: False,
@@ -77,7 +78,7 @@ def test_a_cancelled_worker_is_ended() -> None:
         worker.run(
             "peaks",
             PeaksJob(threads=1, spin=False),
-            PeaksMeasured,
+            Peaks,
             limits=worker.Limits(None, 60),
             where="peaks",
             cancelled=lambda: True,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -25,13 +26,29 @@ from collectors import graphs, matches, model
 from collectors.jobs import Bench, MatchJob, PrepareJob
 from collectors.sessions import open_session
 from collectors.variants import find
-from collectors.zoo import conv_bn_relu, mobilenetv2, mul_add
+from collectors.zoo import (
+    convolutions,
+    deeplabv3plus,
+    elementwise,
+    mobilenetv2,
+    transformer_encoder,
+)
 from tests.architectures import ARCHITECTURES, feeds, random_network
 from tests.lineage_judge import judge
 
 LEVELS = ("unfused", "basic", "extended", "fused")
 OPTIMISED = LEVELS[1:]
-ZOO = {"conv_bn_relu": conv_bn_relu, "mobilenetv2": mobilenetv2, "mul_add": mul_add}
+ZOO = {
+    "add_relu": elementwise.add_relu,
+    "conv_bn_relu": convolutions.conv_bn_relu,
+    "deeplabv3plus": partial(deeplabv3plus.build, size=65),
+    "deeplabv3plus-resnet50": partial(deeplabv3plus.build, "resnet50", size=65),
+    "mobilenetv2": mobilenetv2.build,
+    "mul_add": elementwise.mul_add,
+    "mul_sigmoid": elementwise.mul_sigmoid,
+    "mynet_composite": elementwise.mynet_composite,
+    "transformer_encoder": transformer_encoder.build,
+}
 LIGHT_MODELS = (
     "bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50", "shufflenet",
     "squeezenet", "vgg19", "zfnet512",
@@ -81,7 +98,7 @@ def prepare(proto: onnx.ModelProto, folder: Path) -> Prepared:
     job = PrepareJob(
         model=str(file), folder=str(folder), zoo=False, cache="", seed=0, batch=None,
         shapes=SHAPES.get(folder.name, {}), inputs=None, input_ranges={},
-        allow_external_data=False, eager=False,
+        allow_external_data=False,
     )  # fmt: skip
     made = model.run(job)
     named, _ = model.load(file, allow_external_data=False)
@@ -96,7 +113,7 @@ def prepare(proto: onnx.ModelProto, folder: Path) -> Prepared:
     return Prepared(
         folder=folder,
         named=folder / "named.onnx",
-        bench=Bench(made.model, made.inputs, names, None, 1, False),
+        bench=Bench(made.model, made.inputs, names, 1, False),
         graph=parse_graph(Path(made.graph).read_bytes(), made.graph),
         feeds=tuple(dict(zip(names, values, strict=True)) for values in (arrays, others)),
     )
@@ -176,7 +193,7 @@ def quantised(name: str, activations: str, folder: Path) -> onnx.ModelProto:
 
 @pytest.mark.parametrize("name", ZOO)
 def test_zoo(name: str, tmp_path: Path) -> None:
-    prepared = prepare(ZOO[name].build(), tmp_path / name)
+    prepared = prepare(ZOO[name](), tmp_path / name)
     found = {}
     for level in OPTIMISED:
         dump, optimised = prepared.optimise(level)

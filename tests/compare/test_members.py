@@ -103,6 +103,21 @@ def test_the_baseline_may_be_the_fused_side() -> None:
     assert (fusion.original_nodes, fusion.mapped_nodes) == (4, 3)  # pool ran on one side only
 
 
+def test_originals_of_an_engine_get_their_type_from_their_name() -> None:
+    fusion = group_by_members(
+        side(row("Conv_1 + Relu_2", "Cask", "Conv_1 + Relu_2"), row("Gemm_3", "Cask", "Gemm_3")),
+        side(row("Conv_1", "X", "Conv_1"), row("Relu_2", "Y", "Relu_2"), row("Gemm_3", "Gemm")),
+    )
+    assert shown(fusion) == [
+        "Conv_1+Relu_2 | Conv_1 + Relu_2 -> Conv_1+Relu_2",
+        "Gemm_3 | Gemm_3 -> Gemm_3",
+    ]
+    assert fusion is not None
+    types = [[op.op_type for op in group.original] for group in fusion.groups]
+    assert types == [["Conv", "Relu"], ["Gemm"]]
+    assert [op.op_type for op in fusion.groups[0].candidate] == ["X", "Y"]
+
+
 def test_claims_that_overlap_are_one_group() -> None:
     fusion = group_by_members(
         side(row("conv + add", "F", "conv + add"), row("relu", "Relu"), row("pool", "Pool")),

@@ -216,3 +216,18 @@ def test_texts_of_a_record_are_made_fit_to_be_shown() -> None:
     assert name.startswith("f\\x1b[31mx") and len(name) < 520
     assert experiment.record.model.name == "m\\x1b[0m"
     assert list(experiment.traces) == ["unfused", name]
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA], ids=["bzip2", "lzma"])
+def test_members_of_other_packings_may_be_damaged_as_well(packing: int) -> None:
+    plain = zipfile.ZipFile(io.BytesIO(experiment_zip(TIMES)))
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", packing) as packed:
+        for name in plain.namelist():
+            packed.writestr(name, plain.read(name))
+        places = {info.filename: info for info in packed.infolist()}
+    data = bytearray(buffer.getvalue())
+    start = places["profiles/fused/0.json"].header_offset + 60
+    data[start : start + 40] = bytes(range(200, 240))
+    with pytest.raises(FuseScopeError, match="damaged"):
+        read(Source("e.zip", bytes(data)))

@@ -1,0 +1,173 @@
+"""Comparability: what two files say that speaks against comparing them.
+
+Only what fusion does not explain: other tools, devices, steps, counters, or another model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pandas as pd
+
+from analysis.compare.comparison import Side
+from analysis.compare.latency import has_runs
+from analysis.metrics.breakdown import by_operator
+from analysis.metrics.counters import hardware_counters
+from analysis.op_classes import is_heavy
+from analysis.readers.source import clean_text
+from analysis.trace import Diagnostic, Severity, Trace, Value
+
+_ENDS_EARLY = ("cut_short", "gzip_cut_short", "event_cap")
+# Fusion leaves convolutions and matrix products in place, up to heads and projections that merge;
+# all operators together become fewer by far more.
+_HEAVY_FACTOR = 3.0
+_ALL_FACTOR = 20.0
+_MOST_NAMED = 3
+_UNIT = re.compile(r"\s*\(([^()]*)\)$")
+
+
+def comparability(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:
+    """Doubts about comparing two files; none for variants of one recording."""
+    if baseline.experiment is not None and candidate.experiment is not None:
+        return  # recorded by us, with all of this written down
+    traces = (baseline.trace, candidate.trace)
+    yield from _tools(*traces)
+    yield from _runs(*traces)
+    yield from _communication(*traces)
+    yield from _cut(*traces)
+    yield from _counters(*traces)
+    yield from _columns(*traces)
+    yield from _operators(*traces)
+
+
+def _note(severity: Severity, code: str, before: Value, after: Value, **more: Value) -> Diagnostic:
+    return Diagnostic(severity, code, values={"before": before, "after": after, **more})
+
+
+def _tools(first: Trace, second: Trace) -> Iterator[Diagnostic]:
+    """Other tool, format, version or device, and kernels against framework operators."""
+    one, two = first.meta, second.meta
+    if one.tool.casefold().replace(" ", "") != two.tool.casefold().replace(" ", ""):
+        yield _note("warning", "tools_differ", one.tool, two.tool)
+    else:
+        if one.format != two.format and "experiment" not in (one.format, two.format):
+            yield _note("warning", "formats_differ", one.format, two.format)
+        if one.version and two.version and one.version != two.version:
+            yield _note("warning", "versions_differ", one.version, two.version)
+    if one.device and two.device and one.device != two.device:
+        yield _note("warning", "devices_differ", one.device, two.device)
+    levels = (_level(first), _level(second))
+    if None not in levels and levels[0] != levels[1]:
+        yield _note("warning", "levels_differ", *levels)
+
+
+def _level(trace: Trace) -> str | None:
+    """What most of the time is told of: kernels, framework operators or layers of a graph."""
+    levels = trace.operators["level"].astype("object").to_numpy()[trace.calls["operator"]]
+    time = trace.calls["dur_ns"].groupby(levels).sum()
+    return str(time.idxmax()) if len(time) else None
+
+
+def _runs(first: Trace, second: Trace) -> Iterator[Diagnostic]:
+    told = (has_runs(first), has_runs(second))
+    if not all(told):
+        return  # runs_unknown says so where one side tells its runs apart
+    counts = (len(first.profiled_runs), len(second.profiled_runs))
+    if counts[0] != counts[1]:
+        yield _note("warning", "runs_differ", *counts, kind=_kind(first, second))
+
+
+def _kind(*traces: Trace) -> str:
+    kinds = {str(kind) for trace in traces for kind in trace.profiled_runs["kind"].unique()}
+    return kinds.pop() if len(kinds) == 1 and kinds != {"model_run"} else "run"
+
+
+def _communication(first: Trace, second: Trace) -> Iterator[Diagnostic]:
+    times = [_communication_ns(trace) for trace in (first, second)]
+    if (times[0] > 0) != (times[1] > 0):
+        side = "baseline" if times[0] else "candidate"
+        yield Diagnostic(
+            "warning", "communication_differs", values={"on": side, "per_file_ns": max(times)}
+        )
+
+
+def _communication_ns(trace: Trace) -> int:
+    talks = trace.operators["is_communication"].to_numpy()[trace.calls["operator"].to_numpy()]
+    return int(trace.calls["dur_ns"][talks].sum())
+
+
+def _cut(first: Trace, second: Trace) -> Iterator[Diagnostic]:
+    """One file that ends early: its sums are too low beside the other's."""
+    ends = [any(note.code in _ENDS_EARLY for note in t.diagnostics) for t in (first, second)]
+    for is_cut, name in zip(ends, ("baseline", "candidate"), strict=True):
+        if is_cut:
+            yield Diagnostic("warning", "compared_cut_short", values={"on": name})
+
+
+def _counters(first: Trace, second: Trace) -> Iterator[Diagnostic]:
+    """Counters of other names, or of one name in other units; not what kernels launch with."""
+    names = [list(hardware_counters(trace)) for trace in (first, second)]
+    if not names[0] or not names[1]:
+        if names[0] or names[1]:
+            side = "baseline" if names[0] else "candidate"
+            found = names[0] or names[1]
+            values: dict[str, Value] = {"on": side, "names": _listed(found), "count": len(found)}
+            yield Diagnostic("info", "counters_on_one_side", values=values)
+        return
+    units = [{_UNIT.sub("", name): name for name in of} for of in names]
+    other = [
+        (units[0][base], units[1][base])
+        for base in units[0]
+        if base in units[1] and units[0][base] != units[1][base]
+    ]
+    if other:
+        yield _note("warning", "counter_units_differ", *other[0], count=len(other))
+    missing = [
+        [name for base, name in units[own].items() if base not in units[1 - own]] for own in (0, 1)
+    ]
+    if any(missing):
+        yield _note("warning", "counters_differ", *(_listed(of) for of in missing))
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(clean_text(name, 60) for name in names[:_MOST_NAMED])
+    more = len(names) - _MOST_NAMED
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _columns(first: Trace, second: Trace) -> Iterator[Diagnostic]:
+    """Types or shapes on one side alone: recorded at another profiler level."""
+    has = [
+        {
+            "op types": bool(trace.operators["op_type"].notna().any()),
+            "shapes": bool(trace.operators["inputs"].notna().any()),
+        }
+        for trace in (first, second)
+    ]
+    only = [name for name in has[0] if has[0][name] != has[1][name]]
+    if only:
+        side = "baseline" if has[0][only[0]] else "candidate"
+        yield Diagnostic(
+            "warning", "detail_differs", values={"on": side, "what": " and ".join(only)}
+        )
+
+
+def _operators(first: Trace, second: Trace) -> Iterator[Diagnostic]:
+    """Executions per run that are too far apart for one model: heavy ones, else all."""
+    if has_runs(first) != has_runs(second):
+        return
+    tables = [by_operator(trace) for trace in (first, second)]
+    heavy = [_executions(t.loc[[is_heavy(str(c)) for c in t["op_class"]]]) for t in tables]
+    total = [_executions(table) for table in tables]
+    where = "run" if has_runs(first) else "file"
+    if min(heavy) > 0 and max(heavy) > _HEAVY_FACTOR * min(heavy):
+        yield _note("warning", "heavy_counts_differ", round(heavy[0]), round(heavy[1]), per=where)
+    elif min(total) > 0 and max(total) > _ALL_FACTOR * min(total):
+        yield _note(
+            "warning", "operator_counts_differ", round(total[0]), round(total[1]), per=where
+        )
+
+
+def _executions(table: pd.DataFrame) -> float:
+    return float(table["count"][~table["is_communication"].astype(bool)].sum())

@@ -1,0 +1,146 @@
+"""The roofline of a comparison as dots and lines: what the dashboard and the report draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from analysis.compare.comparison import Comparison
+from analysis.compare.roofs import Roofs
+from analysis.quantity import Basis
+
+MOST_DOTS = 1000
+ROOM = 2.0  # times, at the ends of both axes
+_LEAST_RATE = 1.0  # per second: a file may hold any number
+_MOST_CACHES = 4
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One operator of one side in the picture; `share` is its part of the time of that side's
+    operators. `bound_share` and `bound_by` are None without a bandwidth or a peak."""
+
+    side: str
+    name: str
+    op_type: str
+    intensity: float
+    flops_per_s: float
+    time_ns: float
+    share: float
+    int8: bool
+    bound_share: float | None
+    bound_by: str | None
+
+
+@dataclass(frozen=True)
+class Line:
+    """One roof: rising with the intensity (`rate` in B/s) or flat (FLOP/s). `what` names it:
+    peak, int8_peak, memory or the cache level, as L2; `side` is None where both sides share it."""
+
+    what: str
+    rate: float
+    rises: bool
+    side: str | None
+    basis: Basis
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The roofline of a comparison: dots, those with most time first, and what lies above them;
+    `cut` dots with less time are left out."""
+
+    dots: tuple[Dot, ...]
+    lines: tuple[Line, ...]
+    cut: int
+
+    @property
+    def intensities(self) -> tuple[float, float]:
+        """The range of the axis in FLOP/B: all dots and every ridge, with room at both ends."""
+        flats = [line.rate for line in self.lines if not line.rises]
+        ridges = [
+            flat / line.rate
+            for line in self.lines
+            if line.rises and line.what == "memory"
+            for flat in flats
+        ]
+        known = [dot.intensity for dot in self.dots] + ridges
+        return min(known) / ROOM, max(known) * ROOM
+
+    @property
+    def rates(self) -> tuple[float, float]:
+        """The range of the axis in FLOP/s: all dots and the peaks, with room at both ends."""
+        known = [dot.flops_per_s for dot in self.dots]
+        known += [line.rate for line in self.lines if not line.rises]
+        return min(known) / ROOM, max(known) * ROOM
+
+    def ends(self, line: Line) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Where a roof starts and ends, as (FLOP/B, FLOP/s): a rising one ends at the highest peak
+        of its side, a flat one starts where the steepest rising one reaches it. A point left of
+        the picture where a cache reaches the peak before it."""
+        low, high = self.intensities
+        floor, ceiling = self.rates
+        near = [one for one in self.lines if None in (one.side, line.side) or one.side == line.side]
+        if line.rises:
+            top = max((one.rate for one in near if not one.rises), default=ceiling)
+            end = min(high, top / line.rate)
+            start = min(end, max(low, floor / line.rate))
+            return (start, start * line.rate), (end, end * line.rate)
+        slopes = [one.rate for one in near if one.rises]
+        start = max(low, line.rate / max(slopes)) if slopes else low
+        return (min(start, high), line.rate), (high, line.rate)
+
+
+def roofline_picture(comparison: Comparison) -> Picture | None:
+    """The picture; None where no operator has FLOPs, bytes and a time."""
+    dots: list[Dot] = []
+    for side in ("baseline", "candidate"):
+        table = comparison.operators
+        drawn = table[f"intensity_{side}"].notna() & table[f"attained_flops_per_s_{side}"].notna()
+        dots += [_dot(record, side) for record in table[drawn].to_dict("records")]
+    dots = [dot for dot in dots if dot.intensity > 0 and dot.flops_per_s > 0]
+    if not dots:
+        return None
+    dots.sort(key=lambda dot: -dot.time_ns)
+    has_int8 = any(dot.int8 for dot in dots)
+    has_float = not all(dot.int8 for dot in dots)
+    first, second = (_lines(limits, has_float, has_int8) for limits in comparison.roofs)
+    shared = [line for line in first if line in second]
+    lines = [
+        *shared,
+        *(replace(line, side="baseline") for line in first if line not in shared),
+        *(replace(line, side="candidate") for line in second if line not in shared),
+    ]
+    return Picture(tuple(dots[:MOST_DOTS]), tuple(lines), max(0, len(dots) - MOST_DOTS))
+
+
+def _dot(record: dict[Any, Any], side: str) -> Dot:
+    share, bound = record[f"share_{side}"], record[f"bound_share_{side}"]
+    op_type = record[f"op_type_{side}"]
+    return Dot(
+        side=side,
+        name=str(record["name"]),
+        op_type="" if op_type is None or pd.isna(op_type) else str(op_type),
+        intensity=float(record[f"intensity_{side}"]),
+        flops_per_s=float(record[f"attained_flops_per_s_{side}"]),
+        time_ns=float(record[f"per_run_ns_{side}"]),
+        share=0.0 if pd.isna(share) else float(share),
+        int8=bool(record[f"int8_{side}"]),
+        bound_share=None if pd.isna(bound) else float(bound),
+        bound_by=None if pd.isna(bound) else str(record[f"bound_by_{side}"]),
+    )
+
+
+def _lines(limits: Roofs, has_float: bool, has_int8: bool) -> list[Line]:
+    lines = []
+    for what, quantity, rises in (
+        ("peak", limits.peak if has_float else None, False),
+        ("int8_peak", limits.int8 if has_int8 else None, False),
+        ("memory", limits.bandwidth, True),
+    ):
+        if quantity is not None and quantity.value is not None:
+            lines.append(Line(what, quantity.value, rises, None, quantity.basis))
+    for cache in limits.caches[:_MOST_CACHES]:
+        lines.append(Line(f"L{cache.level}", cache.bytes_per_s, True, None, "measured"))
+    return [line for line in lines if line.rate >= _LEAST_RATE]

@@ -1,0 +1,61 @@
+"""Roofs: what the machine of a side can do at most, and its operators under them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from analysis.compare.assumptions import Assumptions, bandwidth, int8_peak, peak
+from analysis.compare.comparison import Side
+from analysis.experiment import Bandwidth
+from analysis.metrics.roofline import compulsory_bytes, roofline
+from analysis.metrics.utilisation import Tops, is_int8, operator_utilisation, peaks_of
+from analysis.quantity import Quantity
+
+ROOFLINE = (
+    "utilisation", "bytes", "intensity", "attained_flops_per_s", "attained_bytes_per_s",
+    "bound_flops_per_s", "bound_share", "bound_by", "roofline_reason", "int8",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Roofs:
+    """Arithmetic peaks (float32, int8) and the bandwidth of main memory that figures rest on;
+    `caches` are the bandwidths of cache levels, as measured."""
+
+    peak: Quantity
+    int8: Quantity
+    bandwidth: Quantity
+    caches: tuple[Bandwidth, ...] = ()
+
+    @property
+    def tops(self) -> Tops:
+        """Both arithmetic peaks as plain numbers."""
+        return Tops(self.peak.value, self.int8.value)
+
+
+def roofs(assumptions: Assumptions, side: Side) -> Roofs:
+    """The roofs of one side."""
+    measured = side.experiment.record.peaks.bandwidths if side.experiment else ()
+    return Roofs(
+        peak(assumptions, side),
+        int8_peak(assumptions, side),
+        bandwidth(assumptions, side),
+        tuple(one for one in measured if one.level is not None),
+    )
+
+
+def under_roofs(operators: pd.DataFrame, side: Side, limits: Roofs) -> pd.DataFrame:
+    """ROOFLINE of each row of `by_operator`, all of one execution: `bytes` as compulsory_bytes,
+    `int8` whether the row is held against the peak of 8-bit products, the others as
+    metrics.utilisation and metrics.roofline have them."""
+    tops = peaks_of(operators, limits.tops)
+    sizes = compulsory_bytes(operators, side.graph)
+    of_int8 = is_int8(operators)
+    table = roofline(
+        operators["flops"], sizes, operators["mean_ns"], tops, limits.bandwidth.value, of_int8
+    )
+    used = operator_utilisation(operators["flops"], operators["mean_ns"], tops)
+    whole = sizes.round().astype("Int64")
+    return table.assign(bytes=whole, utilisation=used, int8=of_int8)[list(ROOFLINE)]

@@ -1,0 +1,303 @@
+"""Import doctor: what a file holds, what was dropped, which figures it can feed, and what lacks.
+
+Codes and named values only; analysis/wording/doctor.py makes the sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from analysis.compare.latency import has_runs, log_times, time_source
+from analysis.compare.statistics import MIN_SAMPLES
+from analysis.experiment import Experiment
+from analysis.metrics.counters import hardware_counters
+from analysis.metrics.small_ops import small_ops
+from analysis.metrics.traffic import bytes_moved
+from analysis.metrics.utilisation import model_flops
+from analysis.readers import READERS
+from analysis.readers.reader import FIELDS
+from analysis.trace import Diagnostic, Trace, Value
+
+# Diagnostics that tell of rows or bytes that are not in the Trace, and of those that were mended.
+DROPPED = frozenset(
+    ("bad_time", "bad_event", "other_events", "not_operators", "unpaired_events", "cut_short",
+     "gzip_cut_short", "gzip_junk", "runs_without_operators", "communication_tasks",
+     "kernels_of_nodes", "counters_ambiguous", "counters_beyond", "companion_unreadable",
+     "companion_unmatched", "part_missing", "part_unreadable")
+)  # fmt: skip
+REPAIRED = frozenset(
+    ("bad_unicode", "missing_bracket", "json_mended", "short_rows", "long_rows", "long_text")
+)
+_MEANS = ("averaged", "averaged_all", "means_only")
+_MOSTLY = 0.5  # share of operator time of unknown class from which the small-op ratio says little
+_MOST_NAMED = 6
+
+
+@dataclass(frozen=True)
+class Lack:
+    """A field that the file does not have.
+
+    `switch` is what would have it recorded ('record with …'), '' where such files always have it,
+    None where they never do.
+    """
+
+    field: str
+    switch: str | None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Whether the file can feed a figure. `code` says from what, or why not.
+
+    `needs` is the field that is missing, where one is; `switch` as in Lack.
+    """
+
+    figure: str
+    available: bool
+    code: str
+    needs: str = ""
+    switch: str | None = None
+    values: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What is in one file, or in one recording of several.
+
+    `format` is the reader's name, `title` what its users call it; `files` were read with it.
+    `runs` are profiled, `samples` un-profiled; `operators` are distinct, `rows` executions. The
+    diagnostics are parted into dropped, repaired and noted. Of an experiment, counts are sums over
+    variants, a field is one that any variant has, an answer one that holds for all.
+    """
+
+    format: str
+    title: str
+    tool: str
+    version: str | None
+    device: str | None
+    file_name: str
+    files: tuple[str, ...]
+    variants: tuple[str, ...]
+    run_kind: str | None
+    runs: int
+    samples: int
+    operators: int
+    rows: int
+    dropped: tuple[Diagnostic, ...]
+    repaired: tuple[Diagnostic, ...]
+    noted: tuple[Diagnostic, ...]
+    has: tuple[str, ...]
+    lacks: tuple[Lack, ...]
+    answers: tuple[Answer, ...]
+
+
+def examine(value: Trace | Experiment) -> Examination:
+    """The examination of a file; of an experiment that of all variants together."""
+    if isinstance(value, Experiment):
+        return _of_experiment(value)
+    return _examination(value, {"": value}, fields(value), answers(value), value.diagnostics)
+
+
+def fields(value: Trace | Experiment) -> dict[str, bool]:
+    """Which of the readers' FIELDS are there."""
+    if isinstance(value, Experiment):
+        each = [fields(trace) for trace in value.traces.values()]
+        found = {name: any(one[name] for one in each) for name in FIELDS}
+        peaks = (variant.peak_memory_bytes for variant in value.record.variants)
+        found["memory"] |= any(peak is not None for peak in peaks)
+        return {**found, "graph": bool(value.graphs)}
+    calls, operators = value.calls, value.operators
+    tensors = [
+        str(text)
+        for column in ("inputs", "outputs")
+        for text in operators[column].cat.categories
+        if "[" in str(text)
+    ]
+    dtypes = (tensor.partition("[")[0] for text in tensors for tensor in text.split("; "))
+    return {
+        "start": bool(calls["start_ns"].notna().any()),
+        "runs": has_runs(value),
+        "samples": not value.sampled_runs.empty,
+        "types": bool(operators["op_type"].notna().any()),
+        "shapes": bool(tensors),
+        "dtypes": any(dtype not in ("", "?") for dtype in dtypes),
+        "flops": bool(operators["flops"].notna().any()),
+        "counters": bool(hardware_counters(value)),
+        "members": bool(operators["members"].notna().any()),
+        "stream": bool(calls["stream"].notna().any()),
+        "communication": bool(operators["is_communication"].any()),
+        "memory": bool(operators[["bytes_in", "bytes_out"]].notna().any().any()),
+        "graph": False,
+    }
+
+
+def answers(trace: Trace, experiment: Experiment | None = None) -> tuple[Answer, ...]:
+    """One answer a figure, in the order in which figures are shown."""
+    variant = experiment.record.variant(trace.meta.variant or "") if experiment else None
+    has_graph = experiment is not None and bool(experiment.graphs)
+    peak = experiment.record.peaks.gemm_flops_per_s if experiment else None
+    has = fields(trace)
+    named = hardware_counters(trace)
+    shown = ", ".join(named[:_MOST_NAMED]) + (", …" if len(named) > _MOST_NAMED else "")
+    memory = variant is not None and variant.peak_memory_bytes is not None
+    made = (
+        _latency(trace, has),
+        _verdict(trace, has),
+        _small_ops(trace, has),
+        _short_ops(trace),
+        _gap(has),
+        _utilisation(trace, has, peak),
+        _bytes(trace, has, has_graph),
+        _either("cache", has_graph, "graph", "graph"),
+        _either("memory", memory, "recorded", ""),
+        Answer("counters", True, "named", values={"count": len(named), "names": shown})
+        if named
+        else Answer("counters", False, "missing", "counters"),
+        _fusion(trace, has, has_graph),
+        _either("timeline", has["start"], "starts", "start"),
+    )
+    return tuple(_with_switch(answer, trace.meta.format) for answer in made)
+
+
+def _either(figure: str, available: bool, code: str, needs: str) -> Answer:
+    return Answer(figure, available, code) if available else Answer(figure, False, "missing", needs)
+
+
+def _latency(trace: Trace, has: Mapping[str, bool]) -> Answer:
+    if has["samples"]:
+        blocks = trace.sampled_runs["block"].dropna().nunique()
+        values: dict[str, Value] = {"runs": len(trace.sampled_runs), "blocks": int(blocks)}
+        return Answer("latency", True, "samples", values=values)
+    if has["runs"]:
+        return Answer("latency", True, "runs", values={"runs": len(trace.told_runs)})
+    return Answer("latency", False, "missing", "runs")
+
+
+def _verdict(trace: Trace, has: Mapping[str, bool]) -> Answer:
+    if not has["samples"] and not has["runs"]:
+        return Answer("verdict", False, "missing", "runs")
+    times = len(log_times(trace, time_source(trace)))
+    values: dict[str, Value] = {"runs": times, "least": MIN_SAMPLES}
+    return Answer(
+        "verdict", times >= MIN_SAMPLES, "enough" if times >= MIN_SAMPLES else "few", values=values
+    )
+
+
+def _small_ops(trace: Trace, has: Mapping[str, bool]) -> Answer:
+    unknown = small_ops(trace).unknown_time
+    if unknown is None:
+        return Answer("small_ops", False, "no_times")
+    values: dict[str, Value] = {"unknown": unknown}
+    if unknown > _MOSTLY:
+        return Answer(
+            "small_ops", False, "unknown_classes", "" if has["types"] else "types", values=values
+        )
+    return Answer("small_ops", True, "by_type" if has["types"] else "by_name", values=values)
+
+
+def _short_ops(trace: Trace) -> Answer:
+    told = any(note.code in _MEANS for note in trace.diagnostics)
+    means = told or bool((trace.calls["n"] > 1).any())
+    return Answer("short_ops", True, "means" if means else "each")
+
+
+def _gap(has: Mapping[str, bool]) -> Answer:
+    missing = next((name for name in ("start", "runs") if not has[name]), "")
+    return _either("dispatch_gap", not missing, "starts", missing)
+
+
+def _utilisation(trace: Trace, has: Mapping[str, bool], peak: float | None) -> Answer:
+    figure = "compute_utilisation"
+    flops, reason = model_flops(trace)
+    if reason == "flops_unknown" and has["flops"]:
+        return Answer(figure, False, "some_flops")
+    if flops is None:
+        needs = "flops" if reason == "flops_unknown" else ""
+        # Neither counted nor countable: shapes would do.
+        needs = "shapes" if needs and not has["flops"] and not has["shapes"] else needs
+        return Answer(figure, False, "missing" if needs else reason or "no_times", needs)
+    return Answer(figure, peak is not None, "measured_peak" if peak is not None else "no_peak")
+
+
+def _bytes(trace: Trace, has: Mapping[str, bool], has_graph: bool) -> Answer:
+    if has_graph:
+        return Answer("bytes_moved", True, "graph")
+    if bytes_moved(trace) is not None:
+        return Answer("bytes_moved", True, "sizes")
+    if has["memory"]:
+        return Answer("bytes_moved", False, "some_sizes")
+    return Answer("bytes_moved", False, "missing", "memory" if has["shapes"] else "shapes")
+
+
+def _fusion(trace: Trace, has: Mapping[str, bool], has_graph: bool) -> Answer:
+    if has_graph:
+        return Answer("fusion", True, "graphs")
+    if has["members"] and _names_members(trace):
+        return Answer("fusion", True, "members")
+    if has["types"] and (has["shapes"] or has["members"]):
+        return Answer("fusion", True, "inferred")
+    return Answer("fusion", False, "missing", "shapes" if has["types"] else "types")
+
+
+def _names_members(trace: Trace) -> bool:
+    """False where every fused operator lists op types alone, from which groups are inferred."""
+    sources = trace.operators["members_source"].dropna()
+    return sources.empty or not bool((sources == "op_types").all())
+
+
+def _with_switch(answer: Answer, format_: str) -> Answer:
+    return replace(answer, switch=_switch(format_, answer.needs)) if answer.needs else answer
+
+
+def _switch(format_: str, name: str) -> str | None:
+    """What the format's reader says of a field: a switch, '' for always, None for never."""
+    reader = next((reader for reader in READERS if reader.name == format_), None)
+    return reader.fields.get(name) if reader is not None else None
+
+
+def _of_experiment(experiment: Experiment) -> Examination:
+    each = [answers(trace, experiment) for trace in experiment.traces.values()]
+    worst = (
+        next((answer for answer in column if not answer.available), column[0])
+        for column in zip(*each, strict=True)
+    )
+    notes = list(experiment.diagnostics)
+    for name, trace in experiment.traces.items():
+        notes += [replace(d, values={**d.values, "variant": name}) for d in trace.diagnostics]
+    first = next(iter(experiment.traces.values()))
+    return _examination(first, experiment.traces, fields(experiment), tuple(worst), notes)
+
+
+def _examination(
+    file: Trace,
+    traces: Mapping[str, Trace],
+    has: Mapping[str, bool],
+    found: tuple[Answer, ...],
+    notes: Iterable[Diagnostic],
+) -> Examination:
+    meta, notes = file.meta, tuple(notes)
+    reader = next((reader for reader in READERS if reader.name == meta.format), None)
+    kinds = file.profiled_runs["kind"]
+    return Examination(
+        format=meta.format,
+        title=reader.title if reader is not None else meta.format,
+        tool=meta.tool,
+        version=meta.version,
+        device=meta.device,
+        file_name=meta.file_name,
+        files=meta.files,
+        variants=tuple(name for name in traces if name),
+        run_kind=str(kinds.iloc[0]) if len(kinds) else None,
+        runs=sum(len(trace.profiled_runs) for trace in traces.values()),
+        samples=sum(len(trace.sampled_runs) for trace in traces.values()),
+        operators=sum(len(trace.operators) for trace in traces.values()),
+        rows=sum(len(trace.calls) for trace in traces.values()),
+        dropped=tuple(note for note in notes if note.code in DROPPED),
+        repaired=tuple(note for note in notes if note.code in REPAIRED),
+        noted=tuple(note for note in notes if note.code not in DROPPED | REPAIRED),
+        has=tuple(name for name in FIELDS if has[name]),
+        lacks=tuple(Lack(n, _switch(meta.format, n)) for n in FIELDS if not has[n]),
+        answers=found,
+    )

@@ -1,0 +1,60 @@
+"""What the names of device kernels tell: ordered rules, the first that is found decides.
+
+Patterns are searched for in lower-case text of bounded length; each runs in linear time. Names are
+those of cuBLAS, cuDNN, CUTLASS, MIOpen, Tensile, Composable Kernel, PyTorch, TensorRT, vLLM and
+XLA, as they stand in profiles.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_RULES: Sequence[tuple[str, str]] = (
+    ("communication", r"^(?:void )?(?:nccl|rccl|hcom_|hccl|msccl)|ncclkernel|nccldevkernel"),
+    ("communication", r"cross_device_reduce|allreduce|all_reduce|allgather|all_gather"),
+    ("communication", r"reducescatter|reduce_scatter|alltoall|all_to_all|nvshmem|deep_ep::"),
+    ("data_movement", r"^\[?(?:cuda |hip )?mem(?:cpy|set)|^copybuffer|^fillbuffer|__amd_rocclr_"),
+    ("layout", r"^reformatting|nchw_?to_?nhwc|nhwc_?to_?nchw|nchw_?to_?ncdhw"),
+    ("layout", r"tensortransform|batched_transpose|transpose_readwrite"),
+    # Normalisations and pools of the convolution libraries, before the convolutions.
+    ("normalisation", r"batch_?norm|bn_fw|bn_bw|bn_tr|bnfwd|bnbwd|miopenbatchnorm|layer_?norm"),
+    ("normalisation", r"rms_?norm|group_?norm|instance_?norm|rowwisemoments|gammabeta"),
+    ("normalisation", r"computeinternalgradients|computefusedparams|computebackwardfused"),
+    ("normalisation", r"layernormforward|_ln_fwd|ln_bwd|ln_fwd|norm_fwd|norm_bwd|welford"),
+    ("pooling", r"pooling|max_?pool|avg_?pool|average_?pool|roi_?align|roi_?pool|mloppool"),
+    ("attention", r"flash|fmha|attention|attn|sage_(?:fwd|bwd)|sdpa|multihead|mha_|_mha"),
+    ("attention", r"fwd_splitkv|mla_"),
+    ("recurrent", r"lstm|_gru|gru_|rnn"),
+    # Optimisers before the rest: their names hold the functor of everything.
+    ("elementwise", r"multi_tensor_apply|fusedoptimizer|fused_adam|adam_|lamb_|foreach"),
+    ("layout", r"im2d?2?_?col|im2col|col2im|im2d2col"),
+    ("elementwise", r"scalepackedtensor|addtensor|optensor|op_tensor|subtensorop|op_generic_t"),
+    ("matrix_product", r"splitkreduce|splitk_reduce|gemmk1|gemm_?splitk"),
+    ("convolution", r"conv(?!er[ts])|cudnn|wgrad|dgrad|fprop|winograd|igemm_(?:fwd|bwd|wrw)"),
+    ("convolution", r"implicit_?gemm|cask_cudnn|xmma_(?:fprop|dgrad|wgrad)|miopensp3|depthwise"),
+    ("convolution", r"naive_conv|computeb?offsets|kernel_grouped_conv|fft2d_[rc]2[rc]"),
+    ("matrix_product", r"gemm|gemv|cijk_|nvjet|matmul|mat_mul|_mm_|marlin|cublas|awq|gptq"),
+    ("matrix_product", r"dot_kernel|dot_general|reduce_1block|tensorop|wmma|device_kernel.*sm90"),
+    ("matrix_product", r"grouped_mm|moe_(?:kernel|gemm)|fused_moe|_w4a16|_w8a8|bgmv|sgmv|wvsplitk"),
+    ("activation", r"softmax|gelu|silu|swish|sigmoid|tanh|relu|threshold|swiglu|act_and_mul"),
+    ("activation", r"clamp|softplus|hardtanh|mish|elu_kernel|glu_kernel|activation|_erf"),
+    ("data_movement", r"copy_device_to_device|direct_copy|catarray|copy_kernel_impl|uniform"),
+    ("layout", r"bfloat16tofloat32|float16_copy|bfloat16_copy|copy_kernel|quant_"),
+    ("layout", r"castkernel|(?<!broad)cast_kernel|convert|transpose|permute|dequant|quantize"),
+    ("layout", r"reformat|reorder|tensor_?cast|_cast_|vectorizedcast"),
+    ("data_movement", r"index|gather|scatter|embedding|fillfunctor|fill_|_fill|arange|concat"),
+    ("data_movement", r"catarraybatched|upsample|interpolate|resize|grid_sample|_pad_|pad_kernel"),
+    ("data_movement", r"random|philox|distribution|normal_and_transform|bernoulli|curand"),
+    ("data_movement", r"dropout_gen|onehot|one_hot|nonzero|unique|roll_"),
+    ("data_movement", r"reflection_pad|replication_pad|tril|triu|flip|repeat|slice|split_|cat_"),
+    ("data_movement", r"reshape_and_cache|cache_kernel|memset|memcpy|copyb|_copy|copy_"),
+    ("reduction", r"nllcriterion|nll_loss|classnll|cross_entropy|mse_loss|loss_"),
+    ("reduction", r"reduce|reduction|argmax|argmin|topk|top_k|cumsum|cumprod|_scan|scan_"),
+    ("reduction", r"devicescan|norm_kernel|lpnorm|_sum_|sum_kernel|mean_kernel|sort|bitonic|amax"),
+    ("reduction", r"histogram|segment_"),
+    ("elementwise", r"elementwise|pointwise|functor|dropout|rotary|rope|kgen|vectorized_add"),
+    ("elementwise", r"add|subtract|multiply|division|divide|mul_|_mul|sqrt|pow_|_pow|where_kernel"),
+    ("elementwise", r"axpy|axpby|scal_kernel|compare|bias|exp_|log_kernel|unary|binary"),
+)  # fmt: skip
+RULES = tuple((op_class, re.compile(pattern)) for op_class, pattern in _RULES)

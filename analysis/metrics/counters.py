@@ -1,0 +1,402 @@
+"""What the device counted: ratios, bandwidths, hit rates and operations of profilers' counters.
+
+Never mixed with models: a cache hit rate here is one of the device's cache, not of the modelled
+one. Definitions are those of CANN's documentation of the profiler's files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from analysis.metrics.breakdown import steady_calls
+from analysis.metrics.utilisation import MOST_UNCOUNTED
+from analysis.metrics.warmup import steady_runs
+from analysis.op_classes import is_heavy
+from analysis.trace import CALL_COLUMNS, Trace
+
+Unit = Literal["fraction", "factor", "GB/s", "flop", "KB"]
+Core = Literal["aic", "aiv", ""]
+
+
+# Columns that are no counters of the hardware, as letters only.
+_NOT_COUNTED = frozenset(
+    ("registersperthread", "sharedmemory", "staticsharedmemory", "dynamicsharedmemory", "gridsize",
+     "blocksize", "blockspersm", "warpspersm", "blockdim", "blocknum", "mixblockdim", "mixblocknum",
+     "bytes", "bytesaccessed", "memorybandwidth", "throughput", "privatesegmentsize",
+     "groupsegmentsize", "ldsblocksize",
+     "scratchsize", "vgprcount", "accumvgprcount", "sgprcount", "workgroupsize", "regtrd",
+     "stcsmem", "dymsmem", "estachievedoccupancy", "occupancy", "occpct", "totalallocated",
+     "totalreserved", "totalactive")
+)  # fmt: skip
+_UNIT = re.compile(r"\s*\(([^()]*)\)$")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One figure of counters: the columns that it is made of, each with the core it is of.
+
+    `of` says whose time a column is weighed with: the cube core's (or the one core's, where cube
+    and vector are not apart), the vector core's, or '' the operator's duration. `is_total`: a sum
+    per run instead of a mean.
+    """
+
+    code: str
+    unit: Unit
+    of: tuple[tuple[str, Core], ...]
+    is_total: bool = False
+
+
+def _both(name: str) -> tuple[tuple[str, Core], ...]:
+    """A counter of either core, or of the one core of chips that do not part them."""
+    return ((f"aic_{name}", "aic"), (f"aiv_{name}", "aiv"), (name, "aic"))
+
+
+_CUBE_FLOPS = _both("cube_fops")
+MEASURES: tuple[Measure, ...] = (
+    Measure(
+        "cube_ratio",
+        "fraction",
+        (("aic_mac_ratio", "aic"), ("aic_cube_ratio", "aic"), ("mac_ratio", "aic"),
+         ("cube_ratio", "aic")),
+    ),
+    Measure("vector_ratio", "fraction", (("aiv_vec_ratio", "aiv"), ("vec_ratio", "aic"))),
+    Measure("scalar_ratio", "fraction", _both("scalar_ratio")),
+    Measure("mte1_ratio", "fraction", _both("mte1_ratio")),
+    Measure("mte2_ratio", "fraction", _both("mte2_ratio")),
+    Measure("mte3_ratio", "fraction", _both("mte3_ratio")),
+    Measure("fixpipe_ratio", "fraction", _both("fixpipe_ratio")),
+    Measure("memory_bound", "factor", (("memory_bound", "aic"),)),
+    Measure(
+        "cube_utilisation", "fraction", (("cube_utilization", ""), ("aic_cube_utilization", ""))
+    ),
+    Measure("l2_hit_rate", "fraction", (("l2_hit_rate", ""),)),
+    Measure("l2_victim_rate", "fraction", (("l2_victim_rate", ""),)),
+    Measure("icache_miss_rate", "fraction", _both("icache_miss_rate")),
+    Measure("cube_fp16_ratio", "fraction", (*_both("mac_fp16_ratio"), *_both("cube_fp16_ratio"))),
+    Measure("cube_int8_ratio", "fraction", (*_both("mac_int8_ratio"), *_both("cube_int8_ratio"))),
+    Measure("vector_fp32_ratio", "fraction", _both("vec_fp32_ratio")),
+    Measure("vector_fp16_ratio", "fraction", _both("vec_fp16_ratio")),
+    Measure("vector_int32_ratio", "fraction", _both("vec_int32_ratio")),
+    Measure("vector_misc_ratio", "fraction", _both("vec_misc_ratio")),
+    Measure("bank_group_conflict", "fraction", _both("vec_bankgroup_cflt_ratio")),
+    Measure("bank_conflict", "fraction", _both("vec_bank_cflt_ratio")),
+    Measure("resource_conflict", "fraction", _both("vec_resc_cflt_ratio")),
+    Measure("cube_flops", "flop", _CUBE_FLOPS, is_total=True),
+    Measure(
+        "vector_flops", "flop", (*_both("vector_fops"), *_both("vec_fops")), is_total=True
+    ),
+    Measure("ub_read_bandwidth", "GB/s", _both("ub_read_bw")),
+    Measure("ub_write_bandwidth", "GB/s", _both("ub_write_bw")),
+    Measure("ub_vector_read_bandwidth", "GB/s", _both("ub_read_bw_vector")),
+    Measure("ub_vector_write_bandwidth", "GB/s", _both("ub_write_bw_vector")),
+    Measure("ub_scalar_read_bandwidth", "GB/s", _both("ub_read_bw_scalar")),
+    Measure("ub_scalar_write_bandwidth", "GB/s", _both("ub_write_bw_scalar")),
+    Measure("gm_to_ub_bandwidth", "GB/s", _both("gm_to_ub_bw")),
+    Measure("ub_to_gm_bandwidth", "GB/s", _both("ub_to_gm_bw")),
+    Measure("l0a_read_bandwidth", "GB/s", _both("l0a_read_bw")),
+    Measure("l0a_write_bandwidth", "GB/s", _both("l0a_write_bw")),
+    Measure("l0b_read_bandwidth", "GB/s", _both("l0b_read_bw")),
+    Measure("l0b_write_bandwidth", "GB/s", _both("l0b_write_bw")),
+    Measure("l0c_read_bandwidth", "GB/s", (*_both("l0c_read_bw_cube"), *_both("l0c_read_bw"))),
+    Measure("l0c_write_bandwidth", "GB/s", (*_both("l0c_write_bw_cube"), *_both("l0c_write_bw"))),
+    Measure("l1_read_bandwidth", "GB/s", _both("l1_read_bw")),
+    Measure("l1_write_bandwidth", "GB/s", _both("l1_write_bw")),
+    Measure("l2_read_bandwidth", "GB/s", _both("l2_read_bw")),
+    Measure("l2_write_bandwidth", "GB/s", _both("l2_write_bw")),
+    Measure("main_memory_read_bandwidth", "GB/s", _both("main_mem_read_bw")),
+    Measure("main_memory_write_bandwidth", "GB/s", _both("main_mem_write_bw")),
+    Measure("main_memory_read", "KB", _both("read_main_memory_datas"), is_total=True),
+    Measure("main_memory_write", "KB", _both("write_main_memory_datas"), is_total=True),
+    Measure(
+        "occupancy",
+        "fraction",
+        (("est._achieved_occupancy", ""), ("achieved_occupancy", ""), ("occupancy", "")),
+    ),
+    Measure("copy_bandwidth", "GB/s", (("memory_bandwidth", ""),)),
+)  # fmt: skip
+UNITS: Mapping[str, Unit] = {measure.code: measure.unit for measure in MEASURES}
+# Means over the time of one kind of core: of the cube core's or the vector core's where they are
+# apart, of every operator's where they are not. Totals of the two kinds of chip do not compare.
+OF_ONE_CORE = frozenset(
+    measure.code for measure in MEASURES if any(core for _, core in measure.of)
+) - {"memory_bound", "mte2_ratio", "scalar_ratio", "icache_miss_rate", "cube_flops",
+     "vector_flops", "main_memory_read", "main_memory_write"}  # fmt: skip
+
+# Reads, and what computes beside them on the same core.
+_BOUND: tuple[tuple[str, tuple[str, ...], Core], ...] = (
+    ("aic_mte2_ratio", ("aic_mac_ratio", "aic_cube_ratio"), "aic"),
+    ("aiv_mte2_ratio", ("aiv_vec_ratio",), "aiv"),
+    ("mte2_ratio", ("mac_ratio", "vec_ratio"), "aic"),
+)
+_CORE_TIME: Mapping[Core, tuple[str, ...]] = {
+    "aic": ("aicore_time", "aic_total_time", "aic_time"),
+    "aiv": ("aiv_time", "aiv_total_time"),
+}
+_HIT = re.compile(
+    r"(?:ai[cv]_)?(?:(?:write|r0_read|r1_read)_cache_hit|(?:read|write)_local_l2_hit)"
+)
+_MISS = re.compile(
+    r"(?:ai[cv]_)?(?:(?:write|r0_read|r1_read)_cache_miss_allocate|(?:read|write)_local_l2_miss)"
+)
+_HEAD_UNIT = re.compile(r"\s*\(([^()]*)\)$")
+_TIME_UNITS = {"ns": 1e-3, "us": 1.0, "ms": 1e3}
+
+
+@dataclass(frozen=True)
+class Counter:
+    """A counter over one run: its value, and the part of the operators' time it is known for."""
+
+    value: float
+    covered: float
+
+
+def hardware_counters(trace: Trace) -> tuple[str, ...]:
+    """Columns that hold what the device counted in a call, as the file heads them.
+
+    Not what a kernel was launched with, what follows from that (occupancy), sizes of copies, nor
+    the memory that was allocated at the time.
+    """
+    return tuple(
+        str(name)
+        for name in trace.calls.columns
+        if name not in CALL_COLUMNS
+        and re.sub(r"[^a-z]", "", _UNIT.sub("", str(name)).lower()) not in _NOT_COUNTED
+        and bool(trace.calls[name].notna().any())
+    )
+
+
+def total_counters(trace: Trace) -> dict[str, Counter]:
+    """Every measure that the trace has counters for, over the calls that count, by code.
+
+    Means are weighed with the time of the core that a column is of, where the trace has it, else
+    with the duration: mean = sum(value · time) / sum(time). Sums are per run. Communication is
+    outside. `memory_bound` = sum(mte2_ratio · time) / sum(max(mac_ratio, vec_ratio) · time): how
+    long reads took for each second of computing, above 1 is bound by memory; cores count each for
+    itself where they are apart. `l2_hit_rate` = sum(hits) / sum(hits + misses) where there are
+    counts, else the mean of the profiler's rates without its first operator, whose rate is not
+    for reference.
+    """
+    table = _Counted(trace)
+    values = table.by(np.zeros(len(table.calls), dtype="int64"), 1)
+    found = {}
+    for code, (value, known_ns) in values.items():
+        if np.isfinite(value[0]):
+            covered = float(known_ns[0] / table.total_ns) if table.total_ns else 0.0
+            found[code] = Counter(float(value[0]), covered)
+    return found
+
+
+def counted_flops(trace: Trace) -> float | None:
+    """FLOPs of heavy operators per run as the device counted them; None without the counter.
+
+    Only the cube unit's: convolutions and matrix products, as the modelled figure counts them.
+    None, too, where heavy operators with more than 5 % of their time were not counted.
+    """
+    table = _Counted(trace)
+    known = [head for head, _ in _CUBE_FLOPS if head in table.heads]
+    classes = trace.operators["op_class"].astype(str).map(is_heavy).to_numpy(dtype=bool)
+    heavy = classes[table.calls["operator"].to_numpy()]
+    if not known or not heavy.any():
+        return None
+    columns = [values for head in known if (values := table.column(head)) is not None]
+    flops = _added(columns) * table.n
+    counted = heavy & np.isfinite(flops)
+    uncounted_ns = float(table.dur_ns[heavy & ~counted].sum())
+    if uncounted_ns > MOST_UNCOUNTED * float(table.dur_ns[heavy].sum()):
+        return None
+    total = float(flops[counted].sum()) / table.runs
+    return total if np.isfinite(total) and total > 0 else None
+
+
+def operator_counters(trace: Trace) -> pd.DataFrame:
+    """The measures of each operator, as `total_counters`; index: operator, columns: codes.
+
+    Null where nothing was counted. Columns that no operator has are left out.
+    """
+    table = _Counted(trace)
+    groups = table.calls["operator"].to_numpy()
+    return table.frame(groups, pd.RangeIndex(len(trace.operators)))
+
+
+def type_counters(trace: Trace, column: str = "op_type") -> pd.DataFrame:
+    """The measures of each value of an operator column; index as in `breakdown.by_type`."""
+    table = _Counted(trace)
+    names = trace.operators[column].astype("object").where(trace.operators[column].notna())
+    codes, labels = pd.factorize(names.fillna("unknown"))
+    return table.frame(codes[table.calls["operator"].to_numpy()], pd.Index(labels))
+
+
+def has_split_cores(trace: Trace) -> bool | None:
+    """True where cube and vector are cores of their own; None where the trace does not tell."""
+    heads = _heads(trace.calls)
+    if any(head.startswith("aiv_") for head in heads):
+        return True
+    return False if any(head in heads for head in ("aicore_time", "mac_ratio")) else None
+
+
+def _heads(calls: pd.DataFrame) -> dict[str, tuple[str, str]]:
+    """Counter columns by their head in lower case without unit: -> (column, unit)."""
+    found: dict[str, tuple[str, str]] = {}
+    for name in calls.columns:
+        if name in CALL_COLUMNS:
+            continue
+        match = _HEAD_UNIT.search(name)
+        head = name[: match.start()] if match else name
+        key = head.strip().rstrip("%").strip().lower().replace(" ", "_")
+        found.setdefault(key, (name, match[1].strip() if match else ""))
+    return found
+
+
+class _Counted:
+    """The calls that count, and the measures of any grouping of them."""
+
+    def __init__(self, trace: Trace) -> None:
+        steady = steady_runs(trace)
+        calls = steady_calls(trace, steady)
+        talks = trace.operators["is_communication"].to_numpy()
+        self.calls = calls[~talks[calls["operator"].to_numpy()]]
+        self.runs = max(1, len(steady.runs))
+        self.heads = _heads(self.calls)
+        self.dur_ns = self.calls["dur_ns"].to_numpy(dtype="float64")
+        self.total_ns = float(self.dur_ns.sum())
+        self.n = self.calls["n"].to_numpy(dtype="float64")
+        self.first = _first_call(trace, talks)
+        self.columns: dict[str, np.ndarray] = {}
+
+    def frame(self, groups: np.ndarray, index: pd.Index) -> pd.DataFrame:
+        values = self.by(groups, len(index))
+        known = {
+            code: pd.array(np.where(np.isfinite(value), value, np.nan), dtype="Float64")
+            for code, (value, _) in values.items()
+            if np.isfinite(value).any()
+        }
+        return pd.DataFrame(known, index=index)
+
+    def by(self, groups: np.ndarray, count: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Code -> value of each group (nan: none), and the time in ns that it is known for."""
+        found = {}
+        with np.errstate(all="ignore"):
+            for measure in MEASURES:
+                pieces = self._pieces(measure)
+                if pieces:
+                    found[measure.code] = self._value(measure, pieces, groups, count)
+        return found
+
+    def _value(
+        self,
+        measure: Measure,
+        pieces: Sequence[tuple[np.ndarray, np.ndarray]],
+        groups: np.ndarray,
+        count: int,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        over = np.zeros(count)
+        under = np.zeros(count)
+        known = np.zeros(len(self.calls), dtype=bool)
+        for numerator, weight in pieces:
+            here = np.isfinite(numerator) & np.isfinite(weight)
+            known |= here
+            over += np.bincount(groups[here], numerator[here], count)
+            under += np.bincount(groups[here], weight[here], count)
+        known_ns = np.bincount(groups[known], self.dur_ns[known], count)
+        has = np.bincount(groups[known], minlength=count) > 0
+        value = over / self.runs if measure.is_total else over / np.where(under > 0, under, np.nan)
+        return np.where(has, value, np.nan), known_ns
+
+    def _pieces(self, measure: Measure) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Numerator and denominator of every call, for each column that the measure is made of."""
+        if measure.code == "memory_bound":
+            bound = self._bound()
+            if bound:
+                return bound
+        if measure.code == "l2_hit_rate":
+            counted = self._hits()
+            if counted:
+                return counted
+        pieces = []
+        for head, core in measure.of:
+            values = self.column(head)
+            if values is None:
+                continue
+            weight = self.n if measure.is_total else self._weight(core)
+            if measure.code in ("l2_hit_rate", "l2_victim_rate"):
+                weight = np.where(self._is_first(values), 0.0, weight)
+            pieces.append((np.where(weight > 0, values * weight, np.nan), weight))
+        return pieces
+
+    def _bound(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Time of reads, time of computing; the file's own memory_bound wins where it is."""
+        told = self.column("memory_bound")
+        pieces = []
+        for reads, computes, core in _BOUND:
+            mte2 = self.column(reads)
+            busy = [values for head in computes if (values := self.column(head)) is not None]
+            if mte2 is None or not busy:
+                continue
+            computing = np.fmax.reduce(busy)
+            if told is not None and reads == "mte2_ratio":
+                is_told = np.isfinite(told) & (computing > 0)
+                mte2 = np.where(is_told, told * computing, mte2)
+            weight = self._weight(core)
+            # A call that only moves data has no ratio of its own, yet its reads count.
+            over = np.where(weight > 0, mte2 * weight, np.nan)
+            pieces.append((over, computing * weight))
+        return pieces
+
+    def _hits(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        hits = [self.column(head) for head in self.heads if _HIT.fullmatch(head)]
+        misses = [self.column(head) for head in self.heads if _MISS.fullmatch(head)]
+        if not hits or not misses:
+            return []
+        hit, miss = (_added([c for c in columns if c is not None]) for columns in (hits, misses))
+        return [(hit * self.n, (hit + miss) * self.n)]
+
+    def column(self, head: str) -> np.ndarray | None:
+        """The numbers of a column by its head; None where the trace has none."""
+        if head not in self.heads:
+            return None
+        if head not in self.columns:
+            values = pd.to_numeric(self.calls[self.heads[head][0]], errors="coerce")
+            self.columns[head] = values.to_numpy(dtype="float64", na_value=np.nan)
+        return self.columns[head]
+
+    def _weight(self, core: Core) -> np.ndarray:
+        """Time in µs of the core, of all executions of a row; the duration where not known."""
+        duration: np.ndarray = self.dur_ns * 1e-3
+        for head in _CORE_TIME.get(core, ()):
+            times = self.column(head)
+            if times is not None:
+                scaled = times * _TIME_UNITS.get(self.heads[head][1], 1.0) * self.n
+                duration = np.where(np.isfinite(scaled), np.maximum(scaled, 0.0), duration)
+                break
+        return duration
+
+    def _is_first(self, values: np.ndarray) -> np.ndarray:
+        """The first operator of the recording, unless it alone was counted."""
+        first: np.ndarray = self.calls.index.to_numpy() == self.first
+        if not np.isfinite(values[~first]).any():
+            first = np.zeros(len(first), dtype=bool)
+        return first
+
+
+def _first_call(trace: Trace, talks: np.ndarray) -> int:
+    """Index of the earliest call without communication; -1 for none."""
+    calls = trace.calls[~talks[trace.calls["operator"].to_numpy()]]
+    if calls.empty:
+        return -1
+    starts = calls["start_ns"]
+    return int(starts.idxmin()) if starts.notna().any() else int(calls.index[0])
+
+
+def _added(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """The sum of each row; nan where no column has a number."""
+    table = np.vstack(columns)
+    known = np.isfinite(table)
+    total: np.ndarray = np.where(known, table, 0.0).sum(axis=0)
+    total[~known.any(axis=0)] = np.nan
+    return total

@@ -1,0 +1,215 @@
+"""Any other trace in Chrome's Trace Event Format: what ran when, and nothing about what it was.
+
+Complete events (`X`) and pairs of begin and end (`B`, `E`) are operators, each with the time that
+events inside it on the same thread leave to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import msgspec
+
+from analysis.errors import FuseScopeError
+from analysis.readers.encoding import utf8
+from analysis.readers.events import decode_events
+from analysis.readers.kernel_names import kernel_type
+from analysis.readers.nesting import Nesting
+from analysis.readers.reader import ALWAYS
+from analysis.readers.source import Source, clean_text
+from analysis.readers.tables import build_trace
+from analysis.readers.times import exact_ns
+from analysis.trace import Diagnostic, Meta, Trace
+
+_PHASE = re.compile(rb'"ph"\s*:\s*"[XBEMbeinNCsftPOD(,]"')
+_HEADER = re.compile(rb'"traceEvents"\s*:\s*\[')
+_EMPTY = (b"", b"null", b'""')
+_NOT_TIMED = ("M", "i", "I", "C", "s", "t", "f", "P")  # labels, instants, counters, arrows
+_MOST_DEPTH = 10_000
+_MOST_NS = 2**61  # the span of any two such times fits 64 bits
+
+
+class _Event(msgspec.Struct, gc=False):
+    name: str | None = None
+    ph: str | None = None
+    pid: msgspec.Raw = msgspec.Raw()
+    tid: msgspec.Raw = msgspec.Raw()
+    ts: msgspec.Raw = msgspec.Raw()
+    dur: msgspec.Raw = msgspec.Raw()
+    args: msgspec.Raw = msgspec.Raw()
+
+
+class _Label(msgspec.Struct):
+    name: str = ""
+
+
+Lane = tuple[bytes, bytes]
+
+
+@dataclass
+class _Spans:
+    """Timed events as columns, and what else the file says."""
+
+    rows: list[int] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    lanes: list[Lane] = field(default_factory=list)
+    start_ns: list[int] = field(default_factory=list)
+    dur_ns: list[int] = field(default_factory=list)
+    processes: dict[bytes, str] = field(default_factory=dict)
+    threads: dict[Lane, str] = field(default_factory=dict)
+
+    def add(self, row: int, name: str, lane: Lane, start_ns: int, dur_ns: int) -> None:
+        self.rows.append(row)
+        self.names.append(name or "unnamed")
+        self.lanes.append(lane)
+        self.start_ns.append(start_ns)
+        self.dur_ns.append(dur_ns)
+
+
+class ChromeTraceReader:
+    """One file, one Trace, one run."""
+
+    name = "chrome_trace"
+    title = "Chrome trace of another tool"
+    fields: Mapping[str, str] = MappingProxyType(
+        dict.fromkeys(("start", "types", "stream"), ALWAYS)
+    )
+    recording = (
+        "Any tool that writes Chrome's Trace Event Format (JSON). FuseScope sees names and times "
+        "only: prefer a format of this list that tells of operators."
+    )
+    covers: tuple[str, ...] = ()
+
+    def sniff(self, head: bytes) -> bool:
+        """JSON with events that have a phase."""
+        text = utf8(head).lstrip()
+        if text[:1] == b"{":
+            return _HEADER.search(text) is not None
+        return text[:1] == b"[" and _PHASE.search(text) is not None
+
+    def read(self, source: Source) -> Trace:
+        """The trace: self times of all timed events, in one run of kind file."""
+        events, notes = decode_events(source.content, _Event, source.name, source.limits)
+        spans = _spans(events, notes)
+        if not spans.rows:
+            raise FuseScopeError(
+                "This trace has no timed events",
+                where=source.name,
+                hint="Events need a phase X with ts and dur, or B and E with ts.",
+            )
+        del events
+        notes.append(Diagnostic("warning", "unknown_events", len(spans.rows)))
+        nesting = Nesting(spans.lanes, spans.start_ns, spans.dur_ns)
+        own = nesting.self_ns
+        return build_trace(
+            Meta(
+                format=self.name,
+                tool="unknown",
+                file_name=source.name,
+                sha256=source.sha256,
+            ),
+            {
+                "name": spans.names,
+                "op_type": [_type(name) for name in spans.names],
+                "level": ["framework_op"] * len(own),
+                "device": [spans.processes.get(p) or _text(p) for p, _ in spans.lanes],
+                "stream": [spans.threads.get(lane) or _text(lane[1]) for lane in spans.lanes],
+                "start_ns": spans.start_ns,
+                "dur_ns": own,
+                "span_ns": [
+                    dur if dur != rest else None
+                    for dur, rest in zip(spans.dur_ns, own, strict=True)
+                ],
+                "source_row": spans.rows,
+            },
+            notes=notes,
+            limits=source.limits,
+        )
+
+
+def _spans(events: Sequence[_Event], notes: list[Diagnostic]) -> _Spans:
+    found = _Spans()
+    begun: list[tuple[int, int, _Event, Lane]] = []
+    bad, bad_example = 0, ""
+    other: list[str] = []
+    for row, event in enumerate(events):
+        phase = event.ph
+        if phase == "M":
+            _label(event, found)
+            continue
+        if phase not in ("X", "B", "E"):
+            if phase not in _NOT_TIMED:
+                other.append(clean_text(phase or "none", 20))
+            continue
+        start = exact_ns(event.ts)
+        dur = exact_ns(event.dur) if phase == "X" else 0
+        if start is None or dur is None or not 0 <= dur < _MOST_NS or abs(start) >= _MOST_NS:
+            bad += 1
+            bad_example = bad_example or f"event {row}: {clean_text(event.name or '', 80)}"
+            continue
+        lane = (_plain(event.pid), _plain(event.tid))
+        if phase == "X":
+            found.add(row, event.name or "", lane, start, dur)
+        else:
+            begun.append((start, row, event, lane))
+    if bad:
+        notes.append(Diagnostic("warning", "bad_time", bad, bad_example))
+    if other:
+        notes.append(Diagnostic("info", "other_events", len(other), f"phase {other[0]}"))
+    if unpaired := _pair(begun, found):
+        notes.append(Diagnostic("warning", "unpaired_events", unpaired))
+    return found
+
+
+def _pair(begun: list[tuple[int, int, _Event, Lane]], found: _Spans) -> int:
+    """Joins each end with the last begin that is open on its thread; how many have no partner."""
+    begun.sort(key=lambda item: item[:2])
+    running: dict[Lane, list[tuple[int, int, str]]] = {}
+    unpaired = 0
+    for time, row, event, lane in begun:
+        stack = running.setdefault(lane, [])
+        if event.ph == "B":
+            if len(stack) < _MOST_DEPTH:
+                stack.append((time, row, event.name or ""))
+            else:
+                unpaired += 1
+        elif stack:
+            start, first, name = stack.pop()
+            found.add(first, name, lane, start, time - start)
+        else:
+            unpaired += 1
+    return unpaired + sum(len(stack) for stack in running.values())
+
+
+def _label(event: _Event, found: _Spans) -> None:
+    """Names of processes and threads."""
+    if event.name not in ("process_name", "thread_name"):
+        return
+    try:
+        label = msgspec.json.decode(event.args, type=_Label).name
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return
+    process = _plain(event.pid)
+    if event.name == "process_name":
+        found.processes.setdefault(process, label)
+    else:
+        found.threads.setdefault((process, _plain(event.tid)), label)
+
+
+def _plain(raw: msgspec.Raw) -> bytes:
+    text = bytes(raw)
+    return b"" if text in _EMPTY else text.strip(b'"')
+
+
+def _type(name: str) -> str:
+    """A name without the number that tells executions apart: 'fusion.12' -> 'fusion'."""
+    text = kernel_type(name)
+    head = text.rstrip("0123456789")
+    return head.rstrip(" ._-:#") or text if head[-1:] in " ._-:#" else text
+
+
+def _text(raw: bytes) -> str | None:
+    return raw.decode("utf-8", "replace")[:80] or None

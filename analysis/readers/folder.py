@@ -1,0 +1,186 @@
+"""Folders and zips of trace files as Sources: listed first, loaded when a reader asks for them."""
+
+from __future__ import annotations
+
+import io
+import lzma
+import os
+import stat
+import zipfile
+import zlib
+from pathlib import Path
+
+from analysis.errors import FuseScopeError
+from analysis.limits import DEFAULT_LIMITS, Limits
+from analysis.readers.source import Load, Source, clean_text, display_name, load_file
+
+_MOST_DEPTH = 12
+_PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others unpack without a bound on memory
+_MOST_PATH = 400
+_NEIGHBOURS = 500
+_OUTPUT_FOLDERS = ("ASCEND_PROFILER_OUTPUT", "FRAMEWORK", "mindstudio_profiler_output")
+
+
+# What a damaged, encrypted or oddly packed zip raises; RuntimeError holds NotImplementedError.
+ZIP_ERRORS = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, ValueError,
+)  # fmt: skip
+
+
+def folder_sources(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[Source, ...]:
+    """The regular files below `path`, by name; links are not followed.
+
+    Raises FuseScopeError for more files than the limit and for a folder that cannot be listed.
+    """
+    found: list[Source] = []
+
+    def refuse(error: OSError) -> None:
+        raise FuseScopeError(
+            f"This folder cannot be listed: {error.strerror or error}",
+            where=display_name(str(path)),
+            hint="Check its permissions.",
+        ) from error
+
+    for folder, names, files in os.walk(path, onerror=refuse):
+        here = Path(folder)
+        depth = len(here.relative_to(path).parts)
+        names[:] = [] if depth >= _MOST_DEPTH else sorted(n for n in names if n[0] != ".")
+        for name in sorted(files):
+            file = here / name
+            if name[0] != "." and _is_regular(file):
+                found.append(_file(file, file.relative_to(path).as_posix(), limits))
+        if len(found) > limits.zip_members:
+            raise FuseScopeError(
+                f"This folder holds more than {limits.zip_members} files",
+                where=display_name(str(path)),
+                hint="Give the folder of one recording.",
+            )
+    return tuple(found)
+
+
+def source_with_neighbours(
+    path: Path, limits: Limits = DEFAULT_LIMITS, *, above: bool = True
+) -> Source:
+    """The file at `path`; `beside` are the files of its folder, listed when a reader asks.
+
+    An Ascend profiler keeps some files one folder up, which are looked at unless `above` is False.
+
+    Raises FuseScopeError where it cannot be read.
+    """
+    name = display_name(str(path))
+    data = load_file(path, name, limits)(None)
+
+    def neighbours() -> tuple[Source, ...]:
+        folders = [path.parent]
+        if above and path.parent.name in _OUTPUT_FOLDERS:
+            folders.append(path.parent.parent)
+        found = []
+        for folder in folders:
+            try:
+                names = sorted(os.listdir(folder))
+            except OSError:
+                continue
+            for other in names[:_NEIGHBOURS]:
+                file = folder / other
+                if other[0] != "." and _is_regular(file) and not _is_same(file, path):
+                    found.append(_file(file, other, limits))
+        return tuple(found)
+
+    return Source(name, data, limits, beside=neighbours)
+
+
+def zip_sources(source: Source) -> tuple[Source, ...]:
+    """The regular members of a zip, read in memory one by one; headers are not believed.
+
+    Links, folders, hidden files and second members of one name are left out. Raises
+    FuseScopeError for a damaged or encrypted zip and for one beyond the limits.
+    """
+    limits = source.limits
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(source.data))
+        infos = archive.infolist()
+    except ZIP_ERRORS as error:
+        raise _damaged(source.name, error) from error
+    unpacked = sum(info.file_size for info in infos)
+    if len(infos) > limits.zip_members:
+        raise FuseScopeError(
+            f"This zip has {len(infos)} members, more than the limit of {limits.zip_members}",
+            where=source.name,
+            hint="Zip one recording alone.",
+        )
+    if unpacked > limits.unpacked_bytes or unpacked > limits.zip_ratio * max(1, len(source.data)):
+        raise FuseScopeError(
+            f"This zip would unpack to {unpacked // 2**20} MiB, more than FuseScope reads",
+            where=source.name,
+            hint="Zip one recording alone.",
+        )
+    budget = [limits.unpacked_bytes]
+    found: dict[str, Source] = {}
+    for info in infos:
+        name = clean_text(info.filename.replace("\\", "/"), _MOST_PATH)
+        parts = [part for part in name.split("/") if part not in ("", ".", "..")]
+        path = "/".join(parts)
+        mode = info.external_attr >> 16
+        is_link = stat.S_ISLNK(mode) if mode else False
+        hidden = any(part.startswith(".") or part == "__MACOSX" for part in parts)
+        if info.is_dir() or is_link or hidden or not parts or path in found:
+            continue
+        name = display_name(parts[-1])
+        found[path] = Source(name, _member(archive, info, name, budget), limits, path=path)
+    return tuple(found.values())
+
+
+def _is_regular(path: Path) -> bool:
+    """True for a file that is no link; False, too, for one that is gone or hidden from us."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+def _file(path: Path, label: str, limits: Limits) -> Source:
+    name = display_name(path.name)
+    # Names on a disk may hold anything, and paths are shown.
+    return Source(name, load_file(path, name, limits), limits, path=clean_text(label, _MOST_PATH))
+
+
+def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, budget: list[int]) -> Load:
+    def load(count: int | None) -> bytes:
+        if info.compress_type not in _PACKINGS:
+            raise FuseScopeError(
+                "This file is packed in a way that FuseScope does not unpack",
+                where=name,
+                hint="Zip it again with the usual method, deflate.",
+            )
+        try:
+            with archive.open(info) as member:
+                data = member.read((budget[0] if count is None else count) + 1)
+        except ZIP_ERRORS as error:
+            raise _damaged(name, error) from error
+        if count is not None:
+            return data[:count]
+        budget[0] -= len(data)
+        if budget[0] < 0:
+            raise FuseScopeError(
+                "This zip unpacks to more than it says",
+                where=name,
+                hint="Zip the recording again.",
+            )
+        return data
+
+    return load
+
+
+def _damaged(name: str, error: Exception) -> FuseScopeError:
+    return FuseScopeError(
+        f"This zip is damaged: {clean_text(str(error), 120)}",
+        where=name,
+        hint="Copy or record the file again.",
+    )

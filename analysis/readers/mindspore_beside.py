@@ -1,0 +1,128 @@
+"""What the files beside a MindSpore recording add to it, and whether they agree with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from analysis.errors import FuseScopeError
+from analysis.members import members_text
+from analysis.readers.akg import is_kernel, members_of, read_kernels, sniff_info
+from analysis.readers.source import Source, clean_text
+from analysis.trace import Diagnostic
+
+ValueT = TypeVar("ValueT")
+
+_NUMBERED = re.compile(r"-op\d+$")
+_RANK = re.compile(r"_(\d{1,4})(?:_detail|_type|_detail_time)?\.\w+$")
+
+
+class Beside:
+    """Files beside a recording that tell more of it; damage in them is noted and passed over."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.files: list[str] = []
+        self.notes: list[Diagnostic] = []
+
+    def those(self, known: Callable[[bytes], bool]) -> list[Source]:
+        """Files whose head is `known`, without those that name another device of the recording."""
+        rank = _rank(self.source.name)
+        found = []
+        for other in self.source.beside:
+            its_rank = _rank(other.name)
+            if rank and its_rank and rank != its_rank:
+                continue
+            try:
+                if known(other.head):
+                    found.append(other)
+            except FuseScopeError:
+                continue
+        return found
+
+    def read(
+        self,
+        known: Callable[[bytes], bool],
+        read: Callable[[Source], ValueT],
+        fits: Callable[[ValueT], bool] = lambda value: True,
+    ) -> ValueT | None:
+        """What `read` makes of the first such file that fits the recording."""
+        for other in self.those(known):
+            try:
+                value = read(other)
+            except FuseScopeError:
+                self.notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
+                continue
+            if fits(value):
+                self.files.append(other.path)
+                return value
+        return None
+
+
+def contradiction(
+    told: Mapping[str, tuple[int | None, int | None]],
+    seen: Mapping[str, tuple[int, int]],
+    where: str,
+    tolerance: float,
+) -> list[Diagnostic]:
+    """A note where two files of one recording disagree on (executions, ns) of a name."""
+    odd = []
+    for name, (count, total) in told.items():
+        if name not in seen:
+            continue
+        counted, summed = seen[name]
+        other_count = count is not None and count != counted
+        # Each execution may be off by one ns of rounding.
+        allowed = tolerance * max(total or 0, summed) + max(1, counted)
+        other_time = total is not None and abs(total - summed) > allowed
+        if other_count or other_time:
+            odd.append(
+                f"{clean_text(name, 80)}: {_amount(count, total)} in {where}, "
+                f"{_amount(counted, summed)} here"
+            )
+    return [Diagnostic("warning", "contradiction", len(odd), odd[0])] if odd else []
+
+
+def _amount(count: int | None, total: int | None) -> str:
+    times = f"{count}×, " if count is not None else ""
+    return times + (f"{total / 1e6:.6g} ms" if total is not None else "no time")
+
+
+def fused_columns(
+    op_types: Sequence[str], inputs: Sequence[str], beside: Beside
+) -> dict[str, Sequence[object]]:
+    """Members of fused kernels, and their tensors where AKG's files beside tell them."""
+    if not any(is_kernel(op_type) for op_type in op_types):
+        return {}
+    kernels, notes = read_kernels(beside.those(sniff_info))
+    beside.notes += notes
+    known = {}
+    for key in dict.fromkeys(zip(op_types, inputs, strict=True)):
+        members, kernel = members_of(*key, kernels)
+        known[key] = (
+            members_text(members) if members else None,
+            members.kind if members else None,
+            kernel.inputs if kernel else key[1],
+            kernel.outputs if kernel else None,
+        )
+        if kernel and kernel.path not in beside.files:
+            beside.files.append(kernel.path)
+    found = [known[key] for key in zip(op_types, inputs, strict=True)]
+    names = ("members", "members_source", "inputs", "outputs")
+    return dict(zip(names, map(list, zip(*found, strict=True)), strict=True))
+
+
+def type_of(full_name: str) -> str:
+    """The op type in a name: 'Default/c-Conv2d/Conv2D-op0' -> 'Conv2D'."""
+    return _NUMBERED.sub("", short_name(full_name))
+
+
+def short_name(full_name: str) -> str:
+    """The name without its scopes: 'Default/c-Conv2d/Conv2D-op0' -> 'Conv2D-op0'."""
+    return full_name.rsplit("/", 1)[-1]
+
+
+def _rank(name: str) -> str:
+    match = _RANK.search(name)
+    return match[1] if match else ""

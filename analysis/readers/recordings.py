@@ -1,0 +1,162 @@
+"""Recordings: which of many files belong together, and what each recording holds."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from analysis.errors import FuseScopeError
+from analysis.experiment import Experiment
+from analysis.readers.reader import Reader
+from analysis.readers.sameness import Sameness
+from analysis.readers.source import Source, display_name
+from analysis.trace import Trace
+
+_WHOLE = ("_ascend_pt/", "_ascend_ms/")
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """One recording among many files: its main file, what it holds, what was read with it."""
+
+    source: Source
+    value: Trace | Experiment
+    companions: tuple[Source, ...] = ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Paths of every file that was read for it, the main one first."""
+        others = self.value.meta.files if isinstance(self.value, Trace) else ()
+        return (self.source.path, *others)
+
+    @property
+    def sha256(self) -> str:
+        """Hash of all its files, in whatever order they came; of a lone file that of the file."""
+        own = self.value.meta.sha256 if isinstance(self.value, Trace) else self.source.sha256
+        hashes = sorted((own, *(source.sha256 for source in self.companions)))
+        if len(hashes) == 1:
+            return hashes[0]
+        return hashlib.sha256("".join(hashes).encode()).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What many files hold. Every file is in a recording, in `covered`, `failed` or `unknown`.
+
+    `covered` are paths of files that say the same as a recording in less detail, `failed` files
+    that a reader knew and could not read, `unknown` paths that no reader knows.
+    """
+
+    recordings: tuple[Recording, ...]
+    covered: tuple[str, ...] = ()
+    failed: tuple[tuple[str, FuseScopeError], ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+def read_value(reader: Reader, source: Source) -> Trace | Experiment:
+    """What `reader` makes of `source`, with what was odd about its packing."""
+    value = reader.read(source)
+    if source.notes and isinstance(value, Trace):
+        value = dataclasses.replace(value, diagnostics=(*source.notes, *value.diagnostics))
+    return value
+
+
+def find_recordings(sources: Sequence[Source], readers: Sequence[Reader]) -> Found:
+    """The recordings among files of one folder, zip or upload; the first reader comes first.
+
+    A recording takes files from its own folder down; where it is the only one of its format, from
+    everywhere. A file of a format that it covers is left aside where it says the same; the folder
+    of an Ascend profiler holds one recording. Raises FuseScopeError for more recordings than the
+    limit.
+    """
+    claims, failed = _claims(sources, readers)
+    pending = {id(source): source for source in sources}
+    lost = {path for path, _ in failed}
+    pending = {key: source for key, source in pending.items() if source.path not in lost}
+    recordings: list[Recording] = []
+    covered: list[str] = []
+    sameness = Sameness()
+    for reader in readers:
+        mains = [s for s in sources if claims.get(id(s)) is reader]
+        for main in mains:
+            if id(main) not in pending:
+                continue
+            if len(recordings) + len(failed) >= main.limits.recordings:
+                raise FuseScopeError(
+                    f"Here are more than {main.limits.recordings} recordings",
+                    where=display_name(main.path.partition("/")[0]),
+                    hint="Give the folder or zip of one recording.",
+                )
+            root, whole = _root(main, mains), _whole(main)
+            inside = [s for s in sources if s is not main and s.path.startswith(root)]
+            beside = tuple(s for s in inside if id(s) in pending)
+            try:
+                value = read_value(reader, main.among(beside))
+            except FuseScopeError as error:
+                failed.append((main.path, error))
+                del pending[id(main)]
+                continue
+            used = set(value.meta.files) if isinstance(value, Trace) else set()
+            companions = tuple(s for s in beside if s.path in used)
+            recordings.append(Recording(main, value, companions))
+            for source in (main, *beside):
+                claim = claims.get(id(source))
+                if source is main or source.path in used:
+                    pending.pop(id(source), None)
+                elif claim is None or not (claim is reader or claim.name in reader.covers):
+                    continue
+                elif (whole and source.path.startswith(whole)) or (
+                    claim is not reader
+                    and isinstance(value, Trace)
+                    and sameness.says_same(value, source, claim)
+                ):
+                    pending.pop(id(source), None)
+                    covered.append(source.path)
+    return Found(
+        tuple(recordings),
+        tuple(covered),
+        tuple(failed),
+        tuple(source.path for source in pending.values()),
+    )
+
+
+def _claims(
+    sources: Iterable[Source], readers: Sequence[Reader]
+) -> tuple[dict[int, Reader], list[tuple[str, FuseScopeError]]]:
+    """The reader of each file that has one, and files that cannot even be looked at."""
+    claims: dict[int, Reader] = {}
+    failed: list[tuple[str, FuseScopeError]] = []
+    for source in sources:
+        try:
+            head = source.head
+        except FuseScopeError as error:
+            failed.append((source.path, error))
+            continue
+        reader = next((reader for reader in readers if reader.sniff(head)), None)
+        if reader is not None:
+            claims[id(source)] = reader
+    return claims, failed
+
+
+def _whole(source: Source) -> str:
+    """The folder around it into which Ascend's profiler puts all of one recording; '' for none."""
+    return next((root for root in _folders(source) if root.endswith(_WHOLE)), "")
+
+
+def _folders(source: Source) -> list[str]:
+    """The folders around a file, from '' down."""
+    parts = source.path.split("/")[:-1]
+    return ["".join(f"{part}/" for part in parts[:depth]) for depth in range(len(parts) + 1)]
+
+
+def _root(main: Source, mains: Sequence[Source]) -> str:
+    """The highest folder that holds no other file of the format; its own folder at the least."""
+    folders = _folders(main)
+    for root in folders:
+        if root.endswith(_WHOLE):
+            return root
+        if not any(other is not main and other.path.startswith(root) for other in mains):
+            return root
+    return folders[-1]

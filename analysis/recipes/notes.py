@@ -1,0 +1,127 @@
+"""What the reader of a recipe's table must know: codes and values, for wording.recipes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from analysis.compare.statistics import MIN_SAMPLES
+from analysis.compare.verdict import Verdict
+from analysis.experiment import Experiment
+from analysis.graph import Graph
+from analysis.recipes.cell import Cell
+from analysis.recipes.measures import sampled_ns
+from analysis.recipes.recipe import Recipe
+from analysis.trace import Value
+
+MOST_DIFFERENCE = 1e-4  # of the outputs of what computes in the same precision
+_IN_PIECES = ("eager", "segments:", "custom:")
+_FEW_CLASSES = 2  # that the baseline has to choose at least for agreement to say anything
+_UTILISATIONS = ("compute_utilisation", "conv3x3_utilisation", "depthwise_utilisation")
+
+
+@dataclass(frozen=True)
+class Note:
+    """A code and the values of its sentence; names of variants and texts can come from a file."""
+
+    code: str
+    is_doubt: bool = False
+    values: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def notes(
+    recipe: Recipe,
+    experiment: Experiment,
+    cells: Mapping[str, Mapping[str, Cell]],
+    verdicts: Sequence[Verdict],
+) -> tuple[Note, ...]:
+    """Doubts first. `cells` are those of each step by variant, `verdicts` all that were given."""
+    found = [
+        *_recording(recipe, experiment, verdicts),
+        *_figures(recipe, cells),
+        *_same_graphs(recipe, experiment),
+        *_meaning(recipe, experiment),
+    ]
+    return tuple(sorted(found, key=lambda note: not note.is_doubt))
+
+
+def _recording(
+    recipe: Recipe, experiment: Experiment, verdicts: Sequence[Verdict]
+) -> Iterator[Note]:
+    record = experiment.record
+    blocks = record.outcome.blocks
+    if blocks < MIN_SAMPLES:
+        yield _doubt("few_blocks", blocks=blocks, needed=MIN_SAMPLES)
+    if any(verdict.reason == "control_differs" for verdict in verdicts):
+        yield _doubt("control_differs")
+    if record.outcome.blocks_loaded:
+        yield _doubt("busy_machine", blocks=record.outcome.blocks_loaded, of=blocks)
+    if record.outcome.stopped == "interrupted":
+        yield _doubt("interrupted", blocks=blocks)
+    for code, wanted, got in (
+        ("other_threads", recipe.threads, record.settings.threads),
+        ("other_batch", recipe.batch, record.model.batch),
+    ):
+        if wanted is not None and got != wanted:
+            yield _doubt(code, wanted=wanted, got=got)
+    if recipe.mean_runs:
+        runs = min(len(sampled_ns(record.variant(name))) for name in recipe.variants)
+        if runs < recipe.mean_runs:
+            yield _doubt("fewer_runs", runs=runs, wanted=recipe.mean_runs)
+        else:
+            yield Note("mean_of", values={"runs": runs})
+
+
+def _figures(recipe: Recipe, cells: Mapping[str, Mapping[str, Cell]]) -> Iterator[Note]:
+    for variant, row in cells.items():
+        difference = _value(row, "output_difference")
+        if variant != "int8" and difference is not None and difference > MOST_DIFFERENCE:
+            yield _doubt("outputs_differ", variant=variant, difference=difference)
+        for code in _UTILISATIONS:
+            share = _value(row, code)
+            if share is not None and share > 1:
+                yield _doubt("over_peak", variant=variant, figure=code, share=share)
+        share = _value(row, "roofline_share")
+        if share is not None and share > 1:
+            yield Note("over_roof", values={"variant": variant})
+
+
+def _same_graphs(recipe: Recipe, experiment: Experiment) -> Iterator[Note]:
+    """Steps that run the very graph of an earlier one; those in pieces differ by their cut."""
+    seen: list[tuple[str, Graph]] = []
+    for name in recipe.variants:
+        graph = experiment.graphs.get(name)
+        if graph is None or name.startswith(_IN_PIECES):
+            continue
+        twin = next((other for other, known in seen if known.nodes == graph.nodes), None)
+        if twin is not None:
+            yield Note("same_graph", values={"variant": name, "other": twin})
+        seen.append((name, graph))
+
+
+def _meaning(recipe: Recipe, experiment: Experiment) -> Iterator[Note]:
+    if any(name.startswith("custom:") for name in recipe.variants):
+        yield Note("boundaries")
+    if "memory" in recipe.columns:
+        yield Note("memory")
+    if "agreement_top1" in recipe.columns:
+        yield from _agreement(recipe, experiment)
+
+
+def _agreement(recipe: Recipe, experiment: Experiment) -> Iterator[Note]:
+    found = [experiment.record.variant(name).agreement for name in recipe.variants]
+    known = [agreement for agreement in found if agreement is not None]
+    if known:
+        fewest = min(known, key=lambda agreement: agreement.distinct)
+        values = {"samples": fewest.samples, "distinct": fewest.distinct}
+        yield Note("agreement", fewest.distinct < _FEW_CLASSES, values)
+
+
+def _value(row: Mapping[str, Cell], code: str) -> float | None:
+    cell = row.get(code)
+    return cell.quantity.value if cell is not None and cell.quantity is not None else None
+
+
+def _doubt(code: str, **values: Value) -> Note:
+    return Note(code, True, values)

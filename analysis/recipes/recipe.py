@@ -1,0 +1,125 @@
+"""Recipe: what is asked, what is recorded to answer it, and what others published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analysis.experiment import ExperimentRecord
+from analysis.quantity import Basis
+
+# As the recorder runs a block (collectors/blocks.py): runs before those that count.
+WARMUP_ROUNDS = 3
+PROFILE_WARMUP_ROUNDS = 2
+# For the length of a recording before there is one of this machine.
+DENSE_FLOPS_PER_S = 60e9  # of one thread, in a model of dense convolutions
+LIGHT_FLOPS_PER_S = 20e9  # where convolutions are depthwise or atrous
+_BYTES_PER_S = 8e9
+_BLOCK_S = 2.0  # a process and its imports
+_LANE_S = 0.5  # a session, and another for its profile
+_TRIAL_S = 6.0  # making a variant, trying it alone, following its tensors
+_START_S = 15.0  # the model and the machine's peaks
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of the table: a variant, what it is called, and what it adds to the line before."""
+
+    variant: str
+    label: str
+    adds: str
+
+
+@dataclass(frozen=True)
+class Published:
+    """A figure that others published: values by the variant of ours that each stands beside.
+
+    `code` is the column it belongs to; without such a column it is only told. `basis` is theirs.
+    `note` says what is odd about it, in sentences.
+    """
+
+    code: str
+    values: tuple[tuple[str, float], ...]
+    unit: str
+    basis: Basis = "measured"
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one run does, per sample: floating-point operations, at an assumed rate of one thread,
+    and bytes, whichever limits."""
+
+    flops: float = 0.0
+    bytes: float = 0.0
+    flops_per_s: float = DENSE_FLOPS_PER_S
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What to record and to show.
+
+    `batch` and `threads` None mean the model's and the machine's own. `blocks` processes of
+    `rounds` runs a variant each, and `profiled_rounds` profiled ones. `mean_runs` is how many runs
+    the published mean was of, 0 where no number was told. `columns` are codes of figures.
+    `why_differ` are sentences. `graph` asks for the operators of each step in order. `baseline`
+    is whose outputs the others are compared with, and which runs twice as control. `compare` is
+    the pair of variants that says most. `source` is whose figures were published.
+    """
+
+    name: str
+    title: str
+    question: str
+    model: str
+    steps: tuple[Step, ...]
+    columns: tuple[str, ...]
+    why_differ: tuple[str, ...]
+    work: Work
+    compare: tuple[str, str]
+    published: tuple[Published, ...] = ()
+    source: str = ""
+    batch: int | None = None
+    threads: int | None = None
+    blocks: int = 8
+    rounds: int = 13
+    profiled_rounds: int = 3
+    mean_runs: int = 0
+    graph: bool = False
+    baseline: str = "unfused"
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """What is recorded, in the order of the steps."""
+        return tuple(step.variant for step in self.steps)
+
+    @property
+    def needs_compiler(self) -> bool:
+        """Whether kernels of one's own are compiled, for which numba must be installed."""
+        return any(name.startswith("custom:") for name in self.variants)
+
+    @property
+    def runs(self) -> int:
+        """Un-profiled runs of each step that count."""
+        return self.blocks * self.rounds
+
+    def seconds(self, record: ExperimentRecord | None = None, blocks: int | None = None) -> float:
+        """About how long recording takes, from what runs.
+
+        Every block is a process with two sessions of each variant and of the second copy of the
+        baseline, and their runs. A run takes as long as in `record`, an earlier recording of it;
+        without one, as long as its work at assumed rates.
+        """
+        lanes = (*self.variants, self.baseline)
+        run_s = dict.fromkeys(lanes, self._assumed_run_s())
+        if record is not None:
+            run_s |= {
+                variant.name: sum(variant.samples.wall_ns) / len(variant.samples.wall_ns) / 1e9
+                for variant in record.variants
+                if variant.name in run_s and variant.samples.wall_ns
+            }
+        runs = WARMUP_ROUNDS + self.rounds + PROFILE_WARMUP_ROUNDS + self.profiled_rounds
+        block_s = _BLOCK_S + sum(_LANE_S + runs * run_s[name] for name in lanes)
+        return _START_S + _TRIAL_S * len(self.variants) + (blocks or self.blocks) * block_s
+
+    def _assumed_run_s(self) -> float:
+        arithmetic = self.work.flops / (self.work.flops_per_s * (self.threads or 2))
+        return max(arithmetic, self.work.bytes / _BYTES_PER_S) * (self.batch or 1)

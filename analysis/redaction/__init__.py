@@ -1,0 +1,58 @@
+"""Redaction: user names, host names and absolute paths out of what is exported.
+
+Works on the values, before anything is compared, so that no export can forget it. The same text
+gets the same placeholder on both sides, and different texts different ones: operators join as
+before. Names are learnt from paths, addresses, names of trace files and the fields that a reader
+marked, then replaced wherever they stand as whole words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from analysis.compare.comparison import Side, side_of_trace, side_of_variant
+from analysis.experiment import Experiment
+from analysis.redaction.names import Names
+from analysis.redaction.replacement import Replacement
+from analysis.redaction.texts import all_texts, marked
+from analysis.redaction.values import replaced
+from analysis.trace import Trace
+
+
+def redacted_sides(baseline: Side, candidate: Side) -> tuple[Side, Side]:
+    """Both sides without user names, host names and absolute paths."""
+    values: list[Trace | Experiment] = [
+        side.trace if side.experiment is None else side.experiment for side in (baseline, candidate)
+    ]
+    redaction = _replacement(values, (baseline.label, candidate.label))
+    made: dict[int, Trace | Experiment] = {}
+    sides = []
+    for side, value in zip((baseline, candidate), values, strict=True):
+        if id(value) not in made:
+            made[id(value)] = replaced(value, redaction)
+        new = made[id(value)]
+        if isinstance(new, Experiment):
+            name = side.variant.name if side.variant else side.label
+            sides.append(side_of_variant(new, redaction.name(name)))
+        else:
+            sides.append(replace(side_of_trace(new), label=redaction.name(side.label)))
+    return sides[0], sides[1]
+
+
+def redacted(value: Trace | Experiment) -> Trace | Experiment:
+    """One file without user names, host names and absolute paths."""
+    return replaced(value, _replacement([value]))
+
+
+def _replacement(values: Iterable[Trace | Experiment], labels: Iterable[str] = ()) -> Replacement:
+    """Placeholders for everything that these values say of users, hosts and paths."""
+    names = Names()
+    for value in values:
+        for field, text in marked(value):
+            names.learn_field(field, text)
+        for text in all_texts(value):
+            names.learn(text)
+    for label in labels:
+        names.learn(label)
+    return Replacement(names)

@@ -1,0 +1,75 @@
+"""Every text of a trace or an experiment, to learn names from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+import pandas as pd
+
+from analysis.experiment import Experiment, ExperimentRecord, Samples
+from analysis.trace import CALL_COLUMNS, Diagnostic, Trace
+
+# Columns whose texts are FuseScope's own words, or shapes.
+KEPT = ("op_class", "level", "inputs", "outputs", "flops_source", "members_source")
+
+
+def marked(value: Trace | Experiment) -> Iterator[tuple[str, str]]:
+    """Name and text of the fields that a reader marked as telling of a user or machine."""
+    traces = [value] if isinstance(value, Trace) else value.traces.values()
+    for trace in traces:
+        yield from trace.meta.redactable.items()
+
+
+def all_texts(value: Trace | Experiment) -> Iterator[str]:
+    """Every text that may be exported; one may come more than once."""
+    if isinstance(value, Trace):
+        yield from _trace_texts(value)
+        return
+    yield value.file_name
+    yield from _texts_of(msgspec.to_builtins(without_samples(value.record)))
+    for trace in value.traces.values():
+        yield from _trace_texts(trace)
+    for graph in filter(None, (value.model_graph, *value.graphs.values())):
+        for node in graph.nodes:
+            yield from (node.name, *node.inputs, *node.outputs)
+            yield from (text for text in node.attributes.values() if isinstance(text, str))
+    yield from _note_texts(value.diagnostics)
+
+
+def _trace_texts(trace: Trace) -> Iterator[str]:
+    meta = trace.meta
+    plain = (meta.file_name, meta.tool, meta.version, meta.device, meta.variant)
+    yield from _texts_of((*plain, *meta.files, *meta.redactable.values()))
+    yield from (str(column) for column in trace.calls.columns if column not in CALL_COLUMNS)
+    for frame in (trace.operators, trace.calls):
+        for column in frame.columns:
+            if column not in KEPT and isinstance(frame[column].dtype, pd.CategoricalDtype):
+                yield from map(str, frame[column].cat.categories)
+    yield from _note_texts(trace.diagnostics)
+
+
+def _note_texts(notes: Iterable[Diagnostic]) -> Iterator[str]:
+    for note in notes:
+        yield note.example
+        yield from (value for value in note.values.values() if isinstance(value, str))
+
+
+def _texts_of(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for item in value.values():
+                yield from _texts_of(item)
+        case list() | tuple():
+            for item in value:
+                yield from _texts_of(item)
+
+
+def without_samples(record: ExperimentRecord) -> ExperimentRecord:
+    """The record with no samples, which are many and hold no text."""
+    none = Samples([], [], [], [], [])
+    bare = [msgspec.structs.replace(variant, samples=none) for variant in record.variants]
+    return msgspec.structs.replace(record, variants=bare)

@@ -1,0 +1,166 @@
+"""A trace or an experiment with all of its texts replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pandas as pd
+
+from analysis.experiment import Experiment, ExperimentRecord
+from analysis.graph import Graph
+from analysis.redaction.replacement import Replacement
+from analysis.redaction.texts import KEPT, without_samples
+from analysis.trace import CALL_COLUMNS, Diagnostic, Trace
+
+Texts = Callable[[str], str]
+
+
+def replaced(value: Trace | Experiment, redaction: Replacement) -> Trace | Experiment:
+    """The same value with placeholders."""
+    if isinstance(value, Trace):
+        return _trace(value, redaction)
+    return _experiment(value, redaction)
+
+
+def _trace(trace: Trace, redaction: Replacement) -> Trace:
+    meta = trace.meta
+    return replace(
+        trace,
+        meta=replace(
+            meta,
+            tool=redaction.name(meta.tool),
+            version=None if meta.version is None else redaction.name(meta.version),
+            device=None if meta.device is None else redaction.name(meta.device),
+            file_name=redaction.name(meta.file_name),
+            variant=None if meta.variant is None else redaction.name(meta.variant),
+            files=tuple(redaction.name(path) for path in meta.files),
+            redactable={key: redaction.text(text) for key, text in meta.redactable.items()},
+        ),
+        operators=_mapped(trace.operators, redaction.name),
+        calls=_counters(_mapped(trace.calls, redaction.name), redaction),
+        diagnostics=tuple(_note(note, redaction) for note in trace.diagnostics),
+    )
+
+
+def _counters(calls: pd.DataFrame, redaction: Replacement) -> pd.DataFrame:
+    """The calls with no path in the name of a counter.
+
+    Names of persons stay: 'mac' is a unit of the device, and figures go by these names.
+    """
+    changed: dict[str, str] = {}
+    taken = set(map(str, calls.columns))
+    for name in map(str, calls.columns.difference(list(CALL_COLUMNS), sort=False)):
+        new = redaction.paths(name)
+        if new != name:
+            ends = ("", *(f" {n}" for n in range(2, len(taken) + 2)))  # no two alike
+            changed[name] = next(new + end for end in ends if new + end not in taken)
+            taken.add(changed[name])
+    return calls.rename(columns=changed) if changed else calls
+
+
+def _note(note: Diagnostic, redaction: Replacement) -> Diagnostic:
+    values = {
+        key: redaction.text(value) if isinstance(value, str) else value
+        for key, value in note.values.items()
+    }
+    return replace(note, example=redaction.name(note.example), values=values)
+
+
+def _experiment(value: Experiment, redaction: Replacement) -> Experiment:
+    return replace(
+        value,
+        record=_record(value.record, redaction),
+        traces={redaction.name(k): _trace(trace, redaction) for k, trace in value.traces.items()},
+        graphs={
+            redaction.name(k): _graph(graph, redaction.name) for k, graph in value.graphs.items()
+        },
+        model_graph=value.model_graph and _graph(value.model_graph, redaction.name),
+        file_name=redaction.name(value.file_name),
+        diagnostics=tuple(_note(note, redaction) for note in value.diagnostics),
+        matches={
+            redaction.name(k): tuple(
+                msgspec.structs.replace(
+                    row,
+                    original=redaction.name(row.original),
+                    optimised=redaction.name(row.optimised),
+                )
+                for row in rows
+            )
+            for k, rows in value.matches.items()
+        },
+    )
+
+
+def _mapped(frame: pd.DataFrame, change: Texts) -> pd.DataFrame:
+    """The frame with every category of a text column changed; equal ones become one."""
+    out = frame.copy()
+    for column in frame.columns:
+        if column in KEPT or not isinstance(frame[column].dtype, pd.CategoricalDtype):
+            continue
+        old = [str(text) for text in frame[column].cat.categories]
+        new = [change(text) for text in old]
+        if new != old:
+            distinct = list(dict.fromkeys(new))
+            place = {text: number for number, text in enumerate(distinct)}
+            codes = [
+                -1 if code < 0 else place[new[code]] for code in frame[column].cat.codes.to_numpy()
+            ]
+            out[column] = pd.Categorical.from_codes(codes, pd.Index(distinct, dtype="object"))
+    return out
+
+
+def _record(record: ExperimentRecord, redaction: Replacement) -> ExperimentRecord:
+    """The record without samples is changed text by text; the samples hold none."""
+    walked = _walked(msgspec.to_builtins(without_samples(record)), redaction, ())
+    changed = msgspec.convert(walked, ExperimentRecord)
+    variants = [
+        msgspec.structs.replace(new, samples=old.samples)
+        for new, old in zip(changed.variants, record.variants, strict=True)
+    ]
+    return msgspec.structs.replace(changed, variants=variants)
+
+
+def _walked(value: Any, redaction: Replacement, keys: tuple[str, ...]) -> Any:
+    match value:
+        case str():
+            if keys == ("settings", "command"):
+                return redaction.command(value)
+            free = keys == ("model", "name") or keys[:2] == ("variants", "settings")
+            return redaction.text(value) if free else redaction.name(value)
+        case dict():
+            return {key: _walked(item, redaction, (*keys, key)) for key, item in value.items()}
+        case list() | tuple():
+            return [_walked(item, redaction, keys) for item in value]
+    return value
+
+
+def _graph(graph: Graph, name: Texts) -> Graph:
+    def names(texts: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(name(text) for text in texts)
+
+    return Graph(
+        nodes=tuple(
+            msgspec.structs.replace(
+                node,
+                name=name(node.name),
+                op_type=name(node.op_type),
+                inputs=names(node.inputs),
+                outputs=names(node.outputs),
+                attributes={
+                    key: name(value) if isinstance(value, str) else value
+                    for key, value in node.attributes.items()
+                },
+                scope=name(node.scope),
+                captured=names(node.captured),
+            )
+            for node in graph.nodes
+        ),
+        tensors=tuple(
+            msgspec.structs.replace(tensor, name=name(tensor.name)) for tensor in graph.tensors
+        ),
+        inputs=names(graph.inputs),
+        outputs=names(graph.outputs),
+    )

@@ -1,0 +1,48 @@
+"""The report's section 'What the files say': one examination a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analysis.compare.comparison import Comparison
+from analysis.doctor import examine
+from analysis.wording import doctor as words
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """One file as sentences: `notes` as (dropped, repaired or noted; sentence), `figures` as
+    (label, whether it can be fed, from what or why not)."""
+
+    name: str
+    summary: str
+    files: str
+    notes: tuple[tuple[str, str], ...]
+    has: str
+    lacks: tuple[str, ...]
+    figures: tuple[tuple[str, bool, str], ...]
+
+
+def file_facts(comparison: Comparison) -> tuple[FileFacts, ...]:
+    """What the doctor says of each file, the baseline's first; one where both are the same."""
+    sides = (comparison.baseline, comparison.candidate)
+    files = {side.experiment or side.trace: side for side in sides}
+    facts = []
+    for file, side in files.items():
+        found = examine(file)
+        parts = (("dropped", found.dropped), ("repaired", found.repaired), ("note", found.noted))
+        facts.append(
+            FileFacts(
+                name=side.trace.meta.file_name if side.experiment else side.label,
+                summary=f"{words.recognised_sentence(found)} {words.read_sentence(found)}",
+                files=words.files_sentence(found),
+                notes=tuple((name, words.note_sentence(n)) for name, of in parts for n in of),
+                has=words.has_sentence(found),
+                lacks=words.lack_sentences(found),
+                figures=tuple(
+                    (words.FIGURE_LABELS[one.figure], one.available, words.answer_text(one))
+                    for one in found.answers
+                ),
+            )
+        )
+    return tuple(facts)

@@ -1,0 +1,154 @@
+"""The roofline as a still picture, and the table of the operators with most time in it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from analysis import units, wording
+from analysis.compare.comparison import Comparison
+from analysis.compare.roofline import Dot, Line, Picture, roofline_picture
+from analysis.report.axis import LogScale, Tick
+from analysis.report.text import minus
+from analysis.wording.roofline import line_name, share_text
+
+WIDTH, HEIGHT = 960, 400
+MOST_DRAWN = 300  # of one side
+TABLE_ROWS = 20
+_LEAST_RADIUS, _LARGEST_RADIUS = 3.0, 15.0
+_LEAST_GAP = 0.06
+_NAME_CHARS = 46
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One operator: centre and radius in the picture's units. `kind` is '' or int8."""
+
+    side: str
+    kind: str
+    x: float
+    y: float
+    radius: float
+    title: str
+
+
+@dataclass(frozen=True)
+class Roof:
+    """One roof from (x1, y1) to (x2, y2); `kind` is cache or machine, `side` '' for both."""
+
+    name: str
+    kind: str
+    side: str
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """One operator of one side, as text."""
+
+    side: int
+    name: str
+    shown_name: str
+    op_type: str
+    time: str
+    intensity: str
+    attained: str
+    share: str
+    bound_by: str
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """What the section draws; ticks are fractions of the axes. `cut` dots are not drawn."""
+
+    marks: tuple[Mark, ...]
+    roofs: tuple[Roof, ...]
+    x_ticks: tuple[Tick, ...]
+    y_ticks: tuple[Tick, ...]
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...]
+    cut: int
+    has_int8: bool
+
+
+def roofline(comparison: Comparison) -> Roofline | None:
+    """The picture; None where no operator has FLOPs, bytes and a time."""
+    picture = roofline_picture(comparison)
+    if picture is None:
+        return None
+    across, up = LogScale(*picture.intensities), LogScale(*picture.rates)
+    drawn = [
+        dot
+        for side in ("baseline", "candidate")
+        for dot in [dot for dot in picture.dots if dot.side == side][:MOST_DRAWN]
+    ]
+    drawn.sort(key=lambda dot: -dot.share)  # small ones on top
+    return Roofline(
+        marks=tuple(_mark(dot, across, up) for dot in drawn),
+        roofs=tuple(_roof(line, picture, across, up) for line in picture.lines),
+        x_ticks=_decades(across, lambda value: f"{value:g}"),
+        y_ticks=_decades(up, units.flop_rate),
+        rows=tuple(_row(dot) for dot in picture.dots[:TABLE_ROWS]),
+        notes=tuple(minus(note) for note in wording.roofline_notes(comparison, picture)),
+        cut=len(picture.dots) - len(drawn),
+        has_int8=any(dot.int8 for dot in drawn),
+    )
+
+
+def _mark(dot: Dot, across: LogScale, up: LogScale) -> Mark:
+    radius = _LEAST_RADIUS + (_LARGEST_RADIUS - _LEAST_RADIUS) * math.sqrt(min(1.0, dot.share))
+    return Mark(
+        side=dot.side,
+        kind="int8" if dot.int8 else "",
+        x=round(WIDTH * across.at(dot.intensity), 1),
+        y=round(HEIGHT * (1 - up.at(dot.flops_per_s)), 1),
+        radius=round(radius, 1),
+        title=(
+            f"{dot.name} ({dot.op_type}): {units.duration(dot.time_ns)} a run, "
+            f"{dot.intensity:.3g} FLOP/B, {units.flop_rate(dot.flops_per_s)}, {share_text(dot)}"
+        ),
+    )
+
+
+def _roof(line: Line, picture: Picture, across: LogScale, up: LogScale) -> Roof:
+    (x1, y1), (x2, y2) = picture.ends(line)
+    return Roof(
+        name=line_name(line),
+        kind="cache" if line.what.startswith("L") else "machine",
+        side=line.side or "",
+        x1=round(WIDTH * across.at(x1), 1),
+        y1=round(HEIGHT * (1 - up.at(y1)), 1),
+        x2=round(WIDTH * across.at(x2), 1),
+        y2=round(HEIGHT * (1 - up.at(y2)), 1),
+    )
+
+
+def _row(dot: Dot) -> Row:
+    known = dot.bound_share is not None
+    return Row(
+        side=0 if dot.side == "baseline" else 1,
+        name=dot.name,
+        shown_name=units.middle_cut(dot.name, _NAME_CHARS),
+        op_type=units.middle_cut(dot.op_type, 32),
+        time=units.duration(dot.time_ns),
+        intensity=f"~{dot.intensity:.3g}",
+        attained=f"~{units.flop_rate(dot.flops_per_s)}",
+        share=f"~{units.percent(dot.bound_share)}" if known else units.MISSING,
+        bound_by=dot.bound_by or units.MISSING,
+    )
+
+
+def _decades(scale: LogScale, text: Callable[[float], str]) -> tuple[Tick, ...]:
+    """Powers of ten on an axis; with 2 and 5 between them where there are few."""
+    first, last = math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high))
+    factors = (1, 2, 5) if last - first <= 3 else (1,)
+    kept: list[Tick] = []
+    for value in (factor * 10.0**power for power in range(first, last + 1) for factor in factors):
+        inside = scale.low <= value <= scale.high
+        if inside and (not kept or scale.at(value) - kept[-1].at >= _LEAST_GAP):
+            kept.append(Tick(scale.at(value), text(value)))
+    return tuple(kept)

@@ -1,0 +1,25 @@
+"""Small parts that sentences share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from analysis import units
+from analysis.trace import Value
+
+
+def capital(text: str) -> str:
+    """The text with a capital letter in front."""
+    return text[:1].upper() + text[1:]
+
+
+def number(values: Mapping[str, Value], key: str) -> float:
+    """That value; NaN where it is none."""
+    value = values.get(key)
+    return float(value) if isinstance(value, int | float) else float("nan")
+
+
+def plural(count: Value, noun: str) -> str:
+    """'1 block', '2 blocks'."""
+    shown = units.count(count) if isinstance(count, int | float) else str(count)
+    return f"{shown} {noun}{'' if count == 1 else 's'}"

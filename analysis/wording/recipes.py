@@ -1,0 +1,236 @@
+"""Words of recipes: labels of columns, cells as text, notes, published figures, lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from analysis import units
+from analysis.experiment import ExperimentRecord
+from analysis.quantity import Quantity, ratio, relative_change
+from analysis.recipes import Cell, Note, Published, Recipe, RecipeTable
+from analysis.wording.phrases import capital, number, plural
+from analysis.wording.sentences import quantity_text
+from analysis.wording.texts import FIGURES, REASONS, FigureText
+
+COLUMNS: Mapping[str, FigureText] = {
+    **FIGURES,
+    "speedup_first": FigureText(
+        "vs first step",
+        "Latency of the first step / latency of this one, paired inside blocks, with the 95 % "
+        "interval of the verdict where there are at least 5 blocks.",
+        "higher",
+    ),
+    "speedup_previous": FigureText(
+        "vs step before",
+        "Latency of the step before / latency of this one, paired inside blocks, with the 95 % "
+        "interval of the verdict where there are at least 5 blocks.",
+        "higher",
+    ),
+    "latency_change": FigureText(
+        "latency change", "1 / speedup - 1 against the first step.", "lower"
+    ),
+    "throughput_change": FigureText(
+        "throughput change", "Speedup - 1 against the first step.", "higher"
+    ),
+    "latency_per_sample": FigureText("latency per sample", "Latency / batch size.", "lower"),
+    "latency_mean": FigureText(
+        "latency, mean of runs",
+        "Arithmetic mean of the un-profiled wall times of all runs, as published figures have it. "
+        "Runs that met other load weigh fully in it.",
+        "lower",
+    ),
+    "latency_median": FigureText(
+        "latency, median of runs", "Median of the un-profiled wall times of all runs.", "lower"
+    ),
+    "allocator": FigureText(
+        "allocator", "Where the engine's sessions take their memory from: part of peak memory."
+    ),
+    "operators": FigureText("operators", "Operators of the graph as the engine ran it.", "lower"),
+    "fused_nodes": FigureText(
+        "fused nodes",
+        "Operators of the graph as it ran that stand for several nodes of the model, counted in "
+        "the fusion groups.",
+    ),
+    "intermediate_removed": FigureText(
+        "intermediate traffic removed",
+        "Intermediate traffic of the first step - that of this one.",
+        "higher",
+    ),
+    "conv3x3_time": FigureText(
+        "3x3 convolutions",
+        "Time in convolutions with a 3 x 3 kernel per run, from the profile. A fused one includes "
+        "what was fused into it.",
+        "lower",
+    ),
+    "conv3x3_utilisation": FigureText(
+        "utilisation, 3x3 convolutions",
+        "FLOPs of the 3 x 3 convolutions / (their profiled time × measured peak).",
+        "higher",
+    ),
+    "depthwise_time": FigureText(
+        "depthwise convolutions",
+        "Time in depthwise convolutions per run, from the profile. A fused one includes what was "
+        "fused into it.",
+        "lower",
+    ),
+    "depthwise_utilisation": FigureText(
+        "utilisation, depthwise convolutions",
+        "FLOPs of the depthwise convolutions / (their profiled time × measured peak).",
+        "higher",
+    ),
+    "top5_accuracy_change": FigureText(
+        "top-5 accuracy", "Change of accuracy on labelled images, as published."
+    ),
+}
+
+GRAPH_HELP = "Operators of the graph as the engine ran it, in that order."
+
+_REASONS: Mapping[str, str] = {
+    **REASONS,
+    "first_step": "nothing comes before it",
+    "no_such_operator": "no such operator ran",
+}
+
+_NOTES: Mapping[str, str] = {
+    "few_blocks": "Only {blocks}: below {needed} there is no interval and no verdict.",
+    "control_differs": "The two copies of the baseline differ, so this machine was not steady.",
+    "busy_machine": "{blocks} of {of} blocks were recorded while the machine was busy.",
+    "interrupted": "The recording was interrupted after {blocks}.",
+    "other_threads": "Recorded with {got} threads, the recipe asks for {wanted}.",
+    "other_batch": "Recorded with a batch of {got}, the recipe asks for {wanted}.",
+    "fewer_runs": "The mean is of {runs} runs; the published one is of {wanted}.",
+    "mean_of": "The mean and the median are of {runs} runs a step.",
+    "outputs_differ": "The outputs of {variant} differ from the baseline's by {difference}, more "
+    "than 1e-4 of the largest.",
+    "over_peak": "{figure} of {variant} is over 100 %: its FLOPs or the measured peak are off, or "
+    "it computes in fewer bits than the peak was measured with.",
+    "same_graph": "{variant} runs the same graph as {other}: nothing more was fused, and what "
+    "differs between the two is noise.",
+    "over_roof": "{variant} is over its roofline, which is that of main memory: its tensors come "
+    "from a cache.",
+    "boundaries": "A variant that is cut pays for its boundaries, the own kernel too: what the "
+    "kernel is worth is its ratio to the step before it, the same cut without the kernel.",
+    "memory": "Peak memory depends on the allocator, which is named beside it.",
+    "agreement": "Agreement is with the baseline on {samples} other inputs than the recorded one, "
+    "for which the baseline chose {distinct}. It is not accuracy: nobody labelled these inputs.",
+}
+
+
+def cell_text(code: str, cell: Cell) -> str:
+    """A cell of the column `code`: '18.2 ms', '~42.0 %', '-58.8 %', '2.43× (2.40× to 2.46×)'; a
+    dash where it is empty. A text of the file is given as it is."""
+    quantity = cell.quantity
+    if quantity is None:
+        return cell.text or units.MISSING
+    if code.endswith("_change"):
+        return units.percent(quantity.value, signed=True)
+    text = quantity_text(quantity)
+    if cell.low is None or cell.high is None:
+        return text
+    return f"{text} ({units.factor(cell.low)} to {units.factor(cell.high)})"
+
+
+def missing_text(cell: Cell) -> str:
+    """Why a cell is empty; '' where it is not, or where nothing can be said."""
+    if not cell.is_empty or cell.quantity is None or cell.quantity.reason is None:
+        return ""
+    return _REASONS[cell.quantity.reason]
+
+
+def column_basis(table: RecipeTable, code: str) -> str:
+    """What the figures of a column rest on: 'measured', 'measured / modelled'; where the whole
+    column is empty, why."""
+    cells = [row.cells[code] for row in table.rows]
+    shown = [cell.quantity for cell in cells if cell.quantity is not None and not cell.is_empty]
+    if shown:
+        return " / ".join(dict.fromkeys(quantity.basis for quantity in shown))
+    if any(cell.text for cell in cells):
+        return "setting"
+    return next(filter(None, map(missing_text, reversed(cells))), "")
+
+
+def graph_text(graph: Sequence[str]) -> str:
+    """Op types in the order in which they run: 'Mul → Add'. They come from the file."""
+    return " → ".join(graph)
+
+
+def both_ways(before_ns: float, after_ns: float) -> str:
+    """A change of time both ways: '2.43×, latency -58.8 %, throughput +142.7 %'."""
+    latency = relative_change(before_ns, after_ns)
+    throughput = relative_change(after_ns, before_ns)
+    return (
+        f"{units.factor(ratio(before_ns, after_ns))}, "
+        f"latency {units.percent(latency, signed=True)}, "
+        f"throughput {units.percent(throughput, signed=True)}"
+    )
+
+
+def published_line(recipe: Recipe, published: Published) -> str:
+    """A published figure: 'latency: 18.2 ms (unfused) → 7.50 ms (precision): 2.43×, …'."""
+    labels = {step.variant: step.label for step in recipe.steps}
+    shown = [
+        f"{cell_text(published.code, Cell(Quantity(value, published.unit, 'measured')))} "
+        f"({labels[variant]})"
+        for variant, value in published.values
+    ]
+    line = f"{COLUMNS[published.code].label}: {' → '.join(shown)}"
+    if len(shown) < 2:
+        return line
+    before, after = published.values[0][1], published.values[-1][1]
+    if published.unit == "ns":
+        return f"{line}: {both_ways(before, after)}"
+    if published.unit == "fraction":
+        return f"{line}: {units.points(after - before)}"
+    if published.unit == "count":
+        return line
+    return f"{line}: {units.percent(relative_change(before, after), signed=True)}"
+
+
+def published_notes(recipe: Recipe) -> tuple[str, ...]:
+    """What is odd about published figures, by themselves or beside ours."""
+    return tuple(dict.fromkeys(p.note for p in recipe.published if p.note))
+
+
+def note_sentence(note: Note) -> str:
+    """The sentence of a note. Names in it can come from a file."""
+    values = dict(note.values)
+    if note.code in ("few_blocks", "interrupted"):
+        values["blocks"] = plural(values["blocks"], "block")
+    if "distinct" in values:
+        count = values["distinct"]
+        values["distinct"] = "1 class" if count == 1 else f"{count} classes"
+    if "difference" in values:
+        values["difference"] = units.small_number(number(values, "difference"))
+    if "figure" in values:
+        values["figure"] = capital(COLUMNS[str(values["figure"])].label)
+    if note.code == "other_batch" and values["got"] is None:
+        values["got"] = "unknown size"
+    return _NOTES[note.code].format(**values)
+
+
+def length_text(seconds: float) -> str:
+    """How long a recording takes, rounded: 'about 40 s', 'about 9 min'."""
+    if seconds < 90:
+        return f"about {max(10, round(seconds, -1)):.0f} s"
+    return f"about {round(seconds / 60):.0f} min"
+
+
+def settings_text(recipe: Recipe) -> str:
+    """What is recorded: 'resnet50, batch of 16, 2 threads; 8 blocks of 13 runs a step'."""
+    threads = "a thread a core" if recipe.threads is None else plural(recipe.threads, "thread")
+    batch = "" if recipe.batch is None else f", batch of {recipe.batch}"
+    return (
+        f"{recipe.model}{batch}, {threads}; {plural(recipe.blocks, 'block')} of "
+        f"{plural(recipe.rounds, 'run')} a step"
+    )
+
+
+def made_text(record: ExperimentRecord) -> str:
+    """Where and when a table's figures were recorded. Names in it come from the file."""
+    machine, settings = record.machine, record.settings
+    return (
+        f"{machine.cpu_model}, {machine.physical_cores or machine.logical_cores} cores; "
+        f"{record.engine.name} {record.engine.version}, {plural(settings.threads, 'thread')}; "
+        f"{plural(record.outcome.blocks, 'block')} of {plural(settings.rounds, 'round')}; "
+        f"recorded {record.created[:10]}"
+    )

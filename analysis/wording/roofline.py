@@ -1,0 +1,75 @@
+"""Words of the roofline: names of roofs, what a dot says, and why there is no picture."""
+
+from __future__ import annotations
+
+from analysis import units
+from analysis.compare.comparison import Comparison
+from analysis.compare.roofline import Dot, Line, Picture
+from analysis.wording.texts import REASONS
+
+ROOFLINE_HELP = (
+    "Operators whose FLOPs are counted (convolutions, matrix products, attention) by their "
+    "arithmetic intensity = FLOPs / bytes of inputs, parameters and outputs, and by the FLOP/s "
+    "that they attained in the profile. The roof is min(peak, intensity × bandwidth of main "
+    "memory). The area of a dot is its part of the time; products of 8-bit numbers have another "
+    "shape and a peak of their own. FLOPs and bytes are modelled, the roofs are measured. A dot "
+    "above the rising roof had its data in a cache: dotted lines are what caches gave, where "
+    "measured."
+)
+_NAMES = {
+    "peak": "float32 peak",
+    "int8_peak": "8-bit peak",
+    "memory": "main memory",
+}
+
+
+def line_name(line: Line) -> str:
+    """'float32 peak 113 GFLOP/s', 'L2 cache 95.2 GB/s, candidate', entered ones marked."""
+    name = _NAMES.get(line.what, f"{line.what} cache")
+    rate = units.bandwidth(line.rate / 1e9) if line.rises else units.flop_rate(line.rate)
+    whose = f", {line.side}" if line.side else ""
+    return f"{name} {'~' if line.basis == 'assumed' else ''}{rate}{whose}"
+
+
+def share_text(dot: Dot) -> str:
+    """'~82.1 % of its roof, memory bound'; says so above 100 % and where there is no roof."""
+    if dot.bound_share is None:
+        return "roof not known"
+    over = " (over: data from a cache, or roof too low)" if dot.bound_share > 1 else ""
+    return f"~{units.percent(dot.bound_share)} of its roof, {dot.bound_by} bound{over}"
+
+
+def no_roofline(comparison: Comparison) -> str:
+    """Why there is no picture: 'No roofline: …' with the reason of most time."""
+    lacking: dict[str, float] = {}
+    for side in ("baseline", "candidate"):
+        reasons = comparison.operators[f"roofline_reason_{side}"]
+        for reason, time in zip(reasons, comparison.operators[f"per_run_ns_{side}"], strict=True):
+            if isinstance(reason, str) and reason in ("no_flops", "no_sizes", "no_times"):
+                lacking[reason] = lacking.get(reason, 0.0) + float(time)
+    reason = max(lacking, key=lambda code: lacking[code]) if lacking else "no_flops"
+    return f"No roofline: {REASONS[reason]}."
+
+
+def roofline_notes(comparison: Comparison, picture: Picture) -> tuple[str, ...]:
+    """What to know of the picture: what is over its roof, which roofs are missing, what is cut."""
+    notes = []
+    over = sum(dot.bound_share is not None and dot.bound_share > 1 for dot in picture.dots)
+    if over:
+        are = "operator is" if over == 1 else "operators are"
+        notes.append(
+            f"{over} {are} above the roof: data came from a cache, the peak or the bandwidth was "
+            "measured too low, or FLOPs are counted too high."
+        )
+    reasons = dict.fromkeys(
+        quantity.reason
+        for roofs in comparison.roofs
+        for quantity in (roofs.peak, roofs.bandwidth)
+        if quantity.reason is not None
+    )
+    if any(dot.int8 for dot in picture.dots):
+        reasons |= dict.fromkeys(r.int8.reason for r in comparison.roofs if r.int8.reason)
+    notes += [f"A roof is missing: {REASONS[reason]}." for reason in reasons]
+    if picture.cut:
+        notes.append(f"{picture.cut} operators with less time are not drawn.")
+    return tuple(notes)

@@ -1,0 +1,105 @@
+"""The Ascend view of operators: columns as kernel_details names them, counters in total."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import streamlit as st
+
+from analysis import wording
+from analysis.compare.comparison import Comparison
+from app import panels, tables
+from app.tables import Figure, Table
+
+TOTALS = "ascend_totals"
+_MOST_TOTALS = 12  # rows that are shown without scrolling
+_TENSOR = re.compile(r"([^\s\[;]*)\[([^\]]*)\](?::([^;]*))?")
+_COUNT = Figure("count", "Count", "Executions per run (step).", 1.0, "%.0f")
+_DURATION = Figure(
+    "per_run_ns",
+    "Duration(us)",
+    "Time of all its executions in a run (step), mean over the runs.",
+    1e3,
+    "%.3f",
+)
+_AVERAGE = Figure("mean_ns", "Avg Time(us)", "Mean of the executions.", 1e3, "%.3f")
+_WAIT = Figure(
+    "wait_ns", "Wait Time(us)", "From the end of the task before it on its stream, mean.",
+    1e3, "%.3f",
+)  # fmt: skip
+_START = Figure(
+    "start", "Start Time(us)", "First start in the run that the timeline shows, from its start.",
+    1e3, "%.3f",
+)  # fmt: skip
+
+
+def kernel_table(rows: pd.DataFrame) -> Table:
+    """Operators in the columns of kernel_details, before and after, with their counters."""
+    table = Table()
+    table.text("Name", rows["name"], "Name of the kernel or operator.", "medium")
+    table.text("Type", rows["op_type"], "The candidate's where both ran it.", "small")
+    table.text("Accelerator Core", rows["provider"], "Core that ran it.", "small")
+    table.figure(_DURATION, rows)
+    table.change(rows, _DURATION.label)
+    table.figure(_COUNT, rows)
+    table.counters(rows)
+    for figure in (_AVERAGE, _WAIT, _START):
+        table.figure(figure, rows)
+    for side, head in (("inputs", "Input"), ("outputs", "Output")):
+        cells = [_tensor_cells(text) for text in rows[side]]
+        for place, what in enumerate(("Shapes", "Data Types", "Formats")):
+            column = pd.Series([cell[place] for cell in cells], index=rows.index, dtype="object")
+            if column.notna().any():
+                table.text(f"{head} {what}", column, f"{what} of its {side}.", "small")
+    return table
+
+
+def totals(comparison: Comparison) -> None:
+    """The counters over a run, before and after; nothing where neither side has any."""
+    from analysis.report.counters import counter_rows
+
+    found = counter_rows(comparison)
+    if not found:
+        note = "Neither file has counters, so only times are shown."
+        st.caption(panels.own(note))
+        return
+    table = Table()
+    columns = (
+        ("Counter", [row.label for row in found], "Over one run, without communication."),
+        ("baseline", [row.sides[0] for row in found], "Of the baseline."),
+        ("candidate", [row.sides[1] for row in found], "Of the candidate."),
+        ("change", [row.change for row in found], "None where the cores are not alike."),
+        ("Covers, baseline", [row.covered[0] for row in found], wording.COUNTERS_HELP),
+        ("Covers, candidate", [row.covered[1] for row in found], wording.COUNTERS_HELP),
+        ("Definition", [row.definition for row in found], "What it is made of."),
+    )
+    for label, cells, help_ in columns:
+        width = "large" if label == "Definition" else "small"
+        table.text(label, pd.Series(cells, dtype="object"), help_, width)
+    st.dataframe(
+        table.frame,
+        key=TOTALS,
+        height="content" if len(found) <= _MOST_TOTALS else tables.HEIGHT,
+        row_height=tables.ROW_HEIGHT,
+        hide_index=True,
+        column_config=table.settings,
+        placeholder="",
+        alt="Counters in total, before and after",
+    )
+
+
+def _tensor_cells(text: object) -> tuple[str | None, str | None, str | None]:
+    """Shapes, data types and formats as kernel_details writes them: '32,3;64', 'float16;float32'.
+
+    Formats only where one is known; plain ones read ND.
+    """
+    if not isinstance(text, str) or not text:
+        return None, None, None
+    tensors = _TENSOR.findall(text)
+    formats = [layout or "ND" for _, _, layout in tensors]
+    return (
+        ";".join(shape for _, shape, _ in tensors),
+        ";".join(dtype for dtype, _, _ in tensors),
+        ";".join(formats) if any(layout for _, _, layout in tensors) else None,
+    )

@@ -1,0 +1,195 @@
+"""`fusescope fuse`: our own fusion pass over one model, explained."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from collectors.fuse import Fused, Report
+
+_NAME_CHARS = 200
+_OPERATORS = 6  # named in a line
+
+
+def fuse(
+    model: Annotated[
+        str,
+        typer.Argument(help="A built-in model (fusescope zoo lists them), or an ONNX file."),
+    ],
+    rules: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="A TOML rule file (docs/rules.md), or rules that are built in: O0, O1, O2, O3, "
+            "no-head.toml.",
+        ),
+    ] = "O3",
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="Print every opportunity, and why it was not taken."),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.onnx", help="Write the fused model; never overwrites."),
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the report as JSON (docs/rules.md).")
+    ] = False,
+    shape: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=1,3,224,224", help="Shape of an input.")
+    ] = None,
+    batch: Annotated[int | None, typer.Option(help="Samples per run, if the model allows.")] = None,
+    seed: Annotated[int, typer.Option(help="For the inputs of the verification.")] = 0,
+    memory_limit: Annotated[
+        float | None,
+        typer.Option(metavar="GB", help="Of the engine process. Default: 80 % of what is free."),
+    ] = None,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="For all of it.")] = 300.0,
+) -> None:
+    """Fuse operators of a model by rules, verify the result, and say what was not fused and why."""
+    from analysis.errors import FuseScopeError
+
+    try:
+        from app.cli.rule_files import read_rules
+        from app.shapes import shape_of
+        from collectors.fuse import Fusing
+        from collectors.fuse import fuse as run
+    except ImportError as error:
+        raise FuseScopeError(
+            f"Fusing needs the package '{error.name}'",
+            hint="Run: pip install 'fusescope[collect]'.",
+        ) from None
+
+    if memory_limit is not None and not 0 < memory_limit < 1e9:
+        raise FuseScopeError(f"--memory-limit is {memory_limit:g}", hint="Give gigabytes above 0.")
+    name, text = read_rules(rules)
+    done = run(
+        Fusing(
+            model=model,
+            rules_name=name,
+            rules_text=text,
+            out=out,
+            batch=batch,
+            shapes=dict(shape_of(text) for text in shape or ()),
+            seed=seed,
+            memory_bytes=None if memory_limit is None else int(memory_limit * 1e9),
+            timeout=timeout,
+        )
+    )
+    if json:
+        import msgspec
+
+        sys.stdout.write(msgspec.json.encode(done.report).decode() + "\n")
+    else:
+        _print(done, explain=explain)
+    if done.path is not None:
+        _say_where(done, out, sys.stderr if json else sys.stdout)
+
+
+def _print(done: Fused, *, explain: bool) -> None:
+    from rich.console import Console
+
+    from analysis import units
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    report = done.report
+    before, after = units.count(report.nodes_before), units.count(report.nodes_after)
+    console.print(f"{before} operators become {after}, level {report.level}", style="bold")
+    _print_patterns(console, report)
+    left = sum(row.outcome != "applied" for row in report.opportunities)
+    if explain:
+        _print_opportunities(console, report)
+    elif left:
+        many = "opportunity was" if left == 1 else "opportunities were"
+        console.print(f"{left} {many} not taken; --explain says which, and why.")
+    _print_verification(console, report)
+
+
+def _print_patterns(console: Console, report: Report) -> None:
+    from rich.table import Table
+
+    from analysis import units
+    from analysis.readers.source import clean_text
+    from analysis.wording.rewriting import held_back_sentence
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("Fused")
+    table.add_column("groups", justify="right")
+    table.add_column("operator written")
+    table.add_column("intermediates removed, modelled", justify="right")
+    for name, count in report.by_pattern().items():
+        rows = [row for row in report.applied if name in (row.pattern, f"{row.pattern} (partly)")]
+        sizes = [row.bytes_removed for row in rows]
+        total = None if None in sizes else sum(size or 0 for size in sizes)
+        makes = ", ".join(dict.fromkeys(row.makes for row in rows))
+        table.add_row(name, units.count(count), makes, units.data_size(total))
+    if report.applied:
+        console.print(table)
+    for asked in report.asked:
+        if not asked.applied:
+            why = clean_text(held_back_sentence(asked), 4 * _NAME_CHARS)
+            found = "matches nothing in this model." if not asked.found else why
+            console.print(f"- {asked.pattern}: {found}")
+
+
+def _print_opportunities(console: Console, report: Report) -> None:
+    from rich.table import Table
+
+    from analysis import units
+    from analysis.readers.source import clean_text
+    from analysis.wording.rewriting import OUTCOMES, held_back_sentence
+
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table.add_column("Opportunity")
+    table.add_column("")
+    table.add_column("in", overflow="fold")
+    table.add_column("removes", justify="right", no_wrap=True)
+    table.add_column("why not", overflow="fold", ratio=1)
+    for row in report.opportunities:
+        names = [clean_text(name, _NAME_CHARS) for name in row.operators[:_OPERATORS]]
+        more = ", …" if len(row.operators) > _OPERATORS else ""
+        table.add_row(
+            row.pattern,
+            OUTCOMES[row.outcome],
+            clean_text(row.scope, _NAME_CHARS) or ", ".join(names) + more,
+            units.data_size(row.bytes_removed),
+            clean_text(held_back_sentence(row), 4 * _NAME_CHARS),
+        )
+    console.print()
+    console.print(table)
+    console.print()
+
+
+def _print_verification(console: Console, report: Report) -> None:
+    from analysis import units
+    from analysis.wording.rewriting import VERIFIED_HELP
+
+    if report.taken_back:
+        count = len(report.taken_back)
+        console.print(f"Taken back after verification: {count}.", style="bold")
+    whole = units.small_number(report.difference)
+    console.print(
+        f"Output difference of the whole model {whole}, measured with ONNX Runtime "
+        f"{report.engine_version}; at most {units.small_number(report.tolerance)} is allowed."
+    )
+    console.print(VERIFIED_HELP, style="dim")
+
+
+def _say_where(done: Fused, asked: Path | None, to: object) -> None:
+    from analysis.readers.source import clean_text
+
+    path = Path(str(done.path))
+    here = Path.cwd()
+    shown = path.relative_to(here) if path.is_relative_to(here) else path
+    print(f"Model: {shown}", file=to)  # type: ignore[call-overload]
+    if asked is not None and path.name != asked.name:
+        print(f"{asked.name} exists already, so this is {path.name}.", file=to)  # type: ignore[call-overload]
+    if done.fixed_shapes:
+        why = clean_text(done.fixed_shapes, 2 * _NAME_CHARS)
+        print(f"Its shapes are fixed as they were fused: {why}.", file=to)  # type: ignore[call-overload]

@@ -1,0 +1,232 @@
+"""`fusescope recipe`: list the published recipes, or record one and print its table."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.cli import recording_run
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from analysis.experiment import Experiment
+    from analysis.recipes import Recipe, RecipeTable, Step
+
+Writer = Callable[["RecipeTable"], bytes]
+
+
+def recipe(
+    name: Annotated[
+        str | None, typer.Argument(help="Of the list that fusescope recipe prints.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.zip", help="Default: ./NAME-DATE.zip; never overwrites."),
+    ] = None,
+    blocks: Annotated[
+        int | None,
+        typer.Option(help="Fresh processes; below 5 there is no interval. Default: the recipe's."),
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="Time budget; rounds shrink to fit, blocks do not.")
+    ] = None,
+    from_: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE.zip", help="Print the table of this experiment."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/recipes.md).")] = False,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write the table as CSV.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write the table as a page.")
+    ] = None,
+) -> None:
+    """List the published fusion recipes, or record one and print its table."""
+    from analysis.errors import FuseScopeError
+    from analysis.recipes import find, recipe_table
+    from analysis.report.recipe import recipe_csv, recipe_html, table_json
+
+    if name is None:
+        given = {"--out": out, "--blocks": blocks, "--seconds": seconds, "--from": from_,
+                 "--csv": csv, "--html": html}  # fmt: skip
+        _refuse(given, "needs the name of a recipe", "Run fusescope recipe for the list.")
+        _list(as_json=json)
+        return
+    chosen = find(name)
+    writers: dict[Path, tuple[str, Writer]] = {}
+    if csv is not None:
+        writers[csv] = ("--csv", recipe_csv)
+    if html is not None:
+        writers[html] = ("--html", lambda table: recipe_html(table).encode())
+    if csv is not None and csv == html:
+        raise FuseScopeError("--csv and --html name one file", hint="Give each a name of its own.")
+    for path, (option, _) in writers.items():
+        if path.is_dir() or not path.absolute().parent.is_dir():
+            raise FuseScopeError(
+                f"{option} cannot be written there",
+                where=str(path),
+                hint="Name a file in a folder that is there.",
+            )
+    if from_ is not None:
+        given = {"--out": out, "--blocks": blocks, "--seconds": seconds}
+        _refuse(given, "is about recording", "With --from nothing is recorded.")
+        path = from_
+    else:
+        path = _record(chosen, out, blocks, seconds)
+    table = recipe_table(chosen, _experiment(path))
+    for file, (option, made) in writers.items():
+        _write(file, option, made(table))
+    if json:
+        sys.stdout.write(table_json(table).decode() + "\n")
+        return
+    _print(table)
+    _print_next(chosen, path, writers)
+
+
+def _refuse(given: Mapping[str, object], why: str, hint: str) -> None:
+    from analysis.errors import FuseScopeError
+
+    for option, value in given.items():
+        if value is not None:
+            raise FuseScopeError(f"{option} {why}", hint=hint)
+
+
+def _record(recipe: Recipe, out: Path | None, blocks: int | None, seconds: float | None) -> Path:
+    try:
+        from app.recipes import recording
+    except ImportError as error:
+        raise recording_run.missing_package(error) from None
+
+    path = out if out is not None else Path(f"{recipe.name}-{date.today():%Y-%m-%d}.zip")
+    return recording_run.run(recording(recipe, path, blocks=blocks, seconds=seconds))
+
+
+def _experiment(path: Path) -> Experiment:
+    from analysis import experiment
+    from analysis.errors import FuseScopeError
+    from analysis.readers import read_path
+    from app import places
+
+    value = read_path(path, places.limits())
+    if not isinstance(value, experiment.Experiment):
+        raise FuseScopeError(
+            "This is a profile, not an experiment",
+            where=path.name,
+            hint="Give a file that fusescope recipe or fusescope collect recorded.",
+        )
+    return value
+
+
+def _write(path: Path, option: str, data: bytes) -> None:
+    """The file at `path`, complete or not at all."""
+    from analysis.errors import FuseScopeError
+
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_bytes(data)
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise FuseScopeError(
+            f"The table cannot be written: {error.strerror or error}",
+            where=str(path),
+            hint=f"Choose another place with {option}.",
+        ) from error
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def _list(*, as_json: bool) -> None:
+    from analysis.recipes import RECIPES
+    from analysis.wording.recipes import length_text
+
+    if as_json:
+        import msgspec
+
+        from analysis.report.recipe import SCHEMA_VERSION, recipe_values
+
+        values = {"schema_version": SCHEMA_VERSION, "recipes": [recipe_values(r) for r in RECIPES]}
+        print(msgspec.json.format(msgspec.json.encode(values), indent=2).decode())
+        return
+    from rich.padding import Padding
+
+    console = _console()
+    for one in RECIPES:
+        console.print(f"{one.name}  {length_text(one.seconds())}", style="bold")
+        console.print(Padding(one.question, (0, 0, 0, 2)))
+        steps = " → ".join(map(_step, one.steps))
+        console.print(Padding(f"{one.model}: {steps}", (0, 0, 1, 2)), style="dim")
+    console.print("How long is estimated from the work at assumed rates.", style="dim")
+    console.print("Run one: fusescope recipe NAME")
+
+
+def _step(step: Step, between: str = " ") -> str:
+    """Its label, and the variant where that is another word."""
+    return step.label if step.label == step.variant else f"{step.label}{between}({step.variant})"
+
+
+def _print(table: RecipeTable) -> None:
+    from rich.table import Table
+
+    from analysis.readers.source import clean_text
+    from analysis.report.recipe import lines
+    from analysis.wording import recipes as words
+
+    recipe = table.recipe
+    console = _console()
+    console.print(recipe.title, style="bold")
+    console.print(recipe.question)
+    console.print(clean_text(words.made_text(table.experiment.record)) + "\n", style="dim")
+    shown = Table(box=None, pad_edge=False, header_style="dim")
+    shown.add_column("")
+    for step in recipe.steps:
+        shown.add_column(_step(step, "\n"), justify="right")
+    shown.add_column("basis", style="dim")
+    missing: dict[str, list[str]] = {}
+    for line in lines(table):
+        if set(line.cells) == {"–"} and not line.is_published:
+            missing.setdefault(line.basis, []).append(line.label)
+            continue
+        shown.add_row(line.label, *line.cells, line.basis)
+        if line.is_published:
+            shown.add_row("  published", *line.published, "", style="italic dim")
+    console.print(shown)
+    for why, labels in missing.items():
+        console.print(f"No {', '.join(labels)}: {why}.", style="dim")
+    if recipe.published:
+        console.print(f"\nPublished: {recipe.source}", style="bold")
+        for published in recipe.published:
+            console.print(f"- {words.published_line(recipe, published)}")
+        for odd in words.published_notes(recipe):
+            console.print(f"- {odd}")
+    if recipe.why_differ:
+        console.print("\nWhy ours differ" if recipe.published else "\nHow to read it", style="bold")
+        for sentence in recipe.why_differ:
+            console.print(f"- {sentence}")
+    if table.notes:
+        console.print("\nCan I trust this?", style="bold")
+        for note in table.notes:
+            mark = "!" if note.is_doubt else "-"
+            console.print(f"{mark} {clean_text(words.note_sentence(note))}")
+
+
+def _print_next(recipe: Recipe, path: Path, written: dict[Path, tuple[str, Writer]]) -> None:
+    import shlex
+
+    for file in written:
+        print(f"\nWritten: {file}")
+    shown = shlex.quote(recording_run.relative(path.absolute()))
+    baseline, candidate = recipe.compare
+    print(f"\n{shown}\nNext: fusescope compare {shown} --baseline {baseline} "
+          f"--candidate {candidate}")  # fmt: skip

@@ -1,0 +1,70 @@
+"""A recording from the command line: progress, interruption, where the file is."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from analysis.errors import FuseScopeError
+
+if TYPE_CHECKING:
+    from analysis.experiment import ExperimentRecord
+    from collectors.progress import Progress
+    from collectors.record import Recording
+
+OnProgress = Callable[["Progress"], None]
+
+
+def run(recording: Recording, *, progress_json: bool = False) -> Path:
+    """Records, and returns the path of the file. Ctrl-C and SIGTERM keep complete blocks."""
+    from collectors.record import record
+
+    signal.signal(signal.SIGTERM, _interrupt)
+    with _json_lines() if progress_json else _bar() as on_progress:
+        return record(recording, on_progress=on_progress, enough=_decided)
+
+
+def missing_package(error: ImportError) -> FuseScopeError:
+    """What to say where a package that recording needs is not installed."""
+    return FuseScopeError(
+        f"Recording needs the package '{error.name}'",
+        hint="Run: pip install 'fusescope[collect]'.",
+    )
+
+
+def relative(path: Path) -> str:
+    """The path as one would type it here."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def _decided(experiment: ExperimentRecord, look_blocks: int) -> bool:
+    from analysis.compare.verdict import decided
+
+    return decided(experiment, look_blocks)
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    """Whoever ends us politely gets the complete blocks, as with Ctrl-C."""
+    raise KeyboardInterrupt
+
+
+def _json_lines() -> AbstractContextManager[OnProgress]:
+    from collectors.progress import encode
+
+    return nullcontext(lambda progress: print(encode(progress), flush=True))
+
+
+def _bar() -> AbstractContextManager[OnProgress]:
+    """A bar on stderr; without a terminal, a line for each step.
+
+    It is drawn only between blocks: a bar that refreshes itself would take the cores from the
+    runs that are being timed.
+    """
+    from app.cli.recording_bar import RecordingBar
+
+    return RecordingBar()

@@ -1,0 +1,74 @@
+"""Rule files that the command line names: their text, and the name that travels."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+from analysis.errors import FuseScopeError
+
+_PREFIX = "rules:"
+_MOST_BYTES = 64 * 1024
+
+
+def read_rules(given: str) -> tuple[str, str | None]:
+    """The name of the rules, and the text of the file `given`; no text where there is no such file
+    and the rules may be built in. Raises FuseScopeError for a file that cannot be read."""
+    path = Path(given)
+    if path.is_dir() and given:
+        raise _unreadable(given, "it is a folder")
+    try:
+        handle = os.open(given, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        if "/" in given:
+            raise FuseScopeError(
+                "The rule file does not exist", where=given[:200], hint="Check its path."
+            ) from None
+        return given, None
+    except OSError as error:
+        raise _unreadable(given, error.strerror or "refused") from None
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise _unreadable(given, "it is no regular file")
+        data = file.read(_MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        raise _unreadable(given, f"it is larger than {_MOST_BYTES // 1024} KiB")
+    try:
+        return path.name, data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise _unreadable(given, "it is no UTF-8 text") from None
+
+
+def read_variants(variants: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The names of the variants, with `rules:<path>` as `rules:<file>`, and the text of each rule
+    file by that name. Raises FuseScopeError for two files of one name."""
+    names: list[str] = []
+    texts: dict[str, str] = {}
+    paths: dict[str, str] = {}
+    for variant in variants:
+        if not variant.startswith(_PREFIX):
+            names.append(variant)
+            continue
+        given = variant.removeprefix(_PREFIX)
+        name, text = read_rules(given)
+        name = _PREFIX + name
+        if name in paths and paths[name] != given:
+            raise FuseScopeError(
+                f"Two rule files are called '{name.removeprefix(_PREFIX)[:60]}'",
+                hint="Rename one: a variant has the name of its file.",
+            )
+        paths[name] = given
+        names.append(name)
+        if text is not None:
+            texts[name] = text
+    return tuple(names), texts
+
+
+def _unreadable(given: str, why: str) -> FuseScopeError:
+    return FuseScopeError(
+        f"The rule file cannot be read: {why}",
+        where=given[:200],
+        hint="Name a TOML file; docs/rules.md has examples.",
+    )

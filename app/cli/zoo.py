@@ -1,0 +1,79 @@
+"""`fusescope zoo`: the models that are built in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated
+
+import typer
+
+zoo = typer.Typer(help="List the built-in models, or export one as an ONNX file.")
+
+
+@zoo.callback(invoke_without_command=True)
+def listing(context: typer.Context) -> None:
+    """List the built-in models, or export one as an ONNX file."""
+    if context.invoked_subcommand is not None:
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    from analysis import units
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("Model", no_wrap=True)
+    table.add_column("Nodes", justify="right")
+    table.add_column("Weights", justify="right", no_wrap=True)
+    table.add_column("File", justify="right", no_wrap=True)
+    table.add_column("What it is")
+    for entry in _catalogue().entries():
+        table.add_row(
+            entry.model.name,
+            units.count(entry.model.nodes),
+            units.count(entry.model.weights),
+            units.data_size(entry.file_bytes),
+            entry.model.description,
+        )
+    console = Console(highlight=False, markup=False, emoji=False)
+    console.print(table)
+    console.print(
+        f"A model is built when it is first used, and then kept ({units.MISSING}: not yet).",
+        style="dim",
+    )
+
+
+@zoo.command()
+def export(
+    name: Annotated[str, typer.Argument(help="Of the list that fusescope zoo prints.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE.onnx", help="A folder is fine too; never overwrites.")
+    ],
+    backbone: Annotated[
+        str | None, typer.Option(help="Of deeplabv3plus: mobilenetv2 or resnet50.")
+    ] = None,
+    batch: Annotated[
+        int | None, typer.Option(help="Fix the samples per run; open by default.")
+    ] = None,
+) -> None:
+    """Write a built-in model to an ONNX file."""
+    import shlex
+
+    catalogue = _catalogue()
+    path: Path = catalogue.export(catalogue.chosen(name, backbone), file, batch=batch)
+    here = Path.cwd()
+    shown = shlex.quote(str(path.relative_to(here) if path.is_relative_to(here) else path))
+    print(f"{shown}\nNext: fusescope collect {shown}")
+
+
+def _catalogue() -> ModuleType:
+    from analysis.errors import FuseScopeError
+
+    try:
+        from collectors.zoo import catalogue
+    except ImportError as error:
+        raise FuseScopeError(
+            f"The built-in models need the package '{error.name}'",
+            hint="Run: pip install 'fusescope[collect]'.",
+        ) from None
+    return catalogue

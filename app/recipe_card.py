@@ -1,0 +1,197 @@
+"""One recipe: what it asks, its recording, and its table beside what was published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from analysis import wording
+from analysis.recipes import Recipe, RecipeTable
+from analysis.wording import recipes as words
+from app import exports, panels, recipe_results, recipe_run, recipe_table, tables
+from app.recipe_results import OWN, SHIPPED, Result
+
+_TIME = "latency"
+_COLOURS: Mapping[str, panels.DeltaColor] = {"faster": "blue", "slower": "red"}
+_SOURCES = {OWN: "Recorded here", SHIPPED: "Comes with FuseScope"}
+
+
+def show(recipe: Recipe, recipes_page: st.Page, compare_page: st.Page) -> None:
+    """Draw the card of the recipe."""
+    st.page_link(recipes_page, label="All recipes", icon=":material/arrow_back:")
+    found = recipe_results.results(recipe, recipe_results.recorded())
+    main, side = st.columns([2.2, 1], gap="large")
+    with side, panels.guarded("This recipe cannot be run."):
+        recipe_run.show(recipe, found, compare_page)
+    table = None
+    with main:
+        st.header(panels.own(recipe.title), anchor=False)
+        st.markdown(panels.own(recipe.question))
+        st.markdown(steps_text(recipe))
+        result = _chosen(found)
+        if result is None:
+            st.info("Not recorded yet: run it to see its table.", icon=":material/info:")
+        else:
+            _answer(recipe, result, compare_page)
+            with panels.guarded("The table of this recipe cannot be made."):
+                with st.spinner("Reading and comparing …"):
+                    table = recipe_results.table(recipe, result)
+                _step_times(table)
+    if table is None:
+        with main:
+            _told(recipe)
+        return
+    with panels.guarded():
+        _table(table)
+    left, right = st.columns([1.6, 1], gap="large")
+    with left:
+        _told(recipe)
+    with right, st.container(border=True):
+        _doubts(table)
+
+
+# What the overview shows too.
+
+
+def steps_text(recipe: Recipe) -> str:
+    """Markdown of the steps as chips, in order."""
+    return " → ".join(f":gray-badge[{panels.own(step.label)}]" for step in recipe.steps)
+
+
+def verdict_text(recipe: Recipe, result: Result) -> str:
+    """Markdown of the verdict on the pair that says most; labels of steps are our own."""
+    labels = {step.variant: step.label for step in recipe.steps}
+    verdict = result.verdict(recipe.compare)
+    colour = _COLOURS.get(verdict.outcome, "gray")
+    parts = wording.pair_parts(verdict, *(labels[name] for name in recipe.compare))
+    shown = [(part.role, panels.own(part.text)) for part in parts]
+    return "".join(f":{colour}[{text}]" if role == "number" else text for role, text in shown)
+
+
+# The answer.
+
+
+def _chosen(found: Mapping[str, Result]) -> Result | None:
+    """This machine's result or the shipped one, as the switch says; None without any."""
+    if len(found) < 2:
+        return next(iter(found.values()), None)
+    source = st.segmented_control(
+        "Result",
+        list(found),
+        default=next(iter(found)),
+        format_func=lambda source: " · ".join(filter(None, (_SOURCES[source], found[source].date))),
+        key="recipe_source",
+        required=True,
+        label_visibility="collapsed",
+    )
+    return found[source if source in found else next(iter(found))]
+
+
+def _answer(recipe: Recipe, result: Result, compare_page: st.Page) -> None:
+    """The verdict on the pair that says most, where it was recorded, and the way to Compare."""
+    verdict = result.verdict(recipe.compare)
+    interval = wording.verdict_interval(verdict)
+    tail = f" :small[:gray[({panels.own(interval)})]]" if interval else ""
+    st.subheader(verdict_text(recipe, result) + tail, anchor=False)
+    with st.container(gap="xxsmall"):
+        st.caption(panels.own(wording.verdict_basis(verdict)))
+        mark = ":material/person:" if result.source == OWN else ":material/inventory_2:"
+        panels.note(f"{_SOURCES[result.source]}: {words.made_text(result.record)}", mark)
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.page_link(
+            compare_page,
+            label="Open in Compare",
+            icon=":material/compare_arrows:",
+            query_params=result.query(recipe.compare),
+        )
+        whole = (recipe.variants[0], recipe.variants[-1])
+        if whole != recipe.compare:
+            first, last = (step.label for step in (recipe.steps[0], recipe.steps[-1]))
+            st.page_link(
+                compare_page,
+                label=panels.own(f"{first} against {last}"),
+                icon=":material/compare_arrows:",
+                query_params=result.query(whole),
+            )
+
+
+def _step_times(table: RecipeTable) -> None:
+    """Latency of each step, its change to the first, and what was published."""
+    grid = st.grid(len(table.rows), min_column_width=130, border=True, key="recipe_steps")
+    for row in table.rows:
+        told = table.published_at(row.step.variant)
+        change = row.cells["latency_change"]
+        outcome = row.first.outcome if row.first is not None else "cannot_tell"
+        with grid.cell(), st.container(gap="xxsmall"):
+            st.metric(
+                panels.own(row.step.label),
+                panels.own(words.cell_text(_TIME, row.cells[_TIME])),
+                delta=None if change.is_empty else words.cell_text("latency_change", change),
+                delta_color=_COLOURS.get(outcome, "gray"),
+                help=panels.own(words.COLUMNS[_TIME].definition),
+            )
+            if told is not None and _TIME in told.cells:
+                st.caption(panels.own(f"published {words.cell_text(_TIME, told.cells[_TIME])}"))
+    st.caption("Latency, measured; the change is against the first step.")
+
+
+def _table(table: RecipeTable) -> None:
+    drawn = recipe_table.drawn(table)
+    title, tools = st.columns([3, 2], vertical_alignment="bottom")
+    title.subheader("Table", anchor=False)
+    with tools, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
+        exports.recipe_downloads(table)
+    st.dataframe(
+        drawn.styled,
+        key="recipe_table",
+        height="content",
+        row_height=tables.ROW_HEIGHT,
+        hide_index=True,
+        column_config=drawn.settings,
+        placeholder="",
+        alt="Figures of the recipe, a column for each step, published figures below ours",
+    )
+    told = ["Ratios are un-profiled times, paired inside blocks, with their 95 % interval."]
+    told.append("~ marks figures that are modelled or assumed.")
+    if table.published:
+        told.append("Published figures are of other hardware.")
+    st.caption(panels.own(" ".join(told)))
+    for why, labels in drawn.lacking.items():
+        st.caption(panels.own(f"No {', '.join(labels)}{f': {why}' if why else ''}."))
+    with st.expander("Definitions", key="recipe_definitions"):
+        for line in drawn.lines:
+            st.markdown(f"**{panels.own(line.label)}**: {panels.own(line.definition)}")
+
+
+def _doubts(table: RecipeTable) -> None:
+    st.subheader("Can I trust this?", anchor=False)
+    for note in table.notes:
+        icon = ":orange[:material/warning:]" if note.is_doubt else ":gray[:material/info:]"
+        panels.note(words.note_sentence(note), icon)
+    if not table.notes:
+        st.caption("Nothing speaks against it.")
+
+
+def _told(recipe: Recipe) -> None:
+    """What was published and what is odd about it, why ours differ, and what each step is."""
+    if recipe.published:
+        st.subheader("Published", anchor=False)
+        st.caption(panels.own(recipe.source))
+        told = []
+        for one in recipe.published:
+            told.append(f"- {panels.own(words.published_line(recipe, one))}")
+            told += [f"  - :gray[{panels.own(one.note)}]"] if one.note else []
+        st.markdown("\n".join(told))
+    if recipe.why_differ:
+        title = "Why ours differ" if recipe.published else "How to read it"
+        st.subheader(title, anchor=False)
+        st.markdown("\n".join(f"- {panels.own(sentence)}" for sentence in recipe.why_differ))
+    st.subheader("What runs", anchor=False)
+    st.markdown(
+        "\n".join(
+            f"1. **{panels.own(step.label)}** {panels.code_span(step.variant)}: "
+            f"{panels.own(step.adds)}"
+            for step in recipe.steps
+        )
+    )

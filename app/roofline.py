@@ -1,0 +1,32 @@
+"""The roofline of both sides: every counted operator under what the machine allows."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from analysis import wording
+from analysis.compare.comparison import Comparison
+from analysis.compare.roofline import roofline_picture
+from app import panels
+
+
+@st.fragment
+def show(comparison: Comparison) -> None:
+    """Draw the section; a sentence stands in its place where nothing is known."""
+    from analysis.charts import roofline
+
+    with panels.guarded():
+        st.subheader("Roofline", anchor=False, help=wording.ROOFLINE_HELP)
+        picture = roofline_picture(comparison)
+        figure = roofline(comparison)
+        if picture is None or figure is None:
+            st.caption(wording.no_roofline(comparison))
+            return
+        st.plotly_chart(
+            figure,
+            key="roofline",
+            config={"displayModeBar": False, "scrollZoom": False},
+            alt="Operators of both sides under the machine's roofs",
+        )
+        for note in wording.roofline_notes(comparison, picture):
+            st.caption(panels.own(note))

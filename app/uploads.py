@@ -1,0 +1,83 @@
+"""Uploaded files -> the recordings among them, and what became of each file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from analysis.errors import FuseScopeError
+from analysis.readers import read, read_all
+from analysis.readers.recordings import Found
+from analysis.readers.source import Source, display_name
+from app import loading, places
+from app.loading import left_aside
+from app.state import Fate, Opened
+
+_ID_CHARS = 12
+_FEW = 3  # unknown files that are told of one by one
+
+
+def open_uploads(uploads: Iterable[Any]) -> tuple[list[Opened], list[Fate]]:
+    """The recordings among uploaded files, and what became of each; their buffers are dropped.
+
+    Files of one recording are read together, and a zip of a profiler's folder is unpacked.
+    """
+    given: dict[str, Source] = {}
+    for upload in uploads:
+        name = display_name(upload.name)
+        path = name if name not in given else f"{name} ({len(given) + 1})"
+        given[path] = Source(name, upload.getvalue(), places.limits(), path=path)
+        _drop(upload)
+    try:
+        found = read_all(list(given.values()))
+    except FuseScopeError as error:
+        return [], [Fate(next(iter(given), ""), False, error.text)]
+    inside: Counter[str] = Counter()  # recordings of each zip
+    for recording in found.recordings:
+        inside[_top(recording.source.path)] += 1
+    opened = []
+    for recording in found.recordings:
+        top = _top(recording.source.path)
+        name = top if inside[top] == 1 else recording.source.path
+        opened.append(Opened(f"upload:{recording.sha256[:_ID_CHARS]}", name, recording.value))
+    told = [loading.fate(file) for file in opened]
+    told += [Fate(path, False, error.text) for path, error in found.failed]
+    return opened, told + _not_read(given, found)
+
+
+def _not_read(given: Mapping[str, Source], found: Found) -> list[Fate]:
+    """What is said of uploads that no recording needed: zips without one, and unknown files."""
+    told = []
+    told_of = {_top(path) for path in _paths(found) if path not in found.unknown}
+    lost = [path for path in given if path not in told_of]
+    if found.recordings and len(lost) > _FEW:
+        return left_aside(found.covered, found.unknown)
+    for path in lost:
+        try:
+            read(given[path])
+        except FuseScopeError as error:
+            told.append(Fate(path, False, error.text))
+    rest = tuple(path for path in found.unknown if _top(path) not in lost)
+    return told + left_aside(found.covered, rest)
+
+
+def _paths(found: Found) -> Iterator[str]:
+    for recording in found.recordings:
+        yield from recording.files
+    yield from (*found.covered, *(path for path, _ in found.failed), *found.unknown)
+
+
+def _top(path: str) -> str:
+    """The uploaded file that a path lies in: itself, or a zip."""
+    return path.partition("/")[0]
+
+
+def _drop(upload: Any) -> None:
+    """Free the memory of an upload now; Streamlit keeps it until the session ends."""
+    from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+    context = get_script_run_ctx()
+    if context is not None and hasattr(context.uploaded_file_mgr, "remove_file"):
+        context.uploaded_file_mgr.remove_file(context.session_id, upload.file_id)
+    upload.close()

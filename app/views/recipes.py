@@ -1,0 +1,111 @@
+"""The Recipes page: published fusion recipes, each repeated on this machine with one click."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from analysis import units, wording
+from analysis.compare.verdict import Verdict
+from analysis.errors import FuseScopeError
+from analysis.recipes import RECIPES, Recipe, find
+from analysis.wording import recipes as words
+from app import panels, recipe_card, recipe_results, recipe_run, recorder, recording, state
+from app.recipe_results import SHIPPED, Result
+
+_MACHINE_CHARS = 44
+
+
+def show(recipes_page: st.Page, compare_page: st.Page) -> None:
+    """Draw one recipe where the address names one, else all of them."""
+    with panels.page():
+        name = state.recipe()
+        chosen = None
+        try:
+            chosen = find(name) if name is not None else None
+            state.keep_recipe(name)
+        except FuseScopeError as error:
+            panels.problem(error, "This link leads to no recipe.")
+        if chosen is not None:
+            recipe_card.show(chosen, recipes_page, compare_page)
+        else:
+            _all(recipes_page)
+
+
+def _all(recipes_page: st.Page) -> None:
+    st.header("Recipes", anchor=False)
+    st.markdown(
+        "Published tuning recipes, each as a recording that runs on this machine with one click, "
+        "with the published figures beside yours and why they differ."
+    )
+    status = recorder.RECORDER.status
+    if status is not None and status.running:
+        recording.running()
+    elif status is not None and status.recipe:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            failed = status.error is not None
+            st.badge(
+                "Nothing was recorded" if failed else "Recorded", color="red" if failed else "blue"
+            )
+            st.page_link(
+                recipes_page,
+                label=panels.own(status.recipe),
+                query_params=state.recipe_query(status.recipe),
+            )
+    grid = st.grid(3, min_column_width=300, border=True, key="recipes")
+    own = recipe_results.recorded()
+    for recipe in RECIPES:
+        with grid.cell(), panels.guarded():
+            _tile(recipe, recipe_results.results(recipe, own), recipes_page)
+
+
+def _tile(recipe: Recipe, found: Mapping[str, Result], recipes_page: st.Page) -> None:
+    st.subheader(panels.own(recipe.title), anchor=False)
+    st.markdown(panels.own(recipe.question))
+    st.markdown(recipe_card.steps_text(recipe))
+    _headline(recipe, next(iter(found.values()), None))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(_state(recipe, found), width="stretch")
+        st.page_link(
+            recipes_page,
+            label="Open",
+            icon=":material/arrow_forward:",
+            icon_position="right",
+            help=panels.own(recipe.title),
+            query_params=state.recipe_query(recipe.name),
+        )
+
+
+def _headline(recipe: Recipe, result: Result | None) -> None:
+    """The verdict on the pair that says most, and what was published first."""
+    with st.container(gap="xxsmall"):
+        if result is None:
+            st.markdown("**Not recorded yet**")
+        else:
+            st.markdown(f"**{recipe_card.verdict_text(recipe, result)}**")
+            st.caption(panels.own(_basis(result, result.verdict(recipe.compare))))
+            if result.source == SHIPPED:
+                machine = units.middle_cut(result.record.machine.cpu_model, _MACHINE_CHARS)
+                st.caption(panels.code_span(machine))
+        for published in recipe.published[:1]:
+            st.caption(panels.own(f"Published {words.published_line(recipe, published)}"))
+
+
+def _basis(result: Result, verdict: Verdict) -> str:
+    """What the verdict rests on, in a line of our own words."""
+    said = wording.verdict_interval(verdict)
+    if verdict.outcome == "cannot_tell":
+        said = wording.why_not_told(verdict)
+        if verdict.speedup is not None:
+            said += f"; best guess {units.factor(verdict.speedup)}"
+    return " · ".join(filter(None, (said, "measured", result.source, result.date)))
+
+
+def _state(recipe: Recipe, found: Mapping[str, Result]) -> str:
+    """Markdown: how long it takes, and what it lacks here."""
+    marks = [f":gray-badge[:material/schedule: {recipe_run.length(recipe, found)}]"]
+    lacking = recording.missing(compiler=recipe.needs_compiler)
+    if lacking:
+        marks.append(f":orange-badge[:material/block: needs {panels.own(', '.join(lacking))}]")
+    return " ".join(marks)

@@ -1,0 +1,149 @@
+"""Our own fusion pass over one model, without a recording. Imports no engine: a worker does it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+import msgspec
+
+from analysis.errors import FuseScopeError
+from collectors import cache, machine, scratch, worker, zoo
+from collectors.fusion import rules
+from collectors.fusion.report import Asked, Opportunity, Report
+from collectors.jobs import PrepareJob
+from collectors.recording import Recording
+
+__all__ = ["Asked", "FuseJob", "Fused", "Fusing", "Opportunity", "Report", "built_in", "fuse"]
+
+MEMORY_SHARE = 0.8
+
+
+@dataclass(frozen=True)
+class Fusing:
+    """What to fuse: `model` is a zoo name or a path. `rules_text` is a rule file's, called
+    `rules_name`; without it `rules_name` are rules that are built in. The rewritten model goes to
+    `out`, or to the next free name after it; nowhere when None. Other fields as in Recording."""
+
+    model: str
+    rules_name: str = "O3"
+    rules_text: str | None = None
+    out: Path | None = None
+    batch: int | None = None
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    seed: int = 0
+    memory_bytes: int | None = None
+    timeout: float = 300.0
+
+
+class FuseJob(msgspec.Struct, frozen=True):
+    """Prepare the model, fuse it, and write the result to `out` where that is no empty text."""
+
+    prepare: PrepareJob
+    rules_name: str
+    rules_text: str | None
+    out: str
+    threads: int
+
+
+class Fused(msgspec.Struct, frozen=True):
+    """`path` is where the rewritten model lies. `fixed_shapes` says why dimensions that the model
+    leaves open are fixed in it, '' where they are as they were."""
+
+    report: Report
+    fixed_shapes: str = ""
+    path: str | None = None
+
+
+def built_in() -> tuple[str, ...]:
+    """Names of the rules that need no file."""
+    return rules.built_in()
+
+
+def fuse(fusing: Fusing, cancelled: Callable[[], bool] = lambda: False) -> Fused:
+    """Runs the pass in a worker. Raises FuseScopeError for whatever the user can act on; then
+    nothing was written."""
+    Recording(
+        model=fusing.model,
+        variants=("unfused",),
+        batch=fusing.batch,
+        shapes=fusing.shapes,
+        seed=fusing.seed,
+        memory_bytes=fusing.memory_bytes,
+        run_timeout=fusing.timeout,
+    ).check()
+    rules.check(fusing.rules_name, fusing.rules_text)
+    is_zoo = zoo.find(fusing.model) is not None
+    name = fusing.model if is_zoo else Path(fusing.model).stem
+    part = _part(fusing.out) if fusing.out is not None else None
+    memory = fusing.memory_bytes or int(MEMORY_SHARE * machine.available_memory_bytes())
+    try:
+        with scratch.folder() as folder:
+            job = FuseJob(
+                prepare=PrepareJob(
+                    model=fusing.model if is_zoo else str(Path(fusing.model).absolute()),
+                    folder=str(folder),
+                    zoo=is_zoo,
+                    cache=str(cache.folder()),
+                    seed=fusing.seed,
+                    batch=fusing.batch,
+                    shapes=dict(fusing.shapes),
+                    inputs=None,
+                    input_ranges={},
+                    allow_external_data=True,
+                ),
+                rules_name=fusing.rules_name,
+                rules_text=fusing.rules_text,
+                out=str(part) if part is not None else "",
+                threads=machine.physical_cores(),
+            )
+            limits = worker.Limits(memory, fusing.timeout)
+            done = worker.run("fuse", job, Fused, limits=limits, where=name, cancelled=cancelled)
+        if part is None or fusing.out is None:
+            return done
+        return msgspec.structs.replace(done, path=str(_publish(part, fusing.out.absolute())))
+    finally:
+        if part is not None:
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
+
+
+def _part(out: Path) -> Path:
+    """A file beside `out` to write to until it is complete."""
+    if out.is_dir():
+        raise FuseScopeError(
+            "This is a folder", where=str(out), hint="Give --out the name of a file."
+        )
+    path = out.absolute().with_name(f".{out.name}.{secrets.token_hex(4)}.partial")
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    except OSError as error:
+        raise FuseScopeError(
+            f"The output folder cannot be written to: {(error.strerror or 'refused').lower()}",
+            where=str(path.parent),
+            hint="Choose another place with --out.",
+        ) from None
+    return path
+
+
+def _publish(part: Path, path: Path) -> Path:
+    """Gives the complete file its name, or the first free one after it. A link never replaces."""
+    for number in range(1, 10_000):
+        free = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
+        try:
+            os.link(part, free)
+        except FileExistsError:
+            continue
+        except OSError:  # a file system without links
+            if free.exists():
+                continue
+            os.rename(part, free)
+        return free
+    raise FuseScopeError(
+        "Every name is taken", where=str(path), hint="Choose another place with --out."
+    )

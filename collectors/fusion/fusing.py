@@ -1,0 +1,166 @@
+"""Fusing one model: pass, verification of every group and of the whole, and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import onnx
+import onnxruntime as ort
+
+from analysis.graph import Graph
+from collectors import graphs
+from collectors.check import difference_of
+from collectors.engine_errors import clean
+from collectors.fusion import passes, scopes, survey
+from collectors.fusion.passes import Fused, Reason
+from collectors.fusion.report import Report
+from collectors.fusion.rules import Rules
+from collectors.fusion.verification import TOLERANCE, EngineRefused, Verification
+from collectors.fusion.working import Origin, Step
+from collectors.jobs import Bench
+from collectors.model import save
+from collectors.runtimes.onnxruntime import Array, GraphSession
+
+_NO_RULES = Rules()
+
+
+@dataclass(frozen=True)
+class Result:
+    """The rewritten model lies at `path`."""
+
+    model: onnx.ModelProto
+    path: Path
+    report: Report
+
+
+def fuse(model: onnx.ModelProto, bench: Bench, rules: Rules, folder: Path, *, seed: int) -> Result:
+    """Writes the rewritten working copy into the folder. Raises FuseScopeError for a module that
+    the model does not have, and what the engine raises where the model itself does not run."""
+    names = [node.name for node in model.graph.node]
+    for key, globs in (("include", rules.include), ("exclude", rules.exclude)):
+        scopes.check(key, globs, names)
+    reference = outputs_of(bench)
+    graph = _with_shapes(model, bench, folder)
+    fusing = _Fusing(model, graph, bench, rules, reference, folder / "model.onnx", seed)
+    fused, difference = fusing.run()
+    free = not rules.restricts and not fusing.bans
+    ideal = fused if free else passes.apply(model, graph, _NO_RULES, {})
+    rows = survey.opportunities(graph, ideal, fused, fusing.differences)
+    report = Report(
+        level=rules.level,
+        rules=rules.text,
+        nodes_before=len(names),
+        nodes_after=len(fused.working.nodes),
+        opportunities=rows,
+        asked=survey.asked(rules, fused, rows),
+        difference=difference,
+        tolerance=TOLERANCE,
+        seed=seed,
+        engine_version=ort.__version__,
+        optimization=rules.optimization,
+    )
+    return Result(fusing.rewritten, fusing.path, report)
+
+
+class _Fusing:
+    """`bans` grows with what the verification takes back; `differences` by members of a group."""
+
+    def __init__(
+        self,
+        model: onnx.ModelProto,
+        graph: Graph,
+        bench: Bench,
+        rules: Rules,
+        reference: Sequence[Array | None],
+        path: Path,
+        seed: int,
+    ) -> None:
+        self._model = model
+        self._graph = graph
+        self._bench = bench
+        self._rules = rules
+        self._reference = list(reference)
+        self._verification = Verification(model, graph, seed)
+        self.path = path
+        self.bans: dict[Step, Reason] = {}
+        self.differences: dict[frozenset[str], float | None] = {}
+        self.rewritten = model
+
+    def run(self) -> tuple[Fused, float | None]:
+        """The pass, again until every group and the whole model hold. What fails is not tried
+        again, so this ends."""
+        while True:
+            fused = passes.apply(self._model, self._graph, self._rules, self.bans)
+            groups = fused.working.groups()
+            failed = {
+                origin.steps[-1]: reason
+                for name, origin in groups.items()
+                if (reason := self._problem(fused, name, origin)) is not None
+            }
+            if failed:
+                self.bans |= failed
+                continue
+            self.rewritten = fused.working.model()
+            save(self.rewritten, self.path)
+            difference, problem = self._whole()
+            if problem is None or not groups:
+                return fused, difference
+            self.bans |= self._worse_half(list(groups.values()), problem)
+
+    def _problem(self, fused: Fused, name: str, origin: Origin) -> Reason | None:
+        """Why a group cannot stay; None where it computes what the original does."""
+        members = frozenset(origin.members)
+        if members not in self.differences:
+            try:
+                found = self._verification.difference(members, fused.working, name)
+            except EngineRefused as error:
+                return Reason("refused", {"said": str(error)})
+            if found is None or found > TOLERANCE:
+                return Reason("verification", {"difference": found, "tolerance": TOLERANCE})
+            self.differences[members] = found
+        return None
+
+    def _whole(self) -> tuple[float | None, Reason | None]:
+        """The difference of the model's outputs on its inputs. Where the original's cannot be
+        compared (no numbers, or none that are finite) that is no fault of the pass."""
+        try:
+            bench = msgspec.structs.replace(self._bench, model=str(self.path))
+            outputs = outputs_of(bench)
+        except Exception as error:  # noqa: BLE001 - the engine raises many kinds
+            return None, Reason("refused", {"said": clean(str(error))})
+        comparable = difference_of(self._reference, self._reference)[1] is not None
+        _, relative = difference_of(self._reference, outputs)
+        if comparable and (relative is None or relative > TOLERANCE):
+            facts: dict[str, Any] = {"difference": relative, "tolerance": TOLERANCE}
+            return relative, Reason("whole_model", facts)
+        return relative, None
+
+    def _worse_half(self, groups: list[Origin], reason: Reason) -> dict[Step, Reason]:
+        """The groups that differ most by themselves: at least one, so that this comes to an end."""
+        groups.sort(key=lambda origin: -(self.differences.get(frozenset(origin.members)) or 0.0))
+        worse = groups[: (len(groups) + 1) // 2]
+        return {step: reason for origin in worse for step in origin.steps}
+
+
+def outputs_of(bench: Bench) -> list[Array | None]:
+    """The outputs of a run, every optimisation off. Copies: a session takes its own with it."""
+    session = GraphSession(bench, "none")
+    session.run()
+    return [None if array is None else array.copy() for array in session.outputs()]
+
+
+def _with_shapes(model: onnx.ModelProto, bench: Bench, folder: Path) -> Graph:
+    """The model's graph; shapes that inference did not find are taken from a profiled run."""
+    graph = graphs.from_model(model)
+    made = [name for node in graph.nodes for name in node.outputs if name]
+    if all(graph.bytes_of(name) is not None for name in made):
+        return graph
+    profile = folder / "shapes.json"
+    GraphSession(bench, "none", profile=folder / "shapes").end_profiling(profile)
+    events = msgspec.json.decode(profile.read_bytes(), type=list[dict[str, Any]])
+    profile.unlink()
+    return graphs.from_model(model, graphs.profiled_shapes(events))

@@ -1,0 +1,1 @@
+"""Rules that are built in, as files: `rules:<file>` finds them by their name."""

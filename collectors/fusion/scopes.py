@@ -1,0 +1,65 @@
+"""Which nodes the globs of a rule file mean: nodes by name, or modules with all they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from itertools import accumulate
+
+from analysis.errors import FuseScopeError
+from collectors.variants import suggestion
+
+_SHOWN = 60
+_MODULES = 12  # in a message
+
+
+def holds(glob: str, node: str) -> bool:
+    """True where the glob fits the node's name, or a module around it.
+
+    A name is made of modules: 'layer1/0/conv' is in 'layer1/0' and in 'layer1'. A '/' in front,
+    which some exporters write, does not count; '*' stands for any text, '/' included.
+    """
+    name, wanted = node.strip("/"), glob.strip("/")
+    *modules, _ = accumulate(name.split("/"), lambda outer, inner: f"{outer}/{inner}")
+    around = (name, *modules)
+    return wanted in around or any(fnmatchcase(candidate, wanted) for candidate in around)
+
+
+def first(globs: Sequence[str], nodes: Iterable[str]) -> str | None:
+    """The first glob that fits any of the nodes."""
+    listed = list(nodes)
+    return next((glob for glob in globs if any(holds(glob, node) for node in listed)), None)
+
+
+def check(key: str, globs: Sequence[str], nodes: Sequence[str]) -> None:
+    """Raises FuseScopeError for a glob of the rule `key` that fits no node of the model."""
+    for glob in globs:
+        if not any(holds(glob, node) for node in nodes):
+            modules = dict.fromkeys(
+                node.strip("/").partition("/")[0] for node in nodes if "/" in node.strip("/")
+            )
+            shown = [_clean(module) for module in modules][:_MODULES]
+            if not shown:
+                hint = "The nodes of this model are in no modules; name nodes instead."
+            else:
+                more = ", …" if len(modules) > _MODULES else ""
+                near = suggestion(glob.strip("/").partition("/")[0], shown)
+                guess = near.partition(" Known")[0] + " " if near.startswith("Did") else ""
+                hint = f"{guess}Its modules: {', '.join(shown)}{more}."
+            raise FuseScopeError(f"{key} names '{_clean(glob)}', which fits no node", hint=hint)
+
+
+def common(nodes: Sequence[str]) -> str:
+    """The innermost module that holds all these nodes, '' for none."""
+    split = [node.split("/")[:-1] for node in nodes]
+    shared = []
+    for parts in zip(*split, strict=False):
+        if len(set(parts)) > 1:
+            break
+        shared.append(parts[0])
+    return "/".join(shared)
+
+
+def _clean(text: str) -> str:
+    shown = "".join(c if c.isprintable() else "?" for c in text)
+    return shown if len(shown) <= _SHOWN else shown[: _SHOWN - 1] + "…"

@@ -1,0 +1,69 @@
+"""Kernels of our own that can stand in for operators. This module imports no engine: it only
+lists them."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from analysis.errors import FuseScopeError
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """`module` holds `groups(graph, kernel) -> list[Group]` (collectors/kernels/group.py).
+
+    `replaces` says in a sentence's middle what it stands in for. `op_types` are the only operators
+    that a group of it may hold, and each of them must be there; any that the module knows when
+    empty.
+    """
+
+    name: str
+    module: str
+    replaces: str
+    op_types: tuple[str, ...] = ()
+
+
+_CHAINS = "collectors.kernels.elementwise"
+KERNELS = (
+    Kernel("elementwise", _CHAINS, "chain of elementwise operators"),
+    Kernel("mul_add", _CHAINS, "chain of Mul and Add", ("Mul", "Add")),
+    Kernel("sub_mul_pow", _CHAINS, "chain of Sub, Mul and Pow", ("Sub", "Mul", "Pow")),
+    Kernel("add_relu", _CHAINS, "chain of Add and Relu", ("Add", "Relu")),
+    Kernel("mul_sigmoid", _CHAINS, "chain of Mul and Sigmoid", ("Mul", "Sigmoid")),
+    Kernel("depthwise_conv", "collectors.kernels.depthwise", "depthwise convolution"),
+)
+
+
+def find(name: str) -> Kernel:
+    """The kernel of that name. Raises FuseScopeError that suggests the nearest."""
+    for kernel in KERNELS:
+        if kernel.name == name:
+            return kernel
+    known = [kernel.name for kernel in KERNELS]
+    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+    listed = ", ".join(known)
+    raise FuseScopeError(
+        f"There is no kernel '{name[:60]}'",
+        hint=f"Did you mean '{near[0]}'? Known: {listed}." if near else f"Known: {listed}.",
+    )
+
+
+def is_compiler_there() -> bool:
+    """Whether what compiles the kernels is installed."""
+    return find_spec("numba") is not None
+
+
+def check_compiler() -> None:
+    """Raises FuseScopeError where it is not."""
+    if not is_compiler_there():
+        raise missing_compiler()
+
+
+def missing_compiler() -> FuseScopeError:
+    """What to say where numba cannot be imported."""
+    return FuseScopeError(
+        "Kernels of one's own need the package 'numba'",
+        hint="Run: pip install 'fusescope[kernels]', or leave custom: out of --variants.",
+    )

@@ -1,0 +1,120 @@
+"""Kernels as machine code: source files in the user's cache, compiled by numba once.
+
+numba keeps the machine code beside them, so a process that needs a kernel again only loads it.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import os
+import stat
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from analysis.errors import FuseScopeError
+from collectors import cache
+from collectors.kernels import missing_compiler
+from collectors.runtimes.onnxruntime import Array
+
+Function = Callable[..., None]
+
+ENTRY = "kernel"  # the function in every source file
+_MACHINE_CODE = "machine_code"
+
+
+def store(source: str, folders: tuple[Path, ...]) -> tuple[Path, Path]:
+    """Puts a kernel's source into the first of the folders that we, and no others, can write.
+
+    Returns its path and the folder for its machine code. The name is made of the content, so equal
+    sources are one file.
+    """
+    digest = hashlib.sha256(source.encode()).hexdigest()[:24]
+    for folder in folders:
+        path = folder / f"kernel_{digest}.py"
+        machine_code = folder / _MACHINE_CODE
+        try:
+            for made in (folder, machine_code):
+                made.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not (_is_ours(folder) and _is_ours(machine_code)):
+                continue
+            is_there = path.is_file() and path.read_bytes() == source.encode()
+            if not is_there and not cache.write_atomic(path, source.encode()):
+                continue
+        except OSError:
+            continue
+        if os.access(machine_code, os.W_OK | os.X_OK):
+            return path, machine_code
+    raise FuseScopeError(
+        "There is no folder to put compiled kernels into",
+        hint="Make the user's cache folder, or TMPDIR, writable.",
+    )
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether nobody else can put files there: what lies there is run."""
+    status = folder.stat()
+    return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def load(source: str, machine_code: str, threads: int) -> Function:
+    """The kernel of that source file, compiled, for calls on this many threads.
+
+    Raises FuseScopeError where numba cannot be imported.
+    """
+    numba = prepare(machine_code, threads)
+    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+    return _entry(source)
+
+
+@functools.cache  # the sessions of a process share the machine code
+def _entry(source: str) -> Function:
+    path = Path(source)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise FuseScopeError("A compiled kernel is gone", hint="Record again.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # numba looks a parallel loop's module up by name
+    spec.loader.exec_module(module)
+    function: Function = getattr(module, ENTRY)
+    return function
+
+
+def prepare(machine_code: str, threads: int) -> Any:
+    """numba, imported with our settings; what it is set to counts for the whole process.
+
+    Its workqueue layer has threads that sleep when they have nothing to do: ones that spin would
+    take the cores from the other variants of a block.
+    """
+    if "numba" not in sys.modules:  # afterwards it refuses another number
+        os.environ["NUMBA_NUM_THREADS"] = str(threads)
+    os.environ["NUMBA_THREADING_LAYER"] = "workqueue"
+    os.environ["NUMBA_CACHE_DIR"] = machine_code
+    try:
+        import numba
+    except ImportError:
+        raise missing_compiler() from None
+    settings: Any = numba.config
+    settings.THREADING_LAYER = "workqueue"  # it may have been imported before
+    settings.CACHE_DIR = machine_code
+    return numba
+
+
+def version() -> str:
+    """The version of numba, which must be loaded."""
+    import numba
+
+    return str(numba.__version__)
+
+
+def constants(file: str) -> list[Array]:
+    """The constant operands of a call, flat; none without a file."""
+    if not file:
+        return []
+    with np.load(file, allow_pickle=False) as archive:
+        return [archive[f"arr_{place}"].reshape(-1) for place in range(len(archive.files))]

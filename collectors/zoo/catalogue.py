@@ -1,0 +1,113 @@
+"""The built-in models for people: what there is, and one as a file. Imports no engine: a worker
+builds."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from analysis.errors import FuseScopeError
+from collectors import cache, machine, scratch, worker, zoo
+from collectors.jobs import Exported, ExportJob
+from collectors.zoo import ZooModel
+
+__all__ = ["Entry", "chosen", "entries", "export"]
+
+MEMORY_SHARE = 0.8
+SECONDS = 300.0
+MOST_BATCH = 1 << 20
+
+chosen = zoo.chosen
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A model, and the size of its file in the user's cache; None before it was built."""
+
+    model: ZooModel
+    file_bytes: int | None
+
+
+def entries() -> tuple[Entry, ...]:
+    """Every model that is built in."""
+    return tuple(Entry(model, _size(cache.folder() / model.cached)) for model in zoo.MODELS)
+
+
+def export(model: ZooModel, out: Path, *, batch: int | None = None) -> Path:
+    """Writes the model to `out` (a file, or a folder for `<name>.onnx`) and returns the path.
+
+    The batch stays open unless one is given. Raises FuseScopeError where it cannot be written,
+    and where the file exists: nothing is overwritten.
+    """
+    if batch is not None and not 1 <= batch <= MOST_BATCH:
+        raise FuseScopeError(f"--batch is {batch}", hint=f"Give a number from 1 to {MOST_BATCH}.")
+    path = (out / f"{model.name}.onnx" if out.is_dir() else out).absolute()
+    if not path.suffix:
+        path = path.with_name(f"{path.name}.onnx")
+    if os.path.lexists(path):
+        raise _taken(path)
+    with _partial(path) as partial, scratch.folder() as folder:
+        job = ExportJob(model.name, str(folder), str(cache.folder()), batch)
+        limits = worker.Limits(int(MEMORY_SHARE * machine.available_memory_bytes()), SECONDS)
+        exported = worker.run(
+            "export", job, Exported, limits=limits, where=model.name, cancelled=lambda: False
+        )
+        try:
+            shutil.copyfile(exported.model, partial)
+            _publish(partial, path)
+        except OSError as error:
+            raise _refused(path, error) from None
+    return path
+
+
+@contextlib.contextmanager
+def _partial(path: Path) -> Iterator[Path]:
+    """A new file beside `path`, so that a folder that refuses is found before anything is built;
+    gone in the end."""
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+    try:
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    except OSError as error:
+        raise _refused(path, error) from None
+    try:
+        yield partial
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+def _publish(partial: Path, path: Path) -> None:
+    """Gives the complete file its name in one step. A link, unlike a rename, never replaces."""
+    try:
+        os.link(partial, path)
+    except FileExistsError:
+        raise _taken(path) from None
+    except OSError:  # a file system without links
+        if os.path.lexists(path):
+            raise _taken(path) from None
+        os.rename(partial, path)
+
+
+def _taken(path: Path) -> FuseScopeError:
+    return FuseScopeError(
+        "There is a file of that name already", where=str(path), hint="Choose another name."
+    )
+
+
+def _refused(path: Path, error: OSError) -> FuseScopeError:
+    problem = (error.strerror or str(error)).lower()
+    return FuseScopeError(
+        f"The model could not be written: {problem}", where=str(path), hint="Choose another place."
+    )
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return None

@@ -1,0 +1,250 @@
+"""Many files at once: what is read together, what is left aside, what is told."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from analysis.compare.assumptions import Assumptions
+from analysis.errors import FuseScopeError
+from app import loading, places, uploads
+from app.state import Fate, Opened
+from tests.app.conftest import Upload
+from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
+
+FORMATS = Path(__file__).resolve().parents[2] / "sample_traces" / "formats"
+ASCEND = FORMATS / "ascend_kernel_details"
+BEFORE = profile_json(UNFUSED_OPERATORS, runs=3)
+AFTER = profile_json(FUSED_OPERATORS, runs=2)
+
+
+def opened(**files: bytes) -> tuple[list[Opened], list[Fate]]:
+    return uploads.open_uploads([Upload(n.replace("__", "."), d) for n, d in files.items()])
+
+
+def packed(files: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+def ascend_files() -> dict[str, bytes]:
+    files = (
+        path for path in sorted(ASCEND.rglob("*")) if path.is_file() and path.name != "make.py"
+    )
+    return {path.relative_to(ASCEND).as_posix(): path.read_bytes() for path in files}
+
+
+def flat(files: dict[str, bytes]) -> list[Upload]:
+    return [Upload(name.rpartition("/")[2], data) for name, data in files.items()]
+
+
+def test_two_profiles_are_two_recordings() -> None:
+    files, told = opened(before__json=BEFORE, after__json=AFTER)
+    assert [file.name for file in files] == ["before.json", "after.json"]
+    assert [fate.id for fate in told] == [file.id for file in files]
+    assert all(fate.read for fate in told)
+
+
+def test_buffers_are_dropped() -> None:
+    one = Upload("a.json", BEFORE)
+    uploads.open_uploads([one])
+    assert one.closed
+
+
+def test_files_of_one_recording_are_read_together() -> None:
+    files, told = uploads.open_uploads(flat(ascend_files()))
+    assert len(files) == 1
+    main = next(fate for fate in told if fate.id == files[0].id)
+    assert "Read with " in main.text
+
+
+def test_a_zip_of_the_folder_is_the_same_recording_as_its_files() -> None:
+    members = ascend_files()
+    [loose], _ = uploads.open_uploads(flat(members))
+    [zipped], _ = uploads.open_uploads([Upload("prof.zip", packed(members))])
+    assert zipped.id == loose.id
+    assert zipped.name == "prof.zip"
+    [without], _ = uploads.open_uploads(flat({"kernel_details.csv": _main(members)}))
+    assert without.id != loose.id, "another recording: less was read"
+
+
+def _main(members: dict[str, bytes]) -> bytes:
+    return next(data for name, data in members.items() if name.endswith("kernel_details.csv"))
+
+
+def test_several_recordings_in_one_zip_become_several_files() -> None:
+    data = packed({"old/a.json": BEFORE, "new/a.json": AFTER, "notes.txt": b"hello"})
+    files, told = uploads.open_uploads([Upload("runs.zip", data)])
+    assert [file.name for file in files] == ["runs.zip/old/a.json", "runs.zip/new/a.json"]
+    assert len({file.id for file in files}) == 2
+    [aside] = [fate for fate in told if fate.read is None]
+    assert "runs.zip/notes.txt" in aside.text
+
+
+def test_what_is_no_trace_is_told_one_by_one_or_together() -> None:
+    files, told = opened(a__json=BEFORE, x__png=b"\x89PNG\r\n", y__txt=b"hello there")
+    assert len(files) == 1
+    bad = [fate for fate in told if fate.read is False]
+    assert any("PNG" in fate.text for fate in bad)
+    assert len(bad) == 2
+    many = {f"n{n}__txt": b"hello there" for n in range(6)}
+    _, told = opened(a__json=BEFORE, **many)
+    [aside] = [fate for fate in told if not fate.read]
+    assert aside.read is None
+    assert "n5.txt" in aside.text
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [(b"", "empty"), (b"PK\x03\x04", "damaged"), (packed({"a.txt": b"x" * 99}), "No file here is")],
+)
+def test_a_file_that_holds_nothing_is_one_sentence(data: bytes, says: str) -> None:
+    files, [fate] = uploads.open_uploads([Upload("x.zip", data)])
+    assert files == []
+    assert fate.read is False
+    assert says in fate.text
+
+
+def test_two_uploads_of_one_name_are_two_files() -> None:
+    files, _ = uploads.open_uploads([Upload("a.json", BEFORE), Upload("a.json", AFTER)])
+    assert [file.name for file in files] == ["a.json", "a.json (2)"]
+
+
+def test_an_experiment_beside_profiles() -> None:
+    data = experiment_zip({"unfused": [10.0] * 8, "fused": [5.0] * 8})
+    files, told = uploads.open_uploads([Upload("e.zip", data), Upload("a.json", AFTER)])
+    assert {file.name for file in files} == {"e.zip", "a.json"}
+    assert all(fate.read for fate in told)
+
+
+# Folders.
+
+
+def test_a_folder_below_a_configured_one_opens(tree: Path) -> None:
+    for name, data in ascend_files().items():
+        path = tree / "open" / "prof" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    [file], told = loading.open_paths(["prof"])
+    assert file.id == "file:prof"
+    assert file.name == "prof"
+    assert "Read with " in told[0].text
+    [linked], _ = loading.open_link("file:prof", {})
+    assert linked.value is file.value
+    assert loading.side(file.id, {file.id: file}).label == "prof"
+
+
+def test_a_folder_of_several_recordings_opens_each(tree: Path) -> None:
+    for name, data in (("old", BEFORE), ("new", AFTER)):
+        (tree / "open" / "runs" / name).mkdir(parents=True)
+        (tree / "open" / "runs" / name / "a.json").write_bytes(data)
+    files, _ = loading.open_paths(["runs"])
+    assert {file.id for file in files} == {"file:runs/old/a.json", "file:runs/new/a.json"}
+    assert {file.name for file in files} == {"runs/old/a.json", "runs/new/a.json"}
+    by_id = {file.id: file for file in files}
+    for id_, file in by_id.items():
+        [linked], _ = loading.open_link(id_, {})
+        assert linked.id == id_
+        assert loading.side(id_, by_id).label == file.name
+
+
+def test_a_folder_and_a_file_in_it_are_told_apart(tree: Path) -> None:
+    (tree / "open" / "runs").mkdir()
+    (tree / "open" / "runs" / "a.json").write_bytes(BEFORE)
+    files, _ = loading.open_paths(["runs"])
+    more, _ = loading.open_link("file:runs/a.json", {file.id: file for file in files})
+    both = {file.id: file for file in (*files, *more)}
+    assert set(both) == {"file:runs", "file:runs/a.json"}
+    assert loading.side("file:runs/a.json", both).label == "a.json"
+
+
+def test_a_folder_without_a_trace_says_so(tree: Path) -> None:
+    (tree / "open" / "none").mkdir()
+    files, [fate] = loading.open_paths(["none"])
+    assert files == []
+    assert "No file of the folder none is a trace." in fate.text
+
+
+def test_no_folder_outside_the_configured_ones_opens(tree: Path) -> None:
+    (tree / "secret").mkdir()
+    (tree / "secret" / "a.json").write_bytes(BEFORE)
+    (tree / "open" / "way").symlink_to(tree / "secret")
+    for text in ("../secret", str(tree / "secret"), "way", ".."):
+        files, [fate] = loading.open_paths([text])
+        assert files == []
+        assert "no such file below" in fate.text
+
+
+def test_a_folder_of_the_command_line_opens(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tree / "open" / "prof"
+    folder.mkdir()
+    (folder / "a.json").write_bytes(BEFORE)
+    monkeypatch.setenv(places.FILES_VARIABLE, str(folder))
+    [file], _ = loading.open_given()
+    assert file.name == "prof"
+    [linked], _ = loading.open_link(file.id, {})
+    assert linked.value is file.value
+    monkeypatch.setattr(loading, "_MOST_BYTES", 10)
+    files, [fate] = loading.open_given()
+    assert files == []
+    assert "large folder" in fate.text
+
+
+def test_a_folder_is_read_anew_when_a_file_in_it_changes(tree: Path) -> None:
+    folder = tree / "open" / "prof"
+    folder.mkdir()
+    (folder / "a.json").write_bytes(BEFORE)
+    [first], _ = loading.open_paths(["prof"])
+    shutil.copy(folder / "a.json", folder / "b.txt")
+    (folder / "a.json").write_bytes(AFTER)
+    (folder / "b.txt").unlink()
+    [second], _ = loading.open_paths(["prof"])
+    assert len(first.value.operators) == 4  # type: ignore[union-attr]
+    assert len(second.value.operators) == 2  # type: ignore[union-attr]
+
+
+def test_what_is_taken_away_names_nobody(tree: Path) -> None:
+    conv = ("/home/alice/m.py(3): conv", *UNFUSED_OPERATORS[0][1:])
+    files, _ = uploads.open_uploads(
+        [
+            Upload(name, profile_json([conv], runs))
+            for name, runs in (("alice_1.json", 2), ("b.json", 3))
+        ]
+    )
+    sides = [loading.side(file.id, {one.id: one for one in files}) for file in files]
+    shown = loading.compare(sides[0], sides[1], Assumptions(), private=False)
+    hidden = shown.redacted().comparison
+    assert hidden.baseline.label == "<user1>_1.json"
+    assert list(hidden.operators["name"]) == ["<path>/m.py(3): conv"]
+    assert hidden.tau == shown.comparison.tau
+
+
+def test_a_folder_that_is_gone_is_one_sentence(tree: Path) -> None:
+    with pytest.raises(FuseScopeError, match="no longer there"):
+        loading._value_at(tree / "open" / "gone")
+
+
+def test_another_file_beside_the_same_one_is_another_comparison() -> None:
+    members = ascend_files()
+    changed = {
+        name: data.replace(b"0.", b"1.") if name.endswith("l2_cache.csv") else data
+        for name, data in members.items()
+    }
+    assert changed != members
+    (before,), _ = uploads.open_uploads(flat(members))
+    (after,), _ = uploads.open_uploads(flat(changed))
+    sides = [loading.side(file.id, {file.id: file}) for file in (before, after)]
+    sides = [replace(side, label="kernel_details.csv") for side in sides]
+    shown = [
+        loading.compare(side, sides[0], Assumptions(), private=False) for side in (*sides, sides[0])
+    ]
+    assert shown[0] is shown[2]
+    assert shown[1] is not shown[0]

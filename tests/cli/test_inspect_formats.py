@@ -1,0 +1,78 @@
+"""`fusescope inspect` and `compare` on any format: what the doctor prints, names of sides."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.cli.compare import compare
+from app.cli.inspect import inspect
+from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+
+
+def test_the_doctor_in_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "p.json"
+    path.write_bytes(profile_json(UNFUSED_OPERATORS, runs=3)[:-60])
+    inspect(path)
+    out = capsys.readouterr().out
+    assert out.startswith("p.json: ONNX Runtime profile; written by ONNX Runtime.")
+    assert "dropped: The file is cut short; the last" in out
+    assert "verdict              no   a point estimate only; " in out
+    assert "dispatch gap         yes  from start times inside runs" in out
+    assert "No un-profiled run times, hardware counters" in out
+
+
+def test_the_doctor_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, data in (
+        ("p.json", profile_json(UNFUSED_OPERATORS, runs=3)),
+        ("e.zip", experiment_zip({"unfused": [10.0] * 8, "fused": [5.0] * 8})),
+    ):
+        path = tmp_path / name
+        path.write_bytes(data)
+        inspect(path, json=True)
+        found = json.loads(capsys.readouterr().out)["doctor"]
+        assert found["read"]["rows"] > 0
+        assert {"format", "title", "files", "dropped", "repaired", "noted"} <= set(found)
+        assert {one["figure"] for one in found["figures"]} >= {"latency", "verdict", "fusion"}
+        assert all(one["sentence"].endswith((".", "…")) for one in found["figures"])
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = []
+    for name, operators in (("before", UNFUSED_OPERATORS), ("after", FUSED_OPERATORS)):
+        (tmp_path / name).mkdir()
+        paths.append(tmp_path / name / "p.json")
+        paths[-1].write_bytes(profile_json(operators, runs=6))
+    compare(paths[0], paths[1], json=True)
+    values = json.loads(capsys.readouterr().out)
+    assert values["baseline"]["label"] == "before/p.json"
+    assert values["candidate"]["label"] == "after/p.json"
+    compare(paths[0].parent, paths[1].parent, json=True)
+    values = json.loads(capsys.readouterr().out)
+    assert (values["baseline"]["label"], values["candidate"]["label"]) == ("before", "after")
+    assert values["baseline"]["file"] == "p.json"
+
+
+def test_a_file_without_runs_has_no_figures_per_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sample = Path(__file__).resolve().parents[2] / "sample_traces" / "formats" / "rocprof_stats"
+    path = next(sample.glob("*.csv"))
+    inspect(path)
+    out = capsys.readouterr().out
+    assert "Per run" not in out
+    assert " a run" not in out
+    compare(path, path)
+    out = capsys.readouterr().out
+    assert "Neither file marks its runs" in out
+    assert "1 and 1 files" in out
+    assert "No throughput: the file does not mark its runs." in out

@@ -1,0 +1,158 @@
+"""Rule files: what is understood, and one sentence for what is not."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.errors import FuseScopeError
+from collectors.fusion import rules, scopes
+from collectors.fusion.registry import REWRITES, level_of
+
+
+def refused(text: str) -> str:
+    with pytest.raises(FuseScopeError) as error:
+        rules.parse(text, "conv.toml")
+    assert "conv.toml" in error.value.text and "\n" not in error.value.text
+    return error.value.text
+
+
+def test_everything_that_a_file_can_say() -> None:
+    read = rules.parse(
+        """
+        level = "O2"
+        patterns = [["Conv", "BatchNormalization", "Relu"], "gemm-activation"]
+        include = ["layer1"]
+        exclude = ["layer1/0/*"]
+        largest_intermediate = "1.5 MB"
+        optimization = "extended"
+        """,
+        "conv.toml",
+    )
+    assert (read.level, read.optimization) == ("O2", "extended")
+    assert read.sequences == {("Conv", "BatchNormalization", "Relu")}
+    assert read.names == {"gemm-activation"}
+    assert (read.include, read.exclude) == (("layer1",), ("layer1/0/*",))
+    assert read.largest_bytes == 1_500_000
+    assert read.restricts
+
+
+def test_an_empty_file_means_everything() -> None:
+    read = rules.parse("# nothing\n", "all.toml")
+    assert (read.level, read.patterns, read.restricts) == ("O3", None, False)
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [("8000", 8000), ('"8 MB"', 8_000_000), ('"8MB"', 8_000_000), ('"2 KiB"', 2048), ('"7"', 7)],
+)
+def test_sizes(size: str, expected: int) -> None:
+    assert rules.parse(f"largest_intermediate = {size}", "x").largest_bytes == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("level = ", "not TOML: Invalid value (at line 1, the last)"),
+        ('level = "O3"\nexclude = [', "line 2"),
+        ('level = "O3"\nexclude 3\n', "line 2, column 9"),
+        ("a = " + "[" * 5000, "not TOML"),
+        ("x = 1" + "0" * 70_000, "larger than 64 KiB"),
+        ('levle = "O3"', "Did you mean 'level'?"),
+        ('level = "O4"', "Known: O0, O1, O2, O3"),
+        ('level = "o2"', "Did you mean 'O2'?"),
+        ("level = 2", "level is '2'"),
+        ('level = ["O1"]', "level is '['O1']'"),
+        ("level = {a = 1}", "level is '{'a': 1}'"),
+        ('optimization = "al"', "Did you mean 'all'?"),
+        ("patterns = []", "patterns is no list"),
+        ('patterns = "gelu"', "patterns is no list"),
+        ('patterns = ["gelo"]', "Did you mean 'gelu'?"),
+        ('patterns = [["Conv"]]', "has 1 operators"),
+        ("patterns = [3]", "A pattern is 3"),
+        ('patterns = [["Conv", 3]]', "A pattern is"),
+        ('patterns = [["Conv", "Rellu"]]', "Did you mean 'Relu'?"),
+        ('patterns = [["Relu", "Conv"]]', 'in the order that data flows: ["Conv", "Relu"]'),
+        ('patterns = [["Softmax", "Relu"]]', "No rewrite is known"),
+        ('exclude = "head/*"', "exclude is no list of modules"),
+        ("include = [1]", "include is no list of modules"),
+        ('exclude = [""]', "exclude is no list of modules"),
+        ('largest_intermediate = "8 parsecs"', "largest_intermediate is 8 parsecs"),
+        ("largest_intermediate = true", "largest_intermediate is True"),
+        ("largest_intermediate = -1", "largest_intermediate is -1"),
+        ('"a\\u001b[31m" = 1', "There is no rule 'a?[31m'"),
+    ],
+)
+def test_one_sentence_for_what_is_not_understood(text: str, expected: str) -> None:
+    assert expected in refused(text)
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_rules_or_one_sentence(text: str) -> None:
+    try:
+        rules.parse(text, "any.toml")
+    except FuseScopeError as error:
+        assert error.text.isprintable()
+
+
+def test_rules_that_need_no_file() -> None:
+    assert set(rules.built_in()) == {"O0", "O1", "O2", "O3", "no-classifier.toml", "no-head.toml"}
+    for name in rules.built_in():
+        assert rules.check(name, None).text
+    with pytest.raises(FuseScopeError, match=r"no rule file 'no-hed.toml'.*'no-head.toml'"):
+        rules.check("no-hed.toml", None)
+
+
+@pytest.mark.parametrize(
+    ("op_types", "level"),
+    [
+        ("Conv BatchNormalization", "O1"),
+        ("Conv BatchNormalization Relu", "O2"),
+        ("Conv Relu", "O2"),
+        ("Conv Mul Sigmoid", "O2"),
+        ("MatMul Add Relu", "O2"),
+        ("Transpose MatMul Div", "O2"),
+        ("Add LayerNormalization", "O3"),
+        ("Sigmoid Mul", "O3"),
+        ("Mul Add", "O3"),
+        ("Mul Add Sub", "O3"),
+        ("Conv", None),
+        ("Relu Relu", None),
+        ("Conv Conv", None),
+    ],
+)
+def test_what_becomes_one_operator_at_which_level(op_types: str, level: str | None) -> None:
+    assert level_of(tuple(op_types.split())) == level
+
+
+def test_every_form_of_every_pattern_is_known() -> None:
+    for rewrite in REWRITES:
+        for form in rewrite.pattern.templates:
+            assert level_of(tuple(step.op_types[0] for step in form.steps)) is not None
+
+
+@pytest.mark.parametrize(
+    ("glob", "node", "expected"),
+    [
+        ("head/*", "head/Gemm", True),
+        ("head/*", "/head/Gemm", True),
+        ("/head", "head/fc/Gemm", True),
+        ("layer?/0", "layer1/0/a/Conv", True),
+        ("layer1", "layer10/Conv", False),
+        ("Conv_3", "Conv_3", True),
+        ("head", "subhead/Gemm", False),
+        ("*/a/*", "layer1/0/a/Conv", True),
+        ("HEAD/*", "head/Gemm", False),
+        ("layer[0]", "/layer[0]/Conv", True),
+    ],
+)
+def test_globs_mean_modules_and_nodes(glob: str, node: str, expected: bool) -> None:
+    assert scopes.holds(glob, node) is expected
+
+
+def test_a_module_that_is_not_there_is_told_with_those_that_are() -> None:
+    with pytest.raises(FuseScopeError, match=r"exclude names 'haed/\*'.*mean 'head'.*stem, head"):
+        scopes.check("exclude", ("haed/*",), ("stem/Conv", "head/Gemm"))
+    with pytest.raises(FuseScopeError, match="in no modules"):
+        scopes.check("include", ("x",), ("Conv_0",))

@@ -1,0 +1,80 @@
+"""Communication stands beside the operators: in no fusion group, and in every sum."""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis.compare import compare
+from analysis.compare.comparison import Comparison, side_of_trace
+from analysis.metrics.breakdown import by_type
+from analysis.readers.tables import build_trace
+from analysis.report.tables import operator_totals
+from analysis.trace import Meta, Trace
+from analysis.wording import totals_sentence
+
+US = 1000
+
+
+def trace(name: str, reduce_us: int, members: str | None = None) -> Trace:
+    """Mul, all-reduce, Add on one stream; `members` of the Mul."""
+    operators = (("Mul_1", "Mul", 30), ("hcom_allReduce_1", "hcom_allReduce_", reduce_us),
+                 ("Add_1", "Add", 20))  # fmt: skip
+    start, starts = 0, []
+    for _, _, dur in operators:
+        starts.append(start * US)
+        start += dur
+    rows: dict[str, list[object]] = {
+        "name": [name for name, _, _ in operators],
+        "op_type": [kind for _, kind, _ in operators],
+        "is_communication": [kind.startswith("hcom") for _, kind, _ in operators],
+        "inputs": ["float32[4,4]"] * 3,
+        "outputs": ["float32[4,4]"] * 3,
+        "start_ns": list(starts),
+        "dur_ns": [dur * US for _, _, dur in operators],
+        "run": ["1"] * 3,
+    }
+    if members is not None:
+        rows["members"] = [members, None, None]
+        rows["members_source"] = ["names", None, None]
+    return build_trace(Meta("kineto", "test", file_name=name), rows)
+
+
+@pytest.mark.parametrize("members", [None, "Mul_1 + Sub_1"], ids=["inferred", "members"])
+def test_a_collective_is_in_no_group_and_in_the_sum(members: str | None) -> None:
+    comparison: Comparison = compare(
+        side_of_trace(trace("before", 500)), side_of_trace(trace("after", 900, members))
+    )
+    grouped = {
+        operator.name
+        for group in comparison.fusion.groups
+        for operator in (*group.baseline, *group.candidate)
+    }
+    assert "Add_1" in grouped and not [name for name in grouped if "hcom" in name]
+    beside = comparison.ledger.ungrouped
+    assert beside.loc[beside["name"] == "hcom_allReduce_1", "reason"].tolist() == [
+        "communication", "communication",
+    ]  # fmt: skip
+    terms = comparison.ledger.reconciliation
+    assert terms.groups_ns == 0
+    assert terms.ungrouped_ns == 400 * US == terms.delta_ns
+
+
+def test_communication_without_a_type_is_not_of_unknown_type() -> None:
+    rows = {
+        "name": ["aclnnAdd_1", "hcom_allReduce__1"],
+        "dur_ns": [1000, 5000],
+        "is_communication": [False, True],
+    }
+    trace = build_trace(Meta("ascend_kernel_details", "Ascend PyTorch Profiler"), rows)
+    times = by_type(trace).set_index("op_type")["total_ns"].to_dict()
+    assert times == {"communication": 5000, "unknown": 1000}
+
+
+def test_sums_of_all_operators_leave_communication_out() -> None:
+    sides = (side_of_trace(trace("before", 500)), side_of_trace(trace("after", 700)))
+    found = compare(*sides)
+    assert operator_totals(found) == ("50.0 µs", "50.0 µs", "0")
+    assert totals_sentence(found) == (
+        "All operators: 50.0 µs → 50.0 µs (0 ns), a sum over streams and no run time; "
+        "communication: 500 µs → 700 µs (+200 µs)."
+    )

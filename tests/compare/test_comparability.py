@@ -1,0 +1,155 @@
+"""Two files that should not be compared say why; what fusion itself changes is no doubt."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from analysis.compare import compare
+from analysis.compare.comparability import comparability
+from analysis.compare.comparison import Side, side_of_trace, side_of_variant
+from analysis.experiment import Experiment
+from analysis.readers import read
+from analysis.readers.source import Source
+from analysis.readers.tables import build_trace
+from analysis.trace import Diagnostic, Meta, Trace
+from analysis.wording import diagnostic_sentence
+from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
+
+META = Meta("ascend_kernel_details", "Ascend PyTorch Profiler", "2.1", "910B", "k.csv")
+
+
+def trace(types: list[str], meta: Meta = META, steps: int = 2, **columns: Any) -> Trace:
+    """`steps` steps of one call of 1 µs of each type."""
+    count = len(types)
+    rows = {
+        "name": [f"{kind}_{n}" for _ in range(steps) for n, kind in enumerate(types)],
+        "op_type": types * steps,
+        "dur_ns": [1000] * count * steps,
+        "run": [step for step in range(steps) for _ in range(count)],
+        "level": ["device_kernel"] * count * steps,
+    }
+    return build_trace(meta, rows | {k: v * steps for k, v in columns.items()})
+
+
+UNFUSED = ["Conv2D", "BatchNorm", "Relu", "MatMul"]
+
+
+def doubts(first: Trace, second: Trace) -> dict[str, str]:
+    found = comparability(side_of_trace(first), side_of_trace(second))
+    return {note.code: diagnostic_sentence(note) for note in found}
+
+
+def test_fusion_itself_raises_no_doubt() -> None:
+    assert doubts(trace(UNFUSED), trace(["Conv2D", "MatMul"])) == {}
+    # many light operators that become one
+    assert doubts(trace(UNFUSED + ["Add"] * 60), trace(["Conv2D", "MatMul"] + ["Add"] * 2)) == {}
+    profiles = [
+        read(Source("p", profile_json(operators, 6)))
+        for operators in (UNFUSED_OPERATORS, FUSED_OPERATORS)
+    ]
+    assert doubts(*profiles) == {}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "says"),
+    [
+        ({"tool": "msprof"}, "tools_differ", "Ascend PyTorch Profiler and msprof"),
+        ({"format": "ascend_db"}, "formats_differ", "ascend_kernel_details and ascend_db"),
+        ({"version": "2.4"}, "versions_differ", "2.1 and 2.4"),
+        ({"device": "310P"}, "devices_differ", "910B and 310P"),
+    ],
+)
+def test_other_origins(changes: dict[str, str], code: str, says: str) -> None:
+    found = doubts(trace(UNFUSED), trace(UNFUSED, replace(META, **changes)))
+    assert set(found) == {code}
+    assert says in found[code]
+
+
+def test_an_unknown_version_or_device_is_no_difference() -> None:
+    assert doubts(trace(UNFUSED), trace(UNFUSED, replace(META, version=None, device=None))) == {}
+
+
+def test_other_numbers_of_steps() -> None:
+    found = doubts(trace(UNFUSED, steps=3), trace(UNFUSED, steps=5))
+    assert found["runs_differ"].startswith("The files hold different numbers of steps, 3 and 5")
+    assert set(found) == {"runs_differ"}
+
+
+def test_communication_on_one_side() -> None:
+    talks = trace([*UNFUSED, "hcom"], is_communication=[False] * 4 + [True])
+    found = doubts(trace(UNFUSED), talks)
+    [sentence] = found.values()
+    assert sentence.startswith("Only the candidate holds communication (2.00 µs in the file)")
+
+
+@pytest.mark.parametrize("code", ["cut_short", "gzip_cut_short", "event_cap"])
+def test_a_truncated_file(code: str) -> None:
+    cut = replace(trace(UNFUSED), diagnostics=(Diagnostic("warning", code),))
+    found = doubts(cut, trace(UNFUSED))
+    assert "baseline ends before its recording" in found["compared_cut_short"]
+
+
+def test_other_counters_and_units() -> None:
+    one = trace(UNFUSED, mac_ratio=[0.5] * 4, **{"mac_time(us)": [1.0] * 4})
+    two = trace(UNFUSED, vec_ratio=[0.5] * 4, **{"mac_time(ns)": [1.0] * 4})
+    found = doubts(one, two)
+    assert "mac_time(us) and mac_time(ns)" in found["counter_units_differ"]
+    assert "baseline has mac_ratio, only the candidate has vec_ratio" in found["counters_differ"]
+    assert set(doubts(one, trace(UNFUSED))) == {"counters_on_one_side"}
+    assert doubts(one, one) == {}
+
+
+def test_kernels_against_framework_operators() -> None:
+    framework = trace(UNFUSED)
+    framework = replace(
+        framework,
+        operators=framework.operators.assign(
+            level=framework.operators["level"].cat.rename_categories(["framework_op"])
+        ),
+    )
+    found = doubts(trace(UNFUSED), framework)
+    assert (
+        "kernels of a device, the candidate of operators of a framework" in found["levels_differ"]
+    )
+
+
+def test_types_on_one_side() -> None:
+    plain = trace(UNFUSED)
+    blank = plain.operators.assign(op_type=plain.operators["op_type"].cat.set_categories([]))
+    found = doubts(plain, replace(plain, operators=blank))
+    assert "only the baseline has op types" in found["detail_differs"].lower()
+
+
+def test_another_model() -> None:
+    found = doubts(trace(["Conv2D"] * 53), trace(["Conv2D"] * 12))
+    assert found["heavy_counts_differ"].startswith("53 and 12 convolutions")
+    found = doubts(trace(["Add"] * 63), trace(["Add"] * 3))
+    assert found["operator_counts_differ"].startswith("63 and 3 operators per run")
+
+
+def test_variants_of_a_recording_raise_none() -> None:
+    value = read(Source("e.zip", experiment_zip({"unfused": [10.0] * 8, "fused": [5.0] * 8})))
+    assert isinstance(value, Experiment)
+    sides: list[Side] = [side_of_variant(value, name) for name in value.traces]
+    assert list(comparability(*sides)) == []
+
+
+def test_they_stand_among_the_doubts_of_a_comparison() -> None:
+    sides = side_of_trace(trace(UNFUSED)), side_of_trace(trace(UNFUSED, steps=4))
+    assert "runs_differ" in {note.code for note in compare(*sides).diagnostics}
+
+
+def test_what_kernels_are_launched_with_is_no_counter() -> None:
+    launched = {"registers per thread": [32.0] * 4, "memory bandwidth (GB/s)": [1.0] * 4}
+    assert doubts(trace(UNFUSED, **launched), trace(UNFUSED)) == {}
+    both = doubts(trace(UNFUSED, **launched), trace(UNFUSED, **{"grid size": [8.0] * 4}))
+    assert both == {}
+
+
+def test_one_side_with_further_counters() -> None:
+    more = trace(UNFUSED, mac_ratio=[0.5] * 4, vec_ratio=[0.5] * 4)
+    found = doubts(more, trace(UNFUSED, mac_ratio=[0.5] * 4))
+    assert "counters: only the baseline has vec_ratio. Another" in found["counters_differ"]

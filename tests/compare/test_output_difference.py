@@ -1,0 +1,129 @@
+"""Whether both sides compute the same: the doubts, and agreement beside the difference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from analysis.advice import near_misses
+from analysis.compare import compare
+from analysis.compare.comparison import Comparison, side_of_variant
+from analysis.errors import FuseScopeError
+from analysis.experiment import Agreement, Experiment, OutputDifference, parse_record
+from analysis.readers import read
+from analysis.readers.source import Source
+from analysis.report.cards import figures
+from analysis.report.comparison_json import comparison_values
+from analysis.report.html import report_html
+from analysis.wording import agreement_text, diagnostic_sentence
+from tests.factories import experiment_zip
+
+AGREED = Agreement("scores", 1000, 16, 16, 13, 0.9375, 1.0)
+
+
+def compared(baseline: str = "unfused", candidate: str = "fused", **changes: Any) -> Comparison:
+    """A comparison of which the variant `fused` was recorded otherwise."""
+    times = {"unfused": [10.0] * 6, "basic": [8.0] * 6, "fused": [5.0] * 6}
+    plain = read(Source("a.zip", experiment_zip(times)))
+    assert isinstance(plain, Experiment)
+    variants = [
+        msgspec.structs.replace(variant, **changes) if variant.name == "fused" else variant
+        for variant in plain.record.variants
+    ]
+    experiment = read(Source("a.zip", experiment_zip(times, changes={"variants": variants})))
+    assert isinstance(experiment, Experiment)
+    return compare(side_of_variant(experiment, baseline), side_of_variant(experiment, candidate))
+
+
+def said(comparison: Comparison) -> dict[str, str]:
+    return {note.code: diagnostic_sentence(note) for note in comparison.diagnostics}
+
+
+@pytest.mark.parametrize(("relative", "warns"), [(9.9e-5, False), (1.1e-4, True)])
+def test_more_than_rounding_is_a_doubt(relative: float, warns: bool) -> None:
+    comparison = compared(output_difference=OutputDifference(1.0, relative))
+    assert ("large_output_difference" in said(comparison)) == warns
+    if warns:
+        sentence = said(comparison)["large_output_difference"]
+        assert sentence.startswith("Candidate: outputs differ")
+        assert "0.00011" in sentence
+
+
+def test_the_doubt_is_on_the_side_that_differs() -> None:
+    comparison = compared("fused", "basic", output_difference=OutputDifference(1.0, 0.5))
+    [note] = [n for n in comparison.diagnostics if n.code == "large_output_difference"]
+    assert note.values["side"] == "baseline"
+
+
+def test_quantisation_explains_the_difference() -> None:
+    settings = {"quantisation": "static", "graph_optimization": "all"}
+    comparison = compared(output_difference=OutputDifference(1.0, 0.5), settings=settings)
+    assert "large_output_difference" not in said(comparison)
+    assert "0.5" in said(comparison)["quantised"]
+    assert [note.severity for note in comparison.diagnostics if note.code == "quantised"] == [
+        "warning"
+    ]
+    [miss] = near_misses(comparison)
+    assert miss.blocked_by == "quantised"
+
+
+def test_agreement_stands_beside_the_difference() -> None:
+    comparison = compared(agreement=AGREED)
+    codes = [figure.code for figure in comparison.figures]
+    place = codes.index("output_difference")
+    assert codes[place + 1 : place + 3] == ["agreement_top1", "agreement_top5"]
+    top1 = comparison.figure("agreement_top1")
+    assert (top1.baseline.value, top1.candidate.value, top1.change) == (1.0, 0.9375, -0.0625)
+    assert top1.candidate.basis == "measured"
+    text = (
+        "top-1 93.8 %, top-5 100.0 % of 16 samples, 13 classes seen: agreement with the "
+        "baseline, not accuracy"
+    )
+    assert agreement_text(comparison) == text
+    [card] = [card for card in figures(comparison).rows if card.code == "output_difference"]
+    assert card.detail == text
+    assert text in report_html(comparison)
+    assert comparison_values(comparison)["output_difference"]["agreement"] == {
+        "baseline": None,
+        "candidate": {
+            "output": "scores", "classes": 1000, "samples": 16, "positions": 16, "distinct": 13,
+            "top1": 0.9375, "top5": 1.0, "basis": "measured",
+        },
+    }  # fmt: skip
+
+
+def test_positions_of_a_map_are_told() -> None:
+    spatial = msgspec.structs.replace(AGREED, classes=5, positions=4096, distinct=1, top5=None)
+    comparison = compared(agreement=spatial)
+    assert agreement_text(comparison).startswith(
+        "top-1 93.8 % of 4 096 positions in 16 samples, 1 class seen"
+    )
+    assert "agreement_top5" not in {figure.code for figure in comparison.figures}
+    assert "one class for all of 16 samples" in said(comparison)["one_class"]
+
+
+def test_without_class_scores_nothing_is_said_of_agreement() -> None:
+    comparison = compared()
+    assert not {f.code for f in comparison.figures} & {"agreement_top1", "agreement_top5"}
+    assert agreement_text(comparison) == ""
+    assert comparison_values(comparison)["output_difference"]["agreement"] == {
+        "baseline": None,
+        "candidate": None,
+    }
+    assert "one_class" not in said(comparison)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"top1": 1.5}, {"top5": -0.1}, {"samples": 0}, {"distinct": "x"}]
+)
+def test_an_agreement_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
+    plain = read(Source("a.zip", experiment_zip({"unfused": [10.0] * 6, "fused": [5.0] * 6})))
+    assert isinstance(plain, Experiment)
+    values = {**msgspec.structs.asdict(AGREED), **wrong}
+    variants = [msgspec.to_builtins(variant) for variant in plain.record.variants]
+    variants[1]["agreement"] = values
+    record = msgspec.to_builtins(plain.record)
+    with pytest.raises(FuseScopeError, match="not readable"):
+        parse_record(msgspec.json.encode({**record, "variants": variants}))

@@ -1,0 +1,252 @@
+"""trace_view.json: kernels, who launched them, and in which step."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from analysis.errors import FuseScopeError
+from analysis.readers import read
+from analysis.readers.ascend_launches import HostCall, input_text, launchers
+from analysis.readers.ascend_trace_view import AscendTraceViewReader
+from analysis.readers.source import Source
+from analysis.trace import Trace
+from tests.conftest import SHARED_TRACES
+
+REAL = SHARED_TRACES / "third_party/ascend_torch_npu/2025-01-level1-rank0"
+CPU = SHARED_TRACES / "captured/mindspore_cpu"
+needs_real = pytest.mark.skipif(not REAL.is_dir(), reason="the real traces are not here")
+READER = AscendTraceViewReader()
+T0 = 1736408883000000  # µs
+
+Event = dict[str, Any]
+
+
+def ts(us: float) -> str:
+    return f"{T0 + int(us)}.{round(us % 1 * 1000):03d}"
+
+
+def process(pid: object, name: str) -> Event:
+    return {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": name}}
+
+
+def host(name: str, start: float, dur: float, cat: str = "cpu_op", **args: Any) -> Event:
+    return {
+        "ph": "X", "name": name, "pid": 7, "tid": 7, "ts": ts(start), "dur": dur, "cat": cat,
+        "args": args,
+    }  # fmt: skip
+
+
+def kernel(name: str, start: float, dur: object, kind: str = "AI_CORE", **args: Any) -> Event:
+    told = {"Task Type": kind, "Physic Stream Id": 2, "Task Id": 1, **args}
+    return {"ph": "X", "name": name, "pid": 99, "tid": 2, "ts": ts(start), "dur": dur, "args": told}
+
+
+def flow(begin: float, end: float) -> list[Event]:
+    both = {"name": "torch_to_npu", "cat": "async_npu", "id": str(end)}
+    return [
+        {**both, "ph": "s", "pid": 7, "tid": 7, "ts": ts(begin)},
+        {**both, "ph": "f", "pid": 99, "tid": 2, "ts": ts(end)},
+    ]
+
+
+def trace_of(*events: Event | list[Event]) -> Trace:
+    flat: list[Event] = [process(7, "Python"), process(99, "Ascend Hardware")]
+    for event in events:
+        flat += event if isinstance(event, list) else [event]
+    source = Source("trace_view.json", json.dumps(flat).encode())
+    assert READER.sniff(source.head)
+    return READER.read(source)
+
+
+def labels(trace: Trace) -> list[int | None]:
+    runs = trace.calls["run"]
+    return [int(run) if known else None for run, known in zip(runs, runs.notna(), strict=True)]
+
+
+def test_times_are_exact_to_the_ns_as_text_and_as_numbers() -> None:
+    events: list[Mapping[str, Any]] = [
+        kernel("a", 1.643, 53.7410625),
+        {**kernel("b", 0, "6.5"), "ts": 1736408883704643},
+    ]
+    data = json.dumps([process(99, "Ascend Hardware"), *events]).encode()
+    data = data.replace(b"1736408883704643", b"1736408883704643.212")
+    trace = READER.read(Source("trace_view.json", data))
+    assert trace.calls["start_ns"].tolist() == [1736408883000001643, 1736408883704643212]
+    assert trace.calls["dur_ns"].tolist() == [53741, 6500]
+
+
+def test_a_kernel_belongs_to_the_step_that_launched_it() -> None:
+    trace = trace_of(
+        host("ProfilerStep#1", 0, 100),
+        host("ProfilerStep#2", 100, 100),
+        host("ProfilerStep#2", 105, 90),  # a copy of another lane
+        [kernel("late", 150, 5), *flow(50, 150)],
+        [kernel("next", 160, 5), *flow(120, 160)],
+        kernel("unlinked", 155, 2),
+        kernel("unlinked too", 170, 2),
+        [kernel("between", 300, 5), *flow(250, 300)],
+    )
+    assert trace.runs["kind"].tolist() == ["step", "step"]
+    # late, unlinked (while step 1 ran on the device), next, unlinked too; between: after all steps
+    assert labels(trace) == [0, 0, 1, 1, None]
+    assert trace.runs["start_ns"].tolist() == [(T0 + 150) * 1000, (T0 + 160) * 1000]
+    assert trace.runs["dur_ns"].tolist() == [7000, 12000]
+    assert [n.count for n in trace.diagnostics if n.code == "outside_runs"] == [1]
+
+
+def test_the_launching_operator_is_the_frameworks() -> None:
+    trace = trace_of(
+        host("autograd::engine::evaluate_function: AddmmBackward0", 0, 100),
+        host(
+            "aten::addmm", 10, 50,
+            **{"Input Dims": "5;\r\n2,3;\r\n3,5;\r\n;\r\n",
+               "Input type": "float;\r\nc10::Half;\r\nc10::Half;\r\nScalar;\r\nNone"},
+        ),
+        host("aclnnAddmm", 20, 10),
+        host("some/module.py(3): f", 20, 5, cat="python_function"),
+        [kernel("aclnnAddmm_MatMul_MatMulV3", 200, 8), *flow(20, 200)],
+        host("aten::mul", 70, 20, **{"Input Dims": "4;\r\n", "Input type": "float;\r\nScalar"}),
+        host("aclnnMuls", 75, 2),
+        [kernel("first", 210, 1), *flow(75, 210)],
+        host("aclnnCast", 80, 2),
+        [kernel("second", 212, 1), *flow(80, 212)],
+        kernel("aclnnOnes_Fill_Fill", 220, 1),
+    )  # fmt: skip
+    by_name = trace.operators.set_index("name")
+    assert by_name["launched_by"].astype("object").to_dict() == {
+        "aclnnAddmm_MatMul_MatMulV3": "aten::addmm",
+        "first": "aten::mul",
+        "second": "aten::mul",
+        "aclnnOnes_Fill_Fill": "aclnnOnes",
+    }
+    assert by_name["inputs"]["aclnnAddmm_MatMul_MatMulV3"] == (
+        "float32[5]; float16[2,3]; float16[3,5]"
+    )
+    # two kernels of one operator: whose inputs they are is not known
+    assert by_name["inputs"].isna()[["first", "second"]].all()
+
+
+def test_only_kernels_and_collectives_are_operators() -> None:
+    planes = [
+        {"ph": "M", "name": "thread_name", "pid": 5, "tid": tid, "args": {"name": name}}
+        for tid, name in ((0, "Group 0 Communication"), (1, "Plane 0"))
+    ]
+    at_10 = {"ts": ts(10), "dur": 9}
+    trace = trace_of(
+        process(5, "Communication"),
+        process(6, "Overlap Analysis"),
+        planes,
+        kernel("k", 10, 5, "MIX_AIV"),
+        kernel("EVENT_WAIT", 20, 5, "EVENT_WAIT_SQE"),
+        kernel("MEMCPY_ASYNC", 30, 5, "PCIE_DMA_SQE"),
+        kernel("SDMA", 31, 5, "SDMA"),
+        kernel("DSA", 35, 5, "DSA_SQE"),
+        {"ph": "X", "name": "hcom_allReduce_", "pid": 5, "tid": 0, **at_10, "args": {}},
+        {"ph": "X", "name": "Memcpy", "pid": 5, "tid": 1, **at_10, "args": {"task type": "Memcpy"}},
+        {"ph": "X", "name": "Computing", "pid": 6, "tid": 0, **at_10},
+        {"ph": "C", "name": "AI Core Freq", "pid": 8, "tid": 0, "ts": ts(10), "args": {"MHz": 9}},
+    )  # fmt: skip
+    assert trace.operators["name"].tolist() == ["k", "DSA", "hcom_allReduce_"]
+    assert trace.operators["is_communication"].tolist() == [False, False, True]
+    counts = {note.code: note.count for note in trace.diagnostics}
+    assert counts["not_operators"] == 3
+    assert counts["other_events"] == 3  # the part of a collective, the analysis, the counter
+
+
+def test_a_kernel_without_time_is_counted_and_others_stay() -> None:
+    trace = trace_of(kernel("a", 1, None), kernel("b", 2, -1), kernel("c", 3, 4))
+    assert trace.operators["name"].tolist() == ["c"]
+    assert [n.count for n in trace.diagnostics if n.code == "bad_time"] == [2]
+
+
+def test_a_timeline_of_the_host_alone_says_what_to_record() -> None:
+    with pytest.raises(FuseScopeError, match="no operators of a device") as caught:
+        trace_of(host("aten::add", 1, 2))
+    assert "ProfilerActivity.NPU" in caught.value.hint
+
+
+def test_mindspore_names_tell_the_type() -> None:
+    trace = trace_of(
+        process(1, "MindSpore"),
+        kernel("Default/net/conv-Conv2d/Conv2D-op8", 1, 2),
+        kernel("Default/FusionOp_BiasAdd_ReluV2-op9", 4, 2, mindspore_op="relu"),
+    )
+    assert trace.meta.tool == "MindSpore Profiler"
+    assert trace.operators["op_type"].tolist() == ["Conv2D", "FusionOp_BiasAdd_ReluV2"]
+    assert trace.operators["members"].astype("object").tolist()[1] == "BiasAdd + ReluV2"
+    assert trace.operators["members_source"].astype("object").tolist()[1] == "op_types"
+    assert trace.operators["launched_by"].astype("object").tolist()[1] == "relu"
+
+
+def test_inputs_in_other_spellings() -> None:
+    assert input_text(b'[[1,2],[],"x"]', b'["float","int","Scalar"]') == "float32[1,2]; int32[]"
+    assert input_text(b'"1,2"', b"") == ""
+    assert input_text(b"{}", b'"float"') == ""
+    assert input_text(b'"1,\\ud8002"', b'"float"') == ""
+
+
+def test_a_launcher_is_found_among_ten_thousand_nested_calls() -> None:
+    calls = [HostCall(f"f{n}", 1, 1, n, 100_000 - 2 * n) for n in range(10_000)]
+    calls.append(HostCall("aten::add", 1, 1, 5_000, 10))
+    found = launchers(calls, [(1, 1, n) for n in range(10_000)])
+    assert found[1, 1, 5_005].name == "aten::add"
+    assert found[1, 1, 6_000].name == "f6000"
+
+
+def test_timelines_of_mindspore_on_a_cpu_are_left_alone() -> None:
+    cpu = (
+        b'[{"ph":"X","name":"Default/Mul-op0","pid":2,"tid":0,"ts":"1795165519457049.261",'
+        b'"dur":"3.2","cat":"","args":{"type":"HostCpuOps"}}]'
+    )
+    assert not READER.sniff(cpu)
+    for path in CPU.rglob("trace_view.json"):
+        assert not READER.sniff(path.read_bytes())
+
+
+@needs_real
+def test_kernels_equal_those_of_kernel_details() -> None:
+    with (REAL / "kernel_details.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    path = REAL / "trace_view.json"
+    trace = read(Source(path.name, path.read_bytes()))
+    assert isinstance(trace, Trace) and trace.meta.format == "ascend_trace_view"
+    operators = trace.operators.iloc[trace.calls["operator"]].reset_index(drop=True)
+    talks = operators["is_communication"].to_numpy()
+
+    def ns(cell: str) -> int:
+        return int(Decimal(cell.strip()) * 1000)
+
+    events = {
+        (e["args"]["Physic Stream Id"], e["args"]["Task Id"], e["ts"]): e
+        for e in json.loads(path.read_bytes())
+        if e["ph"] == "X" and "Physic Stream Id" in e.get("args", {})
+    }
+    kernels = [row for row in rows if row["Accelerator Core"] != "HCCL"]
+    own = trace.calls[~talks]
+    assert len(own) == len(kernels) == 187
+    listed = {}
+    for row in kernels:
+        key = (int(row["Stream ID"]), int(row["Task ID"]), row["Start Time(us)"].strip())
+        assert events[key]["name"] == row["Name"]
+        listed[row["Stream ID"], ns(row["Start Time(us)"])] = row
+    for (_, call), name in zip(own.iterrows(), operators["name"][~talks], strict=True):
+        row = listed.pop((call["stream"], int(call["start_ns"])))
+        assert name == row["Name"]
+        assert abs(int(call["dur_ns"]) - ns(row["Duration(us)"])) <= 1  # the table is cut to ns
+    assert not listed
+    collectives = [row for row in rows if row["Accelerator Core"] == "HCCL"]
+    assert operators["name"][talks].tolist() == [row["Name"] for row in collectives]
+    for dur, row in zip(trace.calls["dur_ns"][talks], collectives, strict=True):
+        assert abs(int(dur) - ns(row["Duration(us)"])) <= 1
+    # Step 50 in both, and as long as Stage of step_trace_time.csv
+    assert {row["Step Id"] for row in rows} == {"50"} and not trace.calls["run"].isna().any()
+    with (REAL / "step_trace_time.csv").open(newline="") as file:
+        [step] = csv.DictReader(file)
+    assert abs(int(trace.runs["dur_ns"][0]) - ns(step["Stage"])) < 1000
+    assert abs(int(own["dur_ns"].sum()) - ns(step["Computing"])) < 187

@@ -1,0 +1,116 @@
+"""What every reader must stand, whatever its format: the miniature of each, in every wrapping."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from analysis.errors import FuseScopeError
+from analysis.readers import READERS, read, read_path
+from analysis.readers.reader import FIELDS, Reader
+from analysis.readers.source import Source
+from analysis.trace import Trace
+from tests import miniatures
+
+every_format = pytest.mark.parametrize(
+    "reader", miniatures.FORMATS, ids=lambda reader: str(reader.name)
+)
+
+
+@every_format
+def test_the_miniature_reads_as_before(reader: Reader, golden: Callable[[str, Any], None]) -> None:
+    trace = miniatures.only_trace(miniatures.files(reader))
+    assert trace.meta.format == reader.name
+    golden(f"formats/{reader.name}.json", miniatures.values(trace))
+
+
+@every_format
+def test_nobody_else_takes_its_main_file(reader: Reader) -> None:
+    head = miniatures.main_file(reader).head
+    takers = [other.name for other in READERS if other.sniff(head)]
+    assert takers[0] == reader.name
+    assert set(takers) <= {reader.name, "chrome_trace"}  # which takes any trace of that form
+
+
+@every_format
+def test_it_says_what_it_can_hold_and_how_to_record_it(reader: Reader) -> None:
+    assert reader.fields and set(reader.fields) <= set(FIELDS)
+    assert reader.title and reader.recording
+    names = [other.name for other in READERS]
+    assert set(reader.covers) <= set(names)
+    later = names[names.index(reader.name) :]
+    assert set(reader.covers) <= set(later), "a reader covers only those after it"
+
+
+@every_format
+def test_the_name_of_the_file_does_not_matter(reader: Reader) -> None:
+    main = miniatures.main_file(reader)
+    renamed = Source("unknown", main.data, beside=main.beside)
+    assert _tables(renamed) == _tables(main)
+
+
+@every_format
+def test_gzipped_it_says_the_same(reader: Reader) -> None:
+    main = miniatures.main_file(reader)
+    packed = Source("unknown", gzip.compress(main.content), beside=main.beside)
+    assert _tables(packed) == _tables(main)
+
+
+@every_format
+def test_a_zip_says_the_same_as_the_folder(reader: Reader) -> None:
+    sources = miniatures.files(reader)
+    trace = read(Source("recording.zip", miniatures.zipped(sources, "deep/down/")))
+    assert isinstance(trace, Trace)
+    folder = read_path(miniatures.FOLDER / reader.name)
+    assert isinstance(folder, Trace)
+    assert miniatures.tables(trace) == miniatures.tables(folder)
+    assert len(trace.meta.files) == len(folder.meta.files)
+
+
+@every_format
+def test_byte_order_mark_and_other_line_ends_change_nothing(reader: Reader) -> None:
+    main = miniatures.main_file(reader)
+    data = main.content
+    if not miniatures.is_text(data):
+        pytest.skip("a binary format has neither")
+    unix = data.replace(b"\r\n", b"\n")
+    for changed in (b"\xef\xbb\xbf" + data, unix, unix.replace(b"\n", b"\r\n")):
+        assert _tables(Source("unknown", changed, beside=main.beside)) == _tables(main)
+
+
+@every_format
+def test_a_file_cut_anywhere_is_a_trace_or_one_sentence(reader: Reader) -> None:
+    main = miniatures.main_file(reader)
+    data = main.content
+    for part in range(1, 21):
+        cut = Source("cut", data[: len(data) * part // 21], beside=main.beside)
+        try:
+            value = read(cut)
+        except FuseScopeError as error:
+            assert error.what and error.hint
+        else:
+            assert isinstance(value, Trace) and len(value.calls) + len(value.runs) > 0
+
+
+@every_format
+def test_a_damaged_file_beside_it_costs_only_what_that_says(reader: Reader) -> None:
+    main = miniatures.main_file(reader)
+    whole = read(main)
+    assert isinstance(whole, Trace)
+    for place, source in enumerate(main.beside):
+        half = Source(source.name, source.data[: len(source.data) // 2], path=source.path)
+        noise = Source(source.name, source.head[:40] + bytes(range(256)), path=source.path)
+        for damaged in (half, noise):
+            beside = (*main.beside[:place], damaged, *main.beside[place + 1 :])
+            trace = read(main.among(beside))
+            assert isinstance(trace, Trace)
+            assert trace.calls["dur_ns"].sum() == whole.calls["dur_ns"].sum()
+
+
+def _tables(source: Source) -> dict[str, Any]:
+    trace = read(source)
+    assert isinstance(trace, Trace)
+    return miniatures.tables(trace)

@@ -1,0 +1,230 @@
+"""Nsight Systems reports: names, launches, NVTX ranges and runs, against plain SQL."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.errors import FuseScopeError
+from analysis.readers.ascend_db import AscendDbReader
+from analysis.readers.nsys import NsysReader
+from analysis.readers.source import Source
+from analysis.trace import Trace
+from tests.conftest import SHARED_TRACES
+
+REAL = SHARED_TRACES / "third_party/nsys/saxpy-mpi-cuda.sqlite"
+needs_real = pytest.mark.skipif(not REAL.exists(), reason="needs the traces beside the project")
+
+Table = tuple[str, Sequence[str], Sequence[Sequence[Any]]]
+PID = 5 << 24
+THREAD = PID | 17
+NAMES: Table = (
+    "StringIds",
+    ("id", "value"),
+    [(1, "void gemm<float>(int)"), (2, "gemm"), (3, "cudaLaunchKernel_v7000"), (4, "step 4")],
+)
+KERNEL = ("start", '"end"', "deviceId", "streamId", "correlationId", "globalPid", "demangledName")
+
+
+def source(tmp_path: Path, *tables: Table) -> Source:
+    path = tmp_path / "made.sqlite"
+    path.unlink(missing_ok=True)
+    db = sqlite3.connect(path)
+    for table, columns, rows in tables:
+        db.execute(f"CREATE TABLE {table} ({', '.join(columns)})")
+        db.executemany(f"INSERT INTO {table} VALUES ({','.join('?' * len(columns))})", rows)
+    db.commit()
+    db.close()
+    return Source("made.sqlite", path.read_bytes())
+
+
+def read(tmp_path: Path, *tables: Table) -> Trace:
+    made = source(tmp_path, *tables)
+    assert NsysReader().sniff(made.head) and not AscendDbReader().sniff(made.head)
+    return NsysReader().read(made)
+
+
+def kernels(*rows: tuple[int, int, int], pid: int = PID) -> Table:
+    """Kernels from start, end and correlation."""
+    return ("CUPTI_ACTIVITY_KIND_KERNEL", KERNEL, [(a, b, 0, 7, c, pid, 1) for a, b, c in rows])
+
+
+def runtime(*rows: tuple[int, int]) -> Table:
+    """Calls of the host from start and correlation."""
+    columns = ("start", "globalTid", "correlationId", "nameId")
+    return ("CUPTI_ACTIVITY_KIND_RUNTIME", columns, [(a, THREAD, c, 3) for a, c in rows])
+
+
+def ranges(*rows: tuple[int, int | None, str], thread: int = THREAD) -> Table:
+    columns = ("start", '"end"', "eventType", "text", "globalTid")
+    return ("NVTX_EVENTS", columns, [(a, b, 59, text, thread) for a, b, text in rows])
+
+
+def notes(trace: Trace) -> dict[str, int]:
+    return {note.code: note.count for note in trace.diagnostics}
+
+
+def test_graphs_recorded_as_a_whole_are_counted_and_told(tmp_path: Path) -> None:
+    columns = ("start", '"end"', "deviceId", "streamId", "correlationId", "globalPid", "graphId")
+    graphs = ("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", columns,
+              [(200, 900, 0, 7, 2, PID, 109), (1000, 1800, 0, 7, 3, PID, 109)])  # fmt: skip
+    trace = read(
+        tmp_path, NAMES, kernels((100, 150, 1)), graphs, runtime((90, 1), (190, 2), (990, 3))
+    )
+    assert trace.operators["name"].tolist() == ["void gemm<float>(int)", "[CUDA graph 109]"]
+    assert trace.operators["op_type"].tolist() == ["gemm", "CUDA graph"]
+    assert trace.calls["dur_ns"].tolist() == [50, 700, 800]
+    assert notes(trace)["graphs_whole"] == 2
+    alone = read(tmp_path, NAMES, graphs)
+    assert len(alone.calls) == 2 and "no_kernels" not in notes(alone)
+
+
+def test_kernels_copies_and_fills(tmp_path: Path) -> None:
+    trace = read(
+        tmp_path,
+        NAMES,
+        kernels((100, 150, 1)),
+        ("CUPTI_ACTIVITY_KIND_MEMCPY", ("start", '"end"', "copyKind", "bytes"),
+         [(10, 30, 1, 64), (160, 170, 8, 32), (180, 181, 99, 16)]),
+        ("CUPTI_ACTIVITY_KIND_MEMSET", ("start", '"end"', "bytes"), [(40, 45, 8)]),
+        ("TARGET_INFO_GPU", ("id", "name", "cuDevice"), [(3, "NVIDIA A10G", 0)]),
+        ("EXPORT_META_DATA", ("name", "value"),
+         [("EXPORT_PRODUCT_VERSION", "2024.1"), ("EXPORT_HOST", "h"), ("EXPORT_USER", "u")]),
+    )  # fmt: skip
+    order = trace.operators["op_type"].astype("object").to_numpy()[trace.calls["operator"]]
+    assert order.tolist() == ["Memcpy HtoD", "Memset", "gemm", "Memcpy DtoD", "Memcpy"]
+    assert trace.calls["dur_ns"].tolist() == [20, 5, 50, 10, 1]
+    assert trace.calls["bytes"].tolist()[:2] == [64, 8]
+    assert trace.calls["device"].tolist()[2] == "NVIDIA A10G (0)"
+    assert (trace.meta.device, trace.meta.version) == ("NVIDIA A10G", "2024.1")
+    assert dict(trace.meta.redactable) == {"host": "h", "user": "u"}
+    assert notes(trace) == {"no_runs": 1}
+
+
+@pytest.mark.parametrize(
+    ("columns", "row", "expected"),
+    [
+        (("demangledName", "shortName"), (1, 2), "void gemm<float>(int)"),
+        (("demangledName", "shortName"), (77, 2), "gemm"),
+        (("shortName",), (2,), "gemm"),
+        (("name TEXT",), ("plain_name",), "plain_name"),
+        (("gridX",), (1,), "unnamed"),
+    ],
+)
+def test_names_in_every_version(
+    tmp_path: Path, columns: tuple[str, ...], row: tuple[Any, ...], expected: str
+) -> None:
+    table: Table = ("CUPTI_ACTIVITY_KIND_KERNEL", ("start", '"end"', *columns), [(1, 2, *row)])
+    assert read(tmp_path, NAMES, table).operators["name"].tolist() == [expected]
+
+
+def test_the_innermost_range_around_the_launch(tmp_path: Path) -> None:
+    trace = read(
+        tmp_path,
+        NAMES,
+        kernels((1000, 1010, 1), (1020, 1030, 2), (1040, 1050, 3), (1060, 1070, 4)),
+        runtime((15, 1), (25, 2), (45, 3)),
+        ranges((10, 40, "model"), (20, 30, "layer"), (12, None, "mark")),
+    )
+    launched = trace.operators["launched_by"].astype("object").to_numpy()[trace.calls["operator"]]
+    assert launched.tolist()[:3] == ["model", "layer", "cudaLaunchKernel"]
+    assert launched[3] is None or launched[3] != launched[3]
+
+
+def test_numbered_ranges_are_runs_of_what_they_launched(tmp_path: Path) -> None:
+    trace = read(
+        tmp_path,
+        NAMES,
+        kernels((500, 600, 1), (610, 640, 2), (900, 905, 3)),
+        runtime((15, 1), (25, 2), (95, 3)),
+        ranges((10, 20, "step 3"), (20, 30, "step 4"), (30, 40, "step 5"), (0, 90, "epoch")),
+    )
+    # Both steps' kernels ran long after the host had left the ranges; step 5 launched none.
+    assert trace.runs[["start_ns", "dur_ns"]].to_numpy().tolist() == [
+        [500, 100],
+        [610, 30],
+        [30, 10],
+    ]
+    assert trace.runs["kind"].tolist() == ["step"] * 3
+    assert trace.calls["run"].tolist()[:2] == [0, 1]
+    assert notes(trace) == {"outside_runs": 1}
+
+
+def test_repeated_ranges_and_registered_texts_mark_runs_too(tmp_path: Path) -> None:
+    table: Table = (
+        "NVTX_EVENTS",
+        ("start", '"end"', "eventType", "text", "textId", "globalTid"),
+        [(0, 10, 59, None, 4, THREAD), (10, 20, 60, "step 5", None, THREAD)],
+    )
+    trace = read(tmp_path, NAMES, kernels((1, 2, 1), (12, 13, 2)), table)
+    assert trace.calls["run"].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [(0, 10, "layer 1"), (10, 20, "layer 2")],  # numbers, but of layers
+        [(0, 15, "step 1"), (10, 20, "step 2")],  # overlapping
+        [(0, 10, "iteration 1")],  # a single one
+    ],
+)
+def test_other_ranges_mark_no_runs(tmp_path: Path, rows: list[tuple[int, int, str]]) -> None:
+    trace = read(tmp_path, NAMES, kernels((1, 2, 1)), ranges(*rows))
+    assert trace.runs["kind"].tolist() == ["file"]
+
+
+def test_ranges_of_another_process_take_nothing(tmp_path: Path) -> None:
+    other = (9 << 24) | 1
+    trace = read(
+        tmp_path,
+        NAMES,
+        kernels((1, 2, 1)),
+        ranges((0, 10, "iter 1"), (10, 20, "iter 2"), thread=other),
+    )
+    assert trace.calls["run"].isna().all() and len(trace.runs) == 2
+
+
+def test_streams_of_several_processes_are_told_apart(tmp_path: Path) -> None:
+    table: Table = ("CUPTI_ACTIVITY_KIND_KERNEL", KERNEL,
+                    [(1, 9, 0, 7, 1, PID, 1), (2, 8, 0, 7, 1, 9 << 24, 1)])  # fmt: skip
+    trace = read(tmp_path, NAMES, table)
+    assert trace.calls["stream"].nunique() == 2 and "overlapping_calls" not in notes(trace)
+
+
+def test_copies_alone_are_said_to_be_alone(tmp_path: Path) -> None:
+    copies: Table = ("CUPTI_ACTIVITY_KIND_MEMCPY", ("start", '"end"', "copyKind"), [(1, 2, 1)])
+    assert notes(read(tmp_path, NAMES, kernels(), copies))["no_kernels"] == 1
+
+
+def test_an_empty_report_says_what_to_record(tmp_path: Path) -> None:
+    with pytest.raises(FuseScopeError, match="no GPU kernels") as raised:
+        read(tmp_path, NAMES, kernels())
+    assert "--trace=cuda" in str(raised.value.hint)
+
+
+@needs_real
+def test_the_real_report_against_plain_sql() -> None:
+    db = sqlite3.connect(f"file:{REAL.resolve()}?mode=ro&immutable=1", uri=True)
+    sums = {
+        table: db.execute(
+            f'SELECT count(*), sum("end" - start) FROM CUPTI_ACTIVITY_KIND_{table}'
+        ).fetchone()
+        for table in ("KERNEL", "MEMCPY")
+    }
+    (moved,) = db.execute("SELECT sum(bytes) FROM CUPTI_ACTIVITY_KIND_MEMCPY").fetchone()
+    made = Source(REAL.name, REAL.read_bytes())
+    assert NsysReader().sniff(made.head)
+    trace = NsysReader().read(made)
+    types = trace.operators["op_type"].astype("object").to_numpy()[trace.calls["operator"]]
+    saxpy = trace.calls[types == "saxpy"]
+    copies = trace.calls[types != "saxpy"]
+    assert (len(saxpy), saxpy["dur_ns"].sum()) == sums["KERNEL"]
+    assert (len(copies), copies["dur_ns"].sum()) == sums["MEMCPY"]
+    assert copies["bytes"].sum() == moved
+    assert trace.operators["launched_by"].tolist()[0] == "saxpy"
+    assert trace.meta.device == "NVIDIA A100-SXM4-40GB" and trace.meta.version == "2022.2.1.31"
+    assert {"host", "user", "path"} <= set(trace.meta.redactable)

@@ -1,0 +1,518 @@
+"""TensorRT: profiles of layers, layer information, run times, and what belongs to what."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from analysis.compare import compare
+from analysis.compare.comparison import side_of_trace
+from analysis.compare.grouping import group_operators
+from analysis.errors import FuseScopeError
+from analysis.limits import Limits
+from analysis.readers import find, read, read_path
+from analysis.readers.folder import folder_sources
+from analysis.readers.source import Source
+from analysis.readers.tensorrt_graph import dtype_of, layer_of_name, layout_of
+from analysis.trace import Trace
+from analysis.wording import diagnostic_sentence
+
+ROWS: list[dict[str, object]] = [
+    {"name": "Conv_0 + Relu_1", "timeMs": 4.0006, "averageMs": 1.00015, "percentage": 80.0},
+    {"name": "Softmax_2", "timeMs": 1, "averageMs": 0.25, "percentage": 20.0},
+]
+LAYERS: list[dict[str, object]] = [
+    {
+        "Name": "Conv_0 + Relu_1",
+        "LayerType": "CaskConvolution",
+        "Inputs": [{"Name": "x", "Dimensions": [2, 4, 8, 8], "Format/Datatype": "Half"}],
+        "Outputs": [
+            {
+                "Name": "c",
+                "Dimensions": [2, 6, 8, 8],
+                "Format/Datatype": "Channel major FP16 format where channel % 8 == 0",
+            }
+        ],
+        "ParameterType": "Convolution",
+        "Kernel": [3, 3],
+        "Groups": 2,
+        "Weights": {"Type": "Half", "Count": 108},
+        "Bias": {"Type": "Float", "Count": 6},
+        "TacticName": "tactic",
+        "Metadata": "[ONNX Layer: /b/Conv]\x1f[ONNX Layer: /b/Relu]",
+    },
+    {"Name": "Softmax_2", "LayerType": "SoftMax", "Inputs": [], "Outputs": []},
+]
+
+
+def profile(rows: object = ROWS, count: object = 4) -> bytes:
+    assert isinstance(rows, list)
+    return json.dumps([{"count": count}, *rows]).encode()
+
+
+def graph(layers: object = LAYERS) -> bytes:
+    return json.dumps({"Layers": layers, "Bindings": ["x"]}).encode()
+
+
+def times(*latencies_ms: float, every_ms: float = 10.0) -> bytes:
+    return json.dumps(
+        [
+            {
+                "startH2dMs": place * every_ms,
+                "startComputeMs": place * every_ms + 0.5,
+                "computeMs": latency / 2,
+                "latencyMs": latency,
+            }
+            for place, latency in enumerate(latencies_ms)
+        ]
+    ).encode()
+
+
+def facts(warm_up: str = "3s (+ 15ms warm up)", apart: str = "Enabled", device: str = "A") -> bytes:
+    return json.dumps(
+        {
+            "performance_summary": {"Throughput": 1.0},
+            "inference_options": {"Duration": warm_up, "Separate profiling": apart},
+            "device_information": {"Selected Device": device},
+        }
+    ).encode()
+
+
+def trace_of(main: bytes, name: str = "profile.json", **beside: bytes) -> Trace:
+    """Files beside it are named by keyword, 'a_graph' for a.graph.json."""
+    others = tuple(
+        Source(f"{key.replace('_', '.')}.json", data, path=f"{key.replace('_', '.')}.json")
+        for key, data in beside.items()
+    )
+    trace = read(Source(name, main, beside=others))
+    assert isinstance(trace, Trace)
+    return trace
+
+
+def codes(trace: Trace) -> dict[str, int]:
+    return {note.code: note.count for note in trace.diagnostics}
+
+
+def by_name(trace: Trace) -> dict[str, dict[str, Any]]:
+    table = trace.operators.astype("object").where(trace.operators.notna(), None)
+    return {row["name"]: row for row in table.to_dict("records")}
+
+
+# The profile alone.
+
+
+def test_a_profile_is_one_mean_iteration() -> None:
+    trace = trace_of(profile())
+    assert trace.calls["dur_ns"].tolist() == [1_000_150, 250_000]
+    assert trace.runs[["kind", "dur_ns", "profiled"]].values.tolist() == [
+        ["iteration", 1_250_150, True]
+    ]
+    assert codes(trace) == {"averaged": 4}
+    assert [diagnostic_sentence(note) for note in trace.diagnostics] == [
+        "The file gives means over 4 iterations, so they count as one run."
+    ]
+    operators = by_name(trace)
+    assert operators["Conv_0 + Relu_1"]["members"] == "Conv_0 + Relu_1"
+    assert operators["Conv_0 + Relu_1"]["op_class"] == "convolution"  # its heaviest member
+    assert operators["Softmax_2"]["op_class"] == "activation"
+    assert {row["op_type"] for row in operators.values()} == {None}
+    assert {row["level"] for row in operators.values()} == {"graph_layer"}
+
+
+def test_the_mean_is_total_over_count_and_never_a_double() -> None:
+    # 16.72 ms / 11 = 1.52 ms; half a ns is rounded to even.
+    rows = [
+        {"name": "a", "timeMs": 16.72, "averageMs": 1.52},
+        {"name": "b", "timeMs": 0.000055, "averageMs": 5e-06},
+        {"name": "c", "timeMs": 0, "averageMs": 0},
+    ]
+    assert trace_of(profile(rows, 11)).calls["dur_ns"].tolist() == [1_520_000, 5, 0]
+    without_total = [{"name": "a", "averageMs": 0.25, "timeMs": None}]
+    assert trace_of(profile(without_total, 11)).calls["dur_ns"].tolist() == [250_000]
+    without_count = json.dumps(rows[:1]).encode()
+    assert trace_of(without_count).calls["dur_ns"].tolist() == [1_520_000]
+
+
+def test_a_mean_that_is_not_total_over_count_wins_and_is_reported() -> None:
+    rows = [{"name": "a", "timeMs": 10, "averageMs": 9}, {"name": "b", "timeMs": 4, "averageMs": 1}]
+    trace = trace_of(profile(rows))
+    assert trace.calls["dur_ns"].tolist() == [9_000_000, 1_000_000]
+    assert codes(trace)["contradiction"] == 1
+
+
+def test_rows_without_name_or_time_are_counted() -> None:
+    rows = [*ROWS, {"timeMs": 1, "averageMs": 1}, {"name": "x", "timeMs": -4, "averageMs": -1},
+            {"name": "y", "timeMs": True, "averageMs": "n/a"}]  # fmt: skip
+    trace = trace_of(profile(rows))
+    assert len(trace.calls) == 2
+    assert codes(trace) == {"averaged": 4, "bad_event": 1, "bad_time": 2}
+
+
+def test_what_trtexec_writes_though_it_is_no_json() -> None:
+    lines = [
+        "[",
+        '  { "count" : 2 }',
+        ', { "name" : "a", "timeMs" : 2, "averageMs" : 1, "percentage" : -nan }',
+        ', { "name" : "b "quoted" b", "timeMs" : 2, "averageMs" : 1, "percentage" : inf }',
+        ', { "name" : "c\x1fd", "timeMs" : 4, "averageMs" : 2, "percentage" : -nan(ind) }',
+        "]",
+        "",
+    ]
+    trace = trace_of("\n".join(lines).encode())
+    assert list(by_name(trace)) == ["a", "c\\x1fd"]
+    assert trace.calls["dur_ns"].tolist() == [1_000_000, 2_000_000]
+    assert codes(trace) == {"bad_event": 1, "averaged": 2}
+
+
+@pytest.mark.parametrize("between", [", ", "\n, ", "\n,\n  "])
+@pytest.mark.parametrize("first", [0, 4_000, 8_100, 65_450, 1_000_000])
+def test_beside_damage_rows_of_any_length_are_whole(first: int, between: str) -> None:
+    names = [f"{{ForeignNode[{'a' * (first + step)}]}}" for step in range(0, 120, 3)]
+    rows = [json.dumps({"name": name, "timeMs": 2, "averageMs": 1}) for name in names]
+    last = '{"name": "end", "timeMs": nan, "averageMs": 1}'
+    rows = ['{"count": 2}', json.dumps(ROWS[0]), *rows, last]
+    trace = trace_of(f"[{between.join(rows)}]".encode())
+    assert len(trace.calls) == 1 + len(names) + 1
+    assert not {"bad_event", "cut_short"} & codes(trace).keys()
+
+
+@pytest.mark.parametrize("lost", [1, 2, 30, 200])
+def test_a_profile_cut_short_keeps_its_whole_layers(lost: int) -> None:
+    rows = [{"name": f"{{ForeignNode[a{i}...b{i}]}}", "timeMs": i, "averageMs": i / 4}
+            for i in range(1, 9)]  # fmt: skip
+    whole = ("[\n" + "\n, ".join(json.dumps(row) for row in [{"count": 4}, *rows]) + "\n]").encode()
+    cut = whole[:-lost]
+    trace = trace_of(cut)
+    kept = (
+        cut.count(b"}}")
+        + sum(  # a whole object ends with } right behind its last number
+            line.endswith(b"}") for line in cut.split(b"\n")[2:]
+        )
+    )
+    assert len(trace.calls) == kept > 0
+    assert trace.calls["dur_ns"].tolist() == [i * 250_000 for i in range(1, kept + 1)]
+    assert {"cut_short", "missing_bracket"} & codes(trace).keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "op_class"),
+    [
+        ("Reformatting CopyNode for Input Tensor 0 to a.weight + /a/Conv", "layout"),
+        ("/neck/Concat_/neck/Resize_output_0_clone_0 copy", "data_movement"),
+        ("(Unnamed Layer* 718) [NMS]_1_output[DevicetoShapeHostCopy]", "data_movement"),
+        ("[trainStation1]", "unknown"),
+        ("bn.running_var + (Unnamed Layer* 108) [Shuffle]", "layout"),
+        ("(Unnamed Layer* 714) [Constant]", "data_movement"),
+        ("PWN((Unnamed Layer* 112) [ElementWise], (Unnamed Layer* 113) [Unary])", "elementwise"),
+        ("conv.weight + /q/QuantizeLinear + /a/Conv + PWN(/a/Relu)", "convolution"),
+        # what stands between the ends is not told
+        ("{ForeignNode[/head/Constant_2_output_0.../Unsqueeze_2]}", "unknown"),
+        ("{ForeignNode[/a/Conv.../b/Add_2]}", "convolution"),
+    ],
+)
+def test_a_name_alone_tells_the_class(name: str, op_class: str) -> None:
+    assert layer_of_name(name).op_class == op_class
+
+
+def test_limits_hold() -> None:
+    with pytest.raises(FuseScopeError, match="more than the limit of 2"):
+        read(Source("p", profile(), Limits(events=2)))
+
+
+# The graph.
+
+
+def test_layer_information_gives_types_tensors_flops_and_originals() -> None:
+    trace = trace_of(profile(), graph=graph())
+    conv = by_name(trace)["Conv_0 + Relu_1"]
+    assert conv["op_type"] == "CaskConvolution" and conv["provider"] == "tactic"
+    assert conv["inputs"] == "float16[2,4,8,8]"
+    assert conv["outputs"] == "float16[2,6,8,8]:hwc8"
+    assert conv["flops"] == 2 * (2 * 6 * 8 * 8) * (4 // 2) * 9
+    assert conv["bytes_param"] == 108 * 2 + 6 * 4
+    assert conv["bytes_in"] == 2 * 4 * 64 * 2 and conv["bytes_out"] == 2 * 6 * 64 * 2
+    assert (conv["members"], conv["members_source"]) == ("/b/Conv + /b/Relu", "names")
+    assert by_name(trace)["Softmax_2"]["op_class"] == "activation"
+    assert trace.meta.files == ("graph.json",)
+    assert codes(trace) == {"averaged": 4}
+
+
+def test_with_little_verbosity_layers_are_names() -> None:
+    trace = trace_of(profile(), graph=graph(["Conv_0 + Relu_1", "Softmax_2"]))
+    assert trace.meta.files == ("graph.json",)
+    assert by_name(trace)["Conv_0 + Relu_1"]["members"] == "Conv_0 + Relu_1"
+
+
+def test_a_deconvolution_and_a_matrix_product_are_counted() -> None:
+    def tensor(*dims: int) -> list[dict[str, object]]:
+        return [{"Dimensions": dims, "Format/Datatype": "Row major linear FP32"}]
+
+    layers = [
+        {"Name": "Conv_0 + Relu_1", "LayerType": "CaskDeconvolutionV2", "Kernel": [2, 2],
+         "ParameterType": "Convolution", "Groups": 1,
+         "Inputs": tensor(1, 8, 4, 4), "Outputs": tensor(1, 3, 8, 8)},
+        {"Name": "Softmax_2", "LayerType": "MatrixMultiply",
+         "Inputs": [*tensor(5, 7), *tensor(7, 11)], "Outputs": tensor(5, 11)},
+    ]  # fmt: skip
+    trace = trace_of(profile(), graph=graph(layers))
+    assert trace.operators["flops"].tolist() == [2 * 8 * 16 * 3 * 4, 2 * 5 * 7 * 11]
+    assert trace.operators["op_class"].tolist() == ["convolution", "matrix_product"]
+
+
+def test_dynamic_dimensions_and_odd_fields_are_unknown_not_wrong() -> None:
+    layers = [
+        {"Name": "Conv_0 + Relu_1", "LayerType": 7, "Kernel": "3x3", "Groups": None,
+         "Inputs": [{"Dimensions": [-1, 3], "Format/Datatype": "N/A due to dynamic shapes"}],
+         "Outputs": [{"Dimensions": ["1"]}], "Weights": {"Type": "Float", "Count": "9"},
+         "Metadata": 5},
+        {"Name": "Softmax_2", "Inputs": {}, "StreamId": 2},
+        5, {"Name": None}, [],
+    ]  # fmt: skip
+    trace = trace_of(profile(), graph=graph(layers))
+    first = by_name(trace)["Conv_0 + Relu_1"]
+    assert first["inputs"] == "?[-1,3]" and first["outputs"] is None
+    assert first["flops"] is None and first["bytes_param"] is None and first["op_type"] is None
+    assert first["members"] == "Conv_0 + Relu_1"
+    assert trace.calls["stream"].astype("object").tolist()[1] == "2"
+
+
+def test_the_graph_is_known_by_its_layers_not_by_its_name() -> None:
+    other = graph([{"Name": "Gemm_0", "LayerType": "X"}, {"Name": "Softmax_2", "LayerType": "X"}])
+    trace = trace_of(profile(), "profile.json", profile_graph=other, zzz=graph())
+    assert trace.meta.files == ("zzz.json",)
+    assert by_name(trace)["Softmax_2"]["op_type"] == "SoftMax"
+    # Two that fit alike, and no name decides: neither.
+    assert trace_of(profile(), "a.json", b=graph(), c=graph()).meta.files == ()
+    assert trace_of(profile(), "a.profile.json", a_graph=graph(), c=graph()).meta.files == (
+        "a.graph.json",
+    )
+
+
+def test_a_graph_of_that_name_may_lack_layers() -> None:
+    trace = trace_of(profile(), "net.profile.json", net_graph=graph(LAYERS[:1]))
+    assert trace.meta.files == ("net.graph.json",)
+    assert codes(trace) == {"companion_lacks": 1, "averaged": 4}
+    assert by_name(trace)["Softmax_2"]["op_type"] is None
+    more = graph([*LAYERS, {"Name": "more", "LayerType": "NoOp"}])
+    assert codes(trace_of(profile(), graph=more)) == {"companion_unmatched": 1, "averaged": 4}
+
+
+def test_a_damaged_graph_costs_only_what_it_says() -> None:
+    trace = trace_of(profile(), graph=graph()[:-40])
+    assert trace.meta.files == ()
+    assert codes(trace) == {"companion_unreadable": 1, "averaged": 4}
+    raw = graph().replace(b"\\u001f", b"\x1f")  # separators that were not escaped
+    assert by_name(trace_of(profile(), graph=raw))["Conv_0 + Relu_1"]["members"] == (
+        "/b/Conv + /b/Relu"
+    )
+
+
+@pytest.mark.parametrize("layers", [LAYERS, ["Conv_0 + Relu_1"], []])
+def test_a_graph_alone_says_what_is_missing(layers: list[object]) -> None:
+    with pytest.raises(FuseScopeError, match="no times.*--exportProfile"):
+        read(Source("graph.json", graph(layers)))
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype", "layout"),
+    [
+        ("Row major linear FP32", "float32", ""),
+        ("Row major linear FP16 format", "float16", ""),
+        ("Row major Int8 format", "int8", ""),
+        ("Four wide channel vectorized row major Int8 format", "int8", "chw4"),
+        ("Thirty-two wide channel vectorized row major FP16 format", "float16", "chw32"),
+        ("Channel major FP16 format where channel % 8 == 0", "float16", "hwc8"),
+        ("Channel major FP32 format", "float32", "hwc"),
+        ("Half", "float16", ""),
+        ("BFloat16", "bfloat16", ""),
+        ("FP8", "float8", ""),
+        ("Bool", "bool", ""),
+        ("Int64", "int64", ""),
+        ("N/A due to dynamic shapes", "", ""),
+    ],
+)
+def test_data_type_and_layout_are_cut_out_of_the_sentence(
+    text: str, dtype: str, layout: str
+) -> None:
+    assert (dtype_of(text), layout_of(text)) == (dtype, layout)
+
+
+# Run times.
+
+
+def test_run_times_are_unprofiled_runs_of_one_process() -> None:
+    trace = trace_of(profile(), times=times(2.0, 1.5, 1.25), metadata=facts())
+    assert trace.meta.device == "A" and trace.meta.files == ("metadata.json", "times.json")
+    sampled = trace.sampled_runs
+    assert sampled["dur_ns"].tolist() == [2_000_000, 1_500_000, 1_250_000]
+    assert sampled["start_ns"].tolist() == [0, 10_000_000, 20_000_000]
+    assert sampled["warmup"].tolist() == [True, True, False]  # compute at 0.5, 10.5, 20.5 ms
+    assert trace.runs["block"].tolist() == [0, 0, 0, 0]
+    assert trace.calls["run"].tolist() == [0, 0]
+    assert len(trace.profiled_runs) == 1
+
+
+def test_older_and_missing_names_of_times() -> None:
+    rows = [
+        {"startInMs": 1, "computeMs": 2, "inMs": 0.25, "outMs": 0.5, "endToEndMs": 9},
+        {"computeMs": "1.5", "endToEndMs": 9},
+        {"latencyMs": -1, "computeMs": 1},
+        {"computeMs": None, "latencyMs": None},
+    ]
+    trace = trace_of(json.dumps(rows).encode())
+    assert trace.runs["dur_ns"].tolist() == [2_750_000, 1_500_000]
+    assert codes(trace) == {"bad_time": 2, "no_operators": 1}
+    with pytest.raises(FuseScopeError, match="no valid time"):
+        read(Source("t", json.dumps(rows[2:]).encode()))
+
+
+def test_times_under_the_profiler_are_told_apart() -> None:
+    trace = trace_of(profile(), times=times(2.0), metadata=facts(apart="Disabled"))
+    assert "samples_profiled" in codes(trace)
+    assert "samples_profiled" not in codes(trace_of(profile(), times=times(2.0)))
+
+
+def test_run_times_alone_compare() -> None:
+    first = trace_of(times(2.0, 2.0, 2.0))
+    second = trace_of(times(1.0, 1.0, 1.0))
+    assert first.calls.empty and first.operators.empty
+    comparison = compare(side_of_trace(first), side_of_trace(second))
+    assert comparison.verdict.outcome == "cannot_tell"
+    assert comparison.verdict.reason == "single_run"
+    assert comparison.verdict.speedup == pytest.approx(2.0)
+
+
+def test_times_of_another_engine_stay_apart() -> None:
+    a = {"a_profile": profile(), "a_times": times(1.0)}
+    trace = trace_of(profile(), "b.profile.json", **a)
+    assert trace.meta.files == ()
+    found = find(
+        [
+            Source(f"{name}.json", data)
+            for name, data in {
+                "a.profile": profile(),
+                "a.times": times(1.0),
+                "b.profile": profile(),
+                "b.times": times(2.0),
+            }.items()
+        ]
+    )
+    taken = {r.source.path: r.files for r in found.recordings}
+    assert taken == {
+        "a.profile.json": ("a.profile.json", "a.times.json"),
+        "b.profile.json": ("b.profile.json", "b.times.json"),
+    }
+
+
+def test_the_old_list_of_devices_names_the_device() -> None:
+    devices = json.dumps([{"Name": "TITAN", "ComputeCapability": [7, 5]}]).encode()
+    assert trace_of(profile(), metadata=devices).meta.device == "TITAN"
+    broken = devices.replace(b"[7, 5]", b"[7, 5")
+    assert codes(trace_of(profile(), metadata=broken))["companion_unreadable"] == 1
+
+
+def test_nobody_elses_json_is_taken() -> None:
+    for data in (
+        b'[{"name":"a","ph":"X","args":{"timeMs":1,"averageMs":1}}]',
+        b'{"timeMs": 1, "averageMs": 2}',
+        b'[{"name": "a", "timeMs": 1}]',
+        b'{"Layers": [{"name": "conv"}]}',
+    ):
+        with pytest.raises(FuseScopeError):
+            read(Source("x", data))
+
+
+# Real recordings of ResNet-18, batch 32, on an A100.
+
+
+@pytest.fixture
+def recorded(shared_traces: Path) -> Callable[[str], tuple[Trace, dict[str, Any]]]:
+    """A precision -> the trace, and the files as plain JSON with exact numbers."""
+
+    def opened(precision: str) -> tuple[Trace, dict[str, Any]]:
+        stem = shared_traces / "third_party" / "tensorrt" / f"pt-resnet-A100-{precision}"
+        trace = read_path(Path(f"{stem}.profile.json"))
+        assert isinstance(trace, Trace)
+        return trace, {
+            kind: json.loads(Path(f"{stem}.{kind}.json").read_bytes(), parse_float=Decimal)
+            for kind in ("profile", "graph", "timing", "profile.metadata")
+        }
+
+    return opened
+
+
+@pytest.mark.parametrize(("precision", "total_ms"), [("fp32", "2.124"), ("fp16", "1.017")])
+def test_layers_of_real_engines(
+    recorded: Callable[[str], tuple[Trace, dict[str, Any]]], precision: str, total_ms: str
+) -> None:
+    trace, files = recorded(precision)
+    rows = files["profile"][1:]
+    assert trace.calls["dur_ns"].tolist() == [int(row["averageMs"] * 10**6) for row in rows]
+    assert f"{Decimal(int(trace.calls['dur_ns'].sum())) / 10**6:.3f}" == total_ms
+    names = [layer["Name"] for layer in files["graph"]["Layers"]]
+    assert trace.operators["name"].tolist() == names
+    assert trace.operators["op_type"].tolist() == [x["LayerType"] for x in files["graph"]["Layers"]]
+    assert sorted(trace.meta.files) == [
+        f"pt-resnet-A100-{precision}.{kind}.json"
+        for kind in ("graph", "profile.metadata", "timing")
+    ]
+    assert trace.meta.device == "NVIDIA A100 80GB PCIe"
+    # ResNet-18 has 1,814,073,344 multiply-adds an image with padded taps.
+    assert trace.operators["flops"].sum() == 2 * 32 * 1_814_073_344
+    dtype = {"fp32": "float32", "fp16": "float16"}[precision]
+    conv = trace.operators[trace.operators["name"] == "Conv_3 + Relu_4"].iloc[0]
+    assert str(conv["outputs"]).startswith(f"{dtype}[32,64,56,56]:hwc")
+
+
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+def test_run_times_of_real_engines_are_those_trtexec_summed_up(
+    recorded: Callable[[str], tuple[Trace, dict[str, Any]]], precision: str
+) -> None:
+    trace, files = recorded(precision)
+    sampled = trace.sampled_runs
+    assert sampled["dur_ns"].tolist() == [int(t["latencyMs"] * 10**6) for t in files["timing"]]
+    summary = files["profile.metadata"]["performance_summary"]
+    low, high, mean, median, _ = summary["Latency"]
+    steady = sampled.loc[~sampled["warmup"], "dur_ns"]
+    assert len(steady) == round(summary["Throughput"] * summary["Total Host Walltime"])
+    assert steady.min() == int(low * 10**6) and steady.max() == int(high * 10**6)
+    assert steady.mean() == pytest.approx(float(mean) * 1e6, rel=1e-5)
+    assert steady.median() == pytest.approx(float(median) * 1e6, rel=1e-6)
+
+
+def test_two_precisions_of_a_real_engine_compare_by_layer(
+    recorded: Callable[[str], tuple[Trace, dict[str, Any]]],
+) -> None:
+    sides = [side_of_trace(recorded(precision)[0]) for precision in ("fp32", "fp16")]
+    comparison = compare(*sides)
+    assert comparison.verdict.of == "unprofiled_wall"
+    fusion = group_operators(*sides)
+    assert (fusion.source, fusion.mapped_nodes, fusion.original_nodes) == ("members", 49, 49)
+    group = next(g for g in fusion.groups if g.original[0].name == "Conv_5")
+    assert [(op.name, op.op_type) for op in group.original] == [
+        ("Conv_5", "Conv"), ("Add_6", "Add"), ("Relu_7", "Relu"),
+    ]  # fmt: skip
+    rows = comparison.operators.set_index("name")
+    row = rows.loc["Conv_5 + Add_6 + Relu_7"]
+    before, after = (
+        next(r["averageMs"] for r in recorded(p)[1]["profile"] if r.get("name") == row.name)
+        for p in ("fp32", "fp16")
+    )
+    assert row["delta_ns"] == int((after - before) * 10**6)
+
+
+def test_a_folder_of_two_engines_is_two_recordings(shared_traces: Path) -> None:
+    found = find(folder_sources(shared_traces / "third_party" / "tensorrt"))
+    assert [recording.source.path for recording in found.recordings] == [
+        f"pt-resnet-A100-{precision}.profile.json" for precision in ("fp16", "fp32")
+    ]
+    assert not (found.failed or found.unknown or found.covered)
+    assert all(len(recording.files) == 4 for recording in found.recordings)
+    assert isinstance(found.recordings[0].value, Trace)
+    assert pd.notna(found.recordings[0].value.operators["op_type"]).all()

@@ -1,0 +1,58 @@
+"""The report's roofline: where dots and roofs stand, and that names are text."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from analysis.compare import compare
+from analysis.compare.assumptions import Assumptions
+from analysis.compare.comparison import Comparison, side_of_trace
+from analysis.readers import read
+from analysis.readers.source import Source
+from analysis.report.html import report_html
+from analysis.report.roofline import HEIGHT, WIDTH, roofline
+from analysis.trace import Trace
+from tests.factories import CONV, RELU, Operator, profile_json
+
+RATES = Assumptions(peak_flops_per_s=1e9, bandwidth_bytes_per_s=1e8)
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def of(*operators: Operator) -> Comparison:
+    trace = read(Source("p.json", profile_json(operators, runs=2)))
+    assert isinstance(trace, Trace)
+    return compare(side_of_trace(trace), side_of_trace(trace), RATES)
+
+
+def test_dots_and_roofs_stand_where_the_axes_say() -> None:
+    found = roofline(of(CONV, ("slow/Conv", "Conv", 1000, *CONV[3:])))
+    assert found is not None
+    fast, slow = (
+        next(m for m in found.marks if m.side == "baseline" and m.title.startswith(name))
+        for name in ("a/Conv", "slow/Conv")
+    )
+    assert fast.x == slow.x and fast.y < slow.y  # same intensity, higher rate further up
+    assert slow.radius > fast.radius
+    assert "of its roof" in fast.title
+    peak, memory = found.roofs
+    assert peak.y1 == peak.y2 and memory.x1 < memory.x2 and memory.y1 > memory.y2
+    assert (memory.x2, memory.y2) == pytest.approx((peak.x1, peak.y1))  # the ridge
+    assert all(0 <= m.x <= WIDTH and 0 <= m.y <= HEIGHT for m in found.marks)
+    assert all(0 <= tick.at <= 1 for tick in (*found.x_ticks, *found.y_ticks))
+    assert len(found.x_ticks) >= 2 and len(found.y_ticks) >= 2
+    assert [row.shown_name for row in found.rows[:2]] == ["slow/Conv"] * 2
+
+
+def test_the_section_is_in_the_page_and_names_are_text() -> None:
+    page = report_html(of((f"{HOSTILE}/Conv", *CONV[1:])))
+    [section] = re.findall(r'<section id="roofline">.*?</section>', page, re.DOTALL)
+    assert "float32 peak ~1.00 GFLOP/s" in section and "main memory ~100 MB/s" in section
+    assert "&lt;img" in section and "<img" not in section
+
+
+def test_without_counted_operators_there_is_no_section() -> None:
+    comparison = of(RELU)
+    assert roofline(comparison) is None
+    assert '<section id="roofline">' not in report_html(comparison)

@@ -1,0 +1,55 @@
+"""Models run with providers and libraries of our choice, rows M4 and M7."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from collectors.runtimes.onnxruntime import PROVIDERS
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def calls(name: str) -> list[tuple[str, ast.Call]]:
+    """Every call of a function or method of this name in the collectors."""
+    found = []
+    for path in sorted((ROOT / "collectors").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Call):
+                called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+                if called == name:
+                    found.append((path.name, node))
+    return found
+
+
+def test_m4_a_library_of_operators_is_loaded_from_the_recording_s_settings_alone() -> None:
+    """Where the settings come from: tests/collectors/test_custom_op_library.py."""
+    [(file, call)] = calls("register_custom_ops_library")
+    assert (file, ast.unparse(call)) == (
+        "onnxruntime.py",
+        "settings.register_custom_ops_library(library)",
+    )
+    given = {
+        ast.unparse(keyword.value)
+        for _, call in calls("options")
+        for keyword in call.keywords
+        if keyword.arg == "library"
+    }
+    assert given == {
+        "bench.custom_op_library",
+        "self._bench.custom_op_library",
+        "library",  # of collectors/pieces.py, from the bench as well
+        "job.path",  # of the job that only tries it
+    }
+    written = {ast.unparse(call) for _, call in calls("LibraryJob")}
+    assert written == {"LibraryJob(self._library.path)"}
+
+
+def test_m7_every_session_has_our_providers_and_they_are_the_cpu() -> None:
+    assert list(PROVIDERS) == ["CPUExecutionProvider"]
+    sessions = calls("InferenceSession")
+    assert len(sessions) >= 2
+    for file, call in sessions:
+        given = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
+        assert given.get("providers") == "PROVIDERS", f"{file}:{call.lineno}"
+    assert calls("set_providers") == []

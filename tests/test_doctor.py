@@ -1,0 +1,213 @@
+"""The import doctor: what a file holds, lacks and can answer, and how to record what is missing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis.doctor import FIELDS, Examination, examine, fields
+from analysis.experiment import Experiment
+from analysis.readers import READERS, read
+from analysis.readers.source import Source
+from analysis.readers.tables import build_trace
+from analysis.report.inspection import doctor, inspection
+from analysis.trace import Diagnostic, Meta, Trace, runs_frame
+from analysis.wording import doctor as words
+from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json
+
+TIMES = {"unfused": [10.0] * 8, "fused": [5.0] * 8}
+
+
+def profile(runs: int = 6) -> Trace:
+    value = read(Source("p.json", profile_json(UNFUSED_OPERATORS, runs)))
+    assert isinstance(value, Trace)
+    return value
+
+
+def bare(**columns: object) -> Trace:
+    """Three kernels of 1, 2 and 3 µs of the Ascend format, with these columns."""
+    rows = {"name": ["aclnnAdd_1", "Conv2D_2", "x"], "dur_ns": [1000, 2000, 3000], **columns}
+    return build_trace(Meta("ascend_kernel_details", "Ascend PyTorch Profiler"), rows)
+
+
+def answer(found: Examination, figure: str) -> tuple[bool, str]:
+    [one] = [one for one in found.answers if one.figure == figure]
+    return one.available, words.answer_sentence(one)
+
+
+def test_a_profile_says_what_it_can_answer() -> None:
+    found = examine(profile())
+    assert words.recognised_sentence(found) == "ONNX Runtime profile; written by ONNX Runtime."
+    assert words.read_sentence(found) == "6 profiled runs, 4 operators, 24 executions."
+    assert answer(found, "verdict") == (True, "Verdict: from 6 blocks or runs; it needs 5.")
+    assert answer(found, "dispatch_gap") == (True, "Dispatch gap: from start times inside runs.")
+    available, sentence = answer(found, "compute_utilisation")
+    assert not available
+    assert sentence.startswith("Compute utilisation: FLOPs are known, the machine's peak is not")
+    assert answer(found, "cache")[1] == (
+        "Modelled cache: no graph of the model: this format never has that."
+    )
+
+
+def test_too_few_runs_are_told() -> None:
+    available, sentence = answer(examine(profile(3)), "verdict")
+    assert not available
+    assert "3 of the 5 blocks or runs that it needs: record more runs" in sentence
+
+
+def test_what_is_missing_comes_with_the_switch_that_records_it() -> None:
+    found = examine(bare())
+    reader = next(one for one in READERS if one.name == "ascend_kernel_details")
+    switch = reader.fields["shapes"]
+    assert switch, "shapes depend on the level"
+    [told] = [text for text in words.lack_sentences(found) if "shapes" in text]
+    assert told.endswith(f": {switch}.")
+    available, sentence = answer(found, "compute_utilisation")
+    assert not available
+    assert sentence == f"Compute utilisation: no shapes: {switch}."
+    assert answer(found, "latency") == (
+        False,
+        f"Latency per run: no runs that are told apart: {reader.fields['runs']}.",
+    )
+
+
+def test_a_trace_without_types_is_classed_by_kernel_names_or_not_at_all() -> None:
+    unknown = bare(name=["qqq", "zzz", "xxx"])
+    available, sentence = answer(examine(unknown), "small_ops")
+    assert not available
+    assert sentence.startswith("Small-op ratio: 100.0 % of the time is in operators of unknown")
+    typed = bare(op_type=["Add", "Conv2D", "Relu"])
+    assert answer(examine(typed), "small_ops") == (True, "Small-op ratio: from op types.")
+
+
+def test_counters_and_members_are_named() -> None:
+    found = examine(bare(mac_ratio=[0.5, None, 0.1], members=["Conv + Relu", None, None]))
+    assert answer(found, "counters") == (True, "Hardware counters: 1 counter: mac_ratio.")
+    assert answer(found, "fusion")[1] == (
+        "Fusion groups: from the members that fused operators name."
+    )
+    assert {"counters", "members"} <= set(found.has)
+
+
+@pytest.mark.parametrize(
+    ("columns", "field"),
+    [
+        ({"start_ns": [0, 1000, 3000]}, "start"),
+        ({"run": [1, 1, 2]}, "runs"),
+        ({"op_type": ["Add", None, None]}, "types"),
+        ({"inputs": ["?[1,3]", None, None]}, "shapes"),
+        ({"inputs": ["float32[1,3]; ?[2]", None, None]}, "dtypes"),
+        ({"outputs": ["int64[]", None, None]}, "shapes"),
+        ({"flops": [5, None, None]}, "flops"),
+        ({"stream": ["1", "1", None]}, "stream"),
+        ({"is_communication": [True, False, False]}, "communication"),
+        ({"bytes_in": [4, None, None]}, "memory"),
+        ({"some_ratio": [0.5, None, None]}, "counters"),
+    ],
+)
+def test_each_field_is_seen_where_any_row_has_it(columns: dict[str, object], field: str) -> None:
+    assert not fields(bare())[field]
+    assert fields(bare(**columns))[field]
+
+
+def test_a_shape_without_a_type_is_no_data_type() -> None:
+    found = fields(bare(inputs=["?[1,3]", None, None]))
+    assert found["shapes"] and not found["dtypes"]
+
+
+def test_unprofiled_runs_are_the_latency() -> None:
+    trace = profile()
+    count = len(trace.runs)
+    sampled = runs_frame(run=range(count, count + 7), dur_ns=[5_000] * 7)
+    runs = pd.concat([trace.runs, sampled], ignore_index=True)
+    found = examine(replace(trace, runs=runs_frame(**{name: runs[name] for name in runs})))
+    assert found.samples == 7
+    assert answer(found, "latency") == (True, "Latency per run: from 7 un-profiled runs.")
+
+
+def test_notes_are_parted_into_dropped_repaired_and_noted() -> None:
+    notes = (
+        Diagnostic("warning", "bad_time", 2, "row 7: Add"),
+        Diagnostic("warning", "bad_unicode", 3),
+        Diagnostic("info", "no_runs"),
+    )
+    found = examine(replace(profile(), diagnostics=notes))
+    assert [words.note_sentence(note) for note in found.dropped] == [
+        "2 events without a valid time dropped. First: row 7: Add"
+    ]
+    assert [note.code for note in found.repaired] == ["bad_unicode"]
+    assert [note.code for note in found.noted] == ["no_runs"]
+
+
+def test_an_experiment_answers_for_all_its_variants() -> None:
+    value = read(Source("e.zip", experiment_zip(TIMES)))
+    assert isinstance(value, Experiment)
+    found = examine(value)
+    assert found.variants == ("unfused", "fused")
+    assert all(one.available for one in found.answers if one.figure != "counters")
+    assert {"samples", "graph", "memory"} <= set(found.has)
+    # 8 blocks of 3 + 1 profiled runs of each variant; 3 rounds, the baseline in two copies
+    assert (found.runs, found.samples) == (64, 72)
+    damaged = replace(
+        value,
+        traces={
+            **value.traces,
+            "fused": replace(
+                value.traces["fused"], diagnostics=(Diagnostic("warning", "bad_time", 2),)
+            ),
+        },
+    )
+    [note] = examine(damaged).dropped
+    assert words.note_sentence(note) == "fused: 2 events without a valid time dropped."
+
+
+def test_inspect_carries_the_same() -> None:
+    trace = profile()
+    values = inspection(trace)
+    assert values["fields"] == fields(trace)
+    assert set(values["fields"]) == set(FIELDS)
+    assert values["doctor"] == doctor(examine(trace))
+    assert [one["figure"] for one in values["doctor"]["figures"]] == list(words.FIGURE_LABELS)
+    assert values["doctor"]["lacks"][0] == {"field": "samples", "record": None}
+
+
+def test_every_field_has_a_label() -> None:
+    assert set(words.FIELD_LABELS) == set(FIELDS)
+
+
+def test_every_answer_has_words() -> None:
+    """All codes that the traces of these tests and of the samples do not reach, too."""
+    source = (Path(__file__).parents[1] / "analysis" / "doctor.py").read_text(encoding="utf-8")
+    pairs = set(re.findall(r'Answer\(\s*"(\w+)",\s*(?:True|False),\s*"(\w+)"', source))
+    assert ("latency", "samples") in pairs
+    missing = {pair for pair in pairs if pair not in words._ANSWERS and pair[1] != "missing"}
+    assert missing == set()
+
+
+def test_the_format_of_nobody_is_named_as_it_is() -> None:
+    found = examine(replace(bare(), meta=Meta("other", "Tool", "2", "GPU")))
+    assert words.recognised_sentence(found) == "other; written by Tool 2 on GPU."
+    assert all(lack.switch is None for lack in found.lacks)
+
+
+def test_flops_of_some_heavy_operators_are_no_missing_field() -> None:
+    """The file has FLOPs, so the advice must not be to record them."""
+    found = examine(bare(op_type=["Add", "Conv2D", "MatMul"], flops=[None, None, 10**6]))
+    assert "flops" in found.has
+    assert answer(found, "compute_utilisation") == (
+        False,
+        (
+            "Compute utilisation: the FLOPs of heavy operators with more than 5 % of their time "
+            "are unknown."
+        ),
+    )
+
+
+def test_flops_do_not_lack_where_nothing_multiplies() -> None:
+    found = examine(bare(op_type=["Add", "Relu", "Mul"], inputs=["float32[2]"] * 3))
+    assert not any("FLOPs" in sentence for sentence in words.lack_sentences(found))
+    assert any("FLOPs" in sentence for sentence in words.lack_sentences(examine(bare())))

@@ -1,0 +1,98 @@
+"""docs/formats.md says of every format what its reader declares, and the samples keep to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analysis.doctor import fields
+from analysis.readers import READERS, read_path
+from analysis.readers.reader import ALWAYS, FIELDS, Reader
+from analysis.wording.doctor import FIELD_LABELS
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "formats.md"
+SAMPLES = ROOT / "sample_traces" / "formats"
+
+HEADS = {
+    "start": "start", "runs": "runs", "samples": "un-profiled", "types": "types",
+    "shapes": "shapes", "dtypes": "dtypes", "flops": "FLOPs", "counters": "counters",
+    "members": "members", "stream": "streams", "communication": "comm.", "memory": "memory",
+    "graph": "graph",
+}  # fmt: skip
+
+
+def mark(reader: Reader, field: str) -> str:
+    switch = reader.fields.get(field)
+    return "–" if switch is None else "●" if switch == ALWAYS else "○"
+
+
+def section(reader: Reader) -> list[str]:
+    """How to record the format, what each missing field needs, and what it covers."""
+    lines = [f"## {reader.title}", "", reader.recording, ""]
+    switches: dict[str, list[str]] = {}
+    for field in FIELDS:
+        if reader.fields.get(field):
+            switches.setdefault(reader.fields[field], []).append(FIELD_LABELS[field])
+    lines += [f"- {', '.join(labels)}: {switch}." for switch, labels in switches.items()]
+    if reader.covers:
+        titles = [one.title for one in READERS if one.name in reader.covers]
+        lines.append(
+            f"- Beside such a file these are left aside, as they say less: {'; '.join(titles)}."
+        )
+    return [*lines, ""] if lines[-1] else lines
+
+
+def expected() -> str:
+    lines = [
+        "# Formats",
+        "",
+        "FuseScope recognises a file by its content, never by its name. Give it a file (plain or",
+        "gzipped), several files of one recording, a profiler's folder, or a zip of one. What it",
+        "leaves out or mends is counted, and `fusescope inspect FILE` says which figures a file",
+        "can feed, which it cannot, and what would have recorded the missing part.",
+        "",
+        "● every such file has it; ○ it depends on how it was recorded (see below); – never. Most",
+        "specific format first.",
+        "",
+        f"| format | in JSON | {' | '.join(HEADS[field] for field in FIELDS)} |",
+        f"|---|---|{'---|' * len(FIELDS)}",
+    ]
+    for reader in READERS:
+        marks = " | ".join(mark(reader, field) for field in FIELDS)
+        lines.append(f"| {reader.title} | `{reader.name}` | {marks} |")
+    columns = [
+        f"*{HEADS[field]}* {FIELD_LABELS[field]}"
+        for field in FIELDS
+        if HEADS[field] != FIELD_LABELS[field]
+    ]
+    lines += ["", f"What the columns mean: {'; '.join(columns)}.", ""]
+    for reader in READERS:
+        lines += section(reader)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def test_the_page_is_that_of_the_readers(request: pytest.FixtureRequest) -> None:
+    if request.config.getoption("--update-golden"):
+        PAGE.write_text(expected(), encoding="utf-8")
+    assert PAGE.read_text(encoding="utf-8") == expected(), "make test ARGS=--update-golden"
+
+
+@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
+def test_declarations_are_complete(reader: Reader) -> None:
+    assert set(reader.fields) <= set(FIELDS)
+    assert len(reader.recording) > 20
+    for switch in filter(None, reader.fields.values()):
+        assert not switch.endswith("."), "a switch is the end of a sentence"
+
+
+@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
+def test_a_sample_has_what_its_reader_declares(reader: Reader) -> None:
+    folder = SAMPLES / reader.name
+    if reader.name == "experiment":
+        folder = ROOT / "sample_traces" / "mobilenetv2.zip"
+    found = {name for name, is_there in fields(read_path(folder)).items() if is_there}
+    assert found <= set(reader.fields), "has more than the reader declares"
+    always = {name for name, switch in reader.fields.items() if switch == ALWAYS}
+    assert always <= found, "lacks what the reader declares"

@@ -1,0 +1,293 @@
+"""No name of a user or host and no absolute path is left in what is exported."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.compare import compare
+from analysis.compare.comparison import Comparison, side_of_trace, side_of_variant
+from analysis.experiment import Experiment
+from analysis.readers import read
+from analysis.readers.source import Source
+from analysis.readers.tables import build_trace
+from analysis.redaction import redacted, redacted_sides
+from analysis.report.comparison_json import comparison_json
+from analysis.report.html import report_html
+from analysis.report.inspection import inspection_json
+from analysis.trace import CALL_COLUMNS, Diagnostic, Meta, Trace
+from app.cli.compare import compare as compare_files
+from app.cli.inspect import inspect
+from tests.factories import CONV, experiment_zip, profile_json
+
+
+def trace(names: list[str], meta: Meta | None = None, **columns: object) -> Trace:
+    meta = meta or Meta("chrome_trace", "t", file_name="a.json")
+    rows = {"name": names, "dur_ns": [1000 * (n + 1) for n in range(len(names))], **columns}
+    return build_trace(meta, rows)
+
+
+def names_of(value: Trace) -> list[str]:
+    return [str(name) for name in value.operators["name"]]
+
+
+def redacted_names(*names: str, meta: Meta | None = None) -> list[str]:
+    value = redacted(trace(list(names), meta))
+    assert isinstance(value, Trace)
+    return names_of(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/home/alice/secret/model.py(12): forward", "<path>/model.py(12): forward"),
+        ("/home/alice", "<path>"),
+        ("/Users/zed/x", "<path>"),
+        (r"C:\Users\Jane Doe\secret\a.dll", "<path>/a.dll"),
+        (r"C:\\Users\\jane\\secret", "<path>"),
+        (r"\\filer01\share\x.bin", "<path>/x.bin"),
+        ("file:///home/bob/x y/z.json", "<path>/z.json"),
+        ("file://filer01/share/z.json", "<path>/z.json"),
+        ("https://host7.example.org:8080/a/b", "https://<host1>:8080/<path>"),
+        ("alice@gpu-17.example.com", "<user1>@<host1>"),
+        ("~carol/work/x", "<path>"),
+        ("void f<float>(/opt/secret/k.cu)", "void f<float>(<path>/k.cu)"),
+        ("rules:/home/alice/r.json", "rules:<path>/r.json"),
+        ("/proj/team/x.py(3): f", "<path>/x.py(3): f"),
+    ],
+)
+def test_what_is_replaced(text: str, expected: str) -> None:
+    assert redacted_names(text) == [expected]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/layer1/layer1.0/conv1/Conv",
+        "Conv_12",
+        "aten::conv2d",
+        "memcpy@GLIBC_2.14",
+        "void cutlass::Kernel<float, 3>(int)",
+        "ncclDevKernel_AllReduce_Sum_f32",
+        "a/b/c",
+        "1/2",
+        "E5-2690@2.90GHz",
+        "sm80_xmma_gemm_f16f16",
+        "model/conv1/Conv2D + model/relu/Relu",
+        "",
+    ],
+)
+def test_names_of_operators_stay(text: str) -> None:
+    assert redacted_names(text or "x") == [text or "x"]
+
+
+def test_a_name_learnt_in_one_place_goes_everywhere_as_a_whole_word() -> None:
+    texts = ["/home/alice/x", "run_alice_2", "Alice kernel", "malice", "alice2"]
+    _, *rest = redacted_names(*texts)
+    assert rest == ["run_<user1>_2", "<user1> kernel", "malice", "alice2"]
+
+
+def test_words_that_name_nobody_stay() -> None:
+    assert redacted_names("/home/user/x", "user_kernel", "/root/x.py") == [
+        "<path>",
+        "user_kernel",
+        "<path2>/x.py",
+    ]
+
+
+def test_different_texts_stay_different_and_equal_ones_equal() -> None:
+    """Operators of two files join as before, and no two of one file become one."""
+    one = trace(["/home/alice/a/k.py(1)", "/home/alice/b/k.py(1)", "Conv"])
+    two = trace(["Conv", "/home/alice/b/k.py(1)", "/home/eve/a/k.py(1)"])
+    sides = redacted_sides(side_of_trace(one), side_of_trace(two))
+    first, second = (names_of(side.trace) for side in sides)
+    assert len(set(first)) == 3
+    assert len(set(first) & set(second)) == 2
+    assert first[1] == second[1]
+
+
+def test_marked_fields_name_hosts_users_and_others() -> None:
+    meta = Meta(
+        "x",
+        "t",
+        file_name="gpu7.corp_12345.1699999999999.pt.trace.json",
+        files=("gpu9_77_20250101101112000_ascend_pt/l2_cache.csv",),
+        redactable={
+            "host_name": "hosty",
+            "user": "ulla",
+            "cwd": "/proj/top secret",
+            "team": "blue",
+        },
+    )
+    value = redacted(trace(["hosty", "Ulla", "blue", "gpu9"], meta))
+    assert isinstance(value, Trace)
+    assert names_of(value) == ["<host1>", "<user1>", "<private1>", "<host3>"]
+    assert value.meta.file_name == "<host2>_12345.1699999999999.pt.trace.json"
+    assert value.meta.files == ("<host3>_77_20250101101112000_ascend_pt/l2_cache.csv",)
+    assert set(value.meta.redactable.values()) == {"<host1>", "<user1>", "<path>", "<private1>"}
+
+
+def exports(comparison: Comparison) -> str:
+    html = report_html(comparison, include_environment=True)
+    return html + comparison_json(comparison).decode()
+
+
+SECRETS = ("alice", "gpu-node17", "topsecret", "bob", "filer01", "corp.example")
+
+
+def planted() -> tuple[Trace, Trace]:
+    meta = Meta(
+        "chrome_trace",
+        "t",
+        device="GPU of gpu-node17",
+        file_name="gpu-node17_12345.1699999999999.pt.trace.json",
+        files=("topsecret@gpu-node17/x.json",),
+        redactable={"host": "gpu-node17.corp.example", "cwd": "/srv/topsecret", "user": "bob"},
+    )
+    names = [
+        "/home/alice/topsecret/model.py(3): forward",
+        "kernel of alice",
+        r"\\filer01\topsecret\k.cu",
+        "Conv",
+    ]
+    first = trace(
+        names,
+        meta,
+        launched_by=["C:/Users/bob/x.py", "bob", None, None],
+        stream=["gpu-node17:0", None, "7", "7"],
+        op_type=["/home/alice/op", "Conv", "Relu", "Conv"],
+        provider=["bob@gpu-node17", None, None, None],
+    )
+    notes = (
+        Diagnostic("warning", "bad_time", 1, "row 3: /home/alice/topsecret/x"),
+        Diagnostic("info", "unknown_code", 1, "bob", {"reason": "no /srv/topsecret/file"}),
+    )
+    return replace(first, diagnostics=notes), trace(["Conv", "/home/alice/y"], meta)
+
+
+def test_nothing_planted_in_traces_is_left_in_any_export() -> None:
+    first, second = planted()
+    sides = side_of_trace(first), side_of_trace(second)
+    before = exports(compare(*sides))
+    assert all(secret in before for secret in SECRETS), "the plants would not be found"
+    after = exports(compare(*redacted_sides(*sides))).lower()
+    assert [secret for secret in SECRETS if secret in after] == []
+    inspected = inspection_json(redacted(first)).decode().lower()
+    assert [secret for secret in SECRETS if secret in inspected] == []
+
+
+def hidden_experiment() -> Experiment:
+    operators = {
+        "unfused": [("/home/alice/topsecret/Conv", *CONV[1:]), ("alice/Relu", "Relu", *CONV[2:])],
+        "rules:/home/alice/topsecret/r.json": [("/home/alice/topsecret/Conv", *CONV[1:])],
+    }
+    times = {name: [10.0] * 8 for name in operators}
+    value = read(Source("e.zip", experiment_zip(times, operators)))
+    assert isinstance(value, Experiment)
+    settings = replace_struct(
+        value.record.settings,
+        command="fusescope collect '/srv/topsecret/alice model.onnx' --out=/tmp/topsecret/x.zip",
+    )
+    model = replace_struct(
+        value.record.model, name="/srv/topsecret/alice model.onnx", source="file"
+    )
+    return replace(value, record=replace_struct(value.record, settings=settings, model=model))
+
+
+def replace_struct(value: Any, **changes: Any) -> Any:
+    return msgspec.structs.replace(value, **changes)
+
+
+def test_nothing_planted_in_an_experiment_is_left() -> None:
+    value = hidden_experiment()
+    first, second = value.traces
+    sides = side_of_variant(value, first), side_of_variant(value, second)
+    before = exports(compare(*sides))
+    assert "alice" in before and "topsecret" in before
+    hidden = redacted_sides(*sides)
+    comparison = compare(*hidden)
+    after = exports(comparison).lower()
+    assert "alice" not in after
+    assert "topsecret" not in after
+    assert hidden[0].experiment is hidden[1].experiment, "still one recording, still paired"
+    assert comparison.verdict.pairing == "blocks"
+    assert comparison.fusion.source == compare(*sides).fusion.source
+    assert isinstance(redacted(value), Experiment)
+
+
+word = st.from_regex(r"[a-z][a-z0-9]{3,11}", fullmatch=True).filter(
+    lambda text: text not in ("user", "root", "test", "data", "model", "home", "host", "node")
+)
+
+
+@given(
+    user=word, host=word, folder=word, sep=st.sampled_from(["/", "\\"]), tail=st.text(max_size=9)
+)
+def test_secrets_are_gone_whatever_stands_around_them(
+    user: str, host: str, folder: str, sep: str, tail: str
+) -> None:
+    user, host, folder = f"qu{user}", f"qh{host}", f"qf{folder}"
+    home = f"/home/{user}/{folder}" if sep == "/" else f"C:\\Users\\{user}\\{folder}"
+    texts = [
+        f"{home}{sep}f.py(1): g{tail}",
+        f"f {home}",
+        f"{user}@{host}",
+        f"x_{user}_{tail}",
+        f"{host.upper()}: k",
+        f"file://{host}/{folder}/y",
+        f"\\\\{host}\\{folder}\\y",
+    ]
+    shown = " ".join(redacted_names(*texts)).lower()
+    assert user not in shown
+    assert host not in shown
+    assert folder not in shown
+
+
+@given(st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=6))
+def test_any_text_gives_a_trace_with_as_many_different_names(texts: list[str]) -> None:
+    value = trace(texts)
+    out = redacted(value)
+    assert isinstance(out, Trace)
+    assert len(out.calls) == len(value.calls)
+
+
+def test_a_long_name_takes_no_long_time() -> None:
+    """512 characters of what the patterns like best: no run of backtracking."""
+    names = ["/home/" + "a/" * 250, "a@" * 256, "\\\\" * 256, "~" * 512, "C:\\" * 170, "://" * 170]
+    assert len(redacted_names(*names)) == len(names)
+
+
+def test_the_command_line_leaves_them_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    conv = ("/home/alice/topsecret/a/Conv", *CONV[1:])
+    before, after = (tmp_path / "topsecret" / f"{name}.json" for name in ("alice_old", "alice_new"))
+    before.parent.mkdir()
+    for path in (before, after):
+        path.write_bytes(profile_json([conv], runs=2))
+    for json in (False, True):
+        inspect(before, json=json, redact=True)
+        compare_files(before, after, json=json, html=tmp_path / "r.html", redact=True)
+    shown = capsys.readouterr().out + (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "alice" not in shown
+    assert "topsecret" not in shown
+    assert "<user1>_old.json" in shown
+    assert "&lt;path&gt;" in shown
+
+
+def test_paths_leave_the_names_of_counters_and_persons_do_not() -> None:
+    """Figures go by these names: a user called mac must not cost the cube's ratio."""
+    meta = Meta("msprof_op", "t", redactable={"user": "mac", "host": "read"})
+    columns = {"aic_mac_ratio": [0.5], "/home/alice/x.so calls": [1.0], "ub_read_bw(GB/s)": [2.0]}
+    value = build_trace(meta, {"name": ["Conv"], "dur_ns": [1], **columns})
+    new = redacted(value)
+    assert isinstance(new, Trace)
+    names = [name for name in new.calls.columns if name not in CALL_COLUMNS]
+    assert names == ["aic_mac_ratio", "<path>/x.so calls", "ub_read_bw(GB/s)"]
+    assert "alice" not in inspection_json(new).decode()
