@@ -13,7 +13,7 @@ from analysis import units
 from analysis.compare.comparison import Comparison, Side
 from analysis.compare.roofline import Dot, Line, Picture, roofline_picture
 from analysis.waterfall import ends_ns, waterfall_steps
-from analysis.wording.roofline import line_name, share_text
+from analysis.wording.roofline import line_label, line_name, place_text, share_text
 
 BASELINE = "#D55E00"
 CANDIDATE = "#0072B2"
@@ -173,6 +173,7 @@ def roofline(comparison: Comparison) -> go.Figure | None:
             figure.add_trace(_operators(dots, label_text(side.label), colour))
     low, high = np.log10(picture.intensities)
     floor, ceiling = np.log10(picture.rates)
+    of_int8 = " (of 8-bit numbers OP/s)" if any(dot.int8 for dot in picture.dots) else ""
     figure.update_layout(
         height=440,
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
@@ -186,6 +187,7 @@ def roofline(comparison: Comparison) -> go.Figure | None:
             "itemsizing": "constant",
         },
         hovermode="closest",
+        annotations=[_roof_label(line, picture) for line in picture.lines],
         xaxis={
             "title": {"text": "arithmetic intensity, FLOP/B"},
             "type": "log",
@@ -194,7 +196,7 @@ def roofline(comparison: Comparison) -> go.Figure | None:
             "automargin": True,
         },
         yaxis={
-            "title": {"text": "attained, FLOP/s"},
+            "title": {"text": f"attained, FLOP/s{of_int8}"},
             "type": "log",
             "range": [floor, ceiling],
             "exponentformat": "SI",
@@ -215,9 +217,29 @@ def _roof(line: Line, picture: Picture) -> go.Scatter:
         mode="lines",
         name=name,
         showlegend=True,
-        line={"color": colour, "width": 2, "dash": "dot" if line.what.startswith("L") else "solid"},
+        line={
+            "color": colour,
+            "width": 1.5 if line.what.startswith("L") else 2,
+            "dash": ",".join(f"{length}px" for length in line.dashes) or "solid",
+        },
         hovertemplate=f"{name}<extra></extra>",
     )
+
+
+def _roof_label(line: Line, picture: Picture) -> dict[str, object]:
+    """Its name at the line: above the end of a flat one, right below a rising one."""
+    x, y = picture.label(line)
+    above = not line.rises and line.side != "candidate"
+    return {
+        "x": float(np.log10(x)),
+        "y": float(np.log10(y)),
+        "text": label_text(line_label(line)),
+        "showarrow": False,
+        "xanchor": "left" if line.rises else "right",
+        "yanchor": "bottom" if above else "top",
+        "xshift": 5 if line.rises else 0,
+        "font": {"size": 11},
+    }
 
 
 def _operators(dots: list[Dot], label: str, colour: str) -> go.Scatter:
@@ -239,7 +261,7 @@ def _operators(dots: list[Dot], label: str, colour: str) -> go.Scatter:
                     label_text(dot.name, 120),
                     label_text(dot.op_type, 60),
                     f"{units.duration(dot.time_ns)} a run, {units.percent(dot.share)}",
-                    f"{dot.intensity:.3g} FLOP/B, {units.flop_rate(dot.flops_per_s)}",
+                    place_text(dot),
                     share_text(dot),
                 )
                 for dot in dots

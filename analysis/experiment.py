@@ -18,6 +18,8 @@ from analysis.trace import Diagnostic, Trace
 
 SCHEMA_VERSION = 1
 RECORD_NAME = "experiment.json"
+# max|a-b| / max|a| up to which outputs of one precision are the same, to collectors and to doubts
+MOST_DIFFERENCE = 1e-4
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]

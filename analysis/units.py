@@ -64,12 +64,12 @@ def rate(per_second: float | None) -> str:
 
 def flop_rate(per_second: float | None) -> str:
     """FLOP/s with decimal prefixes: 1.134e11 -> '113 GFLOP/s'."""
-    if per_second is None:
-        return MISSING
-    for limit, scale, unit in ((1e9, 1e6, "MFLOP/s"), (1e12, 1e9, "GFLOP/s")):
-        if abs(per_second) < limit:
-            return f"{_three(per_second / scale, False)} {unit}"
-    return f"{_three(per_second / 1e12, False)} TFLOP/s"
+    return _operations(per_second, "FLOP/s")
+
+
+def op_rate(per_second: float | None) -> str:
+    """OP/s, operations on integers, with decimal prefixes: 4.5e11 -> '450 GOP/s'."""
+    return _operations(per_second, "OP/s")
 
 
 def flop_count(value: float | None) -> str:
@@ -120,6 +120,15 @@ def middle_cut(text: str, chars: int = 40) -> str:
         return text
     head = (chars - 1) // 2
     return f"{text[:head]}…{text[len(text) - (chars - 1 - head) :]}"
+
+
+def _operations(per_second: float | None, unit: str) -> str:
+    if per_second is None:
+        return MISSING
+    for limit, scale, prefix in ((1e9, 1e6, "M"), (1e12, 1e9, "G")):
+        if abs(per_second) < limit * 0.9995:
+            return f"{_three(per_second / scale, False)} {prefix}{unit}"
+    return f"{_three(per_second / 1e12, False)} T{unit}"
 
 
 def _three(value: float, signed: bool) -> str:

@@ -20,6 +20,8 @@ FILES_VARIABLE = "FUSESCOPE_FILES"
 RECORDINGS_VARIABLE = "FUSESCOPE_RECORDINGS"
 LIMITS_VARIABLE = "FUSESCOPE_LIMITS"
 MOST_RECORDINGS = 40
+MOST_RULE_FILES = 40
+_RULE_FILE = re.compile(r"\w[\w.+-]{0,79}\.toml", re.ASCII)  # what a variant may be called
 _NUMBERED = re.compile(r"([0-9]{1,4}):(.*)", re.DOTALL)
 
 
@@ -80,6 +82,24 @@ def recordings() -> dict[str, Path]:
         except OSError:
             continue  # gone since it was listed
     return {name: path for _, name, path in sorted(found, reverse=True)[:MOST_RECORDINGS]}
+
+
+def rule_files() -> dict[str, Path]:
+    """Rule files that lie in the configured folders, themselves and not below, by file name; of
+    those with one name, capitals aside, the first."""
+    found: dict[str, Path] = {}
+    for folder in folders():
+        try:
+            entries = sorted(folder.glob("[!.]*.toml"))
+        except OSError:
+            continue
+        for path in entries:
+            known = {name.casefold() for name in found}
+            if not _RULE_FILE.fullmatch(path.name) or path.name.casefold() in known:
+                continue
+            if below_folders(path.name, (folder,)) is not None:
+                found[path.name] = path
+    return dict(list(found.items())[:MOST_RULE_FILES])
 
 
 def path_below_folders(text: str, *, or_folder: bool = False) -> Path:

@@ -61,10 +61,9 @@ def steps_text(recipe: Recipe) -> str:
 
 def verdict_text(recipe: Recipe, result: Result) -> str:
     """Markdown of the verdict on the pair that says most; labels of steps are our own."""
-    labels = {step.variant: step.label for step in recipe.steps}
     verdict = result.verdict(recipe.compare)
     colour = _COLOURS.get(verdict.outcome, "gray")
-    parts = wording.pair_parts(verdict, *(labels[name] for name in recipe.compare))
+    parts = words.answer_parts(recipe, verdict)
     shown = [(part.role, panels.own(part.text)) for part in parts]
     return "".join(f":{colour}[{text}]" if role == "number" else text for role, text in shown)
 
@@ -152,11 +151,7 @@ def _table(table: RecipeTable) -> None:
         placeholder="",
         alt="Figures of the recipe, a column for each step, published figures below ours",
     )
-    told = ["Ratios are un-profiled times, paired inside blocks, with their 95 % interval."]
-    told.append("~ marks figures that are modelled or assumed.")
-    if table.published:
-        told.append("Published figures are of other hardware.")
-    st.caption(panels.own(" ".join(told)))
+    st.caption(panels.own(words.how_to_read(table)))
     for why, labels in drawn.lacking.items():
         st.caption(panels.own(f"No {', '.join(labels)}{f': {why}' if why else ''}."))
     with st.expander("Definitions", key="recipe_definitions"):

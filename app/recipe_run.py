@@ -1,4 +1,4 @@
-"""The recording of a recipe: what it does, how long it takes, its start and its progress."""
+"""The recording of a recipe: what it does, how long it may take, its start and its progress."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from datetime import date
 
 import streamlit as st
 
-from analysis.experiment import ExperimentRecord
 from analysis.recipes import Recipe
 from analysis.wording import recipes as words
-from app import panels, recorder, recording
-from app.recipe_results import OWN, Result
+from analysis.wording.phrases import capital
+from app import panels, recipes, recorder, recording
+from app.recipe_results import OWN, SHIPPED, Result
 
 QUICK_BLOCKS = 2  # enough to see that everything runs
+_BASES = {
+    OWN: "the last recording here",
+    SHIPPED: "the recording that comes with FuseScope",
+    "": "its work at assumed rates",
+}
 
 
 def show(recipe: Recipe, found: Mapping[str, Result], compare_page: st.Page) -> None:
@@ -29,30 +34,41 @@ def show(recipe: Recipe, found: Mapping[str, Result], compare_page: st.Page) -> 
         st.caption(panels.own(words.settings_text(recipe)))
         refusal = recording.refusal(compiler=recipe.needs_compiler)
         if refusal is not None:
-            st.caption(panels.own(f"It would take {length(recipe, found)}."))
+            st.caption(
+                panels.own(f"It would take {length(recipe, found)}, {_basis(recipe, found)}.")
+            )
             st.info(refusal, icon=":material/block:")
+            blocks = None
         else:
-            _form(recipe, found)
+            blocks = _form(recipe, found)
         st.caption("The same on the command line:")
-        st.code(f"fusescope recipe {recipe.name}", language=None)
+        st.code(recipes.command(recipe, blocks=blocks), language=None)
 
 
 def length(recipe: Recipe, found: Mapping[str, Result], blocks: int | None = None) -> str:
-    """About how long recording takes here, by the last recording of the same settings if any."""
-    return words.length_text(recipe.seconds(_like(recipe, found), blocks))
+    """About how long recording takes here: an estimate, whose basis the card says."""
+    like = _like(recipe, found)
+    return words.length_text(recipe.seconds(None if like is None else like.record, blocks))
 
 
-def _like(recipe: Recipe, found: Mapping[str, Result]) -> ExperimentRecord | None:
-    """The record of this machine whose runs take as long as those of the recipe."""
-    record = found[OWN].record if OWN in found else None
-    if record is None or recipe.batch not in (None, record.model.batch):
-        return None
-    return record if recipe.threads in (None, record.settings.threads) else None
+def _like(recipe: Recipe, found: Mapping[str, Result]) -> Result | None:
+    """The result whose runs take about as long as those of the recipe: the last of this machine
+    with the same batch and threads, else the one that comes with FuseScope."""
+    for result in (found[source] for source in (OWN, SHIPPED) if source in found):
+        same_batch = recipe.batch in (None, result.record.model.batch)
+        if same_batch and recipe.threads in (None, result.record.settings.threads):
+            return result
+    return None
 
 
-def _form(recipe: Recipe, found: Mapping[str, Result]) -> None:
-    """How long it may take, and the button."""
-    blocks = st.radio(
+def _basis(recipe: Recipe, found: Mapping[str, Result]) -> str:
+    like = _like(recipe, found)
+    return f"estimated from {_BASES['' if like is None else like.source]}"
+
+
+def _form(recipe: Recipe, found: Mapping[str, Result]) -> int | None:
+    """How long it may take, and the button; the number of blocks, None for the recipe's own."""
+    chosen = st.radio(
         "How long",
         [recipe.blocks, QUICK_BLOCKS],
         format_func=lambda count: f"{count} blocks, {length(recipe, found, count)}",
@@ -60,15 +76,15 @@ def _form(recipe: Recipe, found: Mapping[str, Result]) -> None:
         help="A block is a fresh process that runs every step. Below 5 there is no interval and "
         "no verdict; 2 show that everything runs.",
     )
-    by = "work at assumed rates" if _like(recipe, found) is None else "the last recording here"
-    st.caption(f"Estimated from {by}. Leave the machine alone while it runs.")
+    blocks = None if chosen == recipe.blocks else chosen
+    st.caption(f"{capital(_basis(recipe, found))}. Leave the machine alone while it runs.")
     if st.button("Run", key="recipe_run", type="primary", icon=":material/play_arrow:"):
         with panels.guarded("This recipe cannot be run."):
-            _start(recipe, None if blocks == recipe.blocks else blocks)
+            _start(recipe, blocks)
+    return blocks
 
 
 def _start(recipe: Recipe, blocks: int | None) -> None:
-    from app import recipes
     from collectors.record import record
 
     path = recording.folder() / f"{recipe.name}-{date.today():%Y-%m-%d}.zip"

@@ -1,5 +1,5 @@
-"""A recipe's table as it is drawn: figures as lines, steps as columns, published figures below
-ours."""
+"""A recipe's table as it is drawn: figures as lines, steps as columns, intervals and published
+figures below ours."""
 
 from __future__ import annotations
 
@@ -15,8 +15,14 @@ from analysis.recipes import RecipeTable
 from analysis.report.recipe import Line, lines
 
 _PUBLISHED = "\u2003published"
+_INTERVAL = "\u200395 % interval"
+# Streamlit squeezes columns without a width on a narrow screen, and cuts numbers.
+_CHAR_PX, _PADDING_PX, _MOST_PX = 6, 24, 300
 _MUTED = "color: #75808c"
-_BASIS = "What the figure rests on: measured by a clock, modelled from shapes, or as it was set."
+_BASIS = (
+    "What the figure rests on: measured by a clock, or modelled from shapes; profiled: with the "
+    "engine's profiler on, which makes runs longer."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,27 +41,37 @@ def drawn(table: RecipeTable) -> Drawn:
     labels = [step.label for step in table.recipe.steps]
     rows: list[list[str]] = []
     shown: list[Line] = []
-    published: list[int] = []
+    muted: list[int] = []
     lacking: dict[str, list[str]] = {}
     for line in lines(table):
         if set(line.cells) == {units.MISSING} and not line.is_published:
             lacking.setdefault(line.basis, []).append(line.label)
             continue
         shown.append(line)
-        rows.append([line.label, *line.cells, line.basis])
+        rows.append([line.label, *line.values, line.basis])
+        if any(line.intervals):
+            muted.append(len(rows))
+            rows.append([_INTERVAL, *line.intervals, ""])
         if line.is_published:
-            published.append(len(rows))
-            rows.append([_PUBLISHED, *line.published, ""])
+            muted.append(len(rows))
+            rows.append([_PUBLISHED, *line.published, line.published_basis])
     frame = pd.DataFrame(rows, columns=["figure", *labels, "basis"])
-    styled = frame.style.map(lambda _: _MUTED, subset=(published, labels))
-    return Drawn(styled, _settings(table), tuple(shown), lacking)
+    styled = frame.style.map(lambda _: _MUTED, subset=(muted, labels))
+    return Drawn(styled, _settings(table, frame), tuple(shown), lacking)
 
 
-def _settings(table: RecipeTable) -> dict[int, Any]:
+def _settings(table: RecipeTable, frame: pd.DataFrame) -> dict[int, Any]:
     text = st.column_config.TextColumn
-    settings = {1: text("", width=190, pinned=True)}
+    widths = [_width(frame.iloc[:, at]) for at in range(frame.shape[1])]
+    settings = {1: text("", width=widths[0], pinned=True)}
     for at, step in enumerate(table.recipe.steps, start=2):
         adds = f"{step.variant}: {step.adds}."
-        settings[at] = text(step.label, help=adds, alignment="right")
-    settings[len(settings) + 1] = text("basis", help=_BASIS, width=100)
+        settings[at] = text(step.label, help=adds, width=widths[at - 1], alignment="right")
+    settings[len(settings) + 1] = text("basis", help=_BASIS, width=widths[-1])
     return settings
+
+
+def _width(column: pd.Series) -> int:
+    """Width in pixels in which every text of the column, and its head, can be read."""
+    longest = max(len(text) for text in [str(column.name), *column])
+    return min(_PADDING_PX + _CHAR_PX * longest, _MOST_PX)

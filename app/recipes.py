@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from analysis.recipes import Recipe
-from collectors.record import Recording
+
+if TYPE_CHECKING:
+    from collectors.record import Recording
 
 
 def recording(
@@ -16,7 +20,10 @@ def recording(
     seconds: float | None = None,
 ) -> Recording:
     """What to record for a recipe, into the file or folder `out`; `blocks` replaces its number of
-    processes, `seconds` is a time budget, which takes runs from each block."""
+    processes, `seconds` is a time budget, which takes runs from each block, then blocks. Raises
+    ImportError where a package that recording needs is not installed."""
+    from collectors.record import Recording
+
     return Recording(
         model=recipe.model,
         out=out,
@@ -34,9 +41,12 @@ def recording(
 
 def command(recipe: Recipe, *, blocks: int | None = None, seconds: float | None = None) -> str:
     """The command that makes the same recording."""
-    options = [
-        f"--{name} {value:g}"
-        for name, value in (("blocks", blocks), ("seconds", seconds))
-        if value is not None
-    ]
+    options = [] if blocks is None else [f"--blocks {blocks}"]
+    if seconds is not None:
+        options.append(f"--seconds {_digits(seconds)}")
     return " ".join(["fusescope recipe", recipe.name, *options])
+
+
+def _digits(number: float) -> str:
+    """All digits and no exponent: '90', '0.5', '1200000'."""
+    return f"{Decimal(str(number)):f}".removesuffix(".0")

@@ -98,7 +98,7 @@ _OPERATOR_FIGURES = (
     Figure(
         "attained_flops_per_s",
         "Attained, GFLOP/s",
-        "FLOPs / mean duration. FLOPs are modelled from shapes.",
+        "FLOPs / mean duration, of products of 8-bit numbers GOP/s. Modelled from shapes.",
         1e9,
         "%.1f",
     ),

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import secrets
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from analysis.errors import FuseScopeError
 from analysis.experiment import RECORD_NAME, ExperimentRecord, record_json
+from collectors.publication import Draft
 
 COMPRESSION = 9
 
@@ -29,9 +28,8 @@ def destination(out: Path | None, model: str, date: str) -> Path:
         path = path.with_name(path.name + ".zip")
     path = path.absolute()
     try:
-        probe = _temporary(path)
-        os.close(os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        probe.unlink()
+        with Draft(path):
+            pass
     except OSError as error:
         problem = error.strerror or "not writable"
         raise FuseScopeError(
@@ -45,22 +43,21 @@ def destination(out: Path | None, model: str, date: str) -> Path:
 def write(path: Path, record: ExperimentRecord, members: Mapping[str, Path | bytes]) -> Path:
     """Writes the zip and returns its path: `path`, or the first free name after it, since
     nothing is ever overwritten. Raises FuseScopeError when the disk refuses."""
-    temporary = _temporary(path)
     try:
-        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
-        with os.fdopen(handle, "w+b") as file:
-            with zipfile.ZipFile(
-                file, "w", zipfile.ZIP_DEFLATED, compresslevel=COMPRESSION
-            ) as archive:
-                archive.writestr(RECORD_NAME, record_json(record))
-                for name, content in members.items():
-                    if isinstance(content, Path):
-                        archive.write(content, name)
-                    else:
-                        archive.writestr(name, content)
-            file.flush()
-            os.fsync(handle)
-        return _publish(temporary, path)
+        with Draft(path) as draft:
+            with draft.path.open("r+b") as file:
+                with zipfile.ZipFile(
+                    file, "w", zipfile.ZIP_DEFLATED, compresslevel=COMPRESSION
+                ) as archive:
+                    archive.writestr(RECORD_NAME, record_json(record))
+                    for name, content in members.items():
+                        if isinstance(content, Path):
+                            archive.write(content, name)
+                        else:
+                            archive.writestr(name, content)
+                file.flush()
+                os.fsync(file.fileno())
+            return draft.publish_numbered()
     except OSError as error:
         problem = error.strerror or str(error)
         raise FuseScopeError(
@@ -68,26 +65,3 @@ def write(path: Path, record: ExperimentRecord, members: Mapping[str, Path | byt
             where=str(path),
             hint="Free some space or choose another place with --out.",
         ) from None
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-
-
-def _temporary(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
-
-
-def _publish(temporary: Path, path: Path) -> Path:
-    """Gives the complete file its name in one step. A link, unlike a rename, never replaces."""
-    for number in range(1, 10_000):
-        free = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
-        try:
-            os.link(temporary, free)
-        except FileExistsError:
-            continue
-        except OSError:  # a file system without links
-            if free.exists():
-                continue
-            os.rename(temporary, free)
-        return free
-    raise OSError(f"no free name beside {path.name}")

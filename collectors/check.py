@@ -53,7 +53,7 @@ def run(job: Job) -> Checked:
         raise FuseScopeError(
             f"Variant '{variant.name}' has no operator left: the engine computes this model's "
             "result when it loads it",
-            hint=f"Leave {variant.name} out of --variants, or record a model whose outputs "
+            hint=f"Leave {variant.name} out of the variants, or record a model whose outputs "
             "depend on its inputs.",
         )
     if graph is not None:

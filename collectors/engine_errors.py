@@ -94,7 +94,7 @@ def too_big(memory_bytes: int | None) -> FuseScopeError:
 def too_slow(seconds: float) -> FuseScopeError:
     """The engine did not come back in time."""
     return FuseScopeError(
-        f"The engine did not finish within {seconds:.0f} s and was ended",
+        f"The engine did not finish within {seconds:g} s and was ended",
         hint="A loop in the model may never end; for a slow model raise --timeout.",
     )
 

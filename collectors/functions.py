@@ -20,7 +20,7 @@ def expand(model: onnx.ModelProto) -> None:
     if not model.functions:
         raise FuseScopeError(
             "The model defines no operator, so custom:library would have nothing to replace",
-            hint="Leave it out of --variants: operators that only the library has run in every "
+            hint="Leave it out of the variants: operators that only the library has run in every "
             "variant; or define them in the model (docs/custom-op.md).",
         )
     bare = onnx.ModelProto()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import secrets
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -17,6 +15,7 @@ from collectors import cache, machine, scratch, worker, zoo
 from collectors.fusion import rules
 from collectors.fusion.report import Asked, Opportunity, Report
 from collectors.jobs import PrepareJob
+from collectors.publication import Draft
 from collectors.recording import Recording
 
 __all__ = ["Asked", "FuseJob", "Fused", "Fusing", "Opportunity", "Report", "built_in", "fuse"]
@@ -80,9 +79,8 @@ def fuse(fusing: Fusing, cancelled: Callable[[], bool] = lambda: False) -> Fused
     rules.check(fusing.rules_name, fusing.rules_text)
     is_zoo = zoo.find(fusing.model) is not None
     name = fusing.model if is_zoo else Path(fusing.model).stem
-    part = _part(fusing.out) if fusing.out is not None else None
     memory = fusing.memory_bytes or int(MEMORY_SHARE * machine.available_memory_bytes())
-    try:
+    with _draft(fusing.out) as draft:
         with scratch.folder() as folder:
             job = FuseJob(
                 prepare=PrepareJob(
@@ -99,51 +97,41 @@ def fuse(fusing: Fusing, cancelled: Callable[[], bool] = lambda: False) -> Fused
                 ),
                 rules_name=fusing.rules_name,
                 rules_text=fusing.rules_text,
-                out=str(part) if part is not None else "",
+                out=str(draft.path) if draft is not None else "",
                 threads=machine.physical_cores(),
             )
             limits = worker.Limits(memory, fusing.timeout)
             done = worker.run("fuse", job, Fused, limits=limits, where=name, cancelled=cancelled)
-        if part is None or fusing.out is None:
+        if draft is None:
             return done
-        return msgspec.structs.replace(done, path=str(_publish(part, fusing.out.absolute())))
-    finally:
-        if part is not None:
-            with contextlib.suppress(OSError):
-                part.unlink(missing_ok=True)
+        return msgspec.structs.replace(done, path=str(_published(draft)))
 
 
-def _part(out: Path) -> Path:
+def _draft(out: Path | None) -> AbstractContextManager[Draft | None]:
     """A file beside `out` to write to until it is complete."""
+    if out is None:
+        return nullcontext()
     if out.is_dir():
         raise FuseScopeError(
             "This is a folder", where=str(out), hint="Give --out the name of a file."
         )
-    path = out.absolute().with_name(f".{out.name}.{secrets.token_hex(4)}.partial")
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        return Draft(out.absolute())
     except OSError as error:
         raise FuseScopeError(
             f"The output folder cannot be written to: {(error.strerror or 'refused').lower()}",
-            where=str(path.parent),
+            where=str(out.absolute().parent),
             hint="Choose another place with --out.",
         ) from None
-    return path
 
 
-def _publish(part: Path, path: Path) -> Path:
-    """Gives the complete file its name, or the first free one after it. A link never replaces."""
-    for number in range(1, 10_000):
-        free = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
-        try:
-            os.link(part, free)
-        except FileExistsError:
-            continue
-        except OSError:  # a file system without links
-            if free.exists():
-                continue
-            os.rename(part, free)
-        return free
-    raise FuseScopeError(
-        "Every name is taken", where=str(path), hint="Choose another place with --out."
-    )
+def _published(draft: Draft) -> Path:
+    try:
+        return draft.publish_numbered()
+    except OSError as error:
+        problem = f"The model could not be written: {(error.strerror or str(error)).lower()}"
+        if isinstance(error, FileExistsError):
+            problem = "Every name is taken"
+        raise FuseScopeError(
+            problem, where=str(draft.target), hint="Choose another place with --out."
+        ) from None

@@ -19,10 +19,10 @@ from collectors.model import name_nodes
 from collectors.runtimes.onnxruntime import (
     PROVIDERS,
     Array,
-    GraphSession,
     load_inputs,
     numpy_of,
     options,
+    profiled_run,
 )
 
 UNKNOWN_BYTES = 32 * 1024 * 1024  # a tensor of unknown size
@@ -58,7 +58,8 @@ class Intermediates:
             location="weights.bin",
             size_threshold=INLINE_BYTES,
         )  # leaves the model in memory without its weights
-        events = self._profiled()
+        copied = msgspec.structs.replace(bench, model=str(folder / "model.onnx"))
+        events = profiled_run(copied, folder)
         graphs.name_as_profiled(self._model, events)
         name_nodes(self._model)
         self.nodes = graphs.nodes_of(self._model.graph)
@@ -144,13 +145,6 @@ class Intermediates:
             outputs.append(output)
         file.write_bytes(model.SerializeToString())
         return outputs
-
-    def _profiled(self) -> list[dict[str, Any]]:
-        """The events of one run."""
-        bench = msgspec.structs.replace(self._bench, model=str(self._folder / "model.onnx"))
-        profile = self._folder / "profile.json"
-        GraphSession(bench, "none", profile=self._folder / "profile").end_profiling(profile)
-        return msgspec.json.decode(profile.read_bytes(), type=list[dict[str, Any]])
 
     def _measured(
         self, events: list[dict[str, Any]]

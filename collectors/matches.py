@@ -9,15 +9,13 @@ do, the search is done again on a copy of the model with random weights.
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 import numpy as np
@@ -25,56 +23,26 @@ import numpy as np
 from analysis.errors import FuseScopeError
 from analysis.experiment import TensorMatch
 from collectors import reseeding
+from collectors.candidates import Candidates, Pair, sizes
 from collectors.check import difference_of
 from collectors.engine_errors import clean
 from collectors.intermediates import Intermediates, OutOfTime
 from collectors.jobs import Codes, Matched
 from collectors.jobs import MatchJob as Job
 from collectors.runtimes.onnxruntime import Array
-from collectors.sketches import Sketch, distance, distances, sample, signed, sketch
+from collectors.sketches import distance, signed
 
 # Relative distance (collectors/sketches.py) up to which rounding explains a difference
 TOLERANCE = 1e-3
 HALF_TOLERANCE = 1e-2  # in a model with half precision
 QUANTISED_TOLERANCE = 0.05  # in a model of 8 bits: a few values one step apart
 EXACT = 1e-12  # of other integers
-SAME = 1e-6  # tensors of the model this near to each other are one to us
-CLEARLY = 20.0  # any other tensor must be this many times further away than the nearest
 KNOWN_TOLERANCE = 0.25  # of one name, or proven: rounding adds up, a wrong name is far above
 CODES_TOLERANCE = 0.7  # likewise in 8 bits throughout; unrelated tensors are about 1.4 apart
-BLOCK_CHANNELS = 64  # no engine pads channels to more
-MAX_RANK = 5
 _TOKEN = re.compile(r"_token_\d+$")  # what the engine adds to a name that it has used
 COPIES = {
     "Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Dropout", "Cast",
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A tensor of the optimised graph and the model's it stands for, and how to lay it out:
-    `channels` of a blocked one; `axes` that undo a permutation, of the tensor seen as `shape`."""
-
-    optimised: str
-    original: str
-    by: Literal["name", "value"]
-    channels: int | None = None
-    shape: tuple[int, ...] = ()
-    axes: tuple[int, ...] = ()
-    proven: bool = False  # on random weights, or by the operator's name
-
-    @property
-    def layout(self) -> Literal["", "blocked", "permuted"]:
-        """As analysis.experiment.TensorMatch calls it."""
-        return "blocked" if self.channels is not None else "permuted" if self.axes else ""
-
-    def arranged(self, array: Array) -> Array:
-        """The optimised graph's tensor in the order of the model's."""
-        if self.channels is not None:
-            return np.ascontiguousarray(array[:, : self.channels])
-        if self.axes:
-            return np.ascontiguousarray(np.transpose(array.reshape(self.shape), self.axes))
-        return array
 
 
 def run(job: Job) -> Matched:
@@ -242,13 +210,9 @@ class _Search:
             return []
         counts: set[int] = set()
         for name in wanted:
-            shape = graph.shapes.get(name)
-            if shape is None:
-                continue
-            counts |= {math.prod(shape)}
-            if name in graph.blocked:
-                counts |= {math.prod(shape) // shape[1] * c for c in _channels(shape[1])}
-        candidates: dict[int, dict[str, Sketch]] = {}
+            if name in graph.shapes:
+                counts |= sizes(graph.shapes[name], name in graph.blocked)
+        candidates = Candidates()
         possible = [
             name
             for name in (*model.inputs, *model.names())
@@ -256,42 +220,13 @@ class _Search:
         ]
         for chunk in model.chunks(possible):
             for name, array in model.values(chunk).items():
-                made = sketch(array)
-                if made is not None:
-                    candidates.setdefault(made.count, {})[name] = made
+                candidates.add(name, array)
         pairs: list[Pair] = []
         for chunk in graph.chunks(wanted):
             for name, array in graph.values(chunk).items():
-                pairs += self._found(name, array, name in graph.blocked, candidates)
+                blocked, tolerance = name in graph.blocked, self._tolerance(array)
+                pairs += candidates.pairs(name, array, blocked, tolerance)
         return pairs
-
-    def _found(
-        self, name: str, array: Array, blocked: bool, candidates: dict[int, dict[str, Sketch]]
-    ) -> list[Pair]:
-        """The model's tensors with the values of this one: one, or several that are equal."""
-        tolerance = self._tolerance(array)
-        if blocked:
-            for channels in _channels(array.shape[1]):
-                others = candidates.get(array.size // array.shape[1] * channels, {})
-                pair = Pair(name, "", "value", channels=channels)
-                if others and (found := _equal(sketch(pair.arranged(array)), others, tolerance)):
-                    return [replace(pair, original=original) for original in found]
-            return []
-        others = candidates.get(array.size, {})
-        made = sketch(array) if others else None
-        if made is None:
-            return []
-        if found := _equal(made, others, tolerance):
-            return [Pair(name, original, "value") for original in found]
-        if _nearest(made, others) <= tolerance:
-            return []  # several are near, and none is in another order of axes
-        others = {key: other for key, other in others.items() if made.permutes(other, tolerance)}
-        shapes = [array.shape, *(other.shape for other in others.values())]
-        for shape, axes in _permutations(array, shapes, others):
-            pair = Pair(name, "", "value", shape=shape, axes=axes)
-            if found := _equal(sketch(pair.arranged(array)), others, tolerance):
-                return [replace(pair, original=original) for original in found]
-        return []
 
     def _by_node(self, model: Intermediates, graph: Intermediates) -> list[Pair]:
         """What quantised operators write: they keep the name of the operator, and their steps of
@@ -362,60 +297,6 @@ class _Search:
         if array.dtype.itemsize == 1:
             return QUANTISED_TOLERANCE
         return self._float_tolerance if array.dtype.kind == "f" else EXACT
-
-
-def _nearest(one: Sketch, others: Mapping[str, Sketch]) -> float:
-    """The distance of the nearest of its kind."""
-    near = [other for other in others.values() if (other.kind, other.odd) == (one.kind, one.odd)]
-    return float(np.min(distances(one, near))) if near else math.inf
-
-
-def _equal(one: Sketch | None, others: Mapping[str, Sketch], tolerance: float) -> list[str]:
-    """The names of those that equal `one`; none where another tensor comes near as well."""
-    if one is None:
-        return []
-    names = [n for n, other in others.items() if (other.kind, other.odd) == (one.kind, one.odd)]
-    if not names:
-        return []
-    sketches = [others[name] for name in names]
-    away = distances(one, sketches)
-    nearest = int(np.argmin(away))
-    if away[nearest] > tolerance:
-        return []
-    twins = distances(sketches[nearest], sketches) <= SAME
-    clear = CLEARLY * min(max(away[nearest], SAME), tolerance)
-    if (away[~twins] <= clear).any():
-        return []
-    return [name for name, is_twin in zip(names, twins, strict=True) if is_twin]
-
-
-def _permutations(
-    array: Array, shapes: Sequence[tuple[int, ...]], others: Mapping[str, Sketch]
-) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """(shape, axes) under which a sample of the tensor is near one of the others'.
-
-    The tensor has either its own axes or, in another order, those of one of the others.
-    """
-    tried = set()
-    for whole in shapes:
-        sizes = tuple(size for size in whole if size > 1)
-        if not others or not 2 <= len(sizes) <= MAX_RANK:
-            continue
-        for order in itertools.permutations(range(len(sizes))):
-            back = tuple(sorted(range(len(order)), key=order.__getitem__))
-            stored = tuple(sizes[axis] for axis in order)
-            for shape, axes in ((sizes, order), (stored, back)):
-                if (shape, axes) in tried or list(axes) == sorted(axes):
-                    continue
-                tried.add((shape, axes))
-                taken = sample(signed(np.transpose(array.reshape(shape), axes)))
-                if any(other.resembles(taken) for other in others.values()):
-                    yield shape, axes
-
-
-def _channels(padded: int) -> range:
-    """Every number of channels that may have been padded to this one."""
-    return range(padded, max(0, padded - BLOCK_CHANNELS), -1)
 
 
 def _copies(model: Intermediates) -> dict[str, str]:

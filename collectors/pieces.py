@@ -99,7 +99,7 @@ def write(
         if name not in values:
             raise FuseScopeError(
                 f"A model in pieces cannot return the constant output '{name[:60]}'",
-                hint="Leave eager, segments and custom out of --variants.",
+                hint="Leave eager, segments and custom out of the variants.",
             )
     return Steps(tuple(steps), outputs)
 
@@ -137,5 +137,5 @@ def _model_of(
 def _no_model(piece: Piece, why: str) -> FuseScopeError:
     return FuseScopeError(
         f"The piece of '{piece.nodes[-1].name[:60]}' cannot run alone: {why}",
-        hint="Leave eager, segments and custom out of --variants.",
+        hint="Leave eager, segments and custom out of the variants.",
     )

@@ -28,7 +28,7 @@ from collectors.model import ONE_FILE_BYTES, opset_of, save
 from collectors.runtimes.onnxruntime import GraphSession
 from collectors.variants import find
 
-_LEAVE_OUT = "Leave int8 out of --variants."
+_LEAVE_OUT = "Leave int8 out of the variants."
 _CODING, _DECODING = "QuantizeLinear", "DequantizeLinear"
 _TO_FLOAT = {_DECODING, "MatMulIntegerToFloat", "DynamicQuantizeMatMul"}
 _PER_CHANNEL_OPSET = 13  # QuantizeLinear has an axis from there on

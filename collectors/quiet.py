@@ -16,11 +16,18 @@ from pathlib import Path
 
 import msgspec
 
+from analysis.experiment import Machine
 from collectors import cache
 
 LOADED = math.log(1.10)
 QUIET_LOAD_PER_CORE = 0.5
 MIN_BLOCKS = 8
+
+
+def was_calm(machine: Machine) -> bool:
+    """Whether little else ran before the recording, as far as that is known."""
+    load = machine.load_before
+    return load is None or load < QUIET_LOAD_PER_CORE * machine.logical_cores
 
 
 def lower_quartile(values: Iterable[float]) -> float:

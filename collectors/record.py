@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from importlib import metadata
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
@@ -15,62 +14,29 @@ from analysis.experiment import (
     SCHEMA_VERSION,
     Engine,
     ExperimentRecord,
-    Machine,
     ModelFacts,
     ModelInput,
     Outcome,
     OutputDifference,
-    Peaks,
     Settings,
     VariantRecord,
 )
 from analysis.graph import graph_json
-from collectors import (
-    ablation,
-    archive,
-    cache,
-    custom_ops,
-    kernels,
-    machine,
-    quiet,
-    scratch,
-    variants,
-    worker,
-    zoo,
-)
-from collectors.blocks import LOOKS, ROUNDS, WARMUP_ROUNDS, lanes
+from collectors import archive, custom_ops, kernels, machine, quiet, scratch, variants, worker, zoo
+from collectors.blocks import LOOKS, ROUNDS, WARMUP_ROUNDS
 from collectors.budget import Deadline
+from collectors.crew import Crew
 from collectors.fusion import rules
-from collectors.jobs import (
-    Bench,
-    BlockJob,
-    BlockMeasured,
-    Derived,
-    DeriveJob,
-    Drawing,
-    LibraryJob,
-    LibraryLoaded,
-    PeaksJob,
-    Prepared,
-    PrepareJob,
-    Structure,
-    Structures,
-    StructuresJob,
-    Switches,
-)
-from collectors.progress import Progress, Stage
+from collectors.jobs import BlockJob, BlockMeasured
+from collectors.preparation import OnProgress, Preparation, prepare
+from collectors.progress import Progress
 from collectors.recording import Recording
 from collectors.series import Series, Stopped, expected_cost
-from collectors.trials import Trials
 
 __all__ = ["Recording", "record", "zoo_models"]
 
 MEMORY_SHARE = 0.8
-MATCHING_SHARE = 0.2  # of a time budget, for all variants together
-AGREEMENT_SHARE = 0.1  # likewise, and of the time that one variant may take
 
-Answer = TypeVar("Answer")
-OnProgress = Callable[[Progress], None]
 Enough = Callable[[ExperimentRecord, int], bool]
 
 
@@ -110,13 +76,22 @@ def record(
     deadline = Deadline.after(recording.seconds)
     name = recording.model if zoo.find(recording.model) else Path(recording.model).stem
     path = archive.destination(recording.out, name, f"{datetime.now():%Y-%m-%d}")
+    library = recording.custom_op_library
+    crew = Crew(
+        name,
+        recording.memory_bytes or int(MEMORY_SHARE * machine.available_memory_bytes()),
+        recording.run_timeout,
+        custom_ops.read(library) if library is not None else None,
+        cancelled,
+    )
     with scratch.folder() as folder:
-        recorder = _Recorder(recording, name, folder, deadline, on_progress, cancelled)
+        recorder = None
         try:
-            recorder.set_up()
-            stopped = recorder.series.run(recorder.ask(enough), recorder.report_blocks)
+            prepared = prepare(recording, folder, crew, deadline, on_progress)
+            recorder = _Recorder(recording, prepared, folder, crew, deadline, on_progress)
+            stopped = recorder.run_blocks(enough)
         except (KeyboardInterrupt, worker.Cancelled):
-            if not recorder.blocks_done:
+            if recorder is None or not recorder.series.complete:
                 raise FuseScopeError(
                     "The recording was interrupted before its first block was complete",
                     hint="Nothing was written; start it again.",
@@ -126,122 +101,41 @@ def record(
 
 
 class _Recorder:
-    """The state of one recording; `set_up` comes first."""
-
-    series: Series
-    _trials: Trials
+    """The blocks of one recording, and the file that is made of them."""
 
     def __init__(
         self,
         recording: Recording,
-        name: str,
+        prepared: Preparation,
         folder: Path,
+        crew: Crew,
         deadline: Deadline,
         on_progress: OnProgress,
-        cancelled: Callable[[], bool],
     ) -> None:
         self._recording = recording
-        self._name = name
-        self._folder = folder
-        self._deadline = deadline
+        self._prepared = prepared
+        self._crew = crew
         self._on_progress = on_progress
-        self._cancelled = cancelled
-        self._created = datetime.now(UTC).isoformat(timespec="seconds")
-        self._memory_bytes = recording.memory_bytes or int(
-            MEMORY_SHARE * machine.available_memory_bytes()
-        )
-        self._threads = recording.threads or machine.physical_cores()
-        given = recording.custom_op_library
-        self._library = custom_ops.read(given) if given is not None else None
-        self._baseline = recording.baseline or (
-            "unfused" if "unfused" in recording.asked else recording.asked[0]
-        )
-        self._quiet_key = ""
+        self._quiet_key = self._key()
+        self.series = self._series(folder / "blocks", deadline)
 
-    @property
-    def blocks_done(self) -> int:
-        """Complete blocks, 0 before the first."""
-        return len(self.series.complete) if hasattr(self, "series") else 0
-
-    def set_up(self) -> None:
-        """Everything before the first block: the model, each variant alone, the peaks."""
-        self._machine = machine.facts()
-        self._load_before = machine.load()
-        message = f"Preparing {self._name}"
-        if not self._is_calm():
-            message += f" (the machine is busy: load {self._load_before})"
-        self._report("prepare", 0, 1, message)
-        if self._library is not None:
-            self._run("library", LibraryJob(self._library.path), LibraryLoaded)
-        self._prepared = self._prepare()
-        self._bench = Bench(
-            model=self._prepared.model,
-            inputs=self._prepared.inputs,
-            input_names=tuple(fact.name for fact in self._prepared.facts),
-            threads=self._threads,
-            spin=self._recording.spin,
-            custom_op_library=self._library.path if self._library is not None else None,
-            calls=self._prepared.calls,
-            drawing=self._drawing(),
-        )
-        self._plan = ablation.plan(
-            self._recording.asked,
-            search=self._recording.ablate,
-            ask=self._structures,
-            report=lambda message: self._report("prepare", 0, 1, message),
-        )
-        self._bench = msgspec.structs.replace(self._bench, derived=self._derive())
-        self._lanes = lanes(self._plan.variants, self._baseline)
-        self._trials = Trials(
-            self._bench,
-            self._baseline,
-            Path(self._prepared.graph),
-            self._folder,
-            self._memory_bytes,
-            self._run,
-        )
-        order = sorted(self._plan.variants, key=lambda name: name != self._baseline)
-        for done, variant in enumerate(order):
-            self._report("check", done, len(order), f"Trying {variant} alone")
-            self._trials.check(variant, self._agreement_seconds(len(order)))
-            if self._trials.is_optimised(variant):
-                self._report("check", done, len(order), f"Following the tensors of {variant}")
-                self._trials.match(variant, self._matching_seconds(len(order)))
-            self._trials.drop_dump(variant)
-        self._report("peaks", 0, 1, "Measuring what this machine can do")
-        job = PeaksJob(
-            self._threads, self._recording.spin, self._machine.caches, self._memory_bytes // 4
-        )
-        self._peaks = self._run("peaks", job, Peaks)
-        self.series = self._series()
-
-    def ask(self, enough: Enough | None) -> Callable[[int], bool]:
-        """The question at a look; a fixed number of blocks asks nothing."""
+    def run_blocks(self, enough: Enough | None) -> Stopped:
+        """Until it is enough; a fixed number of blocks asks nothing."""
         if enough is None or self._recording.blocks is not None:
-            return lambda _: False
+            return self.series.run(lambda _: False, self._report)
         question = enough
-        return lambda look: question(self._record("blocks"), look)
-
-    def report_blocks(self) -> None:
-        """Between blocks only: a report while one runs would disturb it."""
-        series, done = self.series, len(self.series.complete)
-        message = f"Block {done + 1} of {series.look}"
-        if series.look < series.looks[-1]:
-            message += f" (at most {series.looks[-1]})"
-        if series.replaced:
-            message += f", {series.replaced} replaced because the machine was busy"
-        self._report("blocks", done, series.look, message, series.seconds_left())
+        return self.series.run(lambda look: question(self._record("blocks"), look), self._report)
 
     def write(self, path: Path, stopped: Stopped) -> Path:
         """Writes the experiment file and returns where it is."""
-        series = self.series
-        self._report("write", 0, 1, "Writing the experiment file", 0.0)
+        series, trials = self.series, self._prepared.trials
+        self._on_progress(Progress("write", 0, 1, "Writing the experiment file", 0.0))
         result = self._record(stopped, load_after=machine.load())
         self._remember_quiet(stopped)
-        model_graph = graph_json(self._trials.model_graph())
+        model_graph = graph_json(trials.model_graph())
         members: dict[str, Path | bytes] = {"graphs/model.json": model_graph}
         for variant in result.variants:
-            files = self._trials.files(variant.name)
+            files = trials.files(variant.name)
             if variant.graph is not None:
                 members[variant.graph] = files["graph"]
             if variant.matches is not None:
@@ -264,134 +158,78 @@ class _Recorder:
         self._on_progress(Progress("done", done, done, message, 0.0, str(written)))
         return written
 
-    def _prepare(self) -> Prepared:
-        recording = self._recording
-        is_zoo = zoo.find(recording.model) is not None
-        job = PrepareJob(
-            model=recording.model if is_zoo else str(Path(recording.model).absolute()),
-            folder=str(self._folder),
-            zoo=is_zoo,
-            cache=str(cache.folder()),
-            seed=recording.seed,
-            batch=recording.batch,
-            shapes=dict(recording.shapes),
-            inputs=str(recording.inputs.absolute()) if recording.inputs else None,
-            input_ranges=dict(recording.input_ranges),
-            allow_external_data=recording.allow_external_data,
-            expand_functions=variants.LIBRARY.name in recording.variants,
-        )
-        return self._run("prepare", job, Prepared)
-
-    def _drawing(self) -> Drawing:
-        """How further inputs are drawn: as the recorded ones were."""
-        from_file = [fact.name for fact in self._prepared.facts if fact.source == "file"]
-        return Drawing(
-            seed=self._recording.seed,
-            batch=self._prepared.batch or 1,
-            ranges=dict(self._recording.input_ranges),
-            from_file=tuple(from_file),
-        )
-
-    def _derive(self) -> dict[str, Derived]:
-        """What variants run in place of the model, by name."""
-        derived = {}
-        for name in self._plan.variants:
-            if variants.find(name).kind:
-                self._report("prepare", 0, 1, f"Making what {name} runs")
-                folder = self._folder / "derived" / variants.file_name(name)
-                folder.mkdir(parents=True)
-                job = DeriveJob(
-                    bench=self._bench,
-                    variant=name,
-                    folder=str(folder),
-                    rules=self._recording.rules.get(name),
-                    seed=self._recording.seed,
-                    cache=str(cache.folder()),
-                )
-                derived[name] = self._run("derive", job, Derived)
-        return derived
-
-    def _structures(self, switches: tuple[Switches, ...]) -> tuple[Structure, ...]:
-        return self._run("structures", StructuresJob(self._bench, switches), Structures).structures
-
-    def _matching_seconds(self, variants: int) -> float:
-        left = self._deadline.left_s()
-        seconds = self._recording.run_timeout
-        return seconds if left is None else min(seconds, MATCHING_SHARE * left / variants)
-
-    def _agreement_seconds(self, variants: int) -> float:
-        left = self._deadline.left_s()
-        seconds = AGREEMENT_SHARE * self._recording.run_timeout
-        return seconds if left is None else min(seconds, AGREEMENT_SHARE * left / variants)
-
-    def _series(self) -> Series:
-        recording = self._recording
-        folder = self._folder / "blocks"
-        folder.mkdir()
-        self._quiet_key = quiet.key(
+    def _key(self) -> str:
+        """Of the quiet reference: what the time of a block depends on."""
+        prepared, library = self._prepared, self._crew.library
+        return quiet.key(
             {
-                "cpu": self._machine.cpu_model,
-                "cores": self._machine.logical_cores,
-                "model": self._prepared.sha256,
-                "inputs": [(fact.name, fact.shape) for fact in self._prepared.facts],
-                "engine": self._prepared.engine_version,
-                "threads": self._threads,
-                "spin": recording.spin,
-                "variants": sorted(self._plan.variants),
-                **({"library": self._library.sha256} if self._library is not None else {}),
-                **({"rules": dict(recording.rules)} if recording.rules else {}),
+                "cpu": prepared.machine.cpu_model,
+                "cores": prepared.machine.logical_cores,
+                "model": prepared.model.sha256,
+                "inputs": [(fact.name, fact.shape) for fact in prepared.model.facts],
+                "engine": prepared.model.engine_version,
+                "threads": prepared.bench.threads,
+                "spin": prepared.bench.spin,
+                "variants": sorted(prepared.plan.variants),
+                **({"library": library.sha256} if library is not None else {}),
+                **({"rules": dict(self._recording.rules)} if self._recording.rules else {}),
             }
         )
+
+    def _series(self, folder: Path, deadline: Deadline) -> Series:
+        recording, prepared = self._recording, self._prepared
+        checked = prepared.trials.checked
+        folder.mkdir()
         cost = expected_cost(
-            self._lanes,
-            {name: checked.setup_ns / 1e9 for name, checked in self._trials.checked.items()},
-            {name: checked.run_ns / 1e9 for name, checked in self._trials.checked.items()},
+            prepared.lanes,
+            {name: alone.setup_ns / 1e9 for name, alone in checked.items()},
+            {name: alone.run_ns / 1e9 for name, alone in checked.items()},
             recording.profiled_rounds,
         )
 
         def run_block(job: BlockJob) -> BlockMeasured:
-            longest_s = recording.run_timeout + 10 * series.cost.seconds(job.rounds)
-            return self._run("block", job, BlockMeasured, seconds=longest_s)
+            longest_s = recording.run_timeout + 10 * cost.seconds(job.rounds)
+            return self._crew.run("block", job, BlockMeasured, longest_s)
 
-        series = Series(
-            bench=self._bench,
-            lanes=self._lanes,
+        return Series(
+            bench=prepared.bench,
+            lanes=prepared.lanes,
             seed=recording.seed,
             rounds=recording.rounds or ROUNDS,
             profiled_rounds=recording.profiled_rounds,
             looks=(recording.blocks,) if recording.blocks else LOOKS,
             folder=folder,
             cost=cost,
-            deadline=self._deadline,
+            deadline=deadline,
             quiet_reference=quiet.stored(self._quiet_key),
             run_worker=run_block,
         )
-        return series
 
     def _record(self, stopped: Stopped, load_after: float | None = None) -> ExperimentRecord:
         """experiment.json as it stands now."""
         recording, prepared, series = self._recording, self._prepared, self.series
+        model = prepared.model
         return ExperimentRecord(
             schema_version=SCHEMA_VERSION,
             fusescope_version=_version(),
-            created=self._created,
+            created=prepared.started,
             model=ModelFacts(
-                name=self._name,
+                name=self._crew.name,
                 source="zoo" if zoo.find(recording.model) else "file",
-                sha256=prepared.sha256,
-                nodes=prepared.nodes,
-                opset=prepared.opset,
+                sha256=model.sha256,
+                nodes=model.nodes,
+                opset=model.opset,
                 inputs=tuple(
                     ModelInput(fact.name, fact.dtype, fact.shape, fact.source)
-                    for fact in prepared.facts
+                    for fact in model.facts
                 ),
-                batch=prepared.batch,
+                batch=model.batch,
             ),
-            machine=self._machine_with_loads(load_after),
-            engine=Engine("onnxruntime", prepared.engine_version, "CPUExecutionProvider"),
+            machine=msgspec.structs.replace(prepared.machine, load_after=load_after),
+            engine=Engine("onnxruntime", model.engine_version, "CPUExecutionProvider"),
             settings=Settings(
-                baseline=self._baseline,
-                threads=self._threads,
+                baseline=prepared.baseline,
+                threads=prepared.bench.threads,
                 spin=recording.spin,
                 seed=recording.seed,
                 rounds=series.kept_rounds,
@@ -407,21 +245,22 @@ class _Recorder:
                 quiet_reference=series.quiet_reference,
                 blocks_loaded=series.loaded,
             ),
-            peaks=self._peaks,
-            variants=[self._variant_record(name) for name in self._plan.variants],
+            peaks=prepared.peaks,
+            variants=[self._variant_record(name) for name in prepared.plan.variants],
             model_graph="graphs/model.json",
         )
 
     def _variant_record(self, name: str) -> VariantRecord:
-        checked = self._trials.checked[name]
-        files = self._trials.files(name)
+        prepared, library = self._prepared, self._crew.library
+        checked = prepared.trials.checked[name]
+        files = prepared.trials.files(name)
         file_name = variants.file_name(name)
         return VariantRecord(
             name=name,
             settings={
-                **self._trials.settings(name),
-                **self._plan.settings.get(name, {}),
-                **(self._library.settings if self._library is not None else {}),
+                **prepared.trials.settings(name),
+                **prepared.plan.settings.get(name, {}),
+                **(library.settings if library is not None else {}),
             },
             samples=self.series.samples(name),
             profiles=self.series.profiles(name)[0],
@@ -435,44 +274,23 @@ class _Recorder:
             matches=f"matches/{file_name}.json" if "matches" in files else None,
         )
 
-    def _machine_with_loads(self, load_after: float | None) -> Machine:
-        return msgspec.structs.replace(
-            self._machine, load_before=self._load_before, load_after=load_after
-        )
-
     def _remember_quiet(self, stopped: Stopped) -> None:
         """A calm recording leaves a reference for the next ones."""
-        calm = self._load_before is not None and self._is_calm()
+        facts = self._prepared.machine
+        calm = facts.load_before is not None and quiet.was_calm(facts)
         if calm and stopped != "interrupted" and len(self.series.complete) >= quiet.MIN_BLOCKS:
             quiet.store(self._quiet_key, self.series.levels())
 
-    def _is_calm(self) -> bool:
-        """Whether little else ran before the recording, as far as that is known."""
-        most = quiet.QUIET_LOAD_PER_CORE * self._machine.logical_cores
-        return self._load_before is None or self._load_before < most
-
-    def _report(
-        self, stage: Stage, done: int, total: int, message: str, left: float | None = None
-    ) -> None:
-        self._on_progress(Progress(stage, done, total, message, left))
-
-    def _run(
-        self, task: str, job: msgspec.Struct, answer: type[Answer], seconds: float | None = None
-    ) -> Answer:
-        library = self._library
-        limits = worker.Limits(self._memory_bytes, seconds or self._recording.run_timeout)
-        result = worker.run(
-            task,
-            job,
-            answer,
-            limits=limits,
-            where=self._name if library is None or task != "library" else library.name,
-            cancelled=self._cancelled,
-            library=library.name if library is not None else "",
-        )
-        if library is not None:
-            library.check_unchanged()
-        return result
+    def _report(self) -> None:
+        """Between blocks only: a report while one runs would disturb it."""
+        series, done = self.series, len(self.series.complete)
+        message = f"Block {done + 1} of {series.look}"
+        if series.look < series.looks[-1]:
+            message += f" (at most {series.looks[-1]})"
+        if series.replaced:
+            message += f", {series.replaced} replaced because the machine was busy"
+        left = series.seconds_left()
+        self._on_progress(Progress("blocks", done, series.look, message, left))
 
 
 def _version() -> str:

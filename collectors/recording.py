@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from analysis.errors import FuseScopeError
+from analysis.spelling import suggestion
 from collectors import kernels, machine, variants, zoo
 from collectors.blocks import PROFILED_ROUNDS
 from collectors.fusion import rules
@@ -130,4 +131,4 @@ def _no_model(model: str) -> FuseScopeError:
     what = f"There is no file '{shown}'"
     if "/" not in model and not model.endswith(".onnx"):
         what += ", and no zoo model of that name"
-    return FuseScopeError(what, hint=variants.suggestion(model, [m.name for m in zoo.MODELS]))
+    return FuseScopeError(what, hint=suggestion(model, (m.name for m in zoo.MODELS)))

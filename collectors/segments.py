@@ -16,18 +16,18 @@ import numpy as np
 import onnx
 
 from analysis.errors import FuseScopeError
-from analysis.graph import Graph
+from analysis.experiment import MOST_DIFFERENCE
 from collectors import cut, graphs, kernels, pieces
-from collectors.jobs import Bench, Derived, DeriveJob, KernelCall
+from collectors.check import difference_of
+from collectors.jobs import Derived, DeriveJob, KernelCall
 from collectors.kernels import compiled
 from collectors.kernels.group import Group
 from collectors.kernels.loading import groups_of
 from collectors.kernels.memory import Buffers
 from collectors.model import save
-from collectors.runtimes.onnxruntime import Array, GraphSession, load_inputs
+from collectors.runtimes.onnxruntime import Array, load_inputs, profiled_run
 from collectors.variants import find
 
-TOLERANCE = 1e-4  # of max|a-b| / max|a|, as for every fused variant
 NOTHING = 1e-6  # of max|a-b| where a is all zero
 DOMAIN = "fusescope"
 
@@ -50,12 +50,13 @@ def derive(job: DeriveJob, model: onnx.ModelProto) -> Derived:
             settings={"execution": "one session a node"},
         )
     kernel = kernels.find(variant.argument)
-    graph = _with_shapes(job.bench, model, folder)
+    ran = graphs.profiled_shapes(profiled_run(job.bench, folder))
+    graph = graphs.from_model(model, ran)
     groups = groups_of(graph, kernel)
     if not groups:
         raise FuseScopeError(
             f"The model has no {kernel.replaces} that custom:{kernel.name} could replace",
-            hint=f"Leave custom:{kernel.name} and segments:{kernel.name} out of --variants.",
+            hint=f"Leave custom:{kernel.name} and segments:{kernel.name} out of the variants.",
         )
     parts = cut.around(model.graph, groups)
     told: dict[str, str | int | float | bool] = {
@@ -180,32 +181,28 @@ class _Calls:
             *([np.empty(scratch_floats, np.float32)] if scratch_floats else []),
             *call.numbers,
         )
-        difference = difference_of(theirs.reshape(-1), ours)
+        difference = finite_difference(theirs.reshape(-1), ours)
         self.difference = max(self.difference, difference)
-        if not difference < TOLERANCE:
+        if not difference < MOST_DIFFERENCE:
             raise FuseScopeError(
                 f"The kernel for '{group.name[:60]}' computes something else than ONNX Runtime: "
                 f"its output difference is {difference:.2g}",
-                hint="Leave this custom: variant out of --variants, and report this model.",
+                hint="Leave this custom: variant out of the variants, and report this model.",
             )
 
 
-def difference_of(a: Array, b: Array) -> float:
+def finite_difference(a: Array, b: Array) -> float:
     """max|a-b| / max|a| of what is finite; infinite where other values are not finite, or where
     only a is all zero."""
     finite = np.isfinite(a)
     if not np.array_equal(a[~finite], b[~finite], equal_nan=True):
         return math.inf
-    if not finite.any():
-        return 0.0
-    left, right = a[finite].astype(np.float64), b[finite].astype(np.float64)
-    apart = float(np.max(np.abs(left - right)))
-    scale = float(np.max(np.abs(left)))
-    if not math.isfinite(apart):
+    absolute, relative = difference_of([a[finite]], [b[finite]])
+    if absolute is None:
         return math.inf
-    if not scale:
-        return 0.0 if apart <= NOTHING else math.inf
-    return apart / scale
+    if relative is None:
+        return 0.0 if absolute <= NOTHING else math.inf
+    return relative
 
 
 def _place_in(group: Group, last_read: Sequence[str], values: Mapping[str, Any]) -> str:
@@ -225,16 +222,6 @@ def _listed(steps: msgspec.Struct, folder: Path) -> str:
     listing = folder / "steps.json"
     listing.write_bytes(msgspec.json.encode(steps))
     return str(listing)
-
-
-def _with_shapes(bench: Bench, model: onnx.ModelProto, folder: Path) -> Graph:
-    """The model's graph with the shapes that ran."""
-    profile = folder / "shapes.json"
-    session = GraphSession(bench, "none", profile=folder / "shapes")
-    session.end_profiling(profile)
-    events = msgspec.json.decode(profile.read_bytes(), type=list[dict[str, Any]])
-    profile.unlink()
-    return graphs.from_model(model, graphs.profiled_shapes(events))
 
 
 def _picture(model: onnx.ModelProto, parts: Sequence[cut.Piece]) -> onnx.ModelProto:

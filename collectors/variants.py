@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from analysis.errors import FuseScopeError
+from analysis.spelling import suggestion
 from collectors import kernels, optimizers
 
 Optimization = Literal["none", "basic", "extended", "all"]
@@ -143,10 +143,3 @@ def with_twins(names: Sequence[str]) -> tuple[str, ...]:
 def file_name(variant: str) -> str:
     """The variant's name as part of a file name: not every system allows ':' there."""
     return variant.replace(":", "-")
-
-
-def suggestion(name: str, known: list[str]) -> str:
-    """'Did you mean …?' with the nearest known name in front, or the list of them."""
-    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
-    listed = ", ".join(known)
-    return f"Did you mean '{near[0]}'? Known: {listed}." if near else f"Known: {listed}."

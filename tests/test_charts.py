@@ -88,6 +88,17 @@ def test_the_roofline_has_both_sides_and_hover_texts_are_no_markup() -> None:
     assert "<a" not in figure.to_json()
 
 
+def test_integers_are_drawn_without_flops() -> None:
+    side = side_of_trace(profile("a", (("q/Conv", "ConvInteger", *CONV[2:]),), runs=2))
+    figure = roofline(compare(side, side, Assumptions(peak_flops_per_s=1e9)))
+    assert figure is not None
+    assert figure.data[0].name == "8-bit peak ~1.00 GOP/s"
+    assert "6.22 OP/B, 138 MOP/s" in figure.data[1].customdata[0]  # as in test_roofline_report.py
+    assert figure.layout.yaxis.title.text == "attained, FLOP/s (of 8-bit numbers OP/s)"
+    assert [note.text for note in figure.layout.annotations] == ["8-bit peak"]
+    assert figure.data[0].line.dash == "14px,5px"
+
+
 def test_no_counted_operator_no_roofline() -> None:
     side = side_of_trace(profile("a", (RELU,), runs=2))
     assert roofline(compare(side, side)) is None

@@ -20,7 +20,7 @@ def within_analysis(names: str) -> tuple[str, ...]:
 
 CORE = within_analysis(
     "aten_flops attention_flops errors experiment flops graph kernel_rules limits members "
-    "op_classes op_types patterns quantity trace units"
+    "op_classes op_types patterns quantity spelling trace units"
 )
 FACES = CORE + within_analysis("readers metrics compare advice doctor recipes redaction wording")
 
@@ -40,7 +40,7 @@ ALLOWED = {
     "analysis.timeline": FACES,
     "analysis.waterfall": FACES,
     "analysis.report": FACES + within_analysis("gate charts timeline waterfall"),
-    "collectors": within_analysis("errors experiment graph limits patterns trace"),
+    "collectors": within_analysis("errors experiment graph limits patterns spelling trace"),
     "app": (
         "analysis",
         "collectors.fuse",

@@ -25,7 +25,7 @@ from analysis.wording.fusion import (
     fusion_sentence,
     reconciliation_sentence,
 )
-from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
+from tests.factories import CONV, FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
 
 MS = 1_000_000
 CBR, CB = "Conv + BatchNormalization + Relu", "Conv + BatchNormalization"
@@ -54,6 +54,7 @@ def told(
     names = ["pattern", "kind", "operators_baseline", "operators_candidate", "gain_ns"]
     table = pd.DataFrame(rows, columns=names)
     table["gain_ns"] *= MS
+    table["group"] = range(len(table))
     total = Reconciliation("unprofiled_wall", **sum_)
     return fusion_sentence(
         replace(
@@ -66,6 +67,31 @@ def told(
 
 
 FUSED = [(CBR, "fused", 3, 1, 4.0), (CB, "fused", 2, 1, 2.0), (CB, "fused", 2, 1, 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (("fused", 2, 1), "run as one 8-bit operator each: fusion and precision together."),
+        (("fused", 3, 2), "run by 8-bit operators: fusion and precision together."),
+        (("replaced", 1, 1), "run by 8-bit operators: another precision, not fusion."),
+    ],
+)
+def test_another_precision_is_named(row: tuple[str, int, int], words: str) -> None:
+    kind, before, after = row
+    quantised = tuple((f"{name}/q", "QLinearConv", *CONV[2:]) for name in "ab")
+    traces = [
+        read(Source(name, profile_json(operators, 6)))
+        for name, operators in (("a.json", UNFUSED_OPERATORS), ("b.json", quantised))
+    ]
+    sides = [side_of_trace(trace) for trace in traces if isinstance(trace, Trace)]
+    groups = tuple(
+        Group(place, "fused", "name", (), (), (Operator(name, op_type),))
+        for place, (name, op_type, *_) in enumerate(quantised)
+    )
+    for at, expected in ((2, words), (1, words.replace("8-bit", "partly 8-bit"))):
+        comparison = replace(compare(*sides), fusion=Fusion("graphs", groups[:at]))
+        assert told(comparison, [(CB, kind, before, after, 1.0)] * 2).endswith(expected)
 
 
 def test_patterns_that_begin_alike_are_one_family(plain: Comparison) -> None:
@@ -103,7 +129,7 @@ def test_weak_attribution_gives_the_proportion(plain: Comparison) -> None:
     sentence = told(plain, FUSED, weak=True, groups_ns=-7 * MS, delta_ns=-20 * MS)
     assert sentence.startswith("All of the gain in groups comes from 3 ")
     assert sentence.endswith(
-        "Groups add up to -7.00 ms of a change of -20.0 ms: attribution is weak."
+        "Groups add up to +7.00 ms of the whole run's gain of +20.0 ms: attribution is weak."
     )
 
 
@@ -128,7 +154,7 @@ def test_nothing_fused_says_where_the_change_is(plain: Comparison) -> None:
     nothing = "Nothing was fused: both sides ran the same operators."
     assert told(plain, kept) == nothing
     assert told(plain, kept, delta_ns=-8 * MS, dispatch_ns=-7 * MS, groups_ns=-MS) == (
-        f"{nothing} The largest part of the change of -8.00 ms, -7.00 ms, is dispatch."
+        f"{nothing} The largest part of the whole run's gain of +8.00 ms, +7.00 ms, is dispatch."
     )
 
 
@@ -147,7 +173,8 @@ def test_a_change_outside_the_groups_is_said(plain: Comparison) -> None:
     much = told(plain, FUSED, ungrouped_ns=-3 * MS, **sums)
     assert much.startswith("All of the gain in groups comes from 3 ")
     assert much.endswith(
-        "Groups add up to -7.00 ms of a change of -10.0 ms: much of it is in operators in no group."
+        "Groups add up to +7.00 ms of the whole run's gain of +10.0 ms: much of it is in operators "
+        "in no group."
     )
 
 

@@ -58,5 +58,15 @@ def test_counters_of_devices() -> None:
     assert units.bandwidth(1234.56) == "1 235 GB/s"
     assert units.bandwidth(0.0036) == "3.60 MB/s"
     assert units.kilobytes(2048.0) == "2 048 KB"
-    for text in (units.flop_count, units.bandwidth, units.kilobytes):
+    assert units.flop_rate(1.134e11) == "113 GFLOP/s"
+    assert units.flop_rate(999.7e9) == "1.00 TFLOP/s"
+    assert units.op_rate(4.567e11) == "457 GOP/s"
+    assert units.op_rate(2e6) == "2.00 MOP/s"
+    for text in (
+        units.flop_rate,
+        units.op_rate,
+        units.flop_count,
+        units.bandwidth,
+        units.kilobytes,
+    ):
         assert text(None) == units.MISSING

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
+from analysis.compare.verdict import Interval, Verdict
 from analysis.metrics.counters import MEASURES
-from analysis.wording import CANNOT_TELL, FIGURES, REASONS
+from analysis.wording import CANNOT_TELL, FIGURES, REASONS, why_not_told
 from analysis.wording.diagnostics import _DIAGNOSTICS
 
 ANALYSIS = Path(__file__).resolve().parents[1] / "analysis"
@@ -35,3 +37,22 @@ def test_every_reason_and_figure_has_words() -> None:
     assert "no_graph" in given and given - set(REASONS) == set()
     shown = set(re.findall(r'Figure\(\s*"(\w+)"', figures))
     assert shown | {measure.code for measure in MEASURES} == set(FIGURES)
+
+
+def test_an_interval_beside_noise_is_explained_only_where_it_excludes_no_change() -> None:
+    verdict = Verdict(
+        outcome="cannot_tell",
+        reason="within_noise",
+        of="unprofiled_wall",
+        pairing="blocks",
+        speedup=1.02,
+        interval=Interval(1.004, 1.04),
+        noise_floor=None,
+        smallest_detectable=0.03,
+        samples=(8, 8),
+        alpha=0.0221,
+    )
+    clause = "(a level of 0.022, for all looks and variants together, takes a wider interval"
+    assert clause in why_not_told(verdict)
+    inside = replace(verdict, interval=Interval(0.99, 1.04))
+    assert why_not_told(inside) == CANNOT_TELL["within_noise"]

@@ -77,16 +77,31 @@ def near_misses(comparison: Comparison) -> tuple[NearMiss, ...]:
     graph = side.experiment.model_graph if side.experiment else None
     if told is None or graph is None or comparison.fusion.source != "graphs":
         return ()
+    values: dict[str, Value] = {"variant": clean_text(side.label, _SHOWN)}
     if told.level == "none":
-        values = {"variant": clean_text(side.label, _SHOWN)}
-        own = side.variant is not None and "fusion_level" in side.variant.settings
-        code: Blocker = "own_pass" if own else "optimisation_off"
-        return (NearMiss("every pattern", (), (), "", code, values),)
+        return (_without_engine(side, values),)
     if side.is_quantised:
-        values = {"variant": clean_text(side.label, _SHOWN)}
         return (NearMiss("every pattern", (), (), "", "quantised", values),)
     survey = _Survey(graph, comparison.fusion, side, told)
     return _folded(list(survey.misses()))
+
+
+def _without_engine(side: Side, values: dict[str, Value]) -> NearMiss:
+    """The finding for a variant in which the engine optimises nothing: what fused in its place."""
+    settings = side.variant.settings if side.variant else {}
+    kind, _, kernel = side.label.partition(":")
+    if "fusion_level" in settings:
+        told = settings.get("fused_groups")
+        values["fused"] = told is None or told != "none"
+        return NearMiss("every pattern", (), (), "", "own_pass", values)
+    if kind == "custom":
+        groups = settings.get("groups")
+        values["groups"] = groups if type(groups) is int else None
+        return NearMiss("every other pattern", (), (), "", "own_kernel", values)
+    if kind == "segments":
+        values["twin"] = clean_text(f"custom:{kernel}", _SHOWN)
+        return NearMiss("every pattern", (), (), "", "same_cut", values)
+    return NearMiss("every pattern", (), (), "", "optimisation_off", values)
 
 
 @dataclass(frozen=True, eq=False)

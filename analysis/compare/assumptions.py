@@ -48,7 +48,7 @@ def peak(assumptions: Assumptions, side: Side) -> Quantity:
 def int8_peak(assumptions: Assumptions, side: Side) -> Quantity:
     """Operations on 8-bit numbers per second, as `peak`: what is set holds for all types."""
     measured = side.experiment.record.peaks.int8_ops_per_s if side.experiment else None
-    return _limit(assumptions.peak_flops_per_s, measured, "flop/s", "no_int8_peak")
+    return _limit(assumptions.peak_flops_per_s, measured, "op/s", "no_int8_peak")
 
 
 def bandwidth(assumptions: Assumptions, side: Side) -> Quantity:

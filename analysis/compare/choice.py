@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Container
 
 from analysis.compare.comparison import Side, side_of_trace, side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
+from analysis.spelling import suggestion
 from analysis.trace import Trace
 
 # What to show first when nobody said which variant: the most optimised one there is.
@@ -90,10 +90,8 @@ def _named(experiment: Experiment, name: str) -> str:
     names = [variant.name for variant in experiment.record.variants]
     if name in names:
         return name
-    near = difflib.get_close_matches(name, names, n=1)
-    advice = f"Did you mean '{near[0]}'? " if near else ""
     raise FuseScopeError(
         f"This experiment has no variant '{name[:60]}'",
         where=experiment.file_name,
-        hint=f"{advice}It has: {', '.join(names)}.",
+        hint=suggestion(name, names, "It has"),
     )

@@ -16,7 +16,7 @@ from analysis.compare.fusion import Fusion
 from analysis.compare.latency import are_paired
 from analysis.compare.ledger import Ledger
 from analysis.compare.verdict import Verdict
-from analysis.experiment import ExperimentRecord
+from analysis.experiment import MOST_DIFFERENCE, ExperimentRecord
 from analysis.metrics.cache_use import subgraph_nodes, unsized_tensors
 from analysis.metrics.warmup import steady_runs
 from analysis.readers.source import clean_text
@@ -24,8 +24,7 @@ from analysis.trace import Diagnostic, Severity, Value
 
 # The ONNX Runtime profiler charges 2 to 6 µs a node; below this it is a large part of a row.
 BIASED_BELOW_NS = 20_000
-_MUCH_BIAS = 0.25
-_LARGE_DIFFERENCE = 1e-4  # of variants that compute in the model's own precision
+MUCH_BIAS = 0.25
 _FEW_CLASSES = 2  # that a baseline has to choose at least for agreement to say anything
 _LOW_LOAD_PER_CORE = 0.5
 _MUCH_APART = 0.25
@@ -117,15 +116,18 @@ def _different_recordings(
 
 
 def _recording(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Diagnostic]:
-    records = {
-        side.experiment.sha256: side.experiment.record
-        for side in (baseline, candidate)
+    recorded = [
+        (side.experiment, name)
+        for side, name in ((baseline, "baseline"), (candidate, "candidate"))
         if side.experiment
-    }
-    for record in records.values():
+    ]
+    one_file = len({experiment.sha256 for experiment, _ in recorded}) == 1
+    for experiment, name in recorded[:1] if one_file else recorded:
+        record = experiment.record
+        whose: dict[str, Value] = {"side": name} if len(recorded) > 1 and not one_file else {}
         outcome, machine = record.outcome, record.machine
         if outcome.stopped in ("interrupted", "seconds"):
-            yield _note("warning", f"stopped_{outcome.stopped}", blocks=outcome.blocks)
+            yield _note("warning", f"stopped_{outcome.stopped}", blocks=outcome.blocks, **whose)
         loaded = outcome.blocks_replaced + outcome.blocks_loaded
         if outcome.quiet_reference is None or loaded > outcome.blocks / 5:
             yield _note(
@@ -134,6 +136,7 @@ def _recording(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Di
                 replaced=outcome.blocks_replaced,
                 loaded=outcome.blocks_loaded,
                 blocks=outcome.blocks,
+                **whose,
             )
         elif loaded:
             yield _note(
@@ -141,6 +144,7 @@ def _recording(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Di
                 "blocks_loaded",
                 replaced=outcome.blocks_replaced,
                 loaded=outcome.blocks_loaded,
+                **whose,
             )
         if machine.load_before is not None:
             high = machine.load_before > _LOW_LOAD_PER_CORE * machine.logical_cores
@@ -150,9 +154,10 @@ def _recording(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Di
                 before=machine.load_before,
                 after=machine.load_after,
                 cores=machine.logical_cores,
+                **whose,
             )
         if machine.governor not in (None, "performance"):
-            yield _note("info", "governor", governor=machine.governor)
+            yield _note("info", "governor", governor=machine.governor, **whose)
         if baseline.label != record.settings.baseline and are_paired(baseline, candidate):
             yield _note("info", "other_baseline", baseline=record.settings.baseline)
     if verdict.noise_floor is not None:
@@ -173,7 +178,7 @@ def _profiler(
     inflation = figures["profiler_inflation"]
     if inflation.baseline.value is not None and inflation.candidate.value is not None:
         values = (inflation.baseline.value, inflation.candidate.value)
-        much = max(values) > 1 + _MUCH_BIAS or min(values) < 1 - _MUCH_BIAS
+        much = max(values) > 1 + MUCH_BIAS or min(values) < 1 - MUCH_BIAS
         yield _note(
             "warning" if much else "info",
             "profiler_inflation",
@@ -194,7 +199,7 @@ def _accuracy(baseline: Side, candidate: Side, figures: dict[str, Figure]) -> It
         difference = getattr(figures["output_difference"], name).value
         if side.is_quantised:
             yield _note("warning", "quantised", side=name, relative=difference)
-        elif difference is not None and difference > _LARGE_DIFFERENCE:
+        elif difference is not None and difference > MOST_DIFFERENCE:
             yield _note("warning", "large_output_difference", side=name, relative=difference)
         agreement = side.variant.agreement if side.variant else None
         if agreement is not None and agreement.distinct < _FEW_CLASSES:
@@ -248,7 +253,7 @@ def _coverage(figures: dict[str, Figure], operators: pd.DataFrame) -> Iterator[D
         if not total:
             continue
         biased = float(per_run[mean < BIASED_BELOW_NS].sum()) / total
-        if biased > _MUCH_BIAS:
+        if biased > MUCH_BIAS:
             yield _note("warning", "biased_rows", side=side, share=biased)
         unknown = float(per_run[operators["op_class"] == "unknown"].sum()) / total
         if unknown > 0.01:

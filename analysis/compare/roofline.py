@@ -15,6 +15,16 @@ MOST_DOTS = 1000
 ROOM = 2.0  # times, at the ends of both axes
 _LEAST_RATE = 1.0  # per second: a file may hold any number
 _MOST_CACHES = 4
+# Dashes and gaps in px by what a roof is, none for a solid line: colour tells the sides only.
+_DASHES: dict[str, tuple[int, ...]] = {
+    "peak": (),
+    "int8_peak": (14, 5),
+    "memory": (12, 4, 3, 4),
+    "L1": (2, 3),
+    "L2": (6, 4),
+    "L3": (6, 3, 2, 3, 2, 3),
+}
+_OTHER_DASHES = (2, 7)
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,11 @@ class Line:
     rises: bool
     side: str | None
     basis: Basis
+
+    @property
+    def dashes(self) -> tuple[int, ...]:
+        """Dashes and gaps in px that set it apart from the others; () for a solid line."""
+        return _DASHES.get(self.what, _OTHER_DASHES)
 
 
 @dataclass(frozen=True)
@@ -90,6 +105,16 @@ class Picture:
         slopes = [one.rate for one in near if one.rises]
         start = max(low, line.rate / max(slopes)) if slopes else low
         return (min(start, high), line.rate), (high, line.rate)
+
+    def label(self, line: Line) -> tuple[float, float]:
+        """Where its name stands, as (FLOP/B, FLOP/s): at the right end of a flat roof; on a rising
+        one, each at a height of its own, since caches may be about as fast as one another."""
+        (x, _), (to_x, to_y) = self.ends(line)
+        if not line.rises:
+            return to_x, to_y
+        rising = [one for one in self.lines if one.rises]
+        at = x * (to_x / x) ** (0.15 + 0.7 * rising.index(line) / len(rising))
+        return at, at * line.rate
 
 
 def roofline_picture(comparison: Comparison) -> Picture | None:

@@ -1,4 +1,4 @@
-"""Whether an experiment answers a recipe: same model, and every step is among its variants."""
+"""Whether an experiment answers a recipe: same model, same baseline, every step is a variant."""
 
 from __future__ import annotations
 
@@ -20,6 +20,12 @@ def misfit(recipe: Recipe, record: ExperimentRecord) -> str | None:
     missing = [name for name in recipe.variants if name not in have]
     if missing:
         return f"It lacks {', '.join(missing)}, which the recipe {recipe.name} compares"
+    if record.settings.baseline != recipe.baseline:
+        baseline = clean_text(record.settings.baseline, 60)
+        return (
+            f"It compares outputs with those of its baseline '{baseline}', the recipe "
+            f"{recipe.name} with those of '{recipe.baseline}'"
+        )
     return None
 
 

@@ -6,19 +6,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from analysis.compare.comparison import Comparison
+from analysis.compare.doubts import MUCH_BIAS
 from analysis.compare.statistics import MIN_SAMPLES
-from analysis.compare.verdict import Verdict
-from analysis.experiment import Experiment
+from analysis.experiment import MOST_DIFFERENCE, Experiment
 from analysis.graph import Graph
 from analysis.recipes.cell import Cell
-from analysis.recipes.measures import sampled_ns
+from analysis.recipes.measures import Figures, sampled_ns
 from analysis.recipes.recipe import Recipe
 from analysis.trace import Value
 
-MOST_DIFFERENCE = 1e-4  # of the outputs of what computes in the same precision
 _IN_PIECES = ("eager", "segments:", "custom:")
 _FEW_CLASSES = 2  # that the baseline has to choose at least for agreement to say anything
 _UTILISATIONS = ("compute_utilisation", "conv3x3_utilisation", "depthwise_utilisation")
+# Doubts of a comparison about the recording, which are those of every step, in Compare's words.
+OF_RECORDING = frozenset(
+    ("stopped_interrupted", "stopped_seconds", "load_seen", "blocks_loaded", "load", "governor")
+    + ("control", "part_missing", "part_unreadable")
+)
+# Figures that are times of the profile, or rest on them.
+FROM_PROFILE = frozenset(
+    ("small_op_time", "light_time", "roofline_share", "conv3x3_time", "conv3x3_utilisation")
+    + ("depthwise_time", "depthwise_utilisation")
+)
 
 
 @dataclass(frozen=True)
@@ -34,11 +44,14 @@ def notes(
     recipe: Recipe,
     experiment: Experiment,
     cells: Mapping[str, Mapping[str, Cell]],
-    verdicts: Sequence[Verdict],
+    known: Sequence[Figures],
+    answer: Comparison,
 ) -> tuple[Note, ...]:
-    """Doubts first. `cells` are those of each step by variant, `verdicts` all that were given."""
+    """Doubts first. `cells` are those of each step by variant, `known` its figures in a comparison
+    with the first one, `answer` compares the pair that says most."""
     found = [
-        *_recording(recipe, experiment, verdicts),
+        *_recording(recipe, experiment, answer),
+        *_profile(recipe, known, answer),
         *_figures(recipe, cells),
         *_same_graphs(recipe, experiment),
         *_meaning(recipe, experiment),
@@ -46,19 +59,18 @@ def notes(
     return tuple(sorted(found, key=lambda note: not note.is_doubt))
 
 
-def _recording(
-    recipe: Recipe, experiment: Experiment, verdicts: Sequence[Verdict]
-) -> Iterator[Note]:
+def _recording(recipe: Recipe, experiment: Experiment, answer: Comparison) -> Iterator[Note]:
     record = experiment.record
     blocks = record.outcome.blocks
     if blocks < MIN_SAMPLES:
         yield _doubt("few_blocks", blocks=blocks, needed=MIN_SAMPLES)
-    if any(verdict.reason == "control_differs" for verdict in verdicts):
-        yield _doubt("control_differs")
-    if record.outcome.blocks_loaded:
-        yield _doubt("busy_machine", blocks=record.outcome.blocks_loaded, of=blocks)
-    if record.outcome.stopped == "interrupted":
-        yield _doubt("interrupted", blocks=blocks)
+    for one in answer.diagnostics:
+        if one.code in OF_RECORDING:
+            yield Note(one.code, one.severity != "info", one.values)
+        elif one.code == "other_baseline" and recipe.variants[0] != recipe.baseline:
+            yield Note(one.code, values=one.values)
+        elif one.code == "mean_differs":
+            yield _doubt("mean_differs", **_pair(recipe), **one.values)
     for code, wanted, got in (
         ("other_threads", recipe.threads, record.settings.threads),
         ("other_batch", recipe.batch, record.model.batch),
@@ -71,6 +83,32 @@ def _recording(
             yield _doubt("fewer_runs", runs=runs, wanted=recipe.mean_runs)
         else:
             yield Note("mean_of", values={"runs": runs})
+
+
+def _profile(recipe: Recipe, known: Sequence[Figures], answer: Comparison) -> Iterator[Note]:
+    """What weakens times of the profile, where the table has any."""
+    if not FROM_PROFILE & set(recipe.columns):
+        return
+    inflation = {
+        step.label: value
+        for step, figures in zip(recipe.steps, known, strict=True)
+        if (value := figures["profiler_inflation"].value) is not None
+    }
+    if inflation:
+        least = min(inflation, key=inflation.__getitem__)
+        most = max(inflation, key=inflation.__getitem__)
+        low, high = inflation[least], inflation[most]
+        much = high > 1 + MUCH_BIAS or low < 1 - MUCH_BIAS
+        yield Note("inflation", much, {"low": low, "least": least, "high": high, "most": most})
+    for one in answer.diagnostics:
+        if one.code == "weak_attribution":
+            yield _doubt("weak_attribution", **_pair(recipe), **one.values)
+
+
+def _pair(recipe: Recipe) -> dict[str, Value]:
+    """What the two steps of the answer are called."""
+    labels = {step.variant: step.label for step in recipe.steps}
+    return {"before": labels[recipe.compare[0]], "after": labels[recipe.compare[1]]}
 
 
 def _figures(recipe: Recipe, cells: Mapping[str, Mapping[str, Cell]]) -> Iterator[Note]:

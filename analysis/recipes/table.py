@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from analysis.compare import DEFAULT_ASSUMPTIONS
+from analysis.compare import DEFAULT_ASSUMPTIONS, compare
 from analysis.compare.assumptions import Assumptions, tau
 from analysis.compare.comparison import Side, side_of_variant
 from analysis.compare.figures import figures
@@ -52,12 +52,14 @@ class PublishedRow:
 
 @dataclass(frozen=True, eq=False)
 class RecipeTable:
-    """The table; analysis/recipes/__init__.py says how to show it."""
+    """The table; analysis/recipes/__init__.py says how to show it. `answer` compares the pair of
+    steps that says most (`recipe.compare`)."""
 
     recipe: Recipe
     experiment: Experiment
     columns: tuple[str, ...]
     rows: tuple[RecipeRow, ...]
+    answer: Verdict
     published: tuple[PublishedRow, ...] = ()
     notes: tuple[Note, ...] = ()
 
@@ -87,7 +89,7 @@ def recipe_table(
             if code in MEASURES:
                 cells[code] = MEASURES[code](context)
             elif code not in RATIOS:
-                cells[code] = Cell(known[at].get(code, _NOT_RECORDED))
+                cells[code] = Cell(_own(code, step, recipe, known[at]))
         graph = _graph(side) if recipe.graph else ()
         rows.append(RecipeRow(step, cells, first[at], previous[at], graph))
     published = _published(recipe)
@@ -97,15 +99,17 @@ def recipe_table(
         for code in recipe.columns
         if code in told or not all(row.cells[code].is_empty for row in rows)
     )
-    verdicts = [verdict for verdict in (*first, *previous) if verdict is not None]
+    one, other = (sides[recipe.variants.index(name)] for name in recipe.compare)
+    answer = compare(one, other, assumptions)
     cells_of = {row.step.variant: row.cells for row in rows}
     return RecipeTable(
         recipe,
         experiment,
         columns,
         tuple(rows),
+        answer.verdict,
         published,
-        notes(recipe, experiment, cells_of, verdicts),
+        notes(recipe, experiment, cells_of, known, answer),
     )
 
 
@@ -127,6 +131,13 @@ def _figures(
             found.append({figure.code: figure.baseline for figure in compared})
         found.append({figure.code: figure.candidate for figure in compared})
     return found
+
+
+def _own(code: str, step: Step, recipe: Recipe, known: Figures) -> Quantity:
+    """A figure of a comparison; how often the baseline agrees with itself is no measurement."""
+    if code.startswith("agreement") and step.variant == recipe.baseline:
+        return Quantity(None, "fraction", "measured", "is_baseline")
+    return known.get(code, _NOT_RECORDED)
 
 
 def _graph(side: Side) -> tuple[str, ...]:

@@ -6,16 +6,12 @@ import base64
 import hashlib
 import re
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-import jinja2
 from markupsafe import Markup
 
-from analysis import units, wording
+from analysis import wording
 from analysis.compare.comparison import Comparison, Side
-from analysis.readers.source import clean_text
 from analysis.report import cards, tables
 from analysis.report.ablation import ablation_table
 from analysis.report.blocked import blocked_rows
@@ -25,6 +21,7 @@ from analysis.report.doctor import file_facts
 from analysis.report.interval import interval_picture
 from analysis.report.ledger import ledger_table
 from analysis.report.method import method, recorded
+from analysis.report.pages import asset, template
 from analysis.report.roofline import roofline
 from analysis.report.still import still
 from analysis.report.text import minus, model_name, slug, with_short_labels
@@ -35,7 +32,6 @@ from analysis.wording.advice import NEAR_MISSES_HELP
 from analysis.wording.fusion import KNOWN_BY_HELP, LEDGER_HELP, WATERFALL_HELP
 
 MAX_HEAD = 18  # characters
-MAX_SHOWN = 4000  # characters of one text; readers cut names far below
 
 
 @dataclass(frozen=True)
@@ -56,8 +52,8 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
     """
     shown = with_short_labels(comparison)
     payload = timeline_payload(shown)
-    scripts = {"timeline_script": script.report_script(), "report_script": _asset("report.js")}
-    return _template().render(
+    scripts = {"timeline_script": script.report_script(), "report_script": asset("report.js")}
+    return template("template.html").render(
         csp=_policy(scripts.values()),
         title=_title(shown),
         subject=_subject(shown),
@@ -108,7 +104,7 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
         distribution=distribution(shown),
         time_source=wording.TIME_SOURCES[shown.verdict.of],
         method=method(shown, include_environment=include_environment),
-        styles=[Markup(css) for css in (script.style_sheet(), _dark_still(), _asset("report.css"))],
+        styles=[Markup(css) for css in (script.style_sheet(), _dark_still(), asset("report.css"))],
         **{name: Markup(text) for name, text in scripts.items()},
     )
 
@@ -182,29 +178,3 @@ def _origin(side: Side) -> Origin:
         engine = f"{record.engine.name} {record.engine.version}"
         made = f"recorded {recorded(record.created)}, {engine}, {record.machine.cpu_model}"
     return Origin(meta.file_name, meta.sha256[:12], made)
-
-
-def _visible(value: Any) -> Any:
-    """Any text on its way into the page without controls that could turn or hide others."""
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return clean_text(value, MAX_SHOWN)
-    return value
-
-
-@cache
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=_visible,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(duration=units.duration, factor=units.factor)
-    environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "separators": (",", ":")}
-    return environment.from_string(_asset("template.html"))
-
-
-@cache
-def _asset(name: str) -> str:
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")

@@ -10,6 +10,8 @@ import pandas as pd
 from analysis.compare.comparison import side_of_variant
 from analysis.doctor import Examination, examine, fields
 from analysis.experiment import Experiment
+from analysis.metrics.breakdown import steady_calls
+from analysis.metrics.warmup import steady_runs
 from analysis.report.roofline_json import roofline_values
 from analysis.trace import Diagnostic, Trace
 from analysis.wording import diagnostic_sentence
@@ -22,7 +24,7 @@ def inspection(value: Trace | Experiment) -> dict[str, Any]:
     """Plain values of one file; an experiment has `variants` of the same form.
 
     `total_kernel_ns` is the sum of `dur_ns` of every call but communication, warm-up included;
-    `by_type` sums exactly to it.
+    `by_type` sums exactly to it; its `per_run_ns` leaves warm-up out, as a comparison does.
     """
     if isinstance(value, Experiment):
         record = value.record
@@ -77,25 +79,29 @@ def _trace(trace: Trace) -> dict[str, Any]:
         "rows": len(calls),
         "total_kernel_ns": int(compute["dur_ns"].sum()),
         "communication_ns": int(calls["dur_ns"][is_communication].sum()),
-        "by_type": _by_type(trace, compute, max(1, len(told))),
+        "by_type": _by_type(trace, compute),
         "fields": fields(trace),
         "diagnostics": diagnostics(trace.diagnostics),
     }
 
 
-def _by_type(trace: Trace, compute: Any, runs: int) -> list[dict[str, Any]]:
+def _by_type(trace: Trace, compute: pd.DataFrame) -> list[dict[str, Any]]:
+    steady = steady_runs(trace)
+    counted = steady_calls(trace, steady).index
     types = trace.operators["op_type"].astype("object")
     labels = types.where(types.notna(), None).to_numpy()[compute["operator"].to_numpy()]
     keys = pd.Series([str(t) if t is not None else "" for t in labels], index=compute.index)
     sums = compute[["n", "dur_ns"]].groupby(keys, sort=False).sum()
+    steady_ns = compute["dur_ns"].where(compute.index.isin(counted), 0)
+    sums["steady_ns"] = steady_ns.groupby(keys, sort=False).sum()
     rows = [
         {
             "op_type": name or None,
             "count": int(count),
             "total_ns": int(total_ns),
-            "per_run_ns": float(total_ns) / runs,
+            "per_run_ns": float(steady_ns) / max(1, len(steady.runs)),
         }
-        for name, count, total_ns in sums.itertuples()
+        for name, count, total_ns, steady_ns in sums.itertuples()
     ]
     return sorted(rows, key=lambda row: (-row["total_ns"], row["op_type"] or ""))
 

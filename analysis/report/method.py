@@ -193,11 +193,9 @@ def _machine(record: ExperimentRecord) -> Iterator[tuple[str, str]]:
         yield "matrix product peak", f"{rate}, measured{size}{spread}"
     if peaks.int8_ops_per_s:
         size = f" of {peaks.int8_n} × {peaks.int8_n}" if peaks.int8_n else ""
-        rate = units.flop_rate(peaks.int8_ops_per_s)
-        yield (
-            "8-bit product peak",
-            f"{rate}, measured{size}{_quartiles(peaks.int8_spread, units.flop_rate)}",
-        )
+        rate = units.op_rate(peaks.int8_ops_per_s)
+        spread = _quartiles(peaks.int8_spread, units.op_rate)
+        yield "8-bit product peak", f"{rate}, measured{size}{spread}"
     for one in peaks.bandwidths:
         where = "main memory" if one.level is None else f"L{one.level} cache"
         spread = _quartiles(one.spread, _bandwidth)

@@ -2,41 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-import jinja2
 import msgspec
 import pandas as pd
 from markupsafe import Markup
 
 from analysis.compare.verdict import Verdict
 from analysis.readers.source import clean_text
-from analysis.recipes import Cell, Recipe, RecipeTable
+from analysis.recipes import Cell, Recipe, RecipeTable, Step
 from analysis.report.method import without_folders
+from analysis.report.pages import asset, template
 from analysis.report.table_csv import table_csv
 from analysis.report.text import minus
 from analysis.wording import recipes as words
+from analysis.wording.sentences import verdict_basis
 
 SCHEMA_VERSION = 1
-_MOST_CHARS = 4000
-_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>()#+!|~&"})
+_GRAPH = "graph"
+_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>#!|~&"})
 
 
 @dataclass(frozen=True)
 class Line:
-    """One figure: a text for every step, ours and published, and what it rests on. `missing` says
-    why ours is empty. Texts can come from the file, with controls taken out."""
+    """One figure: a text for every step, ours and published, and what either rests on. `values`
+    and `intervals` are the two parts of `cells`, `missing` says why ours is empty. Texts can come
+    from the file, with controls taken out."""
 
     code: str
     label: str
     definition: str
     cells: tuple[str, ...]
+    values: tuple[str, ...]
+    intervals: tuple[str, ...]
     missing: tuple[str, ...]
     published: tuple[str, ...]
     basis: str
+    published_basis: str
 
     @property
     def is_published(self) -> bool:
@@ -56,18 +60,34 @@ def lines(table: RecipeTable) -> tuple[Line, ...]:
                 label=words.COLUMNS[code].label,
                 definition=words.COLUMNS[code].definition,
                 cells=tuple(clean_text(words.cell_text(code, cell)) for cell in own),
+                values=tuple(clean_text(words.value_text(code, cell)) for cell in own),
+                intervals=tuple(words.interval_text(cell) for cell in own),
                 missing=tuple(words.missing_text(cell) for cell in own),
                 published=tuple(
                     words.cell_text(code, row.cells[code]) if row and code in row.cells else ""
                     for row in told
                 ),
                 basis=words.column_basis(table, code),
+                published_basis=words.published_basis(table, code),
             )
         )
     if any(row.graph for row in table.rows):
         graphs = tuple(clean_text(words.graph_text(row.graph)) or "–" for row in table.rows)
         nothing = ("",) * len(graphs)
-        found.append(Line("graph", "graph", words.GRAPH_HELP, graphs, nothing, nothing, "measured"))
+        found.append(
+            Line(
+                code=_GRAPH,
+                label=_GRAPH,
+                definition=words.GRAPH_HELP,
+                cells=graphs,
+                values=graphs,
+                intervals=nothing,
+                missing=nothing,
+                published=nothing,
+                basis="measured",
+                published_basis="",
+            )
+        )
     return tuple(found)
 
 
@@ -139,65 +159,82 @@ def table_json(table: RecipeTable) -> bytes:
 
 def recipe_csv(table: RecipeTable) -> bytes:
     """One line a step and figure, ours and published; values in base units."""
-    rows = []
-    sources = [("recorded", row.step.variant, row.cells, table.columns) for row in table.rows]
-    sources += [("published", row.variant, row.cells, tuple(row.cells)) for row in table.published]
-    labels = {step.variant: step.label for step in table.recipe.steps}
-    for source, variant, cells, codes in sources:
-        for code in codes:
-            values = _cell(cells[code])
-            rows.append(
-                {
-                    "recipe": table.recipe.name,
-                    "source": source,
-                    "step": labels[variant],
-                    "variant": variant,
-                    "figure": code,
-                    "label": words.COLUMNS[code].label,
-                    **values,
-                    "text": clean_text(words.cell_text(code, cells[code])),
-                }
-            )
+    rows: list[dict[str, Any]] = []
+    for row in table.rows:
+        rows += [_csv_line(table, "recorded", row.step, code, row.cells) for code in table.columns]
+        if row.graph:
+            graph = Cell(text=words.graph_text(row.graph))
+            line = _csv_line(table, "recorded", row.step, _GRAPH, {_GRAPH: graph})
+            rows.append({**line, "basis": "measured", "setting": None})
+    for step in table.recipe.steps:
+        told = table.published_at(step.variant)
+        cells = told.cells if told is not None else {}
+        rows += [_csv_line(table, "published", step, code, cells) for code in cells]
     return table_csv(pd.DataFrame(rows))
+
+
+def _csv_line(
+    table: RecipeTable, source: str, step: Step, code: str, cells: Mapping[str, Cell]
+) -> dict[str, Any]:
+    return {
+        "recipe": table.recipe.name,
+        "source": source,
+        "step": step.label,
+        "variant": step.variant,
+        "figure": code,
+        "label": words.COLUMNS[code].label if code in words.COLUMNS else code,
+        **_cell(cells[code]),
+        "text": _unsigned(clean_text(words.cell_text(code, cells[code]))),
+    }
+
+
+def _unsigned(text: str) -> str:
+    """Text that a spreadsheet takes for no formula: '+12.1 %' as '12.1 %', with a true minus."""
+    return minus(text).removeprefix("+")
 
 
 def recipe_markdown(table: RecipeTable) -> str:
     """The table for a ticket or a wiki: what comes from the file is not interpreted there."""
-    recipe = table.recipe
-    heads = [step.label for step in recipe.steps]
+    recipe, record = table.recipe, table.experiment.record
     out = [
         f"## {_plain(recipe.title)}",
         "",
-        recipe.question,
+        _plain(recipe.question),
         "",
-        _row(["", *heads, "basis"]),
-        _row(["---", *(["---:"] * len(heads)), "---"]),
+        f"**{_plain(words.answer_text(table))}**",
+        "",
+        _plain(verdict_basis(table.answer)),
+        "",
+        _row(["figure", *map(words.step_text, recipe.steps), "basis"]),
+        _row(["---", *(["---:"] * len(recipe.steps)), "---"]),
     ]
     for line in lines(table):
         out.append(_row([line.label, *line.cells, line.basis]))
         if line.is_published:
-            out.append(_row(["  published", *line.published, ""]))
-    out += ["", _plain(clean_text(words.made_text(table.experiment.record))), ""]
-    out += [f"- {_plain(sentence)}" for sentence in sentences(table)]
-    return "\n".join(out) + "\n"
-
-
-def sentences(table: RecipeTable) -> tuple[str, ...]:
-    """Notes, published figures and why they differ, one sentence or line each."""
-    recipe = table.recipe
-    told = [words.published_line(recipe, published) for published in recipe.published]
-    return (
-        *(clean_text(words.note_sentence(note)) for note in table.notes),
-        *(f"Published: {line}." for line in told),
-        *words.published_notes(recipe),
-        *recipe.why_differ,
-    )
+            out.append(_row(["\u2003published", *line.published, line.published_basis]))
+    file = f"{table.experiment.file_name}, SHA-256 {table.experiment.sha256[:12]}"
+    made = clean_text(f"{words.made_text(record)}; {file}")
+    out += ["", _plain(words.how_to_read(table)), "", f"On {_plain(made)}.", ""]
+    notes = [
+        f"{'**doubt:** ' if note.is_doubt else ''}{_plain(clean_text(words.note_sentence(note)))}"
+        for note in table.notes
+    ]
+    told = [_plain(words.published_line(recipe, published)) for published in recipe.published]
+    told += map(_plain, words.published_notes(recipe))
+    for title, points in (
+        ("Can I trust this?", notes),
+        (f"Published: {_plain(recipe.source)}", told),
+        ("Why ours differ" if told else "How to read it", list(map(_plain, recipe.why_differ))),
+    ):
+        if points:
+            out += [f"### {title}", "", *(f"- {point}" for point in points), ""]
+    return "\n".join(out)
 
 
 def recipe_html(table: RecipeTable) -> str:
     """One page that loads nothing and runs no script; equal tables give equal bytes."""
     recipe = table.recipe
-    return _template().render(
+    return template("recipe.html").render(
         recipe=recipe,
         lines=[
             {
@@ -210,6 +247,9 @@ def recipe_html(table: RecipeTable) -> str:
             }
             for line in lines(table)
         ],
+        answer=minus(words.answer_text(table)),
+        basis=minus(verdict_basis(table.answer)),
+        how_to_read=words.how_to_read(table),
         made=words.made_text(table.experiment.record),
         file=table.experiment.file_name,
         sha256=table.experiment.sha256[:12],
@@ -217,14 +257,14 @@ def recipe_html(table: RecipeTable) -> str:
         published=[minus(words.published_line(recipe, one)) for one in recipe.published],
         published_notes=[minus(note) for note in words.published_notes(recipe)],
         command=without_folders(table.experiment.record.settings.command),
-        style=Markup(_asset("report.css")),
+        style=Markup(asset("report.css")),
     )
 
 
 def _cell(cell: Cell) -> dict[str, Any]:
     quantity = cell.quantity
     if quantity is None:
-        return {"value": None, "low": None, "high": None, "unit": "text", "basis": "setting",
+        return {"value": None, "low": None, "high": None, "unit": "text", "basis": None,
                 "reason": None, "setting": cell.text or None}  # fmt: skip
     return {
         "value": quantity.value,
@@ -249,27 +289,6 @@ def _row(cells: list[str]) -> str:
 
 def _plain(text: str) -> str:
     """Text that Markdown shows as it is."""
-    return text if set(text) <= set("-: ") else text.translate(_MARKDOWN)
-
-
-def _visible(value: Any) -> Any:
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return clean_text(value, _MOST_CHARS)
-    return value
-
-
-@cache
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=_visible,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.from_string(_asset("recipe.html"))
-
-
-@cache
-def _asset(name: str) -> str:
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+    if set(text) <= set("-: "):
+        return text
+    return text.translate(_MARKDOWN).replace("://", ":\\/\\/").replace("www.", "www\\.")

@@ -11,7 +11,7 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.roofline import Dot, Line, Picture, roofline_picture
 from analysis.report.axis import LogScale, Tick
 from analysis.report.text import minus
-from analysis.wording.roofline import line_name, share_text
+from analysis.wording.roofline import attained, line_label, line_name, place_text, share_text
 
 WIDTH, HEIGHT = 960, 400
 MOST_DRAWN = 300  # of one side
@@ -35,9 +35,15 @@ class Mark:
 
 @dataclass(frozen=True)
 class Roof:
-    """One roof from (x1, y1) to (x2, y2); `kind` is cache or machine, `side` '' for both."""
+    """One roof from (x1, y1) to (x2, y2); `kind` is cache or machine, `side` '' for both. `dashes`
+    are SVG's; `label` stands at (left, bottom), fractions of the axes, `place` of the point."""
 
     name: str
+    label: str
+    left: float
+    bottom: float
+    place: str
+    dashes: str
     kind: str
     side: str
     x1: float
@@ -109,15 +115,22 @@ def _mark(dot: Dot, across: LogScale, up: LogScale) -> Mark:
         radius=round(radius, 1),
         title=(
             f"{dot.name} ({dot.op_type}): {units.duration(dot.time_ns)} a run, "
-            f"{dot.intensity:.3g} FLOP/B, {units.flop_rate(dot.flops_per_s)}, {share_text(dot)}"
+            f"{place_text(dot)}, {share_text(dot)}"
         ),
     )
 
 
 def _roof(line: Line, picture: Picture, across: LogScale, up: LogScale) -> Roof:
     (x1, y1), (x2, y2) = picture.ends(line)
+    x, y = picture.label(line)
+    above = "below" if line.side == "candidate" else "above"
     return Roof(
         name=line_name(line),
+        label=line_label(line) if x1 < x2 else "",
+        left=round(across.at(x), 4),
+        bottom=round(up.at(y), 4),
+        place="under" if line.rises else above,
+        dashes=" ".join(map(str, line.dashes)),
         kind="cache" if line.what.startswith("L") else "machine",
         side=line.side or "",
         x1=round(WIDTH * across.at(x1), 1),
@@ -136,7 +149,7 @@ def _row(dot: Dot) -> Row:
         op_type=units.middle_cut(dot.op_type, 32),
         time=units.duration(dot.time_ns),
         intensity=f"~{dot.intensity:.3g}",
-        attained=f"~{units.flop_rate(dot.flops_per_s)}",
+        attained=f"~{attained(dot)}",
         share=f"~{units.percent(dot.bound_share)}" if known else units.MISSING,
         bound_by=dot.bound_by or units.MISSING,
     )

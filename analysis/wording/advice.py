@@ -6,15 +6,16 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from analysis.trace import Value
+from analysis.wording.phrases import plural
 
 Facts = Mapping[str, Value]
+Words = Callable[[Facts, str], str]
 
 
 class Blocked(Protocol):
-    """What the sentences need of a near miss."""
+    """What the sentences need of a fusion that could be and is not: a near miss of the engine, an
+    opportunity that our own pass left."""
 
-    @property
-    def pattern(self) -> str: ...
     @property
     def tensor(self) -> str: ...
     @property
@@ -53,8 +54,6 @@ def _no_kernel_remedy(v: Facts, _: str) -> str:
 def _shape_remedy(v: Facts, at: str) -> str:
     return f"Expand or store {at} with the shape {v.get('needs')}."
 
-
-Words = Callable[[Facts, str], str]
 
 # code -> (what blocked it, what to change), both from (values, tensor)
 _SAID: Mapping[str, tuple[Words, Words]] = {
@@ -265,8 +264,26 @@ _SAID: Mapping[str, tuple[Words, Words]] = {
         lambda v, at: (
             f"The variant '{v.get('variant')}' is fused by FuseScope's own pass, and the engine "
             "fuses nothing more."
+            if v.get("fused") is not False
+            else f"FuseScope's own pass fused nothing in the variant '{v.get('variant')}', and the "
+            "engine fuses nothing in it either."
         ),
         lambda v, at: "Run fusescope fuse MODEL --rules FILE --explain: it says what it left.",
+    ),
+    "own_kernel": (
+        lambda v, at: (
+            f"In the variant '{v.get('variant')}' kernels of its own run "
+            + (plural(v["groups"], "group") if v.get("groups") else "groups")
+            + " of operators; the rest runs with every optimisation off."
+        ),
+        lambda v, at: "Compare with the variant fused for what the engine fuses by itself.",
+    ),
+    "same_cut": (
+        lambda v, at: (
+            f"The variant '{v.get('variant')}' is cut as {v.get('twin')} is and has no kernel: "
+            "nothing is fused in it, on purpose, to show what the cut alone costs."
+        ),
+        lambda v, at: f"Compare {v.get('twin')} with it for the kernel alone.",
     ),
     "quantised": (
         lambda v, at: (

@@ -199,10 +199,10 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         "numbers of runs."
     ),
     "stopped_interrupted": lambda n, v: (
-        f"the recording was interrupted after {v.get('blocks')} blocks."
+        f"the recording was interrupted after {plural(v.get('blocks'), 'block')}."
     ),
     "stopped_seconds": lambda n, v: (
-        f"the time budget ended the recording after {v.get('blocks')} blocks."
+        f"the time budget ended the recording after {plural(v.get('blocks'), 'block')}."
     ),
     "load_seen": lambda n, v: (
         "measured under the load seen: no quiet reference of this machine was stored, or more "
@@ -281,9 +281,9 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         "peak was measured too low, or FLOPs are counted too high."
     ),
     "weak_attribution": lambda n, v: (
-        "attribution is weak: dispatch and profiler bias together changed by "
-        f"{units.duration(number(v, 'beside_ns'), signed=True)} of "
-        f"{units.duration(number(v, 'delta_ns'), signed=True)}, more than a quarter, so the "
+        "attribution is weak: dispatch and profiler bias together are "
+        f"{units.duration(-number(v, 'beside_ns'), signed=True)} of the whole run's gain of "
+        f"{units.duration(-number(v, 'delta_ns'), signed=True)}, more than a quarter, so the "
         "operators' own times explain only part of it."
     ),
     "mean_differs": lambda n, v: (

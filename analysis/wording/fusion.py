@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis import units
 from analysis.compare.comparison import Comparison
-from analysis.compare.fusion import Fusion
+from analysis.compare.fusion import Fusion, group_places
 from analysis.wording.phrases import plural
 from analysis.wording.sentences import Part
 from analysis.wording.texts import TIME_SOURCES
@@ -104,7 +104,7 @@ def fusion_parts(comparison: Comparison) -> tuple[Part, ...]:
         Part(share_text if start else share_text.capitalize(), "number"),
         Part(f" of the {noun}{where} comes from {units.count(len(members))} "),
         Part(best, "name"),
-        Part(f" {groups} {_became(members)}.{_weak(sum_)}"),
+        Part(f" {groups} {_became(members, _precision(comparison, members))}.{_weak(sum_)}"),
     )
 
 
@@ -114,14 +114,15 @@ def fusion_sentence(comparison: Comparison) -> str:
 
 
 def _largest_term(sum_: Reconciliation) -> str:
-    """' The largest part of the change of -8.22 ms, -7.22 ms, is dispatch.'; '' where none is."""
+    """' The largest part of the whole run's gain of +8.22 ms, +7.22 ms, is dispatch.'; '' where
+    none is."""
     values = {name: getattr(sum_, name) or 0 for name in TERMS}
     name = max(values, key=lambda term: abs(values[term]))
     if sum_.delta_ns is None or not abs(sum_.delta_ns) / 2 < abs(values[name]):
         return ""
-    most, whole = (units.duration(ns, signed=True) for ns in (values[name], sum_.delta_ns))
+    most, whole = (units.duration(-ns, signed=True) for ns in (values[name], sum_.delta_ns))
     what = "in operators" if name == "groups_ns" else TERMS[name]
-    return f" The largest part of the change of {whole}, {most}, is {what}."
+    return f" The largest part of the whole run's gain of {whole}, {most}, is {what}."
 
 
 def _nothing_fused(ledger: Ledger) -> str:
@@ -133,11 +134,12 @@ def _nothing_fused(ledger: Ledger) -> str:
 
 
 def _weak(sum_: Reconciliation) -> str:
-    """How little or how much the groups explain, where that is not about the whole change."""
+    """How little or how much the groups explain, where that is not about the whole gain: time
+    saved, as in the ledger."""
     if sum_.groups_ns is None or sum_.delta_ns is None:
         return ""
-    groups, whole = (units.duration(ns, signed=True) for ns in (sum_.groups_ns, sum_.delta_ns))
-    text = f" Groups add up to {groups} of a change of {whole}"
+    groups, whole = (units.duration(-ns, signed=True) for ns in (sum_.groups_ns, sum_.delta_ns))
+    text = f" Groups add up to {groups} of the whole run's gain of {whole}"
     if sum_.weak:
         return f"{text}: attribution is weak."
     if abs(sum_.ungrouped_ns or 0) > abs(sum_.delta_ns) / 4:
@@ -157,9 +159,38 @@ def _family(pattern: object) -> str:
     return " + ".join(str(pattern).split(" + ")[:2])
 
 
-def _became(members: pd.DataFrame) -> str:
+def _precision(comparison: Comparison, members: pd.DataFrame) -> str:
+    """'8-bit ' where all of these groups multiply 8-bit numbers on the candidate's side alone,
+    'partly 8-bit ' where some do, '' where none does."""
+    before, after = (_eight_bit(comparison, side) for side in ("baseline", "candidate"))
+    if not after - before:
+        return ""
+    changed = members["group"].isin(after - before)
+    return "8-bit " if changed.all() else "partly 8-bit " if changed.any() else ""
+
+
+def _eight_bit(comparison: Comparison, side: str) -> frozenset[int]:
+    """Ids of the groups in which that side multiplies 8-bit numbers."""
+    table = comparison.operators
+    ran = table.loc[table[f"int8_{side}"].fillna(False).astype(bool), f"operator_{side}"]
+    operators = getattr(comparison, side).trace.operators
+    groups = comparison.fusion.groups
+    claims = [getattr(group, side) for group in groups]
+    places = group_places(operators["name"].astype(str).tolist(), claims)
+    of_int8 = operators["operator"].isin(set(ran))
+    return frozenset(
+        groups[place].id
+        for place, is_int8 in zip(places, of_int8, strict=True)
+        if is_int8 and place >= 0
+    )
+
+
+def _became(members: pd.DataFrame, precision: str) -> str:
+    """What runs in their place; `precision` is what `_precision` says of it."""
     before, after = members["operators_baseline"], members["operators_candidate"]
     each = "" if len(members) == 1 else " each"
+    if precision:
+        return _became_precise(before, after, precision, each)
     if (members["kind"] == "kept").all():
         return "that kept their operators" if each else "that kept its operator"
     if (members["kind"] == "folded").all():
@@ -173,6 +204,14 @@ def _became(members: pd.DataFrame) -> str:
     if after.sum() < before.sum():
         return "run as fewer operators"
     return "run by other operators"
+
+
+def _became_precise(before: pd.Series, after: pd.Series, precision: str, each: str) -> str:
+    is_one = bool((after == 1).all() and (before > 1).any())
+    what = f"run as one {precision}operator{each}" if is_one else f"run by {precision}operators"
+    is_fused = bool((after < before).any())
+    why = "fusion and precision together" if is_fused else "another precision, not fusion"
+    return f"{what}: {why}"
 
 
 def becomes_text(row: Mapping[Any, Any]) -> str:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from analysis import units
+from analysis.compare.verdict import Verdict
 from analysis.experiment import ExperimentRecord
 from analysis.quantity import Quantity, ratio, relative_change
-from analysis.recipes import Cell, Note, Published, Recipe, RecipeTable
+from analysis.recipes import Cell, Note, Published, Recipe, RecipeTable, Step
+from analysis.recipes.notes import FROM_PROFILE
+from analysis.trace import Diagnostic, Severity
+from analysis.wording.diagnostics import diagnostic_sentence
 from analysis.wording.phrases import capital, number, plural
-from analysis.wording.sentences import quantity_text
+from analysis.wording.sentences import Part, pair_parts, quantity_text, verdict_interval
 from analysis.wording.texts import FIGURES, REASONS, FigureText
 
 COLUMNS: Mapping[str, FigureText] = {
@@ -34,13 +39,10 @@ COLUMNS: Mapping[str, FigureText] = {
     ),
     "latency_per_sample": FigureText("latency per sample", "Latency / batch size.", "lower"),
     "latency_mean": FigureText(
-        "latency, mean of runs",
+        "mean time of all runs",
         "Arithmetic mean of the un-profiled wall times of all runs, as published figures have it. "
-        "Runs that met other load weigh fully in it.",
+        "Runs that met other load weigh fully in it, in latency they do not.",
         "lower",
-    ),
-    "latency_median": FigureText(
-        "latency, median of runs", "Median of the un-profiled wall times of all runs.", "lower"
     ),
     "allocator": FigureText(
         "allocator", "Where the engine's sessions take their memory from: part of peak memory."
@@ -63,8 +65,9 @@ COLUMNS: Mapping[str, FigureText] = {
         "lower",
     ),
     "conv3x3_utilisation": FigureText(
-        "utilisation, 3x3 convolutions",
-        "FLOPs of the 3 x 3 convolutions / (their profiled time × measured peak).",
+        "3x3 utilisation",
+        "FLOPs of the 3 x 3 convolutions / (their profiled time × measured peak). The profiler "
+        "makes runs longer, so it is lower than un-profiled time would give.",
         "higher",
     ),
     "depthwise_time": FigureText(
@@ -74,8 +77,9 @@ COLUMNS: Mapping[str, FigureText] = {
         "lower",
     ),
     "depthwise_utilisation": FigureText(
-        "utilisation, depthwise convolutions",
-        "FLOPs of the depthwise convolutions / (their profiled time × measured peak).",
+        "depthwise utilisation",
+        "FLOPs of the depthwise convolutions / (their profiled time × measured peak). The profiler "
+        "makes runs longer, so it is lower than un-profiled time would give.",
         "higher",
     ),
     "top5_accuracy_change": FigureText(
@@ -88,22 +92,28 @@ GRAPH_HELP = "Operators of the graph as the engine ran it, in that order."
 _REASONS: Mapping[str, str] = {
     **REASONS,
     "first_step": "nothing comes before it",
+    "is_baseline": "the other steps are compared with it",
     "no_such_operator": "no such operator ran",
 }
 
 _NOTES: Mapping[str, str] = {
     "few_blocks": "Only {blocks}: below {needed} there is no interval and no verdict.",
-    "control_differs": "The two copies of the baseline differ, so this machine was not steady.",
-    "busy_machine": "{blocks} of {of} blocks were recorded while the machine was busy.",
-    "interrupted": "The recording was interrupted after {blocks}.",
+    "mean_differs": "From {before} to {after} the mean run changed by {mean}, the typical run, on "
+    "which latency and the ratios rest, by {typical}: a few slow runs weigh in the mean.",
+    "inflation": "Profiled runs take {low} ({least}) to {high} ({most}) the time of un-profiled "
+    "ones: hold profiled figures against each other, not against latency.",
+    "weak_attribution": "From {before} to {after} dispatch and profiler bias together are "
+    "{beside_ns} of the gain of {delta_ns}, more than a quarter: profiled times explain only part "
+    "of it.",
     "other_threads": "Recorded with {got} threads, the recipe asks for {wanted}.",
     "other_batch": "Recorded with a batch of {got}, the recipe asks for {wanted}.",
     "fewer_runs": "The mean is of {runs} runs; the published one is of {wanted}.",
-    "mean_of": "The mean and the median are of {runs} runs a step.",
+    "mean_of": "The mean time is of {runs} runs a step; latency and the ratios rest on the lower "
+    "quartile of each block.",
     "outputs_differ": "The outputs of {variant} differ from the baseline's by {difference}, more "
     "than 1e-4 of the largest.",
-    "over_peak": "{figure} of {variant} is over 100 %: its FLOPs or the measured peak are off, or "
-    "it computes in fewer bits than the peak was measured with.",
+    "over_peak": "{figure} of {variant} is over 100 %: FLOPs are counted too high, or a peak was "
+    "measured too low. Products of float32 and of 8-bit numbers are held against a peak each.",
     "same_graph": "{variant} runs the same graph as {other}: nothing more was fused, and what "
     "differs between the two is noise.",
     "over_roof": "{variant} is over its roofline, which is that of main memory: its tensors come "
@@ -116,18 +126,59 @@ _NOTES: Mapping[str, str] = {
 }
 
 
+_TEXTS: Mapping[str, Callable[[float], str]] = {
+    "difference": units.small_number,
+    "low": units.factor,
+    "high": units.factor,
+    "mean": partial(units.percent, signed=True),
+    "typical": partial(units.percent, signed=True),
+    "beside_ns": lambda change_ns: units.duration(-change_ns, signed=True),
+    "delta_ns": lambda change_ns: units.duration(-change_ns, signed=True),
+}
+
+
+def answer_parts(recipe: Recipe, verdict: Verdict) -> tuple[Part, ...]:
+    """The verdict on the pair that says most: 'precision', ' is ', '2.43× faster', …"""
+    labels = {step.variant: step.label for step in recipe.steps}
+    return pair_parts(verdict, *(labels[name] for name in recipe.compare))
+
+
+def answer_text(table: RecipeTable) -> str:
+    """The same as a sentence: 'precision is 2.43× faster than unfused (95 % interval …)'."""
+    sentence = "".join(part.text for part in answer_parts(table.recipe, table.answer))
+    interval = verdict_interval(table.answer)
+    return f"{sentence} ({interval})" if interval else sentence
+
+
+def step_text(step: Step, between: str = " ") -> str:
+    """What a step is called, and the variant where that is another word: 'fusion (fused)'."""
+    return step.label if step.label == step.variant else f"{step.label}{between}({step.variant})"
+
+
 def cell_text(code: str, cell: Cell) -> str:
     """A cell of the column `code`: '18.2 ms', '~42.0 %', '-58.8 %', '2.43× (2.40× to 2.46×)'; a
     dash where it is empty. A text of the file is given as it is."""
+    text, interval = value_text(code, cell), interval_text(cell)
+    return f"{text} ({interval})" if interval else text
+
+
+def value_text(code: str, cell: Cell) -> str:
+    """`cell_text` without the interval."""
     quantity = cell.quantity
     if quantity is None:
         return cell.text or units.MISSING
+    if code == "top5_accuracy_change":
+        return units.points(quantity.value)
     if code.endswith("_change"):
         return units.percent(quantity.value, signed=True)
-    text = quantity_text(quantity)
+    return quantity_text(quantity)
+
+
+def interval_text(cell: Cell) -> str:
+    """Bounds of a ratio's 95 % interval: '2.40× to 2.46×'; '' without one."""
     if cell.low is None or cell.high is None:
-        return text
-    return f"{text} ({units.factor(cell.low)} to {units.factor(cell.high)})"
+        return ""
+    return f"{units.factor(cell.low)} to {units.factor(cell.high)}"
 
 
 def missing_text(cell: Cell) -> str:
@@ -138,15 +189,22 @@ def missing_text(cell: Cell) -> str:
 
 
 def column_basis(table: RecipeTable, code: str) -> str:
-    """What the figures of a column rest on: 'measured', 'measured / modelled'; where the whole
-    column is empty, why."""
+    """What the figures of a column rest on: 'measured', 'modelled, profiled' (on times of the
+    profile); a dash where they are texts; where the whole column is empty, why."""
     cells = [row.cells[code] for row in table.rows]
     shown = [cell.quantity for cell in cells if cell.quantity is not None and not cell.is_empty]
     if shown:
-        return " / ".join(dict.fromkeys(quantity.basis for quantity in shown))
+        profiled = ", profiled" if code in FROM_PROFILE else ""
+        return " / ".join(dict.fromkeys(quantity.basis for quantity in shown)) + profiled
     if any(cell.text for cell in cells):
-        return "setting"
+        return units.MISSING
     return next(filter(None, map(missing_text, reversed(cells))), "")
+
+
+def published_basis(table: RecipeTable, code: str) -> str:
+    """What the published figures of a column rest on; '' where there are none."""
+    told = [row.cells[code].quantity for row in table.published if code in row.cells]
+    return " / ".join(dict.fromkeys(quantity.basis for quantity in told if quantity is not None))
 
 
 def graph_text(graph: Sequence[str]) -> str:
@@ -186,6 +244,20 @@ def published_line(recipe: Recipe, published: Published) -> str:
     return f"{line}: {units.percent(relative_change(before, after), signed=True)}"
 
 
+def how_to_read(table: RecipeTable) -> str:
+    """What stands for what in the cells of the table."""
+    cells = [cell for row in table.rows for cell in row.cells.values()]
+    interval = ", with their 95 % interval" if any(cell.low is not None for cell in cells) else ""
+    told = [f"Ratios are of un-profiled times, paired inside blocks{interval}."]
+    if any(cell.quantity is not None and cell.quantity.is_estimate for cell in cells):
+        told.append("~ marks figures that are modelled or assumed.")
+    if FROM_PROFILE & set(table.columns):
+        told.append("Profiled figures are of runs with the engine's profiler on.")
+    if table.published:
+        told.append("Published figures are of other hardware.")
+    return " ".join(told)
+
+
 def published_notes(recipe: Recipe) -> tuple[str, ...]:
     """What is odd about published figures, by themselves or beside ours."""
     return tuple(dict.fromkeys(p.note for p in recipe.published if p.note))
@@ -193,14 +265,18 @@ def published_notes(recipe: Recipe) -> tuple[str, ...]:
 
 def note_sentence(note: Note) -> str:
     """The sentence of a note. Names in it can come from a file."""
+    if note.code not in _NOTES:
+        severity: Severity = "warning" if note.is_doubt else "info"
+        return diagnostic_sentence(Diagnostic(severity, note.code, 1, "", note.values))
     values = dict(note.values)
-    if note.code in ("few_blocks", "interrupted"):
+    for key, text in _TEXTS.items():
+        if key in values:
+            values[key] = text(number(values, key))
+    if note.code == "few_blocks":
         values["blocks"] = plural(values["blocks"], "block")
     if "distinct" in values:
         count = values["distinct"]
         values["distinct"] = "1 class" if count == 1 else f"{count} classes"
-    if "difference" in values:
-        values["difference"] = units.small_number(number(values, "difference"))
     if "figure" in values:
         values["figure"] = capital(COLUMNS[str(values["figure"])].label)
     if note.code == "other_batch" and values["got"] is None:

@@ -2,29 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping
 
 from analysis import units
 from analysis.trace import Value
-from analysis.wording.advice import near_miss_sentence
-
-Facts = Mapping[str, Value]
-
-
-class Held(Protocol):
-    """What the sentences need of an opportunity that was not taken."""
-
-    @property
-    def pattern(self) -> str: ...
-    @property
-    def tensor(self) -> str: ...
-    @property
-    def blocked_by(self) -> str: ...
-    @property
-    def values(self) -> Facts: ...
-
+from analysis.wording.advice import Blocked, Facts, Words, near_miss_sentence
 
 OUTCOMES: Mapping[str, str] = {"applied": "fused", "partly": "in part", "no": "not fused"}
 VERIFIED_HELP = (
@@ -34,17 +16,7 @@ VERIFIED_HELP = (
 )
 
 
-@dataclass(frozen=True)
-class _Miss:
-    """An opportunity as analysis.wording.advice knows it."""
-
-    pattern: str
-    tensor: str
-    blocked_by: str
-    values: Facts
-
-
-def held_back_sentence(held: Held) -> str:
+def held_back_sentence(held: Blocked) -> str:
     """Why an opportunity was not taken, in one sentence; '' where it was. Names come from the model
     and are inserted as they are."""
     if not held.blocked_by:
@@ -52,7 +24,7 @@ def held_back_sentence(held: Held) -> str:
     said = _SAID.get(held.blocked_by)
     if said is not None:
         return said(held.values, held.tensor)
-    return near_miss_sentence(_Miss(held.pattern, held.tensor, held.blocked_by, held.values))
+    return near_miss_sentence(held)
 
 
 def _number(value: Value) -> str:
@@ -72,7 +44,7 @@ def _failed(v: Facts, _: str) -> str:
     )
 
 
-_SAID: Mapping[str, Callable[[Facts, str], str]] = {
+_SAID: Mapping[str, Words] = {
     "fusion_level": lambda v, _: f"The level is {v.get('level')}; this needs {v.get('needs')}.",
     "not_listed": lambda v, _: f"{v.get('pattern')} is not among the patterns of the rules.",
     "excluded": lambda v, _: f"The rules exclude '{v.get('glob')}'.",

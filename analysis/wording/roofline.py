@@ -11,10 +11,10 @@ ROOFLINE_HELP = (
     "Operators whose FLOPs are counted (convolutions, matrix products, attention) by their "
     "arithmetic intensity = FLOPs / bytes of inputs, parameters and outputs, and by the FLOP/s "
     "that they attained in the profile. The roof is min(peak, intensity × bandwidth of main "
-    "memory). The area of a dot is its part of the time; products of 8-bit numbers have another "
-    "shape and a peak of their own. FLOPs and bytes are modelled, the roofs are measured. A dot "
-    "above the rising roof had its data in a cache: dotted lines are what caches gave, where "
-    "measured."
+    "memory). The area of a dot is its part of the time; products of 8-bit numbers, in OP/s, have "
+    "another shape and a peak of their own. FLOPs and bytes are modelled, the roofs are measured. "
+    "A dot above the rising roof had its data in a cache: thin lines are what caches gave, "
+    "where measured."
 )
 _NAMES = {
     "peak": "float32 peak",
@@ -26,9 +26,27 @@ _NAMES = {
 def line_name(line: Line) -> str:
     """'float32 peak 113 GFLOP/s', 'L2 cache 95.2 GB/s, candidate', entered ones marked."""
     name = _NAMES.get(line.what, f"{line.what} cache")
-    rate = units.bandwidth(line.rate / 1e9) if line.rises else units.flop_rate(line.rate)
+    if line.rises:
+        rate = units.bandwidth(line.rate / 1e9)
+    else:
+        rate = _operations(line.rate, int8=line.what == "int8_peak")
     whose = f", {line.side}" if line.side else ""
     return f"{name} {'~' if line.basis == 'assumed' else ''}{rate}{whose}"
+
+
+def line_label(line: Line) -> str:
+    """What stands at the line itself: 'float32 peak', 'main memory', 'L2'."""
+    return _NAMES.get(line.what, line.what)
+
+
+def attained(dot: Dot) -> str:
+    """What it attained: '113 GFLOP/s', of 8-bit numbers '450 GOP/s'."""
+    return _operations(dot.flops_per_s, int8=dot.int8)
+
+
+def place_text(dot: Dot) -> str:
+    """Where it stands: '2.41 FLOP/B, 113 GFLOP/s', of 8-bit numbers '9.64 OP/B, 450 GOP/s'."""
+    return f"{dot.intensity:.3g} {'OP/B' if dot.int8 else 'FLOP/B'}, {attained(dot)}"
 
 
 def share_text(dot: Dot) -> str:
@@ -37,6 +55,10 @@ def share_text(dot: Dot) -> str:
         return "roof not known"
     over = " (over: data from a cache, or roof too low)" if dot.bound_share > 1 else ""
     return f"~{units.percent(dot.bound_share)} of its roof, {dot.bound_by} bound{over}"
+
+
+def _operations(per_second: float, *, int8: bool) -> str:
+    return units.op_rate(per_second) if int8 else units.flop_rate(per_second)
 
 
 def no_roofline(comparison: Comparison) -> str:

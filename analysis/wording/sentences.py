@@ -68,7 +68,20 @@ def why_not_told(verdict: Verdict) -> str:
     if verdict.reason is None:
         return ""
     reason = CANNOT_TELL[verdict.reason]
+    if verdict.reason == "within_noise":
+        return reason + _stricter(verdict)
     return SINGLE.get(verdict.of, reason) if verdict.reason == "single_run" else reason
+
+
+def _stricter(verdict: Verdict) -> str:
+    """Why a 95 % interval without 1 in it is not enough; '' where 1 is in it."""
+    shown = verdict.interval
+    if shown is None or shown.low <= 1 <= shown.high:
+        return ""
+    return (
+        f" (a level of {verdict.alpha:.2g}, for all looks and variants together, takes a wider "
+        "interval than the 95 % one)"
+    )
 
 
 def verdict_basis(verdict: Verdict) -> str:
@@ -221,6 +234,7 @@ _FORMATS: Mapping[str, Callable[[float | None], str]] = {
     "fraction": units.percent,
     "1/s": units.rate,
     "flop/s": units.flop_rate,
+    "op/s": units.op_rate,
     "byte/s": lambda value: units.bandwidth(None if value is None else value / 1e9),
     "count": units.count,
     "factor": units.factor,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from errno import EISDIR
 from functools import partial
@@ -15,16 +15,20 @@ from analysis.errors import FuseScopeError
 from analysis.report.ascend_tables import ascend_tables
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence
+from app.cli.outputs import refuse_lost
 
 _HINT = "Choose another place with --ascend."
 _MOST_CHARS = 60
 
 
-def write_ascend(folder: Path, traces: Mapping[str, Trace]) -> list[str]:
+def write_ascend(
+    folder: Path, traces: Mapping[str, Trace], inputs: Iterable[Path | None]
+) -> list[str]:
     """Writes the tables of each trace to its own folder below `folder`; '' is `folder` itself.
 
     All of them are written, or none. Files of other names stay. Returns sentences on what the
-    tables lack. Raises FuseScopeError where they cannot be written.
+    tables lack. Raises FuseScopeError where they cannot be written, or would replace `inputs`,
+    which are what was read.
     """
     texts: dict[Path, bytes] = {}
     sentences: list[str] = []
@@ -33,6 +37,9 @@ def write_ascend(folder: Path, traces: Mapping[str, Trace]) -> list[str]:
         texts |= {folder / place / file: data for file, data in tables.files.items()}
         before = f"{name}: " if name else ""
         sentences += [before + diagnostic_sentence(note) for note in tables.diagnostics]
+    read = tuple(inputs)
+    for path in texts:
+        refuse_lost({"--ascend": path}, read)
     try:
         _write_all(texts)
     except (OSError, ValueError) as error:

@@ -55,7 +55,7 @@ def collect(
         int | None, typer.Option(help="Runs of every variant in a block. Default: 24.")
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option(help="Time budget; rounds shrink to fit, blocks do not.")
+        float | None, typer.Option(help="Time budget: rounds shrink to fit, then blocks.")
     ] = None,
     seed: Annotated[int, typer.Option(help="For inputs and for the order of runs.")] = 0,
     spin: Annotated[

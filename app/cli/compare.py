@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from analysis.compare.comparison import Comparison, Side
 
 _TOP_ROWS = 12
+_MOST_OTHERS = 8
 
 
 def compare(
@@ -44,7 +45,10 @@ def compare(
     from analysis.compare.choice import choose_sides
     from analysis.readers import read_path
     from app import places
+    from app.cli.outputs import refuse_lost
 
+    given = (baseline, candidate)
+    refuse_lost({"--html": html}, given)
     first = read_path(baseline, places.limits())
     second = read_path(candidate, places.limits()) if candidate is not None else None
     sides = choose_sides(first, second, baseline_variant, candidate_variant)
@@ -59,7 +63,7 @@ def compare(
         from app.cli.ascend import write_ascend
 
         pair = {"baseline": sides[0].trace, "candidate": sides[1].trace}
-        for sentence in write_ascend(ascend, pair):
+        for sentence in write_ascend(ascend, pair, given):
             print(sentence, file=sys.stderr)
     if html is not None:
         _write_report(comparison, html)
@@ -68,7 +72,7 @@ def compare(
 
         sys.stdout.write(comparison_json(comparison).decode() + "\n")
     else:
-        _print(comparison)
+        _print(comparison, _others(comparison) if candidate is None else [])
         if html is not None:
             print(f"\nReport: {html.name if redact else html}")
 
@@ -86,6 +90,16 @@ def _with_names(sides: tuple[Side, Side], paths: tuple[Path, Path]) -> tuple[Sid
         for side, path, end in zip(sides, paths, ends, strict=True)
     )
     return first, second
+
+
+def _others(comparison: Comparison) -> list[str]:
+    """The variants of a recording that are on neither side, fit to be shown."""
+    from analysis.readers.source import clean_text
+
+    experiment = comparison.candidate.experiment
+    shown = (comparison.baseline.label, comparison.candidate.label)
+    names = () if experiment is None else (variant.name for variant in experiment.record.variants)
+    return [clean_text(name, 80) for name in names if name not in shown]
 
 
 def _write_report(comparison: Comparison, path: Path) -> None:
@@ -111,7 +125,7 @@ def _write_report(comparison: Comparison, path: Path) -> None:
         ) from error
 
 
-def _print(comparison: Comparison) -> None:
+def _print(comparison: Comparison, others: list[str]) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -121,10 +135,17 @@ def _print(comparison: Comparison) -> None:
     console = Console(highlight=False, markup=False, emoji=False)
     console.print(wording.verdict_sentence(comparison), style="bold")
     console.print(wording.verdict_basis(comparison.verdict))
-    console.print(wording.change_sentence(comparison) + "\n")
+    console.print(wording.change_sentence(comparison))
+    if others:
+        listed = ", ".join(others[:_MOST_OTHERS])
+        more = f" and {len(others) - _MOST_OTHERS} more" if len(others) > _MOST_OTHERS else ""
+        console.print(f"Also recorded: {listed}{more}; choose with --baseline and --candidate.")
+    console.print()
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("", comparison.baseline.label, comparison.candidate.label, "change"):
-        table.add_column(units.middle_cut(name), justify="left" if not name else "right")
+    table.add_column("", no_wrap=True)
+    for name in (comparison.baseline.label, comparison.candidate.label):
+        table.add_column(units.middle_cut(name), justify="right", overflow="fold")
+    table.add_column("change", justify="right", no_wrap=True)
     table.add_column("basis", style="dim")
     missing: dict[str, list[str]] = {}
     for figure in comparison.figures:

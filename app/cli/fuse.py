@@ -102,12 +102,15 @@ def _print(done: Fused, *, explain: bool) -> None:
     before, after = units.count(report.nodes_before), units.count(report.nodes_after)
     console.print(f"{before} operators become {after}, level {report.level}", style="bold")
     _print_patterns(console, report)
-    left = sum(row.outcome != "applied" for row in report.opportunities)
-    if explain:
+    left = sum(row.outcome == "no" for row in report.opportunities)
+    partly = sum(row.outcome == "partly" for row in report.opportunities)
+    if explain and report.opportunities:
         _print_opportunities(console, report)
-    elif left:
-        many = "opportunity was" if left == 1 else "opportunities were"
-        console.print(f"{left} {many} not taken; --explain says which, and why.")
+    elif left or partly:
+        one = "opportunity was" if left + partly == 1 else "opportunities were"
+        said = f"{left} {one} not taken" if left else f"{partly} {one} taken in part"
+        said += f", {partly} in part" if left and partly else ""
+        console.print(f"{said}; --explain says which, and why.")
     _print_verification(console, report)
 
 
@@ -124,7 +127,7 @@ def _print_patterns(console: Console, report: Report) -> None:
     table.add_column("operator written")
     table.add_column("intermediates removed, modelled", justify="right")
     for name, count in report.by_pattern().items():
-        rows = [row for row in report.applied if name in (row.pattern, f"{row.pattern} (partly)")]
+        rows = [row for row in report.applied if report.shown_name(row) == name]
         sizes = [row.bytes_removed for row in rows]
         total = None if None in sizes else sum(size or 0 for size in sizes)
         makes = ", ".join(dict.fromkeys(row.makes for row in rows))
@@ -178,7 +181,8 @@ def _print_verification(console: Console, report: Report) -> None:
         f"Output difference of the whole model {whole}, measured with ONNX Runtime "
         f"{report.engine_version}; at most {units.small_number(report.tolerance)} is allowed."
     )
-    console.print(VERIFIED_HELP, style="dim")
+    if report.applied or report.taken_back:
+        console.print(VERIFIED_HELP, style="dim")
 
 
 def _say_where(done: Fused, asked: Path | None, to: object) -> None:
@@ -191,5 +195,5 @@ def _say_where(done: Fused, asked: Path | None, to: object) -> None:
     if asked is not None and path.name != asked.name:
         print(f"{asked.name} exists already, so this is {path.name}.", file=to)  # type: ignore[call-overload]
     if done.fixed_shapes:
-        why = clean_text(done.fixed_shapes, 2 * _NAME_CHARS)
-        print(f"Its shapes are fixed as they were fused: {why}.", file=to)  # type: ignore[call-overload]
+        why = clean_text(done.fixed_shapes, 4 * _NAME_CHARS)
+        print(f"Fixed in it, as it was fused: {why}.", file=to)  # type: ignore[call-overload]

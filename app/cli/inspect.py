@@ -41,7 +41,7 @@ def inspect(
     if ascend is not None:
         from app.cli.ascend import write_ascend
 
-        for sentence in write_ascend(ascend, _by_folder(value)):
+        for sentence in write_ascend(ascend, _by_folder(value), [path]):
             print(sentence, file=sys.stderr)
     if json:
         from analysis.report.inspection import inspection_json
@@ -83,6 +83,7 @@ def _print_trace(console: Console, trace: Trace) -> None:
     from rich.table import Table
 
     from analysis import units
+    from analysis.metrics.warmup import steady_runs
     from analysis.report.inspection import inspection
     from analysis.wording.phrases import plural
 
@@ -101,6 +102,13 @@ def _print_trace(console: Console, trace: Trace) -> None:
     )
     if not facts["by_type"]:
         return
+    steady = steady_runs(trace)
+    if set_aside := steady.marked + steady.slow:
+        console.print(
+            "Count, total and ratio are of all profiled runs. Per run leaves out "
+            f"{plural(set_aside, 'run')} of warm-up, as compare does.",
+            style="dim",
+        )
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("OP Type")
     columns = ["Count", "Total", "Ratio"]

@@ -25,7 +25,7 @@ def print_ledger(console: Console, comparison: Comparison) -> None:
 
     Every line is a gain, time saved, so they add up to the last one: the minus of the change.
     """
-    console.print("\nWhat fusion bought, per run", style="bold")
+    console.print("\nWhat fusion bought, per run: + is time saved, - is time lost", style="bold")
     console.print(clean_text(wording.fusion_sentence(comparison), 1000))
     if comparison.fusion.source != "none" and len(comparison.ledger.rows):
         console.print(_table(comparison, is_narrow=console.width < NARROW))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import Annotated
@@ -64,12 +65,19 @@ def main() -> None:
     except Exception as error:
         if os.environ.get("FUSESCOPE_DEBUG"):
             raise
-        print(
-            f"fusescope: Something went wrong inside FuseScope ({type(error).__name__}). "
-            "Set FUSESCOPE_DEBUG=1 to see where, and report it.",
-            file=sys.stderr,
-        )
+        print(f"fusescope: {_said_of(error)}", file=sys.stderr)
         sys.exit(2)
+
+
+def _said_of(error: Exception) -> str:
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        from analysis.units import middle_cut
+
+        return f"A path is too long ({middle_cut(ascii(error.filename), 60)}). Shorten it."
+    return (
+        f"Something went wrong inside FuseScope ({type(error).__name__}). "
+        "Set FUSESCOPE_DEBUG=1 to see where, and report it."
+    )
 
 
 if __name__ == "__main__":

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app.cli import recording_run
+from app.cli.outputs import refuse_lost
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from analysis.experiment import Experiment
-    from analysis.recipes import Recipe, RecipeTable, Step
+    from analysis.recipes import Recipe, RecipeTable
 
 Writer = Callable[["RecipeTable"], bytes]
 
@@ -34,7 +35,7 @@ def recipe(
         typer.Option(help="Fresh processes; below 5 there is no interval. Default: the recipe's."),
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option(help="Time budget; rounds shrink to fit, blocks do not.")
+        float | None, typer.Option(help="Time budget: rounds shrink to fit, then blocks.")
     ] = None,
     from_: Annotated[
         Path | None,
@@ -47,26 +48,38 @@ def recipe(
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write the table as a page.")
     ] = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option("--markdown", metavar="FILE", help="Write the table as Markdown."),
+    ] = None,
 ) -> None:
     """List the published fusion recipes, or record one and print its table."""
     from analysis.errors import FuseScopeError
     from analysis.recipes import find, recipe_table
-    from analysis.report.recipe import recipe_csv, recipe_html, table_json
+    from analysis.report.recipe import recipe_csv, recipe_html, recipe_markdown, table_json
 
     if name is None:
         given = {"--out": out, "--blocks": blocks, "--seconds": seconds, "--from": from_,
-                 "--csv": csv, "--html": html}  # fmt: skip
+                 "--csv": csv, "--html": html, "--markdown": markdown}  # fmt: skip
         _refuse(given, "needs the name of a recipe", "Run fusescope recipe for the list.")
         _list(as_json=json)
         return
     chosen = find(name)
     writers: dict[Path, tuple[str, Writer]] = {}
-    if csv is not None:
-        writers[csv] = ("--csv", recipe_csv)
-    if html is not None:
-        writers[html] = ("--html", lambda table: recipe_html(table).encode())
-    if csv is not None and csv == html:
-        raise FuseScopeError("--csv and --html name one file", hint="Give each a name of its own.")
+    asked: tuple[tuple[str, Path | None, Writer], ...] = (
+        ("--csv", csv, recipe_csv),
+        ("--html", html, lambda table: recipe_html(table).encode()),
+        ("--markdown", markdown, lambda table: recipe_markdown(table).encode()),
+    )
+    for option, file, write in asked:
+        if file in writers:
+            raise FuseScopeError(
+                f"{writers[file][0]} and {option} name one file",
+                hint="Give each a name of its own.",
+            )
+        if file is not None:
+            writers[file] = (option, write)
+    refuse_lost({option: path for path, (option, _) in writers.items()}, (from_, out))
     for path, (option, _) in writers.items():
         if path.is_dir() or not path.absolute().parent.is_dir():
             raise FuseScopeError(
@@ -99,13 +112,14 @@ def _refuse(given: Mapping[str, object], why: str, hint: str) -> None:
 
 
 def _record(recipe: Recipe, out: Path | None, blocks: int | None, seconds: float | None) -> Path:
-    try:
-        from app.recipes import recording
-    except ImportError as error:
-        raise recording_run.missing_package(error) from None
+    from app.recipes import recording
 
     path = out if out is not None else Path(f"{recipe.name}-{date.today():%Y-%m-%d}.zip")
-    return recording_run.run(recording(recipe, path, blocks=blocks, seconds=seconds))
+    try:
+        job = recording(recipe, path, blocks=blocks, seconds=seconds)
+    except ImportError as error:
+        raise recording_run.missing_package(error) from None
+    return recording_run.run(job)
 
 
 def _experiment(path: Path) -> Experiment:
@@ -149,7 +163,7 @@ def _console() -> Console:
 
 def _list(*, as_json: bool) -> None:
     from analysis.recipes import RECIPES
-    from analysis.wording.recipes import length_text
+    from analysis.wording.recipes import length_text, step_text
 
     if as_json:
         import msgspec
@@ -163,17 +177,12 @@ def _list(*, as_json: bool) -> None:
 
     console = _console()
     for one in RECIPES:
-        console.print(f"{one.name}  {length_text(one.seconds())}", style="bold")
+        console.print(f"{one.name}  {length_text(one.seconds())}, estimated", style="bold")
         console.print(Padding(one.question, (0, 0, 0, 2)))
-        steps = " → ".join(map(_step, one.steps))
+        steps = " → ".join(map(step_text, one.steps))
         console.print(Padding(f"{one.model}: {steps}", (0, 0, 1, 2)), style="dim")
     console.print("How long is estimated from the work at assumed rates.", style="dim")
     console.print("Run one: fusescope recipe NAME")
-
-
-def _step(step: Step, between: str = " ") -> str:
-    """Its label, and the variant where that is another word."""
-    return step.label if step.label == step.variant else f"{step.label}{between}({step.variant})"
 
 
 def _print(table: RecipeTable) -> None:
@@ -182,16 +191,19 @@ def _print(table: RecipeTable) -> None:
     from analysis.readers.source import clean_text
     from analysis.report.recipe import lines
     from analysis.wording import recipes as words
+    from analysis.wording.sentences import verdict_basis
 
     recipe = table.recipe
     console = _console()
     console.print(recipe.title, style="bold")
     console.print(recipe.question)
+    console.print(f"\n{words.answer_text(table)}", style="bold")
+    console.print(verdict_basis(table.answer))
     console.print(clean_text(words.made_text(table.experiment.record)) + "\n", style="dim")
     shown = Table(box=None, pad_edge=False, header_style="dim")
     shown.add_column("")
     for step in recipe.steps:
-        shown.add_column(_step(step, "\n"), justify="right")
+        shown.add_column(words.step_text(step, "\n"), justify="right", overflow="fold")
     shown.add_column("basis", style="dim")
     missing: dict[str, list[str]] = {}
     for line in lines(table):
@@ -200,10 +212,11 @@ def _print(table: RecipeTable) -> None:
             continue
         shown.add_row(line.label, *line.cells, line.basis)
         if line.is_published:
-            shown.add_row("  published", *line.published, "", style="italic dim")
+            shown.add_row("  published", *line.published, line.published_basis, style="italic dim")
     console.print(shown)
     for why, labels in missing.items():
         console.print(f"No {', '.join(labels)}: {why}.", style="dim")
+    console.print(words.how_to_read(table), style="dim")
     if recipe.published:
         console.print(f"\nPublished: {recipe.source}", style="bold")
         for published in recipe.published:

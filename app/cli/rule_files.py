@@ -16,8 +16,7 @@ _MOST_BYTES = 64 * 1024
 def read_rules(given: str) -> tuple[str, str | None]:
     """The name of the rules, and the text of the file `given`; no text where there is no such file
     and the rules may be built in. Raises FuseScopeError for a file that cannot be read."""
-    path = Path(given)
-    if path.is_dir() and given:
+    if os.path.isdir(given):  # unlike Path.is_dir it takes any text
         raise _unreadable(given, "it is a folder")
     try:
         handle = os.open(given, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -28,7 +27,7 @@ def read_rules(given: str) -> tuple[str, str | None]:
             ) from None
         return given, None
     except OSError as error:
-        raise _unreadable(given, error.strerror or "refused") from None
+        raise _unreadable(given, (error.strerror or "refused").lower()) from None
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise _unreadable(given, "it is no regular file")
@@ -36,14 +35,14 @@ def read_rules(given: str) -> tuple[str, str | None]:
     if len(data) > _MOST_BYTES:
         raise _unreadable(given, f"it is larger than {_MOST_BYTES // 1024} KiB")
     try:
-        return path.name, data.decode("utf-8-sig")
+        return Path(given).name, data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise _unreadable(given, "it is no UTF-8 text") from None
 
 
 def read_variants(variants: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
     """The names of the variants, with `rules:<path>` as `rules:<file>`, and the text of each rule
-    file by that name. Raises FuseScopeError for two files of one name."""
+    file by that name. Raises FuseScopeError for two files of one name, capital letters aside."""
     names: list[str] = []
     texts: dict[str, str] = {}
     paths: dict[str, str] = {}
@@ -53,13 +52,13 @@ def read_variants(variants: Sequence[str]) -> tuple[tuple[str, ...], dict[str, s
             continue
         given = variant.removeprefix(_PREFIX)
         name, text = read_rules(given)
-        name = _PREFIX + name
-        if name in paths and paths[name] != given:
+        # Some disks do not tell capitals: files of the recording would replace one another.
+        if paths.setdefault(name.casefold(), given) != given:
             raise FuseScopeError(
-                f"Two rule files are called '{name.removeprefix(_PREFIX)[:60]}'",
-                hint="Rename one: a variant has the name of its file.",
+                f"Two rule files are called '{name[:60]}'",
+                hint="Rename one: a variant has the name of its file, and capitals do not count.",
             )
-        paths[name] = given
+        name = _PREFIX + name
         names.append(name)
         if text is not None:
             texts[name] = text

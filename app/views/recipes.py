@@ -9,7 +9,7 @@ import streamlit as st
 from analysis import units, wording
 from analysis.compare.verdict import Verdict
 from analysis.errors import FuseScopeError
-from analysis.recipes import RECIPES, Recipe, find
+from analysis.recipes import RECIPES, Recipe, beside_published, find
 from analysis.wording import recipes as words
 from app import panels, recipe_card, recipe_results, recipe_run, recorder, recording, state
 from app.recipe_results import SHIPPED, Result
@@ -78,7 +78,7 @@ def _tile(recipe: Recipe, found: Mapping[str, Result], recipes_page: st.Page) ->
 
 
 def _headline(recipe: Recipe, result: Result | None) -> None:
-    """The verdict on the pair that says most, and what was published first."""
+    """The verdict on the pair that says most, and a published figure below ours of the same."""
     with st.container(gap="xxsmall"):
         if result is None:
             st.markdown("**Not recorded yet**")
@@ -88,8 +88,14 @@ def _headline(recipe: Recipe, result: Result | None) -> None:
             if result.source == SHIPPED:
                 machine = units.middle_cut(result.record.machine.cpu_model, _MACHINE_CHARS)
                 st.caption(panels.code_span(machine))
-        for published in recipe.published[:1]:
+        both = None if result is None else beside_published(recipe, result.record)
+        if both is not None:
+            published, ours = both
+            st.caption(panels.own(f"Ours {words.published_line(recipe, ours)}"))
             st.caption(panels.own(f"Published {words.published_line(recipe, published)}"))
+        elif recipe.published:
+            told = words.published_line(recipe, recipe.published[0])
+            st.caption(panels.own(f"Published {told}"))
 
 
 def _basis(result: Result, verdict: Verdict) -> str:
@@ -104,7 +110,7 @@ def _basis(result: Result, verdict: Verdict) -> str:
 
 def _state(recipe: Recipe, found: Mapping[str, Result]) -> str:
     """Markdown: how long it takes, and what it lacks here."""
-    marks = [f":gray-badge[:material/schedule: {recipe_run.length(recipe, found)}]"]
+    marks = [f":gray-badge[:material/schedule: {recipe_run.length(recipe, found)}, estimated]"]
     lacking = recording.missing(compiler=recipe.needs_compiler)
     if lacking:
         marks.append(f":orange-badge[:material/block: needs {panels.own(', '.join(lacking))}]")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 import streamlit as st
 
 from analysis.errors import FuseScopeError
@@ -12,6 +15,11 @@ from app.shapes import shapes_of
 OWN_FILE = ""
 BUDGETS = {15: "15 s", 30: "30 s", 60: "1 min", 180: "3 min", 0: "until decided"}
 FIRST_VARIANTS = ("eager", "unfused", "fused")
+RULES = "rules:"
+_NO_RULE_FILES = (
+    "A rule file of your own can be chosen here where it lies, as `.toml`, in a folder that the "
+    "dashboard was started with: `fusescope serve --folder DIR`."
+)
 
 
 def show(compare_page: st.Page) -> None:
@@ -76,14 +84,17 @@ def _form(*, first: bool) -> None:
             placeholder="path below a folder that the dashboard was started with",
             help="The file must hold its weights: external data is not read from here.",
         )
+    own = {f"{RULES}{name}": path for name, path in places.rule_files().items()}
     chosen = st.multiselect(
         "Variants",
-        list(variants),
+        [*variants, *(name for name in own if name not in variants)],
         default=[name for name in FIRST_VARIANTS if name in variants],
         help="\n".join(f"- **{name}**: {text}" for name, text in variants.items()),
         key="record_variants",
         persist_state="session",
     )
+    if not own:
+        st.caption(_NO_RULE_FILES)
     ablate = st.toggle(
         "Also record what each optimizer brings",
         key="record_ablate",
@@ -143,6 +154,7 @@ def _form(*, first: bool) -> None:
                 model or path,
                 model == OWN_FILE,
                 chosen,
+                {name: own[name] for name in chosen if name in own},
                 ablate,
                 budget,
                 threads,
@@ -155,12 +167,14 @@ def _start(
     model: str,
     is_path: bool,
     variants: list[str],
+    rule_files: Mapping[str, Path],
     ablate: bool,
     budget: int | None,
     threads: int | None,
     batch: int | None,
     shapes: str,
 ) -> None:
+    from app.cli.rule_files import read_variants
     from collectors.record import Recording, record
 
     if is_path:
@@ -170,10 +184,12 @@ def _start(
             "A comparison needs two variants",
             hint="Choose at least two, such as unfused and fused.",
         )
+    _, rules = read_variants([f"{RULES}{path}" for path in rule_files.values()])
     job = Recording(
         model=model,
         out=recording.folder(),
         variants=tuple(variants),
+        rules=rules,
         ablate=ablate,
         seconds=float(budget) if budget else None,
         threads=threads,

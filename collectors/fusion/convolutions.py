@@ -31,6 +31,16 @@ def no_training(site: Site) -> Iterator[Block]:
             yield Block("training_mode")
 
 
+def one_statistic_a_channel(site: Site) -> Iterator[Block]:
+    """BatchNormalization has one value a channel; before opset 9 it could have one a place."""
+    for node in site.nodes.values():
+        if node.op_type == "BatchNormalization":
+            for name in node.inputs[1:5]:
+                found = site.view.tensor(name).shape
+                if found is not None and len(found) != 1:
+                    yield Block("constant_shape", name, {"shape": shape_text(found)})
+
+
 def stored_bias(site: Site) -> Iterator[Block]:
     """The convolution has no bias, or one that the model file holds."""
     inputs = site.node("c").inputs

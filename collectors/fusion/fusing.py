@@ -19,11 +19,12 @@ from collectors.fusion import passes, scopes, survey
 from collectors.fusion.passes import Fused, Reason
 from collectors.fusion.report import Report
 from collectors.fusion.rules import Rules
+from collectors.fusion.sparse import dense
 from collectors.fusion.verification import TOLERANCE, EngineRefused, Verification
 from collectors.fusion.working import Origin, Step
 from collectors.jobs import Bench
 from collectors.model import save
-from collectors.runtimes.onnxruntime import Array, GraphSession
+from collectors.runtimes.onnxruntime import Array, GraphSession, profiled_run
 
 _NO_RULES = Rules()
 
@@ -44,6 +45,7 @@ def fuse(model: onnx.ModelProto, bench: Bench, rules: Rules, folder: Path, *, se
     for key, globs in (("include", rules.include), ("exclude", rules.exclude)):
         scopes.check(key, globs, names)
     reference = outputs_of(bench)
+    model = dense(model)
     graph = _with_shapes(model, bench, folder)
     fusing = _Fusing(model, graph, bench, rules, reference, folder / "model.onnx", seed)
     fused, difference = fusing.run()
@@ -67,7 +69,8 @@ def fuse(model: onnx.ModelProto, bench: Bench, rules: Rules, folder: Path, *, se
 
 
 class _Fusing:
-    """`bans` grows with what the verification takes back; `differences` by members of a group."""
+    """`bans` grows with what the verification takes back; `differences` by the steps that made a
+    group, since another route to the same members is another rewrite."""
 
     def __init__(
         self,
@@ -87,7 +90,7 @@ class _Fusing:
         self._verification = Verification(model, graph, seed)
         self.path = path
         self.bans: dict[Step, Reason] = {}
-        self.differences: dict[frozenset[str], float | None] = {}
+        self.differences: dict[tuple[Step, ...], float | None] = {}
         self.rewritten = model
 
     def run(self) -> tuple[Fused, float | None]:
@@ -113,15 +116,14 @@ class _Fusing:
 
     def _problem(self, fused: Fused, name: str, origin: Origin) -> Reason | None:
         """Why a group cannot stay; None where it computes what the original does."""
-        members = frozenset(origin.members)
-        if members not in self.differences:
+        if origin.steps not in self.differences:
             try:
-                found = self._verification.difference(members, fused.working, name)
+                found = self._verification.difference(origin.members, fused.working, name)
             except EngineRefused as error:
                 return Reason("refused", {"said": str(error)})
             if found is None or found > TOLERANCE:
                 return Reason("verification", {"difference": found, "tolerance": TOLERANCE})
-            self.differences[members] = found
+            self.differences[origin.steps] = found
         return None
 
     def _whole(self) -> tuple[float | None, Reason | None]:
@@ -141,7 +143,7 @@ class _Fusing:
 
     def _worse_half(self, groups: list[Origin], reason: Reason) -> dict[Step, Reason]:
         """The groups that differ most by themselves: at least one, so that this comes to an end."""
-        groups.sort(key=lambda origin: -(self.differences.get(frozenset(origin.members)) or 0.0))
+        groups.sort(key=lambda origin: -(self.differences.get(origin.steps) or 0.0))
         worse = groups[: (len(groups) + 1) // 2]
         return {step: reason for origin in worse for step in origin.steps}
 
@@ -159,8 +161,4 @@ def _with_shapes(model: onnx.ModelProto, bench: Bench, folder: Path) -> Graph:
     made = [name for node in graph.nodes for name in node.outputs if name]
     if all(graph.bytes_of(name) is not None for name in made):
         return graph
-    profile = folder / "shapes.json"
-    GraphSession(bench, "none", profile=folder / "shapes").end_profiling(profile)
-    events = msgspec.json.decode(profile.read_bytes(), type=list[dict[str, Any]])
-    profile.unlink()
-    return graphs.from_model(model, graphs.profiled_shapes(events))
+    return graphs.from_model(model, graphs.profiled_shapes(profiled_run(bench, folder)))

@@ -48,7 +48,7 @@ def apply(model: onnx.ModelProto, graph: Graph, rules: Rules, bans: Mapping[Step
     while True:
         fused = _once(model, graph, rules, bans)
         short = {
-            origin.steps[-1]: Reason("not_listed", {"pattern": joined(origin.op_types)})
+            origin.steps[-1]: _unlisted(origin.op_types, rules)
             for origin in fused.working.groups().values()
             if not _is_listed(origin, rules)
         }
@@ -108,7 +108,7 @@ def _ruled_out(working: Working, rewrite: Rewrite, match: Match, rules: Rules) -
     op_types = working.op_types(match)
     named = rules.patterns is None or rewrite.name in rules.names
     if not named and not any(registry.holds(wanted, op_types) for wanted in rules.sequences):
-        return Reason("not_listed", {"pattern": joined(op_types)})
+        return _unlisted(op_types, rules)
     members = working.members(match)
     if glob := scopes.first(rules.exclude, members):
         return Reason("excluded", {"glob": glob})
@@ -127,6 +127,16 @@ def _ruled_out(working: Working, rewrite: Rewrite, match: Match, rules: Rules) -
 
 def _inner(match: Match) -> Iterator[str]:
     return (node.outputs[0] for node in match.nodes[:-1])
+
+
+def _unlisted(op_types: tuple[str, ...], rules: Rules) -> Reason:
+    """Of operators that are not listed themselves: a part of what needs a higher level, or none."""
+    for entry in rules.patterns or ():
+        if not isinstance(entry, str) and registry.holds(entry, op_types):
+            needs = registry.level_of(entry)
+            if needs is not None and not registry.at_most(needs, rules.level):
+                return Reason("fusion_level", {"level": rules.level, "needs": needs})
+    return Reason("not_listed", {"pattern": joined(op_types)})
 
 
 def _is_listed(origin: Origin, rules: Rules) -> bool:

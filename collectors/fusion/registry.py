@@ -20,15 +20,12 @@ _FLOAT = dtype("x", "float32")
 _STATISTICS = stored("scale", "shift", "mean", "var")
 _GELU = (
     _FLOAT, single_use, scalar("root"), elementwise.gelu_root, number("one", 1.0),
-    number("half", 0.5),
+    number("half", 0.5), stored("root", "one", "half"),
 )  # fmt: skip
-_TANH_NUMBERS = tuple(
-    number(name, value)
-    for name, value in (
-        ("three", 3.0), ("k1", 0.044715), ("one1", 1.0), ("k2", 0.7978845608028654),
-        ("one", 1.0), ("half", 0.5),
-    )
-)  # fmt: skip
+_TANH = {
+    "three": 3.0, "k1": 0.044715, "one1": 1.0, "k2": 0.7978845608028654, "one": 1.0, "half": 0.5,
+}  # fmt: skip
+_TANH_NUMBERS = (*(number(name, value) for name, value in _TANH.items()), stored(*_TANH))
 
 
 def _each_float(site: Site) -> Iterator[Block]:
@@ -44,7 +41,7 @@ REWRITES: tuple[Rewrite, ...] = (
         patterns.LAYER_NORM,
         "LayerNormalization",
         (*patterns.LAYER_NORM.ways[0].conditions, number("two", 2.0), scalar("epsilon"),
-         stored("epsilon"), _FLOAT),
+         stored("two", "epsilon"), _FLOAT),
         elementwise.layer_norm,
     ),
     Rewrite(
@@ -77,8 +74,8 @@ REWRITES: tuple[Rewrite, ...] = (
         "O1",
         patterns.CONV_BN,
         "Conv",
-        (single_use, convolutions.no_training, stored("w"), _STATISTICS,
-         convolutions.stored_bias, _FLOAT),
+        (single_use, convolutions.no_training, convolutions.one_statistic_a_channel,
+         stored("w"), _STATISTICS, convolutions.stored_bias, _FLOAT),
         convolutions.fold_normalisation,
     ),
     Rewrite(
@@ -162,8 +159,9 @@ REWRITES: tuple[Rewrite, ...] = (
         "O3",
         elementwise.AFFINE,
         "BatchNormalization",
-        (single_use, convolutions.no_training, stored("k", "k2"),
-         elementwise.stored_statistics, elementwise.value_a_channel, _FLOAT),
+        (single_use, convolutions.no_training, convolutions.one_statistic_a_channel,
+         stored("k", "k2"), elementwise.stored_statistics, elementwise.value_a_channel,
+         _FLOAT),
         elementwise.affine,
     ),
 )  # fmt: skip

@@ -81,10 +81,14 @@ class Report(msgspec.Struct, frozen=True):
         failed = ("verification", "whole_model", "refused")
         return tuple(o for o in self.opportunities if o.blocked_by in failed)
 
+    def shown_name(self, found: Opportunity) -> str:
+        """The pattern, marked where only a part of it was rewritten."""
+        return f"{found.pattern} (partly)" if found.outcome == "partly" else found.pattern
+
     def by_pattern(self) -> dict[str, int]:
         """Rewritten groups by pattern, in the order of the model."""
         counts: dict[str, int] = {}
         for found in self.applied:
-            name = found.pattern if found.outcome == "applied" else f"{found.pattern} (partly)"
+            name = self.shown_name(found)
             counts[name] = counts.get(name, 0) + 1
         return counts

@@ -14,9 +14,10 @@ from importlib import resources
 from typing import Any, get_args
 
 from analysis.errors import FuseScopeError
+from analysis.spelling import suggestion
 from collectors.fusion import registry
 from collectors.fusion.rewrite import LEVELS, Level
-from collectors.variants import Optimization, suggestion
+from collectors.variants import Optimization
 
 _RULE_SETS = "collectors.fusion.rule_sets"
 FILE_BYTES = 64 * 1024
@@ -93,7 +94,7 @@ def check(name: str, text: str | None) -> Rules:
         shown = _shown(name)
         raise FuseScopeError(
             f"There is no rule file '{shown}', and no rules of that name are built in",
-            hint=suggestion(name, list(built_in())),
+            hint=suggestion(name, built_in()),
         )
     return parse(known, name)
 
@@ -130,19 +131,15 @@ def _table(text: str) -> dict[str, Any]:
 def _rules(table: Mapping[str, Any], text: str) -> Rules:
     for key in table:
         if key not in _KEYS:
-            raise FuseScopeError(
-                f"There is no rule '{_shown(key)}'", hint=suggestion(key, list(_KEYS))
-            )
+            raise FuseScopeError(f"There is no rule '{_shown(key)}'", hint=suggestion(key, _KEYS))
     level = table.get("level", "O3")
     if not isinstance(level, str) or level not in LEVELS:
-        raise FuseScopeError(
-            f"level is '{_shown(level)}'", hint=suggestion(_shown(level), list(LEVELS))
-        )
+        raise FuseScopeError(f"level is '{_shown(level)}'", hint=suggestion(_shown(level), LEVELS))
     optimization = table.get("optimization", "none")
     if optimization not in OPTIMIZATIONS:
         raise FuseScopeError(
             f"optimization is '{_shown(optimization)}'",
-            hint=suggestion(_shown(optimization), list(OPTIMIZATIONS)),
+            hint=suggestion(_shown(optimization), OPTIMIZATIONS),
         )
     size = table.get("largest_intermediate")
     return Rules(
@@ -167,10 +164,15 @@ def _patterns(listed: Any) -> tuple[str | tuple[str, ...], ...]:
 
 def _pattern(entry: Any) -> str | tuple[str, ...]:
     if isinstance(entry, str):
+        if entry in registry.known_types():
+            raise FuseScopeError(
+                f"'{_shown(entry)}' is an op type, no name of a pattern",
+                hint='Op types go in a list of their own: patterns = [["Conv", "Relu"]].',
+            )
         if entry not in registry.NAMES:
             raise FuseScopeError(
                 f"There is no pattern '{_shown(entry)}'",
-                hint=suggestion(entry[:_SHOWN], list(registry.NAMES)),
+                hint=suggestion(entry[:_SHOWN], registry.NAMES),
             )
         return entry
     if not isinstance(entry, list) or not all(isinstance(op_type, str) for op_type in entry):

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from itertools import accumulate
 
 from analysis.errors import FuseScopeError
-from collectors.variants import suggestion
+from analysis.spelling import suggestion
 
 _SHOWN = 60
 _MODULES = 12  # in a message
@@ -43,9 +43,8 @@ def check(key: str, globs: Sequence[str], nodes: Sequence[str]) -> None:
                 hint = "The nodes of this model are in no modules; name nodes instead."
             else:
                 more = ", …" if len(modules) > _MODULES else ""
-                near = suggestion(glob.strip("/").partition("/")[0], shown)
-                guess = near.partition(" Known")[0] + " " if near.startswith("Did") else ""
-                hint = f"{guess}Its modules: {', '.join(shown)}{more}."
+                outermost = glob.strip("/").partition("/")[0]
+                hint = suggestion(outermost, shown, "Its modules").removesuffix(".") + more + "."
             raise FuseScopeError(f"{key} names '{_clean(glob)}', which fits no node", hint=hint)
 
 

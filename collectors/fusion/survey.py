@@ -11,15 +11,17 @@ from collectors.fusion import registry, scopes
 from collectors.fusion.passes import Fused, Reason, joined, matches
 from collectors.fusion.report import Asked, Opportunity, Value
 from collectors.fusion.rules import Rules
-from collectors.fusion.working import Origin
+from collectors.fusion.working import Origin, Step
+
+Differences = Mapping[tuple[Step, ...], float | None]
 
 
 def opportunities(
-    graph: Graph, ideal: Fused, actual: Fused, differences: Mapping[frozenset[str], float | None]
+    graph: Graph, ideal: Fused, actual: Fused, differences: Differences
 ) -> tuple[Opportunity, ...]:
     """In the order of the model: what the pass does without rules (`ideal`), as far as it was done
     (`actual`), and what conditions keep even that from doing. `differences` are those of the
-    verified groups, by members."""
+    verified groups, by the steps that made them."""
     rows = [
         *_groups(graph, ideal, actual, differences),
         *_blocked(graph, ideal),
@@ -60,14 +62,15 @@ def _asked(
 
 
 def _groups(
-    graph: Graph, ideal: Fused, actual: Fused, differences: Mapping[frozenset[str], float | None]
+    graph: Graph, ideal: Fused, actual: Fused, differences: Differences
 ) -> Iterator[Opportunity]:
     done = actual.done()
     left = dict(actual.working.groups())
+    holder = {member: name for name, part in left.items() for member in part.members}
     for origin in ideal.working.groups().values():
-        parts = {
-            name: part for name, part in left.items() if set(part.members) <= set(origin.members)
-        }
+        own = set(origin.members)
+        inside = dict.fromkeys(holder[name] for name in origin.members if name in holder)
+        parts = {name: left[name] for name in inside if own.issuperset(left[name].members)}
         for name in parts:
             del left[name]
         missing = next((step for step in origin.steps if step not in done), None)
@@ -84,12 +87,12 @@ def _row(
     parts: Mapping[str, Origin],
     actual: Fused,
     reason: Reason,
-    differences: Mapping[frozenset[str], float | None],
+    differences: Differences,
 ) -> Opportunity:
     whole = not reason.code
     counted = list(parts.values()) if parts else [origin]
     sizes = [_bytes_removed(graph, part) for part in counted]
-    known = [differences.get(frozenset(part.members)) for part in parts.values()]
+    known = [differences.get(part.steps) for part in parts.values()]
     compared = [value for value in known if value is not None]
     return Opportunity(
         pattern=origin.pattern,
@@ -125,8 +128,7 @@ def _blocked(graph: Graph, ideal: Fused) -> Iterator[Opportunity]:
             if claimed.isdisjoint(names):
                 claimed |= names
                 yield _place(graph, ideal, match, (rewrite.name,))
-    alone = [name for name in working.nodes if name not in claimed]
-    for match in chains(working.view, alone):
+    for match in chains(working.view, working.nodes.keys() - claimed):
         yield _place(graph, ideal, match, ())
 
 

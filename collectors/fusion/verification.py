@@ -10,6 +10,7 @@ import onnx
 import onnxruntime as ort
 from onnx import helper, numpy_helper
 
+from analysis.experiment import MOST_DIFFERENCE
 from analysis.graph import Graph, Node, Tensor
 from analysis.patterns import View
 from collectors import graphs
@@ -18,7 +19,7 @@ from collectors.engine_errors import clean
 from collectors.fusion.working import Working, shell, use_contrib
 from collectors.runtimes.onnxruntime import PROVIDERS, Array, options
 
-TOLERANCE = 1e-4  # max|a-b| / max|a|
+TOLERANCE = MOST_DIFFERENCE  # max|a-b| / max|a|
 _DRAWS = ("normal", "positive")  # the second where the first gives no finite numbers, or zeros
 
 
@@ -35,6 +36,13 @@ class Verification:
         self._view = View(graph)
         self._seed = seed
         self._nodes = {node.name: node for node in model.graph.node}
+        self._place = {name: place for place, name in enumerate(self._nodes)}
+        # Identity nodes, and what is as good as one, by the tensor that they hand on.
+        self._handing_on: dict[str, list[str]] = {}
+        for node in model.graph.node:
+            output = node.output[0] if node.output else ""
+            if (source := self._view.source(output)) != output:
+                self._handing_on.setdefault(source, []).append(node.name)
         self._weights = {tensor.name: tensor for tensor in model.graph.initializer}
 
     def difference(self, members: Iterable[str], working: Working, name: str) -> float | None:
@@ -42,10 +50,9 @@ class Verification:
         wrote; None where numbers cannot be compared. Raises EngineRefused."""
         wanted = set(members)
         made = {name for known in wanted for name in self._nodes[known].output if name}
+        around = {node for tensor in made for node in self._handing_on.get(tensor, ())}
         before = [
-            node
-            for known, node in self._nodes.items()
-            if known in wanted or self._hands_on(node, made)
+            self._nodes[known] for known in sorted(wanted | around, key=self._place.__getitem__)
         ]
         after = working.nodes[name]
         outputs = [output for output in after.output if output]
@@ -65,12 +72,6 @@ class Verification:
                 if any(array is not None and array.any() for array in reference):
                     break
         return found
-
-    def _hands_on(self, node: onnx.NodeProto, made: set[str]) -> bool:
-        """Whether it is an Identity, or as good as one, of one of these tensors."""
-        output = node.output[0] if node.output else ""
-        source = self._view.source(output)
-        return source != output and source in made
 
     def _feeds(self, nodes: Sequence[onnx.NodeProto], draw: str) -> dict[str, Array] | None:
         """Values of what the nodes read from outside; None where a shape is not known."""

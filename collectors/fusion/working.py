@@ -47,6 +47,7 @@ class Working:
             node.name: Origin((node.name,), (node.op_type,)) for node in model.graph.node
         }
         self.weights = {tensor.name: tensor for tensor in model.graph.initializer}
+        self._place = {name: place for place, name in enumerate(self.nodes)}
         self._tensors = dict(graph.tensor)
         self._names = {*self._tensors, *(name for node in graph.nodes for name in node.outputs)}
         self._view: View | None = None
@@ -70,8 +71,10 @@ class Working:
         return self._view
 
     def refresh(self) -> None:
-        """Lets the view show what was rewritten: it costs a walk over the model."""
+        """Lets the view show what was rewritten: it costs a walk over the model. Nodes are in the
+        model's order again."""
         self._view = None
+        self.nodes = dict(sorted(self.nodes.items(), key=lambda item: self._place[item[0]]))
 
     # What rewrites read
 
@@ -107,7 +110,7 @@ class Working:
 
     def apply(self, rewrite: Rewrite, match: Match) -> None:
         """Puts what the rewrite writes in place of the match's last node, under the same output
-        names, and takes out the others."""
+        names, and takes out the others. It comes last among the nodes until `refresh`."""
         new = rewrite.write(Place(match, self.view, self))
         named, last = match.steps[new.named], match.nodes[-1]
         between = self._between(match)
@@ -126,16 +129,11 @@ class Working:
             stored = numpy_helper.from_array(np.array(values, np.float32, order="C"), name)
             self.weights[name] = stored
             self._tensors[name] = Tensor(name, "float32", tuple(values.shape), constant=True)
-        kept: dict[str, onnx.NodeProto] = {}
-        for name, proto in self.nodes.items():
-            if name == last.name:
-                kept[node.name] = node
-            elif name not in gone:
-                kept[name] = proto
         for name in gone:
-            del self.origins[name]
-        self.nodes = kept
+            del self.nodes[name], self.origins[name]
+        self.nodes[node.name] = node
         self.origins[node.name] = origin
+        self._place[node.name] = self._place[last.name]
 
     def groups(self) -> dict[str, Origin]:
         """What was rewritten, by the name of the node that stands for it."""
@@ -149,7 +147,6 @@ class Working:
         graph.doc_string = before.doc_string
         graph.input.extend(before.input)
         graph.output.extend(before.output)
-        graph.sparse_initializer.extend(before.sparse_initializer)
         graph.quantization_annotation.extend(before.quantization_annotation)
         given = {value.name for value in before.input}
         ordered = self._ordered()

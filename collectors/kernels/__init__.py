@@ -3,11 +3,11 @@ lists them."""
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from importlib.util import find_spec
 
 from analysis.errors import FuseScopeError
+from analysis.spelling import suggestion
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,9 @@ def find(name: str) -> Kernel:
     for kernel in KERNELS:
         if kernel.name == name:
             return kernel
-    known = [kernel.name for kernel in KERNELS]
-    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
-    listed = ", ".join(known)
     raise FuseScopeError(
         f"There is no kernel '{name[:60]}'",
-        hint=f"Did you mean '{near[0]}'? Known: {listed}." if near else f"Known: {listed}.",
+        hint=suggestion(name, (kernel.name for kernel in KERNELS)),
     )
 
 
@@ -65,5 +62,5 @@ def missing_compiler() -> FuseScopeError:
     """What to say where numba cannot be imported."""
     return FuseScopeError(
         "Kernels of one's own need the package 'numba'",
-        hint="Run: pip install 'fusescope[kernels]', or leave custom: out of --variants.",
+        hint="Run: pip install 'fusescope[kernels]', or leave custom: out of the variants.",
     )

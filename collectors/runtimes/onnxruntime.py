@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import onnxruntime as ort
@@ -153,3 +154,12 @@ class GraphSession:
             else:
                 kept = ort.OrtValue.ortvalue_from_shape_and_type(list(array.shape), array.dtype)
                 self._binding.bind_ortvalue_output(name, kept)
+
+
+def profiled_run(bench: Bench, folder: Path) -> list[dict[str, Any]]:
+    """The events of the engine's profile of a run, every optimisation off. `folder` exists."""
+    profile = folder / "profile.json"
+    GraphSession(bench, "none", profile=folder / "profile").end_profiling(profile)
+    events = msgspec.json.decode(profile.read_bytes(), type=list[dict[str, Any]])
+    profile.unlink()
+    return events

@@ -56,7 +56,7 @@ class SegmentsSession:
             raise FuseScopeError(
                 f"The {sessions} pieces of this model would need {sessions * (bench.threads - 1)} "
                 "threads, a pool for each",
-                hint="Lower --threads, or leave eager, segments and custom out of --variants.",
+                hint="Lower --threads, or leave eager, segments and custom out of the variants.",
             )
         self._profiled = profile is not None
         self._runs: list[tuple[int, int]] = []
@@ -296,7 +296,7 @@ def _engine_clock(before: list[_Reading], start_ns: int) -> Callable[[], int]:
             return reading.clock
     raise FuseScopeError(
         "The engine's profile runs on a clock that FuseScope does not know",
-        hint="Leave eager, segments and custom out of --variants.",
+        hint="Leave eager, segments and custom out of the variants.",
     )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
 from analysis.errors import FuseScopeError
+from analysis.spelling import suggestion
 
 Precision = Literal["single", "double"]
 
@@ -139,7 +139,8 @@ def chosen(name: str, backbone: str | None) -> ZooModel:
     model = find(name)
     if model is None:
         raise FuseScopeError(
-            f"There is no zoo model '{_shown(name)}'", hint=_nearest(name, [m.name for m in MODELS])
+            f"There is no zoo model '{_shown(name)}'",
+            hint=suggestion(name, (m.name for m in MODELS)),
         )
     if backbone is None:
         return model
@@ -153,15 +154,9 @@ def chosen(name: str, backbone: str | None) -> ZooModel:
     if backbone not in family:
         raise FuseScopeError(
             f"There is no backbone '{_shown(backbone)}' for {model.family}",
-            hint=_nearest(backbone, list(family)),
+            hint=suggestion(backbone, family),
         )
     return family[backbone]
-
-
-def _nearest(name: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
-    listed = f"Known: {', '.join(known)}."
-    return f"Did you mean '{near[0]}'? {listed}" if near else listed
 
 
 def _shown(text: str) -> str:

@@ -3,17 +3,15 @@ builds."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import secrets
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.errors import FuseScopeError
 from collectors import cache, machine, scratch, worker, zoo
 from collectors.jobs import Exported, ExportJob
+from collectors.publication import Draft
 from collectors.zoo import ZooModel
 
 __all__ = ["Entry", "chosen", "entries", "export"]
@@ -51,46 +49,23 @@ def export(model: ZooModel, out: Path, *, batch: int | None = None) -> Path:
         path = path.with_name(f"{path.name}.onnx")
     if os.path.lexists(path):
         raise _taken(path)
-    with _partial(path) as partial, scratch.folder() as folder:
+    try:
+        draft = Draft(path)
+    except OSError as error:
+        raise _refused(path, error) from None
+    with draft, scratch.folder() as folder:
         job = ExportJob(model.name, str(folder), str(cache.folder()), batch)
         limits = worker.Limits(int(MEMORY_SHARE * machine.available_memory_bytes()), SECONDS)
         exported = worker.run(
             "export", job, Exported, limits=limits, where=model.name, cancelled=lambda: False
         )
         try:
-            shutil.copyfile(exported.model, partial)
-            _publish(partial, path)
+            shutil.copyfile(exported.model, draft.path)
+            return draft.publish()
+        except FileExistsError:
+            raise _taken(path) from None
         except OSError as error:
             raise _refused(path, error) from None
-    return path
-
-
-@contextlib.contextmanager
-def _partial(path: Path) -> Iterator[Path]:
-    """A new file beside `path`, so that a folder that refuses is found before anything is built;
-    gone in the end."""
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
-    try:
-        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    except OSError as error:
-        raise _refused(path, error) from None
-    try:
-        yield partial
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
-
-
-def _publish(partial: Path, path: Path) -> None:
-    """Gives the complete file its name in one step. A link, unlike a rename, never replaces."""
-    try:
-        os.link(partial, path)
-    except FileExistsError:
-        raise _taken(path) from None
-    except OSError:  # a file system without links
-        if os.path.lexists(path):
-            raise _taken(path) from None
-        os.rename(partial, path)
 
 
 def _taken(path: Path) -> FuseScopeError:

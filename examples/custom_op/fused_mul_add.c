@@ -3,16 +3,20 @@
  *     cc -O3 -march=native -fopenmp-simd -fPIC -shared -o libfused_mul_add.so fused_mul_add.c
  *
  * Mul and Add are two operators, so the product is written to memory and read again. ONNX Runtime
- * fuses them at no level; this kernel does. `a` and `b` have one value, or as many as `x`.
+ * fuses them at no level; this kernel does. `a` and `b` have the shape of `x`, or one value in no
+ * more axes than `x`: y has the shape of `x`.
  */
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "ort_abi.h"
 
 #define DOMAIN_NAME "fusescope.example"
 #define OPERATOR_NAME "FusedMulAdd"
 #define PART_VALUES 16384 /* 64 KiB: long beside the cost of handing it to a thread */
+
+#define MAX_AXES 16
 
 #define UNUSED(parameter) (void)(parameter)
 
@@ -21,6 +25,11 @@ enum { X, A, B, INPUTS };
 typedef struct Kernel {
   const OrtApi *api;
 } Kernel;
+
+typedef struct Shape {
+  size_t axes, count; /* count: how many values */
+  int64_t sizes[MAX_AXES];
+} Shape;
 
 typedef struct Chain {
   const float *x, *a, *b;
@@ -55,61 +64,59 @@ static void run_part(void *data, size_t part) {
   }
 }
 
-/* The values of an input and how many there are. */
-static OrtStatus *input(const OrtApi *api, OrtKernelContext *context, size_t place,
-                        const OrtValue **tensor, const float **values, size_t *count) {
+/* The shape and the values of an input. */
+static OrtStatus *input(const OrtApi *api, OrtKernelContext *context, size_t place, Shape *shape,
+                        const float **values) {
   OrtTensorTypeAndShapeInfo *info = NULL;
+  const OrtValue *tensor = NULL;
   void *data = NULL;
-  OrtStatus *failed = call(api, KernelContext_GetInput)(context, place, tensor);
-  if (!failed) failed = call(api, GetTensorMutableData)((OrtValue *)*tensor, &data);
-  if (!failed) failed = call(api, GetTensorTypeAndShape)(*tensor, &info);
-  if (!failed) failed = call(api, GetTensorShapeElementCount)(info, count);
+  OrtStatus *failed = call(api, KernelContext_GetInput)(context, place, &tensor);
+  if (!failed) failed = call(api, GetTensorMutableData)((OrtValue *)tensor, &data);
+  if (!failed) failed = call(api, GetTensorTypeAndShape)(tensor, &info);
+  if (!failed) failed = call(api, GetTensorShapeElementCount)(info, &shape->count);
+  if (!failed) failed = call(api, GetDimensionsCount)(info, &shape->axes);
+  if (!failed && shape->axes > MAX_AXES) {
+    failed = call(api, CreateStatus)(ORT_INVALID_ARGUMENT, "FusedMulAdd: more than 16 axes");
+  }
+  if (!failed) failed = call(api, GetDimensions)(info, shape->sizes, shape->axes);
   if (info) call(api, ReleaseTensorTypeAndShapeInfo)(info);
   *values = data;
   return failed;
 }
 
-/* The output, of the same shape as `tensor`. */
-static OrtStatus *output_like(const OrtApi *api, OrtKernelContext *context, const OrtValue *tensor,
-                              float **values) {
-  OrtTensorTypeAndShapeInfo *info = NULL;
-  OrtValue *output = NULL;
-  int64_t *sizes = NULL;
-  size_t rank = 0;
-  void *data = NULL;
-  OrtStatus *failed = call(api, GetTensorTypeAndShape)(tensor, &info);
-  if (!failed) failed = call(api, GetDimensionsCount)(info, &rank);
-  if (!failed) {
-    sizes = malloc((rank ? rank : 1) * sizeof *sizes);
-    if (!sizes) failed = call(api, CreateStatus)(ORT_FAIL, "FusedMulAdd: out of memory");
-  }
-  if (!failed) failed = call(api, GetDimensions)(info, sizes, rank);
-  if (!failed) failed = call(api, KernelContext_GetOutput)(context, 0, sizes, rank, &output);
-  if (!failed) failed = call(api, GetTensorMutableData)(output, &data);
-  free(sizes);
-  if (info) call(api, ReleaseTensorTypeAndShapeInfo)(info);
-  *values = data;
-  return failed;
+/* One value fits any x of as many axes or more: with fewer, y would have the axes of the value. */
+static int is_one(const Shape *shape, const Shape *x) {
+  return shape->count == 1 && shape->axes <= x->axes;
+}
+
+/* The same sizes: as many values in other axes mean another result, or none. */
+static int is_same(const Shape *shape, const Shape *x) {
+  return shape->axes == x->axes &&
+         memcmp(shape->sizes, x->sizes, x->axes * sizeof x->sizes[0]) == 0;
 }
 
 static OrtStatus *compute(void *kernel, OrtKernelContext *context) {
   const OrtApi *api = ((Kernel *)kernel)->api;
   Chain chain = {0};
-  const OrtValue *x = NULL, *other = NULL;
-  size_t a_count = 0, b_count = 0;
-  OrtStatus *failed = input(api, context, X, &x, &chain.x, &chain.count);
-  if (!failed) failed = input(api, context, A, &other, &chain.a, &a_count);
-  if (!failed) failed = input(api, context, B, &other, &chain.b, &b_count);
+  Shape x = {0}, a = {0}, b = {0};
+  OrtValue *output = NULL;
+  void *data = NULL;
+  OrtStatus *failed = input(api, context, X, &x, &chain.x);
+  if (!failed) failed = input(api, context, A, &a, &chain.a);
+  if (!failed) failed = input(api, context, B, &b, &chain.b);
   if (failed) return failed;
-  if ((a_count != 1 && a_count != chain.count) || (b_count != 1 && b_count != chain.count)) {
+  chain.count = x.count;
+  chain.a_is_one = is_one(&a, &x);
+  chain.b_is_one = is_one(&b, &x);
+  if (!(chain.a_is_one || is_same(&a, &x)) || !(chain.b_is_one || is_same(&b, &x))) {
     return call(api, CreateStatus)(
-        ORT_INVALID_ARGUMENT, "FusedMulAdd: a and b need one value, or as many as x");
+        ORT_INVALID_ARGUMENT, "FusedMulAdd: a and b need the shape of x, or one value");
   }
-  failed = output_like(api, context, x, &chain.y);
-  if (failed || chain.count == 0) return failed;
-  chain.a_is_one = a_count == 1;
-  chain.b_is_one = b_count == 1;
-  const size_t parts = (chain.count + PART_VALUES - 1) / PART_VALUES;
+  failed = call(api, KernelContext_GetOutput)(context, 0, x.sizes, x.axes, &output);
+  if (!failed) failed = call(api, GetTensorMutableData)(output, &data);
+  if (failed || x.count == 0) return failed;
+  chain.y = data;
+  const size_t parts = (x.count + PART_VALUES - 1) / PART_VALUES;
   return call(api, KernelContext_ParallelFor)(context, run_part, parts, 0, &chain);
 }
 

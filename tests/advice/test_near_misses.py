@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import get_args
 
+import msgspec
 import onnx
 import pytest
 
@@ -145,6 +146,45 @@ def test_without_optimisation_there_is_one_finding() -> None:
     assert [miss.blocked_by for miss in near_misses(comparison)] == ["optimisation_off"]
 
 
+@pytest.mark.parametrize(
+    ("label", "settings", "code", "says"),
+    [
+        (
+            "rules:O1",
+            {"fusion_level": "O1", "fused_groups": "1 × a + b"},
+            "own_pass",
+            "is fused by",
+        ),
+        (
+            "rules:x.toml",
+            {"fusion_level": "O3", "fused_groups": "none"},
+            "own_pass",
+            "fused nothing",
+        ),
+        ("custom:mul_add", {"groups": 2}, "own_kernel", "kernels of its own run 2 groups of"),
+        ("custom:library", {}, "own_kernel", "kernels of its own run groups of operators"),
+        ("segments:mul_add", {"groups": 2}, "same_cut", "is cut as custom:mul_add is"),
+    ],
+)
+def test_what_fused_in_place_of_the_engine_is_said(
+    label: str, settings: dict[str, object], code: str, says: str
+) -> None:
+    comparison = compared(conv_activation(), "eager")
+    variant = comparison.candidate.variant
+    assert variant is not None
+    told = {"graph_optimization": "none", **settings}
+    side = replace(
+        comparison.candidate,
+        label=label,
+        variant=msgspec.structs.replace(variant, name=label, settings=told),
+    )
+    [miss] = near_misses(replace(comparison, candidate=side))
+    assert miss.blocked_by == code
+    sentence = near_miss_sentence(miss)
+    assert says in sentence and label in sentence
+    assert "nothing is fused." not in sentence
+
+
 def test_an_engine_that_declines_is_not_explained_away() -> None:
     """The candidate's graph is that of a lower level than its settings say."""
     comparison = compared(gelu(), "basic")
@@ -157,8 +197,6 @@ def test_an_engine_that_declines_is_not_explained_away() -> None:
 
 
 def _with_settings(variant: object, level: str) -> object:
-    import msgspec
-
     return msgspec.structs.replace(variant, settings={"graph_optimization": level})
 
 

@@ -13,6 +13,8 @@ from typer.testing import CliRunner, Result
 from analysis.errors import FuseScopeError
 from app.cli import collect as collecting
 from app.cli import fuse as fusing
+from app.cli.rule_files import read_rules
+from collectors.fusion.rules import parse
 
 onnx = pytest.importorskip("onnx", reason="fusing needs the extra 'collect'")
 pytest.importorskip("onnxruntime", reason="fusing needs the extra 'collect'")
@@ -62,6 +64,14 @@ def test_explain_says_of_every_place_why_not(tmp_path: Path) -> None:
     output = printed("conv_bn_relu", "--rules", "o1.toml", "--explain")
     assert "in part" in output and "The level is O1; this needs O2." in output
     assert "gelu: matches nothing in this model." in output
+    assert "1 opportunity was taken in part;" in printed("conv_bn_relu", "--rules", "o1.toml")
+    (tmp_path / "o1.toml").write_text(
+        'level = "O1"\npatterns = [["Conv", "BatchNormalization", "Relu"]]'
+    )
+    output = printed("conv_bn_relu", "--rules", "o1.toml", "--explain")
+    assert output.count("The level is O1; this needs O2.") == 2
+    assert "not among the patterns" not in output
+    assert "Every rewritten group" not in output
 
 
 def test_the_report_as_json() -> None:
@@ -89,6 +99,33 @@ def test_the_model_is_written_and_nothing_is_overwritten(tmp_path: Path) -> None
     assert [node.op_type for node in onnx.load("fused-2.onnx").graph.node] == ["Conv", "Relu"]
 
 
+def test_what_had_to_be_fixed_is_said(tmp_path: Path) -> None:
+    helper = onnx.helper
+    value = helper.make_tensor_value_info("x", 1, ["n", "s", 8])
+    nodes = [
+        helper.make_node("Mul", ["x", "two"], ["a"]),
+        helper.make_node("Add", ["a", "two"], ["y"]),
+    ]
+    weights = [helper.make_tensor("two", 1, [], [2.0])]
+    result = helper.make_tensor_value_info("y", 1, ["n", "s", 8])
+    graph = helper.make_graph(nodes, "g", [value], [result], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    (tmp_path / "chain.onnx").write_bytes(model.SerializeToString())
+    output = printed("chain.onnx", "--shape", "x=1,6,8", "--out", "fused.onnx")
+    assert "Fixed in it, as it was fused: s = 6 (with 12 the engine says: " in output
+
+
+def test_marks_and_line_ends_of_other_systems(tmp_path: Path) -> None:
+    (tmp_path / "mark.toml").write_bytes(b'\xef\xbb\xbflevel = "O1"\r\npatterns = ["conv-bn"]\r\n')
+    name, text = read_rules("mark.toml")
+    assert text is not None
+    assert (name, parse(text, name).level, parse(text, name).names) == (
+        "mark.toml",
+        "O1",
+        {"conv-bn"},
+    )
+
+
 def test_rules_that_cannot_be_followed_are_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text("level = \n")
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
@@ -98,7 +135,8 @@ def test_rules_that_cannot_be_followed_are_one_sentence(tmp_path: Path) -> None:
     assert "no UTF-8 text" in refused("conv_bn_relu", "--rules", "binary.toml")
     assert "larger than 64 KiB" in refused("conv_bn_relu", "--rules", "long.toml")
     assert "fits no node" in refused("conv_bn_relu", "--rules", "far.toml", "--out", "x.onnx")
-    assert "cannot be read" in refused("conv_bn_relu", "--rules", str(tmp_path))
+    assert "cannot be read: it is a folder" in refused("conv_bn_relu", "--rules", str(tmp_path))
+    assert "file name too long" in refused("conv_bn_relu", "--rules", "x" * 5000)
     assert "does not exist" in refused("conv_bn_relu", "--rules", "no/such.toml")
     assert "Did you mean 'no-head.toml'" in refused("conv_bn_relu", "--rules", "nohead.toml")
     assert not list(tmp_path.glob("*.onnx")) and not list(tmp_path.glob(".*.partial"))
@@ -155,6 +193,11 @@ def test_collect_takes_rule_files_by_path_and_keeps_no_folder(
     both = f"rules:{folder}/conv.toml,rules:{other}/conv.toml"
     said = refused("conv_bn_relu", "--variants", both, verb=collecting.collect)
     assert said.startswith("Two rule files are called 'conv.toml'. Rename one")
+    (other / "CONV.toml").write_text("")  # its files would replace the other's on some disks
+    both = f"rules:{folder}/conv.toml,rules:{other}/CONV.toml"
+    said = refused("conv_bn_relu", "--variants", both, verb=collecting.collect)
+    assert said.startswith("Two rule files are called 'CONV.toml'. Rename one")
+    assert "capitals do not count" in said
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,8 @@ def test_the_list_has_every_recipe() -> None:
     output = invoke()
     flat = " ".join(output.split())
     for one in RECIPES:
-        assert any(text.startswith(f"{one.name}  about ") for text in output.splitlines())
+        [head] = [text for text in output.splitlines() if text.startswith(f"{one.name}  ")]
+        assert head.startswith(f"{one.name}  about ") and head.endswith(", estimated")
         assert one.question in flat
         assert all(step.variant in flat for step in one.steps)
     listed = json.loads(invoke("--json"))
@@ -96,11 +97,14 @@ def test_the_list_has_every_recipe() -> None:
 
 def test_the_table_of_an_experiment() -> None:
     output = invoke("mul_add", "--from", "x.zip")
+    verdict = "own kernel is 2.53× faster than cut, no kernel (95 % interval 2.53× to 2.53×)\n"
+    assert 0 < output.index(verdict) < output.index("latency change")
+    assert "8 blocks of fresh processes, paired" in output
     assert line(output, "latency change") == "latency change – +4.4 % -58.8 % 0.0 % measured"
     assert line(output, "throughput change").endswith("-4.2 % +142.7 % 0.0 % measured")
     assert "2.43× (2.43× to 2.43×)" in line(output, "vs first step")
     assert line(output, "operators") == "operators 2 2 1 2 measured"
-    assert line(output, "  published") == "published 2 1"
+    assert line(output, "  published") == "published 2 1 measured"
     assert line(output, "graph ") == "graph Mul → Add Mul → Add FusedElementwise Mul → Add measured"
     assert "Test CPU, 2 cores; onnxruntime 1.31.1, 2 threads; 8 blocks of 3 rounds" in output
     assert "recorded 2026-01-02" in output
@@ -109,7 +113,11 @@ def test_the_table_of_an_experiment() -> None:
 
 def test_json_csv_and_html() -> None:
     told = json.loads(invoke("mul_add", "--from", "x.zip", "--json", "--csv", "t.csv"))
-    invoke("mul_add", "--from", "x.zip", "--html", "t.html")
+    written = invoke("mul_add", "--from", "x.zip", "--html", "t.html", "--markdown", "t.md")
+    assert "Written: t.html" in written and "Written: t.md" in written
+    assert "| latency change | – | +4.4 % | -58.8 % | 0.0 % | measured |" in (
+        Path("t.md").read_text(encoding="utf-8")
+    )
     assert told["schema_version"] == 1
     assert told["recipe"]["name"] == "mul_add"
     own = {step["variant"]: step["figures"] for step in told["steps"]}
@@ -151,10 +159,21 @@ def test_a_name_that_is_none() -> None:
         (("mul_add", "--from", "x.zip", "--csv", "no/t.csv"), "--csv cannot be written there"),
         (("mul_add", "--from", "x.zip", "--html", "."), "--html cannot be written there"),
         (("mul_add", "--from", "x.zip", "--csv", "t", "--html", "t"), "name one file"),
+        (("mul_add", "--from", "x.zip", "--html", "t", "--markdown", "t"), "name one file"),
+        (("--markdown", "t.md"), "--markdown needs the name of a recipe"),
     ],
 )
 def test_bad_usage_is_one_sentence(arguments: tuple[str, ...], expected: str) -> None:
     assert expected in refusal(*arguments)
+
+
+def test_an_experiment_of_another_baseline() -> None:
+    times = {name: [ms] * 8 for name, ms in reversed(MS.items())}
+    operators = {name: (MUL, ADD) for name in times}
+    Path("other.zip").write_bytes(experiment_zip(times, operators, model_name="mynet"))
+    text = refusal("mul_add", "--from", "other.zip")
+    assert "its baseline 'fused', the recipe mul_add with those of 'unfused'" in text
+    assert "Record one with: fusescope recipe mul_add." in text
 
 
 def test_a_profile_is_no_experiment() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import time
 import zipfile
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from analysis.errors import FuseScopeError
 from analysis.experiment import ExperimentRecord, parse_record, record_json
 from analysis.recipes import RECIPES, Recipe, find, recipe_table
 from analysis.report.recipe import recipe_html, table_json
+from analysis.wording.recipes import length_text
 from app import choices, exports, loading, recorder, recording
 from app.recipe_results import OWN, SHIPPED
 from collectors.progress import Progress
@@ -152,9 +154,11 @@ def test_the_overview_has_every_recipe(open_page: Open, shipped: Any) -> None:
     for one in RECIPES:
         assert one.question in whole
     assert whole.count("Not recorded yet") == len(RECIPES) - 1
+    assert f":material/schedule: {length_text(find('mul_add').seconds())}, estimated" in whole
     assert "precision is :blue[2.43× faster] than unfused" in whole
     assert f"measured · {SHIPPED} · 2026-01-02" in whole
     assert "Published latency: 18.2 ms (unfused) → 7.50 ms (precision)" in whole
+    assert "Ours latency: 18.2 ms (unfused) → 7.50 ms (precision): 2.43×" in whole
     opened = [link.proto.query_string for link in page.get("page_link")]
     assert opened == [f"recipe={one.name}" for one in RECIPES]
 
@@ -191,8 +195,12 @@ def test_published_figures_stand_below_ours(open_page: Open, shipped: Any) -> No
     table = cells(page)
     at = [row[0] for row in table].index("latency")
     assert table[at] == ["latency", *["18.2 ms"] * 3, "7.50 ms", "measured"]
-    assert table[at + 1][1:] == ["18.2 ms", "", "", "7.50 ms", ""]
+    assert table[at + 1][1:] == ["18.2 ms", "", "", "7.50 ms", "measured"]
     assert table[at + 1][0].strip() == "published"
+    below = [row[0].strip() for row in table].index("vs first step") + 1
+    assert table[below - 1][4] == "2.43×", "an interval beside it would be cut on a narrow screen"
+    assert table[below][0].strip() == "95 % interval"
+    assert table[below][1] == "" and re.fullmatch(r"2\.43× to 2\.43×", table[below][4])
     assert line(page, "latency change")[3] == "-58.8 %"
     assert line(page, "throughput change")[3] == "+142.7 %"
     assert [metric.delta for metric in page.metric][-1] == "-58.8 %"
@@ -262,9 +270,31 @@ def test_run_stop_and_the_result(open_page: Open, asked: list[Recording], tree: 
     assert not page.success
 
 
+def test_how_long_is_an_estimate_and_says_from_what(
+    open_page: Open, shipped: Any, tree: Path
+) -> None:
+    recipe = find("conv_bn")
+    shown_lengths = []
+    for put, basis in (
+        (lambda: None, "its work at assumed rates"),
+        (lambda: shipped(recipe, recorded(recipe, first_ms=300)),
+         "the recording that comes with FuseScope"),
+        (lambda: (tree / "recordings" / "own.zip").write_bytes(recorded(recipe, first_ms=900)),
+         "the last recording here"),
+    ):  # fmt: skip
+        put()
+        page = open_page(recipe.name)
+        captions = [caption.value for caption in page.caption]
+        assert f"Estimated from {basis}. Leave the machine alone while it runs." in captions
+        shown_lengths.append(page.radio[0].options[0])
+    assert len(set(shown_lengths)) == 3
+
+
 def test_a_quick_look(open_page: Open, asked: list[Recording]) -> None:
     page = open_page("conv_bn")
-    page.radio[0].set_value(2)
+    assert [code.value for code in page.code] == ["fusescope recipe conv_bn"]
+    page.radio[0].set_value(2).run()
+    assert [code.value for code in page.code] == ["fusescope recipe conv_bn --blocks 2"]
     page.button(key="recipe_run").click().run()
     wait_until(lambda status: status.progress is not None)
     assert [(job.blocks, job.command) for job in asked] == [

@@ -163,6 +163,31 @@ def test_a_dashboard_that_answers_others_does_not_record(
     assert "Recording is off" in open_page().info[0].value
 
 
+def test_rule_files_of_a_configured_folder_are_variants(
+    open_page: Open, tree: Path, asked: list[Recording]
+) -> None:
+    page = open_page()
+    assert any("fusescope serve --folder DIR" in caption.value for caption in page.caption)
+    (tree / "open" / "mine.toml").write_text('level = "O1"')
+    (tree / "open" / "not a name.toml").write_text("")
+    (tree / "secret.toml").write_text("")
+    (tree / "open" / "link.toml").symlink_to(tree / "secret.toml")
+    page = open_page()
+    assert is_clean(page)
+    assert not any("--folder DIR" in caption.value for caption in page.caption)
+    variants = page.multiselect(key="record_variants")
+    built_in = {"rules:O1", "rules:O2", "rules:O3"}
+    rules = {name for name in variants.options if name.startswith("rules:")}
+    assert built_in < rules and "rules:mine.toml" in rules
+    assert not any("link" in name or "not a" in name for name in rules)
+    variants.set_value(["unfused", "rules:O2", "rules:mine.toml"])
+    page.button(key="record_start").click().run()
+    assert is_clean(page)
+    [job] = asked
+    assert job.variants == ("unfused", "rules:O2", "rules:mine.toml")
+    assert job.rules == {"rules:mine.toml": 'level = "O1"'}
+
+
 def test_input_shapes(open_page: Open, asked: list[Recording]) -> None:
     page = open_page()
     page.text_input(key="record_shapes").set_value("x=1,batch")

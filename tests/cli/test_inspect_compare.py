@@ -124,3 +124,10 @@ def test_a_closed_pipe_is_no_error(folder: Path) -> None:
         check=False,
     )
     assert "Traceback" not in result.stderr
+
+
+def test_a_path_that_no_system_takes_is_one_sentence(folder: Path) -> None:
+    result = fusescope("compare", "a" * 5000 + ".zip", cwd=folder)
+    assert result.returncode == 2
+    assert result.stderr.startswith("fusescope: A path is too long ('aaa")
+    assert result.stderr.endswith("aaa.zip'). Shorten it.\n") and len(result.stderr) < 120

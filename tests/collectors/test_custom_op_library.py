@@ -6,6 +6,7 @@ import ast
 import hashlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -237,17 +238,56 @@ def test_the_twin_computes_the_same(library: Path, models: Path) -> None:
                 np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-5)
 
 
-def test_the_kernel_refuses_shapes_that_it_does_not_know(library: Path) -> None:
+@pytest.mark.parametrize(
+    ("x", "a", "fits"),
+    [
+        ((2, 3), (1, 1), True),
+        ((2, 3), (1,), True),
+        ((1,), (1,), True),
+        ((), (), True),
+        ((0, 3), (0, 3), True),
+        ((2, 3), (3,), False),
+        ((2, 3), (3, 2), False),  # as many values, but others
+        ((2, 3), (6,), False),
+        ((2, 3), (1, 2, 3), False),  # y would have three axes
+        ((3,), (1, 1), False),
+        ((2, 3), (2, 1), False),
+        ((1,) * 17, (1,), False),
+    ],
+)
+def test_the_kernel_computes_what_has_the_shape_of_x_and_refuses_the_rest(
+    library: Path, x: tuple[int, ...], a: tuple[int, ...], fits: bool
+) -> None:
     import onnxruntime as ort
 
     nodes = [helper.make_node("FusedMulAdd", ["x", "a", "b"], ["y"], domain=DOMAIN)]
-    arrays = {
-        "x": np.ones((2, 3), np.float32),
-        "a": np.ones(3, np.float32),
-        "b": np.ones(1, np.float32),
-    }
-    with pytest.raises(Exception, match="a and b need one value, or as many as x"):
-        run_once(ort, library, nodes, arrays)
+    arrays = {"x": np.full(x, 2, np.float32), "a": np.full(a, 3, np.float32),
+              "b": np.array(4, np.float32)}  # fmt: skip
+    if fits:
+        y = run_once(ort, library, nodes, arrays)
+        assert y.shape == x and (y == 10).all()
+        swapped = {**arrays, "a": arrays["b"], "b": arrays["a"]}
+        assert (run_once(ort, library, nodes, swapped) == 11).all()
+    else:
+        with pytest.raises(
+            Exception, match=r"a and b need the shape of x, or one value|more than 16 axes"
+        ):
+            run_once(ort, library, nodes, arrays)
+
+
+@needs_compiler
+def test_the_command_of_the_docs_builds_it_without_make(tmp_path: Path) -> None:
+    import onnxruntime as ort
+
+    text = (ROOT / "docs" / "custom-op.md").read_text(encoding="utf-8")
+    [command] = re.findall(r"Without `make`: `(cc [^`]+)`", text)
+    assert command in (EXAMPLE / "fused_mul_add.c").read_text()
+    shutil.copytree(EXAMPLE, tmp_path / "example", ignore=shutil.ignore_patterns("*.so"))
+    subprocess.run(command.split(), cwd=tmp_path / "example", check=True)
+    nodes = [helper.make_node("FusedMulAdd", ["x", "a", "b"], ["y"], domain=DOMAIN)]
+    arrays = {"x": np.ones(5, np.float32), "a": np.float32(3), "b": np.float32(4)}
+    built = tmp_path / "example" / "libfused_mul_add.so"
+    assert run_once(ort, built, nodes, arrays).tolist() == [7.0] * 5
 
 
 def run_once(
@@ -499,7 +539,7 @@ def uses(of: str) -> set[str]:
 def test_only_the_command_line_leads_to_a_library() -> None:
     assert uses("custom_op_library") == {
         "app/cli/collect.py: Recording",
-        "collectors/record.py: Bench",
+        "collectors/preparation.py: Bench",
     }
     named = {
         str(path.relative_to(ROOT))

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from analysis.errors import FuseScopeError
 from analysis.wording import rewriting
+from analysis.wording.advice import Blocked
 from collectors.fusion import fusing, registry
 from collectors.fusion.rewrite import NewNode, Place
+from collectors.fusion.working import Working
 from collectors.zoo import mobilenetv2, resnet50
 from tests.collectors.fused_models import Passed, difference, outputs, passed
 from tests.pattern_models import Builder
@@ -222,6 +224,29 @@ def test_an_error_that_only_the_whole_model_shows_is_taken_back(
     assert difference(result.before, result.after) < 1e-4
 
 
+def test_what_another_rewrite_makes_of_the_same_operators_is_verified_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    [right] = [rewrite for rewrite in registry.REWRITES if rewrite.name == "conv-activation"]
+    spoil(monkeypatch, "conv-activation",
+          lambda _, new: replace(new, attributes={"activation": "Tanh"}))  # fmt: skip
+    other = replace(right, name="another-way")
+    monkeypatch.setattr(registry, "REWRITES", (*registry.REWRITES, other))
+    verified = []
+
+    def difference_of(_: object, __: object, working: Working, name: str) -> float:
+        verified.append(working.origins[name].steps[-1].rewrite)
+        return 0.0
+
+    monkeypatch.setattr(fusing.Verification, "difference", difference_of)
+    b = Builder()
+    model = b.model(b.node("Relu", b.node("Conv", b.input(1, 4, 5, 5), b.weight(8, 4, 3, 3))))
+    result = passed(model, tmp_path)
+    assert verified == ["conv-activation", "another-way"]
+    assert result.op_types == ["FusedConv"]
+    assert difference(result.before, result.after) < 1e-5
+
+
 def test_the_verification_draws_the_same_every_time(tmp_path: Path) -> None:
     one = passed(small_net(), tmp_path / "one").report
     other = passed(small_net(), tmp_path / "other").report
@@ -286,7 +311,7 @@ def test_every_reason_has_words() -> None:
         assert said and said[0].isupper()
 
 
-def passed_row(code: str, values: dict[str, object]) -> rewriting.Held:
+def passed_row(code: str, values: dict[str, object]) -> Blocked:
     from collectors.fusion.report import Opportunity
 
     return Opportunity("Conv + Relu", (), (), (), "", "no", blocked_by=code, values=values)

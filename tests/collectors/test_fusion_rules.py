@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.errors import FuseScopeError
-from collectors.fusion import rules, scopes
+from analysis.wording import rewriting
+from collectors.fusion import convolutions, products, report, rules, scopes
 from collectors.fusion.registry import REWRITES, level_of
 
 
@@ -68,6 +72,7 @@ def test_sizes(size: str, expected: int) -> None:
         ('optimization = "al"', "Did you mean 'all'?"),
         ("patterns = []", "patterns is no list"),
         ('patterns = "gelu"', "patterns is no list"),
+        ('patterns = ["Conv", "Relu"]', "'Conv' is an op type, no name of a pattern"),
         ('patterns = ["gelo"]', "Did you mean 'gelu'?"),
         ('patterns = [["Conv"]]', "has 1 operators"),
         ("patterns = [3]", "A pattern is 3"),
@@ -156,3 +161,64 @@ def test_a_module_that_is_not_there_is_told_with_those_that_are() -> None:
         scopes.check("exclude", ("haed/*",), ("stem/Conv", "head/Gemm"))
     with pytest.raises(FuseScopeError, match="in no modules"):
         scopes.check("include", ("x",), ("Conv_0",))
+
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "rules.md"
+
+
+def table(head: str) -> list[list[str]]:
+    """The cells of the table of the docs under this head, without marks of code."""
+    lines = DOCS.read_text(encoding="utf-8").splitlines()
+    first = next(place for place, line in enumerate(lines) if line.startswith(f"| {head} |"))
+    found = []
+    for line in lines[first + 2 :]:
+        if not line.startswith("|"):
+            break
+        found.append([cell.strip().replace("`", "") for cell in line.strip("|").split(" | ")])
+    return found
+
+
+def test_the_docs_have_every_key_level_pattern_and_reason() -> None:
+    assert {row[0] for row in table("key")} == set(rules._KEYS)
+    assert {row[0] for row in table("level")} == {"O0", "O1", "O2", "O3"}
+    patterns = {row[0]: (row[1], row[3]) for row in table("name")}
+    assert patterns.keys() == {rewrite.name for rewrite in REWRITES}
+    for rewrite in REWRITES:
+        level, makes = patterns[rewrite.name]
+        assert level == rewrite.level
+        assert rewrite.makes in makes or (rewrite.makes, makes) == (
+            "Conv",
+            "the same with other weights",
+        )
+    codes = {code for row in table("code") for code in row[0].split(", ")}
+    assert codes == rewriting.CODES
+    fields = {field for row in table("field") for field in row[0].split(", ")}
+    assert fields | {"schema_version"} == set(report.Report.__struct_fields__)
+    text = DOCS.read_text(encoding="utf-8")
+    one = text.partition("One opportunity: ")[2].partition("\n")[0]
+    for field in report.Opportunity.__struct_fields__:
+        assert f"`{field}`" in one
+    asked = next(row[1] for row in table("field") if row[0] == "asked")
+    assert all(field in asked for field in report.Asked.__struct_fields__)
+
+
+def test_the_docs_have_every_activation() -> None:
+    operators = {row[0]: set(re.findall(r"\w+", row[2])) for row in table("name")}
+    assert operators["conv-activation"] == {"Conv", "or", *convolutions.ACTIVATIONS}
+    behind = operators["gemm-activation"] - {"Gemm", "or", "MatMul", "of", "two", "axes"}
+    assert behind == set(products.ACTIVATIONS)
+
+
+def test_the_example_of_the_docs_is_understood() -> None:
+    [example] = re.findall(r"```toml\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
+    read = rules.parse(example, "docs")
+    assert (read.level, read.largest_bytes, read.include) == ("O3", 8_000_000, ("backbone",))
+    assert read.names == {"gelu"} and len(read.sequences) == 1
+    keys = {line.partition(" = ")[0] for line in example.splitlines()}
+    assert keys == set(rules._KEYS)
+    said = {row[0]: row[1:] for row in table("key")}
+    assert (said["level"][1], said["optimization"][1]) == ("O3", "none")
+    assert (rules.Rules().level, rules.Rules().optimization) == ("O3", "none")
+    assert all(value in said["optimization"][0] for value in rules.OPTIMIZATIONS)
+    for unit in re.findall(r"[kKMG]i?B", said["largest_intermediate"][0]):
+        assert rules.parse(f'largest_intermediate = "2 {unit}"', "x").largest_bytes

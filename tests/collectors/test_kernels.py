@@ -38,7 +38,7 @@ def chains_of(model, name: str = "elementwise"):
 def difference(model, feeds, found, cache, **arguments) -> float:
     theirs = engine(model, feeds)
     ours = kernel(found, model, feeds, cache, **arguments)
-    return segments.difference_of(theirs.reshape(-1), ours.reshape(-1))
+    return segments.finite_difference(theirs.reshape(-1), ours.reshape(-1))
 
 
 # Every operator that formulas know stands in one of these.

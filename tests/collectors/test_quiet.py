@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.experiment import Machine
 from collectors import cache, quiet
 
 
@@ -80,3 +81,10 @@ def test_a_write_that_fails_leaves_the_old_content(
     assert not cache.write_atomic(path, b"new")
     assert [p.name for p in tmp_path.iterdir() if p.name != "cache"] == ["x"]
     assert path.read_bytes() == b"old"
+
+
+@pytest.mark.parametrize(
+    ("load", "calm"), [(None, True), (0.0, True), (1.99, True), (2.0, False), (9.0, False)]
+)
+def test_half_a_process_a_core_is_not_calm(load: float | None, calm: bool) -> None:
+    assert quiet.was_calm(Machine("cpu", "x86_64", 2, 4, 1, (), "os", load_before=load)) is calm

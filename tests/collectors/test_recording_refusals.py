@@ -178,7 +178,7 @@ def test_a_variant_in_which_nothing_is_left_to_run(
     )
     text = refusal(short(path, out))
     assert "Variant 'fused' has no operator left: the engine computes this model's result" in text
-    assert "Leave fused out of --variants" in text
+    assert "Leave fused out of the variants" in text
     file, _ = run(short(path, out, variants=("eager", "unfused")))
     assert [variant.nodes for variant in file.record.variants] == [2, 2]
 

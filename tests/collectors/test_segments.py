@@ -280,13 +280,14 @@ def test_a_wrong_kernel_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 )
 def test_differences_of_values_that_are_not_finite(ours: list[float], expected: float) -> None:
     theirs = np.array([1.0, 2.0, np.inf, np.nan], np.float32)
-    assert segments.difference_of(theirs, np.array(ours, np.float32)) == expected
+    assert segments.finite_difference(theirs, np.array(ours, np.float32)) == expected
 
 
 def test_differences_of_zeros() -> None:
     zeros = np.zeros(3, np.float32)
-    assert segments.difference_of(zeros, zeros) == 0.0
-    assert segments.difference_of(zeros, zeros + np.float32(1.0)) == np.inf
+    assert segments.finite_difference(zeros, zeros) == 0.0
+    assert segments.finite_difference(zeros, zeros + np.float32(1e-7)) == 0.0
+    assert segments.finite_difference(zeros, zeros + np.float32(1.0)) == np.inf
 
 
 def test_a_model_without_a_chain_says_so(tmp_path: Path) -> None:

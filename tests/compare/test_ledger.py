@@ -421,8 +421,9 @@ def test_a_comparison_carries_groups_ledger_and_their_doubts() -> None:
         "3.00 µs a run. First: elsewhere"
     )
     assert diagnostic_sentence(notes["weak_attribution"]) == (
-        "Attribution is weak: dispatch and profiler bias together changed by -1.00 ms of "
-        "-1.00 ms, more than a quarter, so the operators' own times explain only part of it."
+        "Attribution is weak: dispatch and profiler bias together are +1.00 ms of the whole run's "
+        "gain of +1.00 ms, more than a quarter, so the operators' own times explain only part of "
+        "it."
     )
 
 

@@ -36,7 +36,7 @@ NAMES = (
     "2025-01-level0-rank0",
     "2025-01-level1-rank0",
 )
-real_files = pytest.mark.parametrize("name", NAMES)
+needs_traces = pytest.mark.usefixtures("shared_traces")
 HEAD = "Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us),Block Dim"
 
 
@@ -46,13 +46,6 @@ def trace_of(text: str, *beside: Source) -> Trace:
     return trace
 
 
-def real(name: str) -> Path:
-    folder = REAL / name
-    if not folder.exists():
-        pytest.skip("the real traces are not on this machine")
-    return folder
-
-
 def real_trace(path: Path) -> Trace:
     trace = read_path(path)
     assert isinstance(trace, Trace)
@@ -60,7 +53,7 @@ def real_trace(path: Path) -> Trace:
 
 
 def real_rows(name: str, file: str = "kernel_details.csv") -> list[dict[str, str]]:
-    with (real(name) / file).open(newline="", encoding="utf-8") as lines:
+    with (REAL / name / file).open(newline="", encoding="utf-8") as lines:
         return [{key: value.strip() for key, value in row.items()} for row in csv.DictReader(lines)]
 
 
@@ -409,10 +402,11 @@ def test_a_table_without_rows_is_one_sentence() -> None:
 # --- real files, with truths computed here from their text ------------------------------------
 
 
-@real_files
+@needs_traces
+@pytest.mark.parametrize("name", NAMES)
 def test_every_row_of_real_files_is_there_to_the_ns(name: str) -> None:
     rows = sorted(real_rows(name), key=lambda row: Decimal(row["Start Time(us)"]))
-    trace = real_trace(real(name) / "kernel_details.csv")
+    trace = real_trace(REAL / name / "kernel_details.csv")
     calls = trace.calls
     assert calls["start_ns"].to_list() == [ns(row["Start Time(us)"]) for row in rows]
     assert calls["dur_ns"].to_list() == [ns(row["Duration(us)"]) for row in rows]
@@ -427,13 +421,14 @@ def test_every_row_of_real_files_is_there_to_the_ns(name: str) -> None:
         assert plain(calls[head]) == given
 
 
+@needs_traces
 def test_compute_of_2025_01_is_step_trace_time_computing() -> None:
     rows = real_rows("2025-01-level1-rank0")
     compute = sum(ns(row["Duration(us)"]) for row in rows if row["Accelerator Core"] != "HCCL")
     [step] = real_rows("2025-01-level1-rank0", "step_trace_time.csv")
     assert compute == 8_873_737
     assert abs(compute - float(step["Computing"]) * 1000) < 250  # which went through a double
-    trace = real_trace(real("2025-01-level1-rank0"))
+    trace = real_trace(REAL / "2025-01-level1-rank0")
     own = trace.calls["dur_ns"][[not talk for talk in talks(trace)]].sum()
     assert own == compute
     assert not {"step_time_differs", "step_time_overlaps"} & {n.code for n in trace.diagnostics}
@@ -444,16 +439,18 @@ def test_compute_of_2025_01_is_step_trace_time_computing() -> None:
     }  # fmt: skip
 
 
+@needs_traces
 def test_compute_of_2024_10_overlaps_and_the_note_says_so() -> None:
-    trace = real_trace(real("2024-10-level1-rank0"))
+    trace = real_trace(REAL / "2024-10-level1-rank0")
     found = note(trace, "step_time_overlaps")
     assert found.values["sum_ns"] == 9_962_055 and found.values["union_ns"] == 9_847_645
     assert found.values["computing_ns"] == 9_847_664
     assert trace.runs["dur_ns"].to_list() == [83_643_000]  # Stage
 
 
+@needs_traces
 def test_types_of_2025_01_sum_to_op_statistic() -> None:
-    trace = real_trace(real("2025-01-level1-rank0"))
+    trace = real_trace(REAL / "2025-01-level1-rank0")
     own: dict[tuple[object, object], list[int]] = defaultdict(lambda: [0, 0])
     columns = (column(trace, "op_type"), column(trace, "provider"), trace.calls["dur_ns"])
     for op_type, core, dur in zip(*columns, strict=True):
@@ -467,6 +464,7 @@ def test_types_of_2025_01_sum_to_op_statistic() -> None:
     assert own == {}
 
 
+@needs_traces
 def test_cache_rates_of_2025_01_go_to_their_tasks() -> None:
     rates = {
         (row["Stream Id"], row["Task Id"], row["Op Name"]): float(row["Victim Rate"])
@@ -474,7 +472,7 @@ def test_cache_rates_of_2025_01_go_to_their_tasks() -> None:
     }
     rows = sorted(real_rows("2025-01-level1-rank0"), key=lambda row: Decimal(row["Start Time(us)"]))
     expected = [rates.get((row["Stream ID"], row["Task ID"], row["Name"])) for row in rows]
-    calls = real_trace(real("2025-01-level1-rank0")).calls
+    calls = real_trace(REAL / "2025-01-level1-rank0").calls
     found = plain(calls["l2_victim_rate"])
     assert found == expected and sum(rate is not None for rate in found) == 179
     assert "l2_hit_rate" not in calls  # N/A in every row

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +13,6 @@ from analysis.readers import read, read_path
 from analysis.readers.source import Source
 from analysis.trace import Trace
 from tests import miniatures
-from tests.conftest import SHARED_TRACES
-
-REAL = SHARED_TRACES / "third_party" / "ascend_torch_npu"
 
 
 def trace_of(text: str) -> Trace:
@@ -51,10 +49,9 @@ def test_a_head_alone_is_one_sentence() -> None:
         trace_of("OP Type,Core Type,Count,Total Time(us)\n")
 
 
-def test_the_real_file_to_the_ns() -> None:
-    path = REAL / "2025-01-level1-rank0" / "op_statistic.csv"
-    if not path.exists():
-        pytest.skip("the real traces are not on this machine")
+def test_the_real_file_to_the_ns(shared_traces: Path) -> None:
+    folder = shared_traces / "third_party" / "ascend_torch_npu" / "2025-01-level1-rank0"
+    path = folder / "op_statistic.csv"
     with path.open(newline="", encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines))
     trace = read_path(path)

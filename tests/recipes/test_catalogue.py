@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
+import zipfile
+from pathlib import Path
 
 import pytest
 
 from analysis.errors import FuseScopeError
+from analysis.graph import parse_graph
 from analysis.quantity import relative_change
 from analysis.recipes import RECIPES, Recipe, find, recipe
 from analysis.wording.recipes import (
@@ -17,6 +21,7 @@ from analysis.wording.recipes import (
     published_notes,
 )
 
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 of_each = pytest.mark.parametrize("one", RECIPES, ids=[one.name for one in RECIPES])
 
 
@@ -63,6 +68,17 @@ def test_a_recipe_is_what_is_recorded(one: Recipe) -> None:
     assert shorter.command == f"fusescope recipe {one.name} --blocks 2 --seconds 90"
 
 
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(90, "90"), (0.5, "0.5"), (1.2e6, "1200000"), (1234567.25, "1234567.25")]
+)
+def test_a_command_has_all_digits_of_its_budget(seconds: float, text: str) -> None:
+    pytest.importorskip("psutil", reason="recording needs the extra 'collect'")
+    from app.recipes import recording
+
+    made = recording(find("mul_add"), None, seconds=seconds)
+    assert made.command == f"fusescope recipe mul_add --seconds {text}"
+
+
 def test_rounds_that_do_not_count_are_those_of_the_recorder() -> None:
     from collectors import blocks
 
@@ -84,16 +100,24 @@ def test_one_arithmetic() -> None:
         ),
         "compute utilisation: 42.0 % (unfused) → 88.0 % (precision): +46.0 pt",
         "cache utilisation: 28.0 % (unfused) → 76.0 % (precision): +48.0 pt",
-        "top-5 accuracy: -0.3 % (precision)",
+        "top-5 accuracy: -0.3 pt (precision)",
     ]
     lines = [published_line(find("three_modes"), one) for one in find("three_modes").published]
     assert lines == [
         (
-            "latency, mean of runs: 520 ms (eager) → 180 ms (graph) → 125 ms (graph, fused): "
+            "mean time of all runs: 520 ms (eager) → 180 ms (graph) → 125 ms (graph, fused): "
             "4.16×, latency -76.0 %, throughput +316.0 %"
         ),
         "peak memory: 250 MB (eager) → 210 MB (graph) → 190 MB (graph, fused): -24.0 %",
     ]
+
+
+@of_each
+def test_the_verdict_is_on_the_pair_of_a_published_change(one: Recipe) -> None:
+    """Where a published time is told as a ratio, ours of the same two steps is the headline."""
+    for published in one.published:
+        if published.unit == "ns" and len(published.values) > 1:
+            assert (published.values[0][0], published.values[-1][0]) == one.compare
 
 
 def test_notes_on_published_figures_do_their_sums_right() -> None:
@@ -115,6 +139,26 @@ def test_notes_on_published_figures_do_their_sums_right() -> None:
 def test_an_unknown_name_suggests_the_nearest(name: str, nearest: str) -> None:
     with pytest.raises(FuseScopeError, match=f"Did you mean '{nearest}'"):
         find(name)
+
+
+def test_arithmetic_beside_small_operators_is_as_told() -> None:
+    """Operations of convolutions and products for each value that another operator writes."""
+    told = " ".join(find("conv_bn_relu").why_differ)
+    assert "ResNet-50 does about 300 operations, MobileNetV2 about 46" in told
+    for model, ratio in (("resnet50", 300), ("mobilenetv2", 46)):
+        with zipfile.ZipFile(SAMPLES / f"{model}.zip") as file:
+            graph = parse_graph(file.read("graphs/unfused.json"), model)
+        operations = written = 0
+        for node in graph.nodes:
+            values = math.prod(graph.tensor[node.outputs[0]].shape or ())
+            weight = graph.tensor[node.inputs[1]].shape or () if len(node.inputs) > 1 else ()
+            if node.op_type == "Conv":
+                operations += 2 * values * math.prod(weight[1:])
+            elif node.op_type == "Gemm":
+                operations += 2 * math.prod(weight)
+            else:
+                written += values
+        assert operations / written == pytest.approx(ratio, rel=0.05)
 
 
 def test_an_unknown_name_is_shown_without_controls() -> None:

@@ -19,7 +19,10 @@ def listed(recipe: Recipe) -> str:
     settings = [f"`{recipe.model}`"]
     settings += [f"batch {recipe.batch}"] if recipe.batch else []
     settings += [f"{recipe.threads} threads"] if recipe.threads else []
-    settings += [f"{recipe.blocks} blocks of {recipe.rounds} rounds", length_text(recipe.seconds())]
+    settings += [
+        f"{recipe.blocks} blocks of {recipe.rounds} rounds",
+        f"{length_text(recipe.seconds())}, estimated",
+    ]
     told = "".join(f"- {published_line(recipe, one)}\n" for one in recipe.published)
     return (
         f"### {recipe.name}: {recipe.title}\n\n{recipe.question}\n\n{', '.join(settings)}.\n\n"

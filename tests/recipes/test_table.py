@@ -27,15 +27,24 @@ from analysis.experiment import (
 from analysis.graph import Graph, Node, Tensor
 from analysis.readers import read
 from analysis.readers.source import Source
-from analysis.recipes import Recipe, RecipeTable, find, fit, misfit, recipe_table
+from analysis.recipes import (
+    Recipe,
+    RecipeTable,
+    beside_published,
+    find,
+    fit,
+    misfit,
+    recipe_table,
+)
 from analysis.recipes.measures import (
     convolution_from,
     convolution_of,
     is_3x3,
     is_depthwise,
 )
-from analysis.recipes.notes import Note
+from analysis.recipes.notes import OF_RECORDING, Note
 from analysis.wording import recipes as words
+from analysis.wording.diagnostics import _DIAGNOSTICS
 from tests.factories import BN, CONV, FUSED, GEMM, RELU, Operator, experiment_zip
 
 MUL: Operator = ("Mul", "Mul", 40, [(1, 1000)], [(1, 1000)])
@@ -133,6 +142,10 @@ def test_ratios_are_the_verdicts() -> None:
     assert verdict.interval is not None
     assert (cell.low, cell.high) == (verdict.interval.low, verdict.interval.high)
     assert words.missing_text(table.rows[0].cells["speedup_first"]) == "nothing comes before it"
+    assert table.answer == verdict
+    assert words.answer_text(table) == (
+        "own kernel is 2.50× faster than cut, no kernel (95 % interval 2.50× to 2.50×)"
+    )
 
 
 def test_figures_are_those_of_a_comparison() -> None:
@@ -226,7 +239,7 @@ def test_a_convolution_whose_weights_the_profile_leaves_out() -> None:
     assert words.missing_text(cell) == "no such operator ran"
 
 
-def test_mean_and_median_of_runs_without_the_control() -> None:
+def test_the_mean_of_runs_without_the_control() -> None:
     recipe = find("three_modes")
     operators = {
         "eager": (CONV, BN, RELU, GEMM),
@@ -237,7 +250,6 @@ def test_mean_and_median_of_runs_without_the_control() -> None:
     samples = Samples([0, 0, 0, 0], [0, 0, 1, 2], [1, 2, 1, 1], [10, 999, 20, 60], [1, 1, 1, 1])
     table = recipe_table(recipe, with_variant(whole, "unfused", samples=samples))
     assert value(table, "unfused", "latency_mean") == 30
-    assert value(table, "unfused", "latency_median") == 20
     assert column(table, "fused_nodes") == ["0", "0", "1"]
     assert column(table, "operators") == ["4", "4", "2"]
     assert column(table, "memory") == ["8.00 MB", "10.0 MB", "8.00 MB"]
@@ -253,7 +265,7 @@ def test_the_allocator_stands_beside_memory() -> None:
     whole = with_variant(mul_add(), "unfused", settings={"memory_arena": "one a session"})
     table = recipe_table(recipe, whole)
     assert column(table, "allocator") == ["one a session", "–", "–", "–"]
-    assert words.column_basis(table, "allocator") == "setting"
+    assert words.column_basis(table, "allocator") == "–", "a text is no figure"
 
 
 def test_what_nobody_has_is_no_column() -> None:
@@ -263,6 +275,7 @@ def test_what_nobody_has_is_no_column() -> None:
     table = recipe_table(find("conv3x3"), with_variant(conv3x3(), "int8", agreement=agreement))
     assert column(table, "agreement_top1")[-1] == "56.2 %"
     assert column(table, "agreement_top5")[-1] == "93.8 %"
+    assert column(table, "agreement_top1")[0] == "–", "with itself it agrees by definition"
     sentence = words.note_sentence(notes(table)["agreement"])
     assert "16 other inputs" in sentence and "15 classes" in sentence and "not accuracy" in sentence
     assert not notes(table)["agreement"].is_doubt
@@ -289,10 +302,15 @@ def test_doubts() -> None:
     assert "main memory" in words.note_sentence(notes(table)["over_roof"])
     low = msgspec.structs.replace(conv3x3().record.peaks, gemm_flops_per_s=1e6)
     table = recipe_table(find("conv3x3"), with_record(conv3x3(), peaks=low))
-    assert "over 100 %" in words.note_sentence(notes(table)["over_peak"])
+    sentence = words.note_sentence(notes(table)["over_peak"])
+    assert "over 100 %" in sentence and "of float32 and of 8-bit numbers" in sentence
     broken = Outcome(8, 0, "interrupted", None, 2)
     table = recipe_table(recipe, with_record(mul_add(), outcome=broken))
-    assert {"interrupted", "busy_machine"} <= set(notes(table))
+    told = notes(table)
+    assert words.note_sentence(told["stopped_interrupted"]) == (
+        "The recording was interrupted after 8 blocks."
+    )
+    assert told["stopped_interrupted"].is_doubt and "load_seen" in told
     twin = find("conv_bn_clip")
     other = replace(recipe, threads=7, batch=16)
     table = recipe_table(other, mul_add())
@@ -301,6 +319,86 @@ def test_doubts() -> None:
     assert twin.threads == 2
     doubts = [note.is_doubt for note in table.notes]
     assert doubts == sorted(doubts, reverse=True)
+
+
+def loaded() -> RecipeTable:
+    """conv3x3, ended by its budget after 6 blocks, recorded while other work ran."""
+    whole = conv3x3()
+    machine = msgspec.structs.replace(whole.record.machine, load_before=3.0, load_after=2.5)
+    outcome = Outcome(6, 0, "seconds", -4.0, 2)
+    return recipe_table(find("conv3x3"), with_record(whole, machine=machine, outcome=outcome))
+
+
+def test_doubts_of_compare_stand_beside_the_table_once() -> None:
+    table = loaded()
+    told = {note.code: words.note_sentence(note) for note in table.notes if note.is_doubt}
+    assert told["stopped_seconds"] == "The time budget ended the recording after 6 blocks."
+    assert told["load"] == "Load average 3.0 before the recording, 2.5 after on 2 cores."
+    assert "more than a fifth of the blocks" in told["load_seen"]
+    codes = [note.code for note in table.notes]
+    assert len(set(codes) - {"same_graph"}) == len([c for c in codes if c != "same_graph"])
+    sides = (side_of_variant(table.experiment, name) for name in find("conv3x3").compare)
+    compared = {note.code for note in compare(*sides).diagnostics if note.severity == "warning"}
+    pair = {"profiler_inflation": "inflation"}
+    bearing = OF_RECORDING | {"profiler_inflation", "weak_attribution", "mean_differs"}
+    assert {pair.get(code, code) for code in compared & bearing} == told.keys() & (
+        OF_RECORDING | {"inflation", "weak_attribution", "mean_differs"}
+    )
+
+
+def test_profiled_figures_say_so_and_how_much_the_profiler_adds() -> None:
+    """Operators of a profiled run: 100 + 30 + 20 + 50 µs and five gaps of 2 µs, in a run of 200."""
+    ops = dict.fromkeys(find("conv3x3").variants, (CONV, BN, RELU, GEMM))
+    fast = experiment(find("conv3x3"), dict.fromkeys(ops, 0.14) | {"int8": 0.1}, ops)
+    table = recipe_table(find("conv3x3"), fast)
+    assert words.column_basis(table, "conv3x3_time") == "measured, profiled"
+    assert words.column_basis(table, "conv3x3_utilisation") == "modelled, profiled"
+    assert words.column_basis(table, "latency") == "measured"
+    assert words.column_basis(table, "compute_utilisation") == "modelled"
+    # 210 / (140 x 1.01) and 210 / (100 x 1.01): the trimmed mean over blocks of +0, +1 and +2 %.
+    note = notes(table)["inflation"]
+    assert note.is_doubt
+    assert words.note_sentence(note).startswith(
+        "Profiled runs take 1.49× (layout) to 2.08× (precision) the time of un-profiled ones"
+    )
+    assert "inflation" not in notes(recipe_table(find("mul_add"), mul_add())), "no profiled figure"
+
+
+def test_doubts_about_the_pair_name_it() -> None:
+    pair = {"before": "a", "after": "b"}
+    weak = Note("weak_attribution", True, {**pair, "beside_ns": -529e3, "delta_ns": -1.53e6})
+    assert "From a to b" in words.note_sentence(weak)
+    assert "are +529 µs of the gain of +1.53 ms" in words.note_sentence(weak)
+    mean = Note("mean_differs", True, {**pair, "mean": -0.4, "typical": -0.16})
+    assert "the mean run changed by -40.0 %" in words.note_sentence(mean)
+    assert "rest, by -16.0 %" in words.note_sentence(mean)
+
+
+def test_published_figures_have_their_own_basis() -> None:
+    table = recipe_table(find("conv3x3"), conv3x3())
+    assert words.published_basis(table, "latency") == "measured"
+    assert words.published_basis(table, "cache_utilisation") == "counter"
+    assert words.published_basis(table, "output_difference") == ""
+
+
+@pytest.mark.parametrize(("name", "code"), [("conv3x3", "latency"), ("mul_add", "operators")])
+def test_ours_beside_the_published_is_that_of_the_table(name: str, code: str) -> None:
+    recipe, whole = find(name), {"conv3x3": conv3x3, "mul_add": mul_add}[name]()
+    both = beside_published(recipe, whole.record)
+    assert both is not None
+    published, ours = both
+    assert published.code == ours.code == code
+    table = recipe_table(recipe, whole)
+    for variant, figure in ours.values:
+        assert figure == pytest.approx(value(table, variant, code))
+    change = replace(recipe, published=find("conv_bn_relu").published[1:2], source="x")
+    last = replace(change.published[0], values=((recipe.variants[-1], 0.8),))
+    both = beside_published(replace(change, published=(last,)), whole.record)
+    assert both is not None
+    [(variant, figure)] = both[1].values
+    assert figure == pytest.approx(value(table, variant, "throughput_change"))
+    profiled = find("depthwise").published
+    assert beside_published(replace(recipe, published=profiled), whole.record) is None
 
 
 def test_steps_that_run_one_graph_are_told() -> None:
@@ -319,9 +417,10 @@ def test_every_note_and_reason_has_words() -> None:
     used = set(re.findall(r'(?:_doubt|Note)\(\s*"(\w+)"', text))
     used |= set(re.findall(r'\("(other_\w+)"', text))
     assert used == set(words._NOTES)
+    assert OF_RECORDING | {"other_baseline"} <= set(_DIAGNOSTICS)
     measures = "".join(path.read_text("utf-8") for path in (ANALYSIS / "recipes").glob("*.py"))
-    reasons = set(re.findall(r'"((?:no|first|not|flops)_\w+)"', measures)) - {"not_recorded"}
-    assert {"no_such_operator", "first_step"} <= reasons
+    reasons = set(re.findall(r'"((?:no|first|not|flops|is)_\w+)"', measures)) - {"not_recorded"}
+    assert {"no_such_operator", "first_step", "is_baseline"} <= reasons
     assert reasons <= set(words._REASONS)
 
 
@@ -338,6 +437,11 @@ def test_experiments_that_do_not_fit() -> None:
         mul_add(), model=msgspec.structs.replace(mul_add().record.model, source="file")
     )
     assert misfit(recipe, mine.record) is not None, "a file of the same name is another model"
+    settings = msgspec.structs.replace(mul_add().record.settings, baseline="fused\x1b[2J")
+    assert misfit(recipe, with_record(mul_add(), settings=settings).record) == (
+        r"It compares outputs with those of its baseline 'fused\x1b[2J', the recipe mul_add with "
+        "those of 'unfused'"
+    )
     with pytest.raises(FuseScopeError, match="lacks only:NchwcTransformer, int8"):
         lacking = {"unfused": (CONV, GEMM), "fused": (FUSED, GEMM)}
         whole = experiment(find("conv3x3"), {"unfused": 2.0, "fused": 1.0}, lacking)

@@ -23,10 +23,8 @@ from analysis.report.ascend_tables import FILES, ascend_tables
 from analysis.trace import CALL_COLUMNS, Meta, Trace, runs_frame
 from app.cli.main import main
 from tests import miniatures
-from tests.conftest import SHARED_TRACES
 
 ROOT = Path(__file__).resolve().parents[2]
-REAL = SHARED_TRACES / "third_party"
 META = Meta(format="test", tool="test")
 
 
@@ -118,10 +116,8 @@ def test_a_recording_of_any_format_comes_back(reader: Reader) -> None:
         "onnxruntime/profile_mkldnn_1_threads.json",
     ],
 )
-def test_real_recordings_come_back(path: str) -> None:
-    if not (REAL / path).exists():
-        pytest.skip("the real traces are not on this machine")
-    trace = read_path(REAL / path)
+def test_real_recordings_come_back(shared_traces: Path, path: str) -> None:
+    trace = read_path(shared_traces / "third_party" / path)
     assert isinstance(trace, Trace)
     assert_returns(trace)
 
@@ -171,10 +167,8 @@ def test_step_times_by_their_definitions() -> None:
     }
 
 
-def test_the_real_step_time_is_what_we_compute() -> None:
-    folder = REAL / "ascend_torch_npu" / "2024-10-level1-rank0"
-    if not folder.exists():
-        pytest.skip("the real traces are not on this machine")
+def test_the_real_step_time_is_what_we_compute(shared_traces: Path) -> None:
+    folder = shared_traces / "third_party" / "ascend_torch_npu" / "2024-10-level1-rank0"
     trace = read_path(folder)
     assert isinstance(trace, Trace)
     [ours] = table(trace, "step_trace_time.csv")

@@ -6,7 +6,10 @@ import io
 import json
 import zipfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
@@ -19,6 +22,7 @@ from analysis.report.inspection import inspection, inspection_json
 from analysis.trace import Trace
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 
+ROOT = Path(__file__).resolve().parents[2]
 TIMES = {"unfused": [10.0, 10.1, 10.2, 10.0, 10.1, 10.3], "fused": [5.0, 5.1, 5.0, 5.0, 5.2, 5.1]}
 
 
@@ -88,6 +92,20 @@ def test_types_sum_exactly_to_the_total(shared_traces) -> None:  # type: ignore[
     totals = [row["total_ns"] for row in facts["by_type"]]
     assert totals == sorted(totals, reverse=True)
     assert facts["fields"]["shapes"] is False and facts["fields"]["runs"] is True
+
+
+def test_warm_up_is_in_no_figure_per_run() -> None:
+    value = read_path(ROOT / "sample_traces" / "recipes" / "conv_bn.zip")
+    assert isinstance(value, Experiment)
+    variant = inspection(value)["variants"][0]
+    told = compare(*choose_sides(value, None, variant["name"], None)).op_types
+    expected = dict(zip(told["op_type"], told["per_run_ns_baseline"], strict=True))
+    runs = value.traces[variant["name"]].profiled_runs
+    assert runs["warmup"].any()
+    for row in variant["by_type"]:
+        assert row["per_run_ns"] == pytest.approx(expected[row["op_type"]])
+        assert row["per_run_ns"] != row["total_ns"] / len(runs)
+    assert sum(row["total_ns"] for row in variant["by_type"]) == variant["total_kernel_ns"]
 
 
 def test_deltas_sum_to_the_change_of_operator_time() -> None:

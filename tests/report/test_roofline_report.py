@@ -9,6 +9,7 @@ import pytest
 from analysis.compare import compare
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison, side_of_trace
+from analysis.compare.roofline import Line
 from analysis.readers import read
 from analysis.readers.source import Source
 from analysis.report.html import report_html
@@ -52,7 +53,30 @@ def test_the_section_is_in_the_page_and_names_are_text() -> None:
     assert "&lt;img" in section and "<img" not in section
 
 
+def test_every_roof_has_a_pattern_and_a_name_of_its_own() -> None:
+    page = report_html(of(CONV, ("q/Conv", "ConvInteger", *CONV[2:])))
+    [section] = re.findall(r'<section id="roofline">.*?</section>', page, re.DOTALL)
+    [drawing] = re.findall(r"<figure.*?</figure>", section, re.DOTALL)
+    lines = re.findall(r"<line[^>]*>", drawing)
+    dashes = [re.findall(r'stroke-dasharray="([\d ]+)"', line) for line in lines]
+    assert len(lines) == 3 and len({str(dash) for dash in dashes}) == 3
+    labels = re.findall(r'<span class="at \w+" [^>]*>([^<]*)<', drawing)
+    assert labels == ["float32 peak", "8-bit peak", "main memory"]
+    roofs = [Line(what, 1.0, True, None, "measured") for what in ("memory", "L1", "L2", "L3", "L4")]
+    assert len({line.dashes for line in roofs}) == 5
+
+
 def test_without_counted_operators_there_is_no_section() -> None:
     comparison = of(RELU)
     assert roofline(comparison) is None
     assert '<section id="roofline">' not in report_html(comparison)
+
+
+def test_integers_have_no_flops() -> None:
+    page = report_html(of(CONV, ("q/Conv", "ConvInteger", *CONV[2:])))
+    [section] = re.findall(r'<section id="roofline">.*?</section>', page, re.DOTALL)
+    assert "float32 peak ~1.00 GFLOP/s" in section and "8-bit peak ~1.00 GOP/s" in section
+    assert "upwards: attained FLOP/s (of 8-bit numbers OP/s)" in section
+    titles = dict(re.findall(r"<title>(\w)/Conv [^<]*?, ([\d.]+ \w+/B, [\d.]+ \w+/s),", section))
+    # 2 · 256 outputs · 27 taps on 2224 bytes in 100 µs, padding counted without a graph.
+    assert titles == {"a": "6.22 FLOP/B, 138 MFLOP/s", "q": "6.22 OP/B, 138 MOP/s"}

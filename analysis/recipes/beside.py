@@ -1,0 +1,48 @@
+"""Our figures beside published ones, from the record alone: no profile is read for them."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import replace
+
+from analysis.compare.samples import record_times
+from analysis.compare.statistics import trimmed_mean
+from analysis.compare.verdict import paired_verdict
+from analysis.experiment import ExperimentRecord
+from analysis.recipes.measures import sampled_ns
+from analysis.recipes.recipe import Published, Recipe
+
+
+def beside_published(
+    recipe: Recipe, record: ExperimentRecord
+) -> tuple[Published, Published] | None:
+    """The first published figure that the record answers for all of its steps, and ours of it in
+    the same form and unit, as the table has it. None where each of them needs a profile."""
+    for published in recipe.published:
+        own = [
+            (variant, _figure(published.code, variant, recipe, record))
+            for variant, _ in published.values
+        ]
+        values = tuple((variant, value) for variant, value in own if value is not None)
+        if len(values) == len(own):
+            return published, replace(published, values=values, basis="measured", note="")
+    return None
+
+
+def _figure(code: str, name: str, recipe: Recipe, record: ExperimentRecord) -> float | None:
+    variant = record.variant(name)
+    if code == "latency":
+        times = record_times(variant).mean.to_numpy(dtype=float)
+        return math.exp(trimmed_mean(times)) * 1e9 if len(times) else None
+    if code == "latency_mean":
+        runs = sampled_ns(variant)
+        return statistics.fmean(runs) if runs else None
+    if code == "memory":
+        return None if variant.peak_memory_bytes is None else float(variant.peak_memory_bytes)
+    if code == "operators":
+        return None if variant.nodes is None else float(variant.nodes)
+    if code in ("latency_change", "throughput_change"):
+        change: float | None = getattr(paired_verdict(record, recipe.variants[0], name), code)
+        return change
+    return None

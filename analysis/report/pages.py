@@ -1,0 +1,43 @@
+"""Pages from templates: text is escaped and visible, and what a page needs is inside it."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from analysis import units
+from analysis.readers.source import clean_text
+
+MAX_SHOWN = 4000  # characters of one text; readers cut names far below
+
+
+@cache
+def template(name: str) -> jinja2.Template:
+    """The template of that name: it escapes every text and fails on a value that is not given."""
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(duration=units.duration, factor=units.factor)
+    environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "separators": (",", ":")}
+    return environment.from_string(asset(name))
+
+
+@cache
+def asset(name: str) -> str:
+    """The text of a template, script or style sheet."""
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _visible(value: Any) -> Any:
+    """Any text on its way into the page without controls that could turn or hide others."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return clean_text(value, MAX_SHOWN)
+    return value
