@@ -112,6 +112,7 @@ def _records() -> dict[str, ExperimentRecord]:
 
 def readme(records: dict[str, ExperimentRecord]) -> str:
     """What was recorded, on what, how, and the medians in it; `records` by path."""
+    machines = list(dict.fromkeys(_machine(one) for one in records.values()))
     lines = [
         "# Sample recordings",
         "",
@@ -119,16 +120,18 @@ def readme(records: dict[str, ExperimentRecord]) -> str:
         "In `recipes/` lies one of each recipe (docs/recipes.md), with fewer profiled rounds than",
         "`fusescope recipe` takes. The format is described in docs/experiment-file.md.",
         "",
-        *dict.fromkeys(_machine(one) for one in records.values()),
+        *(f"{number}. {machine}" for number, machine in enumerate(machines, start=1)),
         "",
-        "| file | recorded | threads | blocks x rounds | load before, after | variant | ms |",
-        "|---|---|---|---|---|---|---|",
+        "| file | recorded | machine | threads | blocks x rounds | load before, after | variant "
+        "| ms |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for file, one in records.items():
         for variant in one.variants:
             median_ms = statistics.median(variant.samples.wall_ns) / 1e6
             lines.append(
-                f"| {file} | {one.created[:10]} | {one.settings.threads} "
+                f"| {file} | {one.created[:10]} | {machines.index(_machine(one)) + 1} "
+                f"| {one.settings.threads} "
                 f"| {one.outcome.blocks} x {one.settings.rounds} "
                 f"| {_load(one.machine.load_before)}, {_load(one.machine.load_after)} "
                 f"| {variant.name} | {median_ms:.2f} |"
@@ -159,8 +162,8 @@ def readme(records: dict[str, ExperimentRecord]) -> str:
 def _machine(one: ExperimentRecord) -> str:
     machine, engine = one.machine, one.engine
     return (
-        f"Machine: {machine.cpu_model}, {machine.physical_cores} cores, {machine.os}.\n"
-        f"Engine: {engine.name} {engine.version}."
+        f"{machine.cpu_model}, {machine.physical_cores} cores, {machine.os}; "
+        f"{engine.name} {engine.version}."
     )
 
 
