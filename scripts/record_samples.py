@@ -122,8 +122,8 @@ def readme(records: dict[str, ExperimentRecord]) -> str:
         "",
         *(f"{number}. {machine}" for number, machine in enumerate(machines, start=1)),
         "",
-        "| file | recorded | machine | threads | blocks x rounds | load before, after | variant "
-        "| ms |",
+        "| file | recorded | machine | threads | blocks x rounds | load before, after "
+        + "| variant | ms |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for file, one in records.items():
