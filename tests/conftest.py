@@ -17,7 +17,7 @@ BROWSER_TESTS = ROOT / "tests" / "browser"
 SHARED_TRACES = ROOT.parent / "shared" / "traces"
 
 # A deadline is an assertion on absolute time: on a busy machine it fails for no reason.
-hypothesis.settings.register_profile("fusescope", deadline=None, max_examples=60)
+hypothesis.settings.register_profile("fusescope", deadline=None)
 hypothesis.settings.load_profile("fusescope")
 
 
