@@ -8,13 +8,15 @@ The file is one zip: `experiment.json` (ExperimentRecord below), `profiles/<vari
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
 from analysis.errors import FuseScopeError
 from analysis.graph import Graph
-from analysis.trace import Diagnostic, Trace
+
+if TYPE_CHECKING:  # at run time it would bring pandas into every worker that measures
+    from analysis.trace import Diagnostic, Trace
 
 SCHEMA_VERSION = 1
 RECORD_NAME = "experiment.json"

@@ -115,7 +115,7 @@ class Trace:
         if (self.calls["dur_ns"] < 0).any() or (self.runs["dur_ns"] < 0).any():
             raise ValueError("a duration is negative")
 
-    @property
+    @cached_property
     def profiled_runs(self) -> pd.DataFrame:
         """Runs under the profiler."""
         return self.runs[self.runs["profiled"]]
@@ -132,7 +132,7 @@ class Trace:
         is_told = self.profiled_runs["run"].isin(told)
         return self.profiled_runs[is_told] if is_told.any() else self.profiled_runs
 
-    @property
+    @cached_property
     def sampled_runs(self) -> pd.DataFrame:
         """Un-profiled runs: the only ones that a headline may rest on."""
         return self.runs[~self.runs["profiled"]]

@@ -12,6 +12,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from analysis import spelling
 from analysis.errors import FuseScopeError
 
 _CHUNK_BYTES = 1 << 20
@@ -48,22 +49,22 @@ class Library:
 
 def read(path: Path) -> Library:
     """The library at that path. Raises FuseScopeError for what is no readable file."""
-    shown = "".join(c if c.isprintable() else "?" for c in str(path))[:200]
+    name = spelling.shown(path, 200)
     try:
         os.fsencode(path).decode()
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         raise FuseScopeError(
-            "The custom-op library does not exist", where=shown, hint="Check its path."
+            "The custom-op library does not exist", where=name, hint="Check its path."
         ) from None
     except ValueError:  # bytes that are no text, or NUL
         raise FuseScopeError(
-            "The path of the custom-op library is no UTF-8 text", where=shown, hint="Rename it."
+            "The path of the custom-op library is no UTF-8 text", where=name, hint="Rename it."
         ) from None
     except OSError as error:
         raise FuseScopeError(
             f"The custom-op library cannot be read: {(error.strerror or str(error)).lower()}",
-            where=shown,
+            where=name,
             hint="Check its path and who may read it.",
         ) from None
     try:
@@ -71,11 +72,11 @@ def read(path: Path) -> Library:
         if not stat.S_ISREG(status.st_mode):
             kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
             raise FuseScopeError(
-                f"The custom-op library is {kind}", where=shown, hint="Name the library's file."
+                f"The custom-op library is {kind}", where=name, hint="Name the library's file."
             )
         if status.st_size == 0:
             raise FuseScopeError(
-                "The custom-op library is empty", where=shown, hint="Build or copy it again."
+                "The custom-op library is empty", where=name, hint="Build or copy it again."
             )
         digest = hashlib.sha256()
         while chunk := os.read(handle, _CHUNK_BYTES):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import onnx
 
+from analysis import spelling
 from analysis.errors import FuseScopeError
 
 MAX_DEPTH = 64
@@ -60,38 +61,38 @@ def inline(
 def _read(folder: Path, fields: dict[str, str]) -> bytes:
     """The bytes that one tensor names."""
     location = fields.get("location", "")
-    shown = "".join(c if c.isprintable() else "?" for c in location)[:120]
+    name = spelling.shown(location, 120)
     if not location or "\0" in location or os.path.isabs(location):
-        raise _refused(shown, "is not a file name inside the model's folder")
+        raise _refused(name, "is not a file name inside the model's folder")
     inside = Path(os.path.realpath(folder))
     target = Path(os.path.realpath(inside / location))
     if not target.is_relative_to(inside):
-        raise _refused(shown, "lies outside the model's folder")
+        raise _refused(name, "lies outside the model's folder")
     try:
         # the resolved path has no link left; NOFOLLOW and NONBLOCK guard against a late swap
         handle = os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
-        raise _refused(shown, "is missing or not readable") from None
+        raise _refused(name, "is missing or not readable") from None
     with os.fdopen(handle, "rb") as file:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
-            raise _refused(shown, "is not a regular file")
+            raise _refused(name, "is not a regular file")
         if status.st_nlink > 1:
-            raise _refused(shown, "has a second name (hard link)")
+            raise _refused(name, "has a second name (hard link)")
         try:
             offset = int(fields.get("offset") or 0)
             length = int(fields["length"]) if fields.get("length") else status.st_size - offset
         except ValueError:
-            raise _refused(shown, "has an offset or length that is no number") from None
+            raise _refused(name, "has an offset or length that is no number") from None
         if offset < 0 or length < 0 or offset + length > status.st_size:
-            raise _refused(shown, f"holds {status.st_size} bytes, fewer than the model asks for")
+            raise _refused(name, f"holds {status.st_size} bytes, fewer than the model asks for")
         file.seek(offset)
         return file.read(length)
 
 
-def _refused(shown: str, why: str) -> FuseScopeError:
+def _refused(name: str, why: str) -> FuseScopeError:
     return FuseScopeError(
-        f"The model's external data '{shown}' {why}",
+        f"The model's external data '{name}' {why}",
         hint="Keep the model and its data files together in one folder.",
     )
 

@@ -39,8 +39,8 @@ _REFUSALS = tuple(
         ),
         (
             r"file too short|truncated|cannot read file data",
-            "The custom-op library is cut short",
-            "Build or copy it again.",
+            "The custom-op library is cut short, or no shared library",
+            "Name the file that the compiler made with -shared, or copy it again.",
         ),
         (
             r"with error: ([^:\s]+): cannot open shared object file|Library not loaded: (\S+)",

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from analysis.errors import FuseScopeError
-from analysis.spelling import suggestion
+from analysis.spelling import shown, suggestion
 from collectors import kernels, machine, variants, zoo
 from collectors.blocks import PROFILED_ROUNDS
 from collectors.fusion import rules
@@ -77,7 +77,8 @@ class Recording:
                     f"'{variant.name}' needs a library of operators",
                     hint="Name one on the command line with --custom-op-library PATH.",
                 )
-        if len(set(self.variants)) < len(self.variants):
+        # Files of the recording have these names, and some disks do not tell capitals.
+        if len({name.casefold() for name in self.variants}) < len(self.variants):
             raise FuseScopeError("A variant is named twice", hint="Name each once in --variants.")
         if self.baseline is not None and self.baseline not in self.asked:
             raise FuseScopeError(
@@ -123,12 +124,12 @@ class Recording:
 
 
 def _no_model(model: str) -> FuseScopeError:
-    shown = "".join(c if c.isprintable() else "?" for c in model)[:120]
+    name = shown(model, 120)
     if Path(model).is_dir():
         return FuseScopeError(
-            f"'{shown}' is a folder, not a model", hint="Name the .onnx file inside it."
+            f"'{name}' is a folder, not a model", hint="Name the .onnx file inside it."
         )
-    what = f"There is no file '{shown}'"
+    what = f"There is no file '{name}'"
     if "/" not in model and not model.endswith(".onnx"):
         what += ", and no zoo model of that name"
     return FuseScopeError(what, hint=suggestion(model, (m.name for m in zoo.MODELS)))

@@ -1,10 +1,10 @@
-"""Which known name was meant."""
+"""A name in an error, and which known name was meant."""
 
 from __future__ import annotations
 
 import pytest
 
-from analysis.spelling import suggestion
+from analysis.spelling import shown, suggestion
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,14 @@ from analysis.spelling import suggestion
 )
 def test_the_nearest_name_and_all_of_them(name: str, known: tuple[str, ...], expected: str) -> None:
     assert suggestion(name, known) == expected
+
+
+def test_a_name_is_one_printable_line_of_bounded_length() -> None:
+    assert shown("Conv") == "Conv"
+    assert shown("a\x1b[31m\nb\u202e") == "a?[31m?b?"
+    assert shown("x" * 60) == "x" * 60
+    assert shown("x" * 61) == "x" * 59 + "…"
+    assert shown(12345, 4) == "123…"
 
 
 def test_the_list_can_have_another_heading() -> None:

@@ -25,7 +25,7 @@ from analysis.trace import Diagnostic, Severity, Value
 # The ONNX Runtime profiler charges 2 to 6 µs a node; below this it is a large part of a row.
 BIASED_BELOW_NS = 20_000
 MUCH_BIAS = 0.25
-_FEW_CLASSES = 2  # that a baseline has to choose at least for agreement to say anything
+FEW_CLASSES = 2  # that a baseline has to choose at least for agreement to say anything
 _LOW_LOAD_PER_CORE = 0.5
 _MUCH_APART = 0.25
 
@@ -124,7 +124,7 @@ def _recording(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Di
     one_file = len({experiment.sha256 for experiment, _ in recorded}) == 1
     for experiment, name in recorded[:1] if one_file else recorded:
         record = experiment.record
-        whose: dict[str, Value] = {"side": name} if len(recorded) > 1 and not one_file else {}
+        whose: dict[str, Value] = {} if one_file else {"side": name}
         outcome, machine = record.outcome, record.machine
         if outcome.stopped in ("interrupted", "seconds"):
             yield _note("warning", f"stopped_{outcome.stopped}", blocks=outcome.blocks, **whose)
@@ -202,7 +202,7 @@ def _accuracy(baseline: Side, candidate: Side, figures: dict[str, Figure]) -> It
         elif difference is not None and difference > MOST_DIFFERENCE:
             yield _note("warning", "large_output_difference", side=name, relative=difference)
         agreement = side.variant.agreement if side.variant else None
-        if agreement is not None and agreement.distinct < _FEW_CLASSES:
+        if agreement is not None and agreement.distinct < FEW_CLASSES:
             yield _note("warning", "one_class", side=name, samples=agreement.samples)
 
 

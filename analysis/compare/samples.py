@@ -28,15 +28,22 @@ def block_times(sampled: pd.DataFrame, column: str = "dur_ns") -> BlockTimes:
 
     Blocks in which a copy has no run are left out of the table.
     """
-    runs = sampled[(sampled[column].fillna(0) > 0) & ~sampled["warmup"]]
-    copies = runs["copy"].fillna(1).astype(int)
-    keyed = runs.assign(copy=copies).dropna(subset=["block"])
-    if keyed.empty:
+    counts = (sampled[column].fillna(0) > 0) & ~sampled["warmup"] & sampled["block"].notna()
+    runs = sampled[counts]
+    if runs.empty:
         return BlockTimes(pd.DataFrame(dtype=float))
-    grouped = keyed.groupby(["block", "copy"])[column].agg(
-        lambda ns: typical_log(ns.to_numpy(dtype=float) / 1e9)
-    )
-    return BlockTimes(grouped.unstack("copy").dropna().sort_index())
+    block = runs["block"].to_numpy(dtype="int64")
+    copy = runs["copy"].fillna(1).to_numpy(dtype="int64")
+    order = np.lexsort((copy, block))
+    block, copy = block[order], copy[order]
+    seconds = runs[column].to_numpy(dtype=float)[order] / 1e9
+    firsts = np.flatnonzero(np.diff(block, prepend=-1) | np.diff(copy, prepend=-1))
+    blocks, rows = np.unique(block[firsts], return_inverse=True)
+    copies, columns = np.unique(copy[firsts], return_inverse=True)
+    times = np.full((len(blocks), len(copies)), np.nan)
+    times[rows, columns] = [typical_log(part) for part in np.split(seconds, firsts[1:])]
+    table = pd.DataFrame(times, index=pd.Index(blocks, name="block"), columns=copies)
+    return BlockTimes(table.dropna())
 
 
 def record_times(variant: VariantRecord) -> BlockTimes:

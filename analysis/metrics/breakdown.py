@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from analysis.metrics.memo import once
 from analysis.metrics.warmup import SteadyRuns, steady_runs
 from analysis.trace import Trace
 
@@ -20,6 +21,7 @@ def steady_calls(trace: Trace, steady: SteadyRuns | None = None) -> pd.DataFrame
     return trace.calls[trace.calls["run"].isin(steady.runs)]
 
 
+@once
 def by_operator(trace: Trace) -> pd.DataFrame:
     """One row per operator that ran: its columns of `trace.operators` and STATISTICS.
 

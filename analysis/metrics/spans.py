@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 
 from analysis.metrics.breakdown import steady_calls
+from analysis.metrics.memo import once
 from analysis.metrics.warmup import steady_runs
 from analysis.trace import Trace
 
 
+@once
 def run_spans(trace: Trace) -> pd.DataFrame:
     """One row per run that counts: `run`, `span_ns`, `busy_ns`, `kernel_ns`, `gap_ns`.
 

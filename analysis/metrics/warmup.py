@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.metrics.memo import once
 from analysis.trace import Trace
 
 SLOW_FACTOR = 1.5
@@ -24,6 +25,7 @@ class SteadyRuns:
     slow: int
 
 
+@once
 def steady_runs(trace: Trace) -> SteadyRuns:
     """The profiled runs without warm-up; never empty when the trace has a profiled run.
 

@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from analysis.graph import Graph, Node
 from analysis.patterns.template import Found, Template
 from analysis.patterns.view import View
-from analysis.trace import Value
+
+if TYPE_CHECKING:  # at run time it would bring pandas into the worker that fuses
+    from analysis.trace import Value
 
 CHECKED_WITH = "1.31"  # the version of ONNX Runtime that the conditions were found with
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from analysis.errors import FuseScopeError
 from analysis.recipes.recipe import LIGHT_FLOPS_PER_S, Published, Recipe, Step, Work
-from analysis.spelling import suggestion
+from analysis.spelling import shown, suggestion
 
 _TIME = ("latency", "speedup_first", "latency_change", "throughput_change", "speedup_previous")
 _SMALL_OPS = ("small_op_time", "small_op_count", "light_time", "light_count")
@@ -163,8 +163,8 @@ RECIPES: tuple[Recipe, ...] = (
             Step("fused", "graph, fused", _FUSED.adds),
         ),
         columns=(
-            *_TIME, "latency_mean", "memory", "allocator", "operators", "fused_nodes",
-            "output_difference",
+            *_TIME, "latency_mean", "latency_median", "memory", "allocator", "operators",
+            "fused_nodes", "output_difference",
         ),
         compare=("eager", "fused"),
         published=(
@@ -345,8 +345,7 @@ def find(name: str) -> Recipe:
     for recipe in RECIPES:
         if recipe.name == name:
             return recipe
-    shown = "".join(c if c.isprintable() else "?" for c in name)[:60]
     raise FuseScopeError(
-        f"There is no recipe '{shown}'",
+        f"There is no recipe '{shown(name)}'",
         hint=suggestion(name, (recipe.name for recipe in RECIPES)),
     )

@@ -139,6 +139,11 @@ def _mean_of_runs(context: Context) -> Cell:
     return _cell(statistics.fmean(runs) if runs else None, "ns", "no_samples")
 
 
+def _median_of_runs(context: Context) -> Cell:
+    runs = sampled_ns(context.variant)
+    return _cell(float(statistics.median(runs)) if runs else None, "ns", "no_samples")
+
+
 def _removed(context: Context) -> Cell:
     """Intermediate traffic of the first step less that of this one."""
     before, after = (
@@ -174,6 +179,7 @@ def _cell(
 MEASURES: Mapping[str, Callable[[Context], Cell]] = {
     "latency_per_sample": _per_sample,
     "latency_mean": _mean_of_runs,
+    "latency_median": _median_of_runs,
     "allocator": _allocator,
     "operators": _operators,
     "fused_nodes": _fused_nodes,

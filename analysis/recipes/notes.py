@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from analysis.compare.comparison import Comparison
-from analysis.compare.doubts import MUCH_BIAS
+from analysis.compare.doubts import FEW_CLASSES, MUCH_BIAS
 from analysis.compare.statistics import MIN_SAMPLES
 from analysis.experiment import MOST_DIFFERENCE, Experiment
 from analysis.graph import Graph
@@ -17,7 +17,6 @@ from analysis.recipes.recipe import Recipe
 from analysis.trace import Value
 
 _IN_PIECES = ("eager", "segments:", "custom:")
-_FEW_CLASSES = 2  # that the baseline has to choose at least for agreement to say anything
 _UTILISATIONS = ("compute_utilisation", "conv3x3_utilisation", "depthwise_utilisation")
 # Doubts of a comparison about the recording, which are those of every step, in Compare's words.
 OF_RECORDING = frozenset(
@@ -153,7 +152,7 @@ def _agreement(recipe: Recipe, experiment: Experiment) -> Iterator[Note]:
     if known:
         fewest = min(known, key=lambda agreement: agreement.distinct)
         values = {"samples": fewest.samples, "distinct": fewest.distinct}
-        yield Note("agreement", fewest.distinct < _FEW_CLASSES, values)
+        yield Note("agreement", fewest.distinct < FEW_CLASSES, values)
 
 
 def _value(row: Mapping[str, Cell], code: str) -> float | None:

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from analysis.compare.verdict import Verdict
 from analysis.readers.source import clean_text
 from analysis.recipes import Cell, Recipe, RecipeTable, Step
+from analysis.recipes.notes import FROM_PROFILE
 from analysis.report.method import without_folders
 from analysis.report.pages import asset, template
 from analysis.report.table_csv import table_csv
@@ -138,7 +139,9 @@ def table_values(table: RecipeTable) -> dict[str, Any]:
             {
                 "variant": row.step.variant,
                 "label": row.step.label,
-                "figures": {code: _cell(row.cells[code]) for code in table.columns},
+                "figures": {
+                    code: _cell(row.cells[code], code in FROM_PROFILE) for code in table.columns
+                },
                 "verdict_first": _verdict(row.first),
                 "verdict_previous": _verdict(row.previous),
                 "graph": list(row.graph) or None,
@@ -165,7 +168,7 @@ def recipe_csv(table: RecipeTable) -> bytes:
         if row.graph:
             graph = Cell(text=words.graph_text(row.graph))
             line = _csv_line(table, "recorded", row.step, _GRAPH, {_GRAPH: graph})
-            rows.append({**line, "basis": "measured", "setting": None})
+            rows.append({**line, "basis": "measured", "profiled": False, "setting": None})
     for step in table.recipe.steps:
         told = table.published_at(step.variant)
         cells = told.cells if told is not None else {}
@@ -183,7 +186,7 @@ def _csv_line(
         "variant": step.variant,
         "figure": code,
         "label": words.COLUMNS[code].label if code in words.COLUMNS else code,
-        **_cell(cells[code]),
+        **_cell(cells[code], code in FROM_PROFILE if source == "recorded" else None),
         "text": _unsigned(clean_text(words.cell_text(code, cells[code]))),
     }
 
@@ -261,17 +264,19 @@ def recipe_html(table: RecipeTable) -> str:
     )
 
 
-def _cell(cell: Cell) -> dict[str, Any]:
+def _cell(cell: Cell, profiled: bool | None) -> dict[str, Any]:
+    """`profiled`: whether it rests on times of the profile, None where that is not known."""
     quantity = cell.quantity
     if quantity is None:
         return {"value": None, "low": None, "high": None, "unit": "text", "basis": None,
-                "reason": None, "setting": cell.text or None}  # fmt: skip
+                "profiled": None, "reason": None, "setting": cell.text or None}  # fmt: skip
     return {
         "value": quantity.value,
         "low": cell.low,
         "high": cell.high,
         "unit": quantity.unit,
         "basis": quantity.basis,
+        "profiled": profiled,
         "reason": words.missing_text(cell) or None,
         "setting": None,
     }

@@ -44,6 +44,11 @@ COLUMNS: Mapping[str, FigureText] = {
         "Runs that met other load weigh fully in it, in latency they do not.",
         "lower",
     ),
+    "latency_median": FigureText(
+        "median time of all runs",
+        "Median of the un-profiled wall times of all runs: half of them took less.",
+        "lower",
+    ),
     "allocator": FigureText(
         "allocator", "Where the engine's sessions take their memory from: part of peak memory."
     ),
@@ -108,8 +113,8 @@ _NOTES: Mapping[str, str] = {
     "other_threads": "Recorded with {got} threads, the recipe asks for {wanted}.",
     "other_batch": "Recorded with a batch of {got}, the recipe asks for {wanted}.",
     "fewer_runs": "The mean is of {runs} runs; the published one is of {wanted}.",
-    "mean_of": "The mean time is of {runs} runs a step; latency and the ratios rest on the lower "
-    "quartile of each block.",
+    "mean_of": "Mean and median are of {runs} runs a step; latency and the ratios rest on the "
+    "lower quartile of each block.",
     "outputs_differ": "The outputs of {variant} differ from the baseline's by {difference}, more "
     "than 1e-4 of the largest.",
     "over_peak": "{figure} of {variant} is over 100 %: FLOPs are counted too high, or a peak was "

@@ -45,7 +45,7 @@ def compare(
     from analysis.compare.choice import choose_sides
     from analysis.readers import read_path
     from app import places
-    from app.cli.outputs import refuse_lost
+    from app.cli.outputs import refuse_lost, write_whole
 
     given = (baseline, candidate)
     refuse_lost({"--html": html}, given)
@@ -66,7 +66,9 @@ def compare(
         for sentence in write_ascend(ascend, pair, given):
             print(sentence, file=sys.stderr)
     if html is not None:
-        _write_report(comparison, html)
+        from analysis.report.html import report_html
+
+        write_whole(html, report_html(comparison).encode(), what="report", option="--html")
     if json:
         from analysis.report.comparison_json import comparison_json
 
@@ -100,29 +102,6 @@ def _others(comparison: Comparison) -> list[str]:
     shown = (comparison.baseline.label, comparison.candidate.label)
     names = () if experiment is None else (variant.name for variant in experiment.record.variants)
     return [clean_text(name, 80) for name in names if name not in shown]
-
-
-def _write_report(comparison: Comparison, path: Path) -> None:
-    """The HTML report at `path`, complete or not at all."""
-    from analysis.errors import FuseScopeError
-    from analysis.report.html import report_html
-
-    if path.is_dir():
-        raise FuseScopeError(
-            "This is a folder", where=str(path), hint="Give --html the name of a file."
-        )
-    text = report_html(comparison)
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise FuseScopeError(
-            f"The report cannot be written: {error.strerror or error}",
-            where=str(path),
-            hint="Choose another place with --html.",
-        ) from error
 
 
 def _print(comparison: Comparison, others: list[str]) -> None:

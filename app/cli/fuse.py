@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
@@ -185,15 +185,15 @@ def _print_verification(console: Console, report: Report) -> None:
         console.print(VERIFIED_HELP, style="dim")
 
 
-def _say_where(done: Fused, asked: Path | None, to: object) -> None:
+def _say_where(done: Fused, asked: Path | None, to: TextIO) -> None:
     from analysis.readers.source import clean_text
 
     path = Path(str(done.path))
     here = Path.cwd()
     shown = path.relative_to(here) if path.is_relative_to(here) else path
-    print(f"Model: {shown}", file=to)  # type: ignore[call-overload]
+    print(f"Model: {shown}", file=to)
     if asked is not None and path.name != asked.name:
-        print(f"{asked.name} exists already, so this is {path.name}.", file=to)  # type: ignore[call-overload]
+        print(f"{asked.name} exists already, so this is {path.name}.", file=to)
     if done.fixed_shapes:
         why = clean_text(done.fixed_shapes, 4 * _NAME_CHARS)
-        print(f"Fixed in it, as it was fused: {why}.", file=to)  # type: ignore[call-overload]
+        print(f"Fixed in it, as it was fused: {why}.", file=to)

@@ -37,6 +37,26 @@ def refuse_lost(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None
             )
 
 
+def write_whole(path: Path, data: bytes, *, what: str, option: str) -> None:
+    """Writes `what`, 'report' say, to the file that `option` names, complete or not at all. Raises
+    FuseScopeError."""
+    if path.is_dir():
+        raise FuseScopeError(
+            "This is a folder", where=str(path), hint=f"Give {option} the name of a file."
+        )
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_bytes(data)
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise FuseScopeError(
+            f"The {what} cannot be written: {error.strerror or error}",
+            where=str(path),
+            hint=f"Choose another place with {option}.",
+        ) from error
+
+
 def _is_part(output: Path, given: Path) -> bool:
     """Whether `output` is the file that is given, or one in the folder that is given."""
     try:

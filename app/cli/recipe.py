@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app.cli import recording_run
-from app.cli.outputs import refuse_lost
+from app.cli.outputs import refuse_lost, write_whole
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -95,7 +95,7 @@ def recipe(
         path = _record(chosen, out, blocks, seconds)
     table = recipe_table(chosen, _experiment(path))
     for file, (option, made) in writers.items():
-        _write(file, option, made(table))
+        write_whole(file, made(table), what="table", option=option)
     if json:
         sys.stdout.write(table_json(table).decode() + "\n")
         return
@@ -136,23 +136,6 @@ def _experiment(path: Path) -> Experiment:
             hint="Give a file that fusescope recipe or fusescope collect recorded.",
         )
     return value
-
-
-def _write(path: Path, option: str, data: bytes) -> None:
-    """The file at `path`, complete or not at all."""
-    from analysis.errors import FuseScopeError
-
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_bytes(data)
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise FuseScopeError(
-            f"The table cannot be written: {error.strerror or error}",
-            where=str(path),
-            hint=f"Choose another place with {option}.",
-        ) from error
 
 
 def _console() -> Console:

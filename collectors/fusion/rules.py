@@ -14,7 +14,7 @@ from importlib import resources
 from typing import Any, get_args
 
 from analysis.errors import FuseScopeError
-from analysis.spelling import suggestion
+from analysis.spelling import shown, suggestion
 from collectors.fusion import registry
 from collectors.fusion.rewrite import LEVELS, Level
 from collectors.variants import Optimization
@@ -23,7 +23,6 @@ _RULE_SETS = "collectors.fusion.rule_sets"
 FILE_BYTES = 64 * 1024
 _MOST = 200  # entries of a list
 _MOST_TYPES = 32  # op types of one pattern
-_SHOWN = 60
 _KEYS = ("level", "patterns", "include", "exclude", "largest_intermediate", "optimization")
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?) ?(B|kB|KB|MB|GB|KiB|MiB|GiB)?", re.ASCII)
 _UNITS = {
@@ -91,9 +90,8 @@ def check(name: str, text: str | None) -> Rules:
     none, or where they cannot be read."""
     known = text if text is not None else built_in_text(name)
     if known is None:
-        shown = _shown(name)
         raise FuseScopeError(
-            f"There is no rule file '{shown}', and no rules of that name are built in",
+            f"There is no rule file '{shown(name)}', and no rules of that name are built in",
             hint=suggestion(name, built_in()),
         )
     return parse(known, name)
@@ -115,7 +113,7 @@ def _table(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        said = "".join(c if c.isprintable() else "?" for c in str(error))[:200]
+        said = shown(error, 200)
         last = text.rstrip("\n").count("\n") + 1
         said = said.replace("(at end of document)", f"(at line {last}, the last)")
         raise FuseScopeError(
@@ -131,15 +129,15 @@ def _table(text: str) -> dict[str, Any]:
 def _rules(table: Mapping[str, Any], text: str) -> Rules:
     for key in table:
         if key not in _KEYS:
-            raise FuseScopeError(f"There is no rule '{_shown(key)}'", hint=suggestion(key, _KEYS))
+            raise FuseScopeError(f"There is no rule '{shown(key)}'", hint=suggestion(key, _KEYS))
     level = table.get("level", "O3")
     if not isinstance(level, str) or level not in LEVELS:
-        raise FuseScopeError(f"level is '{_shown(level)}'", hint=suggestion(_shown(level), LEVELS))
+        raise FuseScopeError(f"level is '{shown(level)}'", hint=suggestion(shown(level), LEVELS))
     optimization = table.get("optimization", "none")
     if optimization not in OPTIMIZATIONS:
         raise FuseScopeError(
-            f"optimization is '{_shown(optimization)}'",
-            hint=suggestion(_shown(optimization), OPTIMIZATIONS),
+            f"optimization is '{shown(optimization)}'",
+            hint=suggestion(shown(optimization), OPTIMIZATIONS),
         )
     size = table.get("largest_intermediate")
     return Rules(
@@ -166,18 +164,18 @@ def _pattern(entry: Any) -> str | tuple[str, ...]:
     if isinstance(entry, str):
         if entry in registry.known_types():
             raise FuseScopeError(
-                f"'{_shown(entry)}' is an op type, no name of a pattern",
+                f"'{shown(entry)}' is an op type, no name of a pattern",
                 hint='Op types go in a list of their own: patterns = [["Conv", "Relu"]].',
             )
         if entry not in registry.NAMES:
             raise FuseScopeError(
-                f"There is no pattern '{_shown(entry)}'",
-                hint=suggestion(entry[:_SHOWN], registry.NAMES),
+                f"There is no pattern '{shown(entry)}'",
+                hint=suggestion(shown(entry), registry.NAMES),
             )
         return entry
     if not isinstance(entry, list) or not all(isinstance(op_type, str) for op_type in entry):
         raise FuseScopeError(
-            f"A pattern is {_shown(entry)}",
+            f"A pattern is {shown(entry)}",
             hint='Write a name in quotation marks, or a list of op types: ["Conv", "Relu"].',
         )
     joined = _listing(entry)
@@ -196,7 +194,7 @@ def _unknown_types(entry: list[str]) -> str:
     for op_type in entry:
         if op_type not in known:
             alike = {name.lower(): name for name in sorted(known)}
-            near = difflib.get_close_matches(op_type[:_SHOWN].lower(), alike, n=1)
+            near = difflib.get_close_matches(shown(op_type).lower(), alike, n=1)
             guess = f"Did you mean '{alike[near[0]]}'? " if near else ""
             return f"{guess}docs/rules.md lists the operators of every pattern."
     if registry.level_of(tuple(reversed(entry))) is not None:
@@ -224,17 +222,12 @@ def _bytes(size: Any) -> int:
     found = _SIZE.fullmatch(size.strip()) if isinstance(size, str) else None
     if found is None:
         raise FuseScopeError(
-            f"largest_intermediate is {_shown(size)}",
+            f"largest_intermediate is {shown(size)}",
             hint='Give bytes, as 8000000 or "8 MB".',
         )
     return int(float(found[1]) * _UNITS[found[2] or ""])
 
 
 def _listing(op_types: list[str]) -> str:
-    shown = ", ".join(f'"{_shown(op_type)}"' for op_type in op_types[:8])
-    return f"[{shown}{', …' if len(op_types) > 8 else ''}]"
-
-
-def _shown(value: Any) -> str:
-    text = "".join(c if c.isprintable() else "?" for c in str(value))
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    listed = ", ".join(f'"{shown(op_type)}"' for op_type in op_types[:8])
+    return f"[{listed}{', …' if len(op_types) > 8 else ''}]"

@@ -7,9 +7,8 @@ from fnmatch import fnmatchcase
 from itertools import accumulate
 
 from analysis.errors import FuseScopeError
-from analysis.spelling import suggestion
+from analysis.spelling import shown, suggestion
 
-_SHOWN = 60
 _MODULES = 12  # in a message
 
 
@@ -38,14 +37,14 @@ def check(key: str, globs: Sequence[str], nodes: Sequence[str]) -> None:
             modules = dict.fromkeys(
                 node.strip("/").partition("/")[0] for node in nodes if "/" in node.strip("/")
             )
-            shown = [_clean(module) for module in modules][:_MODULES]
-            if not shown:
+            listed = [shown(module) for module in modules][:_MODULES]
+            if not listed:
                 hint = "The nodes of this model are in no modules; name nodes instead."
             else:
                 more = ", …" if len(modules) > _MODULES else ""
                 outermost = glob.strip("/").partition("/")[0]
-                hint = suggestion(outermost, shown, "Its modules").removesuffix(".") + more + "."
-            raise FuseScopeError(f"{key} names '{_clean(glob)}', which fits no node", hint=hint)
+                hint = suggestion(outermost, listed, "Its modules").removesuffix(".") + more + "."
+            raise FuseScopeError(f"{key} names '{shown(glob)}', which fits no node", hint=hint)
 
 
 def common(nodes: Sequence[str]) -> str:
@@ -57,8 +56,3 @@ def common(nodes: Sequence[str]) -> str:
             break
         shared.append(parts[0])
     return "/".join(shared)
-
-
-def _clean(text: str) -> str:
-    shown = "".join(c if c.isprintable() else "?" for c in text)
-    return shown if len(shown) <= _SHOWN else shown[: _SHOWN - 1] + "…"

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from analysis.errors import FuseScopeError
-from analysis.spelling import suggestion
+from analysis.spelling import shown, suggestion
 
 Precision = Literal["single", "double"]
 
@@ -139,7 +139,7 @@ def chosen(name: str, backbone: str | None) -> ZooModel:
     model = find(name)
     if model is None:
         raise FuseScopeError(
-            f"There is no zoo model '{_shown(name)}'",
+            f"There is no zoo model '{shown(name)}'",
             hint=suggestion(name, (m.name for m in MODELS)),
         )
     if backbone is None:
@@ -153,11 +153,7 @@ def chosen(name: str, backbone: str | None) -> ZooModel:
         )
     if backbone not in family:
         raise FuseScopeError(
-            f"There is no backbone '{_shown(backbone)}' for {model.family}",
+            f"There is no backbone '{shown(backbone)}' for {model.family}",
             hint=suggestion(backbone, family),
         )
     return family[backbone]
-
-
-def _shown(text: str) -> str:
-    return "".join(c if c.isprintable() else "?" for c in text)[:60]

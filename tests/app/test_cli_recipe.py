@@ -124,6 +124,7 @@ def test_json_csv_and_html() -> None:
     change = own["custom:mul_add"]["latency_change"]
     assert change["value"] == pytest.approx(7.5 / 18.2 - 1, abs=1e-3)
     assert (change["unit"], change["basis"]) == ("fraction", "measured")
+    assert change["profiled"] is False
     assert own["unfused"]["latency_change"]["value"] is None
     assert own["unfused"]["latency_change"]["reason"] == "nothing comes before it"
     rows = list(csv.DictReader(io.StringIO(Path("t.csv").read_text("utf-8-sig"))))

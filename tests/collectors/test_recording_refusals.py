@@ -53,6 +53,13 @@ def relu(save_model: Callable[..., Path], name: str = "model") -> Path:
         ({"variants": ("unfused", "fuse")}, "Did you mean 'fused'?"),
         ({"variants": ()}, "No variant"),
         ({"variants": ("fused", "fused")}, "named twice"),
+        (
+            {
+                "variants": ("rules:a.toml", "rules:A.toml"),
+                "rules": {"rules:a.toml": "", "rules:A.toml": ""},
+            },
+            "named twice",
+        ),
         ({"baseline": "eager", "variants": ("fused",)}, "not among the variants"),
         ({"rounds": 0}, "--rounds is 0"),
         ({"blocks": 0}, "--blocks is 0"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -19,6 +21,8 @@ from collectors.jobs import PeaksJob
 from collectors.progress import Progress, decode, encode
 from collectors.record import record
 from tests.collectors.short_recordings import short
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_crash_is_one_sentence(tmp_path: Path) -> None:
@@ -53,6 +57,16 @@ def test_a_worker_has_an_empty_folder_and_a_small_environment(
     assert environment["TMPDIR"] == "/empty"
     root = str(Path(worker.__file__).resolve().parent.parent)
     assert environment["PYTHONPATH"].split(os.pathsep) == [root, "/absolute"]
+
+
+def test_no_task_loads_what_only_analysis_needs() -> None:
+    """Each block has a process of its own: what it imports is paid again and again."""
+    modules = ", ".join(sorted(set(worker.TASKS.values())))
+    code = f"import sys, {modules}; print(sorted({{'pandas', 'pyarrow'}} & {{*sys.modules}}))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
 
 
 def test_an_answer_comes_back_and_nothing_is_left(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from analysis.compare import Assumptions, compare
 from analysis.compare.choice import choose_sides
-from analysis.compare.comparison import Comparison, side_of_trace, side_of_variant
+from analysis.compare.comparison import Comparison, Side, side_of_trace, side_of_variant
 from analysis.compare.matching import match_operators, match_types
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
@@ -161,8 +162,6 @@ def test_two_profiles_say_what_they_rest_on() -> None:
 def test_differences_between_recordings_are_named() -> None:
     first = experiment_of(experiment_zip(TIMES))
     settings = first.record.settings
-    import msgspec
-
     other = experiment_of(
         experiment_zip(TIMES, changes={"settings": msgspec.structs.replace(settings, threads=1)})
     )
@@ -170,6 +169,23 @@ def test_differences_between_recordings_are_named() -> None:
     differ = [note for note in comparison.diagnostics if note.code == "recordings_differ"]
     assert [note.values["what"] for note in differ] == ["threads"]
     assert comparison.verdict.pairing == "unpaired_blocks"
+
+
+def test_a_load_is_told_of_its_side_and_once_where_both_are_of_one_recording() -> None:
+    machine = msgspec.structs.replace(
+        experiment_of(experiment_zip(TIMES)).record.machine, load_before=0.5, load_after=1.5
+    )
+    one = experiment_of(experiment_zip(TIMES, changes={"machine": machine}))
+    busy = msgspec.structs.replace(machine, load_before=9.0)
+    other = experiment_of(experiment_zip(TIMES, changes={"machine": busy}))
+
+    def loads(*sides: Side) -> set[tuple[object, object]]:
+        notes = compare(*sides).diagnostics
+        return {(n.values["before"], n.values.get("side")) for n in notes if n.code == "load"}
+
+    fused = side_of_variant(one, "fused")
+    assert loads(side_of_variant(one, "unfused"), fused) == {(0.5, None)}
+    assert loads(side_of_variant(other, "fused"), fused) == {(9.0, "baseline"), (0.5, "candidate")}
 
 
 def test_assumptions_change_modelled_figures_only() -> None:
@@ -238,8 +254,6 @@ def test_a_file_without_runs_is_not_compared_with_single_runs() -> None:
 
 
 def test_blocks_kept_under_load_are_said() -> None:
-    import msgspec
-
     usual = experiment_of(experiment_zip(TIMES)).record.outcome
     loaded = msgspec.structs.replace(usual, blocks_loaded=3)
     experiment = experiment_of(experiment_zip(TIMES, changes={"outcome": loaded}))

@@ -239,7 +239,7 @@ def test_a_convolution_whose_weights_the_profile_leaves_out() -> None:
     assert words.missing_text(cell) == "no such operator ran"
 
 
-def test_the_mean_of_runs_without_the_control() -> None:
+def test_mean_and_median_of_runs_without_the_control() -> None:
     recipe = find("three_modes")
     operators = {
         "eager": (CONV, BN, RELU, GEMM),
@@ -250,6 +250,7 @@ def test_the_mean_of_runs_without_the_control() -> None:
     samples = Samples([0, 0, 0, 0], [0, 0, 1, 2], [1, 2, 1, 1], [10, 999, 20, 60], [1, 1, 1, 1])
     table = recipe_table(recipe, with_variant(whole, "unfused", samples=samples))
     assert value(table, "unfused", "latency_mean") == 30
+    assert value(table, "unfused", "latency_median") == 20
     assert column(table, "fused_nodes") == ["0", "0", "1"]
     assert column(table, "operators") == ["4", "4", "2"]
     assert column(table, "memory") == ["8.00 MB", "10.0 MB", "8.00 MB"]

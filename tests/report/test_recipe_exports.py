@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from functools import cache
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -13,9 +14,10 @@ from analysis.experiment import Experiment
 from analysis.readers import read
 from analysis.readers.source import Source
 from analysis.recipes import RecipeTable, find, recipe_table
-from analysis.report.recipe import recipe_csv, recipe_html, recipe_markdown
+from analysis.report.recipe import recipe_csv, recipe_html, recipe_markdown, table_values
 from tests.factories import Operator, experiment_zip
 
+ROOT = Path(__file__).resolve().parents[2]
 MUL: Operator = ("Mul", "Mul", 40, [(1, 1000)], [(1, 1000)])
 ADD: Operator = ("Add", "Add", 40, [(1, 1000)], [(1, 1000)])
 KERNEL: Operator = ("Mul", "FusedElementwise", 30, [(1, 1000)], [(1, 1000)])
@@ -53,6 +55,21 @@ def test_csv_shows_changes_without_the_mark_of_a_formula() -> None:
     assert slower["text"] == "25.0\N{NO-BREAK SPACE}%"
     assert faster["text"] == "\N{MINUS SIGN}50.0\N{NO-BREAK SPACE}%"
     assert not [row for row in rows.values() if row["text"].startswith("'")]
+
+
+def test_csv_and_json_say_what_rests_on_the_profile() -> None:
+    data = (ROOT / "sample_traces" / "recipes" / "conv_bn_clip.zip").read_bytes()
+    experiment = read(Source("x.zip", data))
+    assert isinstance(experiment, Experiment)
+    table = recipe_table(find("conv_bn_clip"), experiment)
+    figures = table_values(table)["steps"][0]["figures"]
+    by_code = {code: figures[code]["profiled"] for code in ("latency", "small_op_time")}
+    assert by_code == {"latency": False, "small_op_time": True}
+    rows = list(csv.DictReader(io.StringIO(recipe_csv(table).decode("utf-8-sig"))))
+    told = {(row["source"], row["figure"]): row["profiled"] for row in rows}
+    assert told["recorded", "latency"] == "False"
+    assert told["recorded", "small_op_time"] == "True"
+    assert told["published", "small_op_time"] == "", "of theirs nobody knows"
 
 
 def test_csv_has_the_operators_in_order() -> None:

@@ -95,15 +95,19 @@ def _kept(
     """Those of `texts` that can be marked all at once, found by halves."""
     kept: set[str] = set()
 
-    def try_all(some: list[str]) -> None:
+    def try_all(some: list[str], *, are_bad: bool = False) -> bool:
+        """Whether all can be marked; `are_bad` where it is known that they cannot."""
         if not some:
-            return
-        if _facts(reader, _marked(files, frozenset(kept | set(some)), mark)) == wanted:
+            return True
+        marked = frozenset(kept | set(some))
+        if not are_bad and _facts(reader, _marked(files, marked, mark)) == wanted:
             kept.update(some)
-        elif len(some) > 1:
+            return True
+        if len(some) > 1:
             middle = len(some) // 2
-            try_all(some[:middle])
-            try_all(some[middle:])
+            # With the first half kept, the second one is what has just failed.
+            try_all(some[middle:], are_bad=try_all(some[:middle]))
+        return False
 
     try_all(texts)
     return frozenset(kept)

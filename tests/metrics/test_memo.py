@@ -1,0 +1,57 @@
+"""What is computed once for a trace, and belongs to nobody."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pandas as pd
+
+from analysis.metrics.breakdown import by_operator
+from analysis.metrics.memo import once
+from analysis.readers import read
+from analysis.readers.source import Source
+from analysis.trace import Trace
+from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
+
+
+def trace_of(operators: object) -> Trace:
+    trace = read(Source("p.json", profile_json(operators, runs=4)))
+    assert isinstance(trace, Trace)
+    return trace
+
+
+def test_each_trace_has_its_own_result_computed_once() -> None:
+    asked: list[Trace] = []
+
+    @once
+    def rows(trace: Trace) -> pd.DataFrame:
+        asked.append(trace)
+        return pd.DataFrame({"operators": [len(trace.operators)]})
+
+    first, second = trace_of(UNFUSED_OPERATORS), trace_of(FUSED_OPERATORS)
+    counts = [rows(trace)["operators"][0] for trace in (first, second, first, second)]
+    assert counts == [len(UNFUSED_OPERATORS), len(FUSED_OPERATORS)] * 2
+    assert asked == [first, second]
+
+
+def test_what_one_does_to_a_table_no_other_sees() -> None:
+    trace = trace_of(UNFUSED_OPERATORS)
+    before = by_operator(trace).copy()
+    mine = by_operator(trace)
+    mine["share"] = 0.0
+    mine.loc[0, "count"] = 99.0
+    mine["new"] = 1
+    mine.columns = [f"my {name}" for name in mine.columns]
+    mine.index.name = "mine"
+    pd.testing.assert_frame_equal(by_operator(trace), before)
+    assert by_operator(trace).index.name is None
+
+
+def test_results_are_forgotten_with_their_trace() -> None:
+    trace = trace_of(UNFUSED_OPERATORS)
+    by_operator(trace)
+    there = weakref.ref(trace)
+    del trace
+    gc.collect()
+    assert there() is None
