@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from app import places
 from tests.factories import experiment_zip
+from tests.patience import GIVE_UP_S
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCKS = {"unfused": [10.0 + b / 10 for b in range(8)], "fused": [5.0 + b / 20 for b in range(8)]}
@@ -55,7 +56,7 @@ def start(tree: Path) -> Callable[..., AppTest]:
     """`start(baseline=…, candidate=…)` opens the dashboard at that address."""
 
     def run(**address: str) -> AppTest:
-        test = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=60)
+        test = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=GIVE_UP_S)
         for name, value in address.items():
             test.query_params[name] = value
         return test.run()

@@ -24,6 +24,7 @@ from tests.app.conftest import BLOCKS
 from tests.app.pages import address, headline, is_clean, markdown_texts, texts
 from tests.compare.raw_times import rewritten
 from tests.factories import Operator, experiment_zip, profile_json
+from tests.patience import GIVE_UP_S
 
 Start = Callable[..., AppTest]
 HOSTILE = "<img src=x onerror=alert(1)> ![a](http://127.0.0.1:9/pix) :red[boo] [l](javascript:a())"
@@ -90,7 +91,7 @@ def open_fusion(tree: Path) -> Start:
     (tree / "samples" / "mobilenetv2.zip").write_bytes(fused_zip())
 
     def run(**at: str) -> AppTest:
-        test = AppTest.from_string(SCRIPT, default_timeout=60)
+        test = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S)
         for name, value in at.items():
             test.query_params[name] = value
         return test.run()

@@ -27,6 +27,7 @@ from collectors.progress import Progress
 from collectors.record import Recording
 from tests.app.pages import is_clean, markdown_texts, texts
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip
+from tests.patience import GIVE_UP_S
 
 Open = Callable[..., AppTest]
 HOSTILE = "![a](http://127.0.0.1:9/a) [l](javascript:alert(1)) :red[boo] <img src=x> </script>"
@@ -89,7 +90,7 @@ def open_page(tree: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
     monkeypatch.setattr(recording, "LOOPBACK", (*recording.LOOPBACK, None))
 
     def run(name: str = "") -> AppTest:
-        page = AppTest.from_string(SCRIPT, default_timeout=120)
+        page = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S)
         if name:
             page.query_params["recipe"] = name
         return page.run()
@@ -118,7 +119,7 @@ def asked(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> list[Recording]:
 
 
 def wait_until(reached: Callable[[recorder.Status], bool]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + GIVE_UP_S
     while recorder.RECORDER.status is None or not reached(recorder.RECORDER.status):
         assert time.monotonic() < deadline
         time.sleep(0.01)

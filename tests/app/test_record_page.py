@@ -19,6 +19,7 @@ from collectors.record import Recording
 from tests.app.conftest import BLOCKS
 from tests.app.pages import is_clean, texts
 from tests.factories import experiment_zip
+from tests.patience import GIVE_UP_S
 
 Open = Callable[[], AppTest]
 
@@ -59,11 +60,11 @@ st.navigation([record_page, compare_page], position="top").run()
 @pytest.fixture
 def open_page(tree: Path) -> Open:
     """`open_page()` is the Record page in a session of its own."""
-    return lambda: AppTest.from_string(SCRIPT, default_timeout=60).run()
+    return lambda: AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S).run()
 
 
 def wait_until(reached: Callable[[recorder.Status], bool]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + GIVE_UP_S
     while recorder.RECORDER.status is None or not reached(recorder.RECORDER.status):
         assert time.monotonic() < deadline
         time.sleep(0.01)

@@ -14,12 +14,13 @@ from analysis.errors import FuseScopeError
 from app.recorder import Recorder, Status
 from collectors.progress import Progress
 from collectors.record import Recording
+from tests.patience import GIVE_UP_S
 
 JOB = Recording("mul_add")
 
 
 def wait(recorder: Recorder) -> Status:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + GIVE_UP_S
     while recorder.status is None or recorder.status.running:
         assert time.monotonic() < deadline, "the recording never ended"
         time.sleep(0.01)

@@ -16,11 +16,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
+from tests.patience import GIVE_UP_S
+
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 
-# expect() has a default of its own, 5 s, and the first chart pulls in a script of 5 MB.
-TIMEOUT_MS = 30_000
+# expect() has a default of its own, 5 s.
+TIMEOUT_MS = GIVE_UP_S * 1000
 expect.set_options(timeout=TIMEOUT_MS)
 
 CHROMIUM_ARGS = [
@@ -60,14 +62,14 @@ def streamlit_server(script: Path, folder: Path) -> Iterator[str]:
     finally:
         server.terminate()
         try:
-            server.wait(timeout=10)
+            server.wait(timeout=20)
         except subprocess.TimeoutExpired:
             server.kill()
             server.wait()
 
 
 def _wait_until_healthy(server: subprocess.Popen[bytes], port: int, log_path: Path) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + GIVE_UP_S
     while True:
         if server.poll() is not None:
             raise RuntimeError(f"Streamlit ended early:\n{log_path.read_text()}")
@@ -79,7 +81,7 @@ def _wait_until_healthy(server: subprocess.Popen[bytes], port: int, log_path: Pa
         except OSError:
             pass
         if time.monotonic() > deadline:
-            raise TimeoutError(f"Streamlit is not up after 60 s:\n{log_path.read_text()}")
+            raise TimeoutError(f"Streamlit is not up:\n{log_path.read_text()}")
         time.sleep(0.1)
 
 

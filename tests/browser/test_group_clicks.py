@@ -33,12 +33,21 @@ def ledger(page: Page) -> Locator:
 
 def click_line(page: Page, line: int) -> None:
     """A click in the first cell of a line of the ledger, below its two heads."""
+    expect(ledger(page).locator("canvas").first).to_be_visible()
     ledger(page).scroll_into_view_if_needed()
     wait_idle(page)
     box = ledger(page).bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + 120, box["y"] + ROW * (line + 2.5))
-    wait_idle(page)
+
+
+def wait_for_height(page: Page, compares: str, to: float) -> None:
+    """A pattern unfolds (">") or folds ("==="), so that the table gets another height."""
+    page.wait_for_function(
+        "before => document.querySelector('[data-testid=stDataFrame]').offsetHeight "
+        f"{compares} before",
+        arg=to,
+    )
 
 
 def height(page: Page) -> float:
@@ -62,10 +71,7 @@ def test_a_pattern_unfolds_and_a_group_shows_what_is_inside(page: Page, url: str
     wait_idle(page)
     folded = height(page)
     click_line(page, 2)  # 7 groups of Conv + BatchNormalization
-    page.wait_for_function(
-        "before => document.querySelector('[data-testid=stDataFrame]').offsetHeight > before",
-        arg=folded,
-    )
+    wait_for_height(page, ">", folded)
     click_line(page, 3)  # the first of them
     expect(page).to_have_url(re.compile(r"group=\d+"))
     pictures = page.get_by_test_id("stImage").locator("img")
@@ -79,10 +85,7 @@ def test_a_pattern_unfolds_and_a_group_shows_what_is_inside(page: Page, url: str
     click_line(page, 3)
     expect(pictures).to_have_count(0)
     click_line(page, 2)
-    page.wait_for_function(
-        "before => document.querySelector('[data-testid=stDataFrame]').offsetHeight === before",
-        arg=folded,
-    )
+    wait_for_height(page, "===", folded)
     assert no_surprises(page)
 
 
@@ -110,7 +113,9 @@ def test_hostile_names_stay_text_in_table_and_pictures(
     upload(page, path)
     expect(page.get_by_role("heading", level=2).first).to_contain_text("<img")
     wait_idle(page)
+    folded = height(page)
     click_line(page, 0)
+    wait_for_height(page, ">", folded)
     click_line(page, 1)
     expect(page.get_by_test_id("stImage").locator("img")).to_have_count(2)
     assert page.locator("a[href^='javascript'], img[src*='127.0.0.1:9']").count() == 0

@@ -61,7 +61,7 @@ def test_from_the_overview_to_a_recording_and_its_comparison(page: Page, url: st
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.get_by_role("progressbar")).to_be_visible()
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
-    expect(page.get_by_text("Recorded.", exact=True)).to_be_visible(timeout=300_000)
+    expect(page.get_by_text("Recorded.", exact=True)).to_be_visible()
     expect(page.get_by_text("Only 2 blocks: below 5 there is no interval")).to_be_visible()
     expect(page.get_by_test_id("stDataFrame")).to_be_visible()
     wait_idle(page)

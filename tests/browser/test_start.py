@@ -19,6 +19,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
+from tests.patience import GIVE_UP_S
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVE = [sys.executable, "-c", "from app.cli.main import main; main()", "serve", "--no-browser"]
@@ -35,7 +36,7 @@ class Server:
 
     def wait_for(self, pattern: str) -> str:
         """The first group of `pattern` in the output, once it is there."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + GIVE_UP_S
         while True:
             text = self.log.read_text()
             found = re.search(pattern, text)
@@ -113,7 +114,7 @@ def test_serve_prints_its_address_and_ends_cleanly(
         url = server.wait_for(r"FuseScope: (http://127\.0\.0\.1:\d+)\n")
         expect_verdict(page, url, allowed_origins, TINY)
         server.process.send_signal(signal.SIGINT)
-        assert server.process.wait(30) == 0
+        assert server.process.wait(GIVE_UP_S) == 0
         assert server.log.read_text() == f"FuseScope: {url}\n"
     assert page.outside_requests == []
 
@@ -192,7 +193,7 @@ def test_other_hosts_and_origins_are_refused(tmp_path: Path) -> None:
             ("/_stcore/stream", websocket | {"Host": "evil.example"}, 403),
             ("/_stcore/stream", websocket | own, 101),
         ):
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=GIVE_UP_S)
             connection.request("GET", path, headers=headers)
             assert connection.getresponse().status == status, (path, headers)
             connection.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from playwright.sync_api import FloatRect, Page
 
 from analysis.timeline import script
+from tests.patience import GIVE_UP_S
 
 HOSTILE = "<img src=x onerror=\"document.title='pwned'\"></script><script>document.title='pwned'"
 CLASSES = ("convolution", "normalisation", "activation", "elementwise", "pooling", "matrix_product")
@@ -89,11 +91,11 @@ def report(data: Any) -> str:
 
 def wait_until(page: Page, holds: Callable[[], bool]) -> None:
     """As page.wait_for_function, which the Content-Security-Policy does not let run."""
-    for _ in range(1500):
-        if holds():
-            return
+    deadline = time.monotonic() + GIVE_UP_S
+    while not holds():
+        if time.monotonic() > deadline:
+            raise TimeoutError("what has to come did not come")
         page.wait_for_timeout(20)
-    raise TimeoutError("gave up after 30 s")
 
 
 class Timeline:

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from analysis.errors import FuseScopeError
 from app.cli import collect as verb
+from tests.patience import GIVE_UP_S
 
 pytest.importorskip("onnxruntime", reason="recording needs the extra 'collect'")
 
@@ -145,7 +146,7 @@ def test_an_interruption_keeps_complete_blocks(tmp_path: Path, polite: signal.Si
         if step.stage == "blocks" and step.done >= 1:
             break
     child.send_signal(polite)
-    rest, told = child.communicate(timeout=60)
+    rest, told = child.communicate(timeout=GIVE_UP_S)
     last = decode(rest.splitlines()[-1])
     assert child.returncode == 0, told
     assert last.stage == "done"

@@ -22,6 +22,7 @@ from collectors import kernels, segments
 from collectors.kernels import compiled, depthwise, elementwise, formulas, group
 from collectors.kernels.loading import groups_of
 from collectors.kernels.memory import Buffers
+from tests.patience import GIVE_UP_S
 
 ELEMENTWISE = kernels.find("elementwise")
 
@@ -365,7 +366,7 @@ def test_listing_kernels_loads_no_engine() -> None:
         "print(sorted({'numba', 'onnx', 'onnxruntime', 'numpy'} & set(sys.modules)))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=GIVE_UP_S
     )
     assert "numba" not in done.stdout
     assert "onnx" not in done.stdout
@@ -407,7 +408,7 @@ def test_a_process_loads_what_another_one_compiled(tmp_path: Path) -> None:
             capture_output=True,
             text=True,
             check=True,
-            timeout=300,
+            timeout=GIVE_UP_S,
             env={k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")},
         ).stdout.split()
         for _ in range(2)

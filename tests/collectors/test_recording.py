@@ -21,6 +21,7 @@ from collectors import machine, quiet
 from collectors.progress import Progress
 from collectors.record import record, zoo_models
 from tests.collectors.short_recordings import File, run, short
+from tests.patience import GIVE_UP_S
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -291,7 +292,7 @@ def test_a_killed_recorder_leaves_no_file_and_no_worker(tmp_path: Path) -> None:
     for line in child.stdout:
         if line.strip() == "blocks":
             break
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + GIVE_UP_S
     workers: list[psutil.Process] = []
     while not workers and time.monotonic() < deadline:
         workers = psutil.Process(child.pid).children(recursive=True)
@@ -299,7 +300,7 @@ def test_a_killed_recorder_leaves_no_file_and_no_worker(tmp_path: Path) -> None:
     child.wait()
     child.stdout.close()
     assert workers
-    _, alive = psutil.wait_procs(workers, timeout=10)
+    _, alive = psutil.wait_procs(workers, timeout=GIVE_UP_S)
     assert alive == []
     assert list(out.iterdir()) == []
 

@@ -21,6 +21,7 @@ from collectors.jobs import PeaksJob
 from collectors.progress import Progress, decode, encode
 from collectors.record import record
 from tests.collectors.short_recordings import short
+from tests.patience import GIVE_UP_S
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,7 +34,7 @@ def test_a_crash_is_one_sentence(tmp_path: Path) -> None:
             threading.Thread(target=segfault_worker).start()
 
     def segfault_worker() -> None:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + GIVE_UP_S
         while time.monotonic() < deadline:
             for child in psutil.Process().children():
                 with contextlib.suppress(psutil.Error):

@@ -23,6 +23,7 @@ from tests.app.conftest import start, tree  # noqa: F401
 from tests.app.pages import headline, is_clean, markdown_texts, texts
 from tests.browser.test_start import SERVE, free_port, started
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
+from tests.patience import GIVE_UP_S
 from tests.security import planted
 from tests.security.planted import CONTROLS, MARKUP
 
@@ -83,7 +84,7 @@ def _doctors() -> None:
 
 
 def test_a1_the_doctor_of_every_format_says_text() -> None:
-    page = AppTest.from_function(_doctors, default_timeout=300).run()
+    page = AppTest.from_function(_doctors, default_timeout=GIVE_UP_S).run()
     assert_no_markup(page)
     shown = " ".join(texts(page))
     assert all(reader.title in shown for reader in miniatures.FORMATS)
@@ -189,7 +190,7 @@ def ask(
     port: int, method: str, path: str, body: bytes = b"", **headers: str
 ) -> tuple[int, str, str]:
     """Status, text and cookie of an answer."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=GIVE_UP_S)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request(method, path, body=body, headers=named)
     answer = connection.getresponse()

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from analysis.op_classes import OP_CLASSES
 from analysis.timeline import script
+from tests.patience import GIVE_UP_S
 
 SCRIPTS = [script.component_script(), script.report_script()]
 CLASSES = (*OP_CLASSES, "other")
@@ -60,7 +61,7 @@ def page_with_a_timeline() -> None:
 
 
 def test_component_without_a_click_answers_what_it_was_given() -> None:
-    at = AppTest.from_function(page_with_a_timeline, default_timeout=30).run()
+    at = AppTest.from_function(page_with_a_timeline, default_timeout=GIVE_UP_S).run()
     assert not at.exception
     assert [text.value for text in at.text] == ["3", "None", "5"]
 
