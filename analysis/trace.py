@@ -159,15 +159,16 @@ def _frame(
     schema: Mapping[str, str], columns: Mapping[str, object], defaults: Mapping[str, object]
 ) -> pd.DataFrame:
     given = pd.DataFrame(dict(columns))
-    index = given.index
-    made: dict[str, ExtensionArray | pd.Series] = {}
+    made: dict[str, ExtensionArray] = {}
     for name, dtype in schema.items():
-        if name not in given:
-            made[name] = _one(defaults.get(name), dtype).take(np.zeros(len(index), np.intp))
+        if name not in columns:
+            made[name] = _one(defaults.get(name), dtype).take(np.zeros(len(given), np.intp))
+        elif str(given[name].dtype) == dtype:
+            made[name] = given[name].array
         else:
-            made[name] = given[name].astype(dtype)  # type: ignore[call-overload]
-    made |= {name: given[name] for name in given.columns if name not in schema}
-    return pd.DataFrame(made, index=index)
+            made[name] = given[name].astype(dtype).array  # type: ignore[call-overload]
+    made |= {name: given[name].array for name in columns if name not in schema}
+    return pd.DataFrame(made, index=given.index)
 
 
 @lru_cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 
 from analysis.compare.comparison import Side
 from analysis.compare.samples import block_times
@@ -16,6 +17,7 @@ from analysis.compare.verdict import (
     paired_verdict,
     unpaired_verdict,
 )
+from analysis.metrics.memo import once
 from analysis.metrics.spans import run_spans
 from analysis.trace import Trace
 
@@ -54,7 +56,7 @@ def time_source(*traces: Trace) -> TimeSource:
 def log_times(trace: Trace, of: TimeSource) -> np.ndarray:
     """ln(seconds): one value a block for unprofiled_wall, one a run otherwise; zeros left out."""
     if of == "unprofiled_wall":
-        return block_times(trace.sampled_runs).mean.to_numpy(dtype=float)
+        return _wall_times(trace).to_numpy(dtype=float)
     column = {"run_span": "span_ns", "busy_union": "busy_ns", "kernel_sum": "kernel_ns"}[of]
     ns = run_spans(trace)[column].dropna().to_numpy(dtype=float)
     return np.log(ns[ns > 0] / 1e9)
@@ -79,15 +81,22 @@ def profiler_inflation(trace: Trace) -> float | None:
     """
     if trace.sampled_runs.empty or trace.profiled_runs.empty:
         return None
-    wall = block_times(trace.sampled_runs).mean
-    spans = run_spans(trace).set_index("run")["span_ns"]
-    runs = trace.profiled_runs.set_index("run").loc[spans.index]
+    spans = run_spans(trace)
+    runs = trace.profiled_runs.set_index("run").loc[spans["run"]]
+    of = runs["block"].to_numpy("int64", na_value=-1)
+    seconds = spans["span_ns"].to_numpy() / 1e9
     ratios = [
-        typical_log(spans[runs["block"] == block].to_numpy() / 1e9) - float(wall.loc[block])
-        for block in wall.index
-        if bool((runs["block"] == block).any())
+        typical_log(seconds[of == block]) - wall
+        for block, wall in _wall_times(trace).items()
+        if bool((of == block).any())
     ]
     return math.exp(trimmed_mean(ratios)) if ratios else None
+
+
+@once
+def _wall_times(trace: Trace) -> pd.Series:
+    """ln(seconds) of un-profiled runs by block."""
+    return block_times(trace.sampled_runs).mean
 
 
 def has_runs(trace: Trace) -> bool:

@@ -145,10 +145,10 @@ def _side(
     table: pd.DataFrame, counters: pd.DataFrame, positions: list[int], side: str
 ) -> pd.DataFrame:
     wanted = table[["name", *_FIGURES]].assign(bytes_moved=operator_bytes(table) * table["count"])
-    wanted = wanted.join(counters, on="operator")
+    if len(counters.columns):
+        wanted = wanted.join(counters, on="operator")
     wanted = wanted.astype({c: "object" for c in wanted.select_dtypes("category").columns})
-    picked = wanted.reindex(index=[p if p >= 0 else -1 for p in positions])
-    return picked.reset_index(drop=True).add_suffix(f"_{side}")
+    return wanted.reindex(index=positions).reset_index(drop=True).add_suffix(f"_{side}")
 
 
 def _first(preferred: pd.Series, other: pd.Series) -> pd.Series:

@@ -50,9 +50,9 @@ def under_roofs(operators: pd.DataFrame, side: Side, limits: Roofs) -> pd.DataFr
     """ROOFLINE of each row of `by_operator`, all of one execution: `bytes` as compulsory_bytes,
     `int8` whether the row is held against the peak of 8-bit products, the others as
     metrics.utilisation and metrics.roofline have them."""
-    tops = peaks_of(operators, limits.tops)
-    sizes = compulsory_bytes(operators, side.graph)
     of_int8 = is_int8(operators)
+    tops = peaks_of(of_int8, limits.tops)
+    sizes = compulsory_bytes(operators, side.graph)
     table = roofline(
         operators["flops"], sizes, operators["mean_ns"], tops, limits.bandwidth.value, of_int8
     )

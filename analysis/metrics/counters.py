@@ -282,7 +282,7 @@ class _Counted:
         """Code -> value of each group (nan: none), and the time in ns that it is known for."""
         found = {}
         with np.errstate(all="ignore"):
-            for measure in MEASURES:
+            for measure in MEASURES if self.heads else ():
                 pieces = self._pieces(measure)
                 if pieces:
                     found[measure.code] = self._value(measure, pieces, groups, count)

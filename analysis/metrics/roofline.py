@@ -47,46 +47,52 @@ def roofline(
     (compute, memory), and `roofline_reason`, what keeps `bound_share` null: no_flops, no_sizes,
     no_times, no_peak, no_int8_peak, no_bandwidth.
     """
-    seconds = mean_ns.where(mean_ns > 0).astype("Float64") * 1e-9
-    flops = flops.astype("Float64")
-    sized = bytes_.astype("Float64").where(bytes_ > 0)
-    intensity = flops / sized
-    attained = flops / seconds
-    roof = pd.Series(pd.NA if bandwidth is None else bandwidth, index=flops.index, dtype="Float64")
-    slope = intensity * roof
-    top = peak.astype("Float64")
-    bound = top.where(top <= slope, slope).where(top.notna() & slope.notna())
+    work, size, time, top = (_numbers(column) for column in (flops, bytes_, mean_ns, peak))
+    seconds = np.where(time > 0, time, np.nan) * 1e-9
+    sized = np.where(size > 0, size, np.nan)
+    intensity, attained = work / sized, work / seconds
+    slope = intensity * (np.nan if bandwidth is None else bandwidth)
+    bound = np.minimum(top, slope)  # not a number where either is none
+    is_int8 = int8.to_numpy(dtype=bool)
     lacking = {
-        "no_flops": flops.isna(),
-        "no_sizes": sized.isna(),
-        "no_times": seconds.isna(),
-        "no_peak": top.isna() & ~int8,
-        "no_int8_peak": top.isna() & int8,
-        "no_bandwidth": roof.isna(),
+        "no_flops": np.isnan(work),
+        "no_sizes": np.isnan(sized),
+        "no_times": np.isnan(seconds),
+        "no_peak": np.isnan(top) & ~is_int8,
+        "no_int8_peak": np.isnan(top) & is_int8,
+        "no_bandwidth": np.full(len(work), bandwidth is None),
     }
-    flat = (top <= slope).fillna(False)
+    flat = top <= slope
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = attained / bound
+    found = {
+        "intensity": intensity,
+        "attained_flops_per_s": attained,
+        "attained_bytes_per_s": sized / seconds,
+        "bound_flops_per_s": bound,
+        "bound_share": share,
+    }
+    bounds = {"compute": flat, "memory": ~np.isnan(bound) & ~flat}
     return pd.DataFrame(
         {
-            "intensity": intensity,
-            "attained_flops_per_s": attained,
-            "attained_bytes_per_s": sized / seconds,
-            "bound_flops_per_s": bound,
-            "bound_share": attained / bound,
-            "bound_by": _texts(
-                {"compute": bound.notna() & flat, "memory": bound.notna() & ~flat}, flops.index
-            ),
-            "roofline_reason": _texts(lacking, flops.index),
-        }
+            **{name: pd.array(values, dtype="Float64") for name, values in found.items()},
+            "bound_by": _texts(bounds, len(work)),
+            "roofline_reason": _texts(lacking, len(work)),
+        },
+        index=flops.index,
     )
 
 
-def _texts(where: dict[str, pd.Series], index: pd.Index) -> pd.Series:
+def _numbers(column: pd.Series) -> np.ndarray:
+    return column.to_numpy("float64", na_value=np.nan)
+
+
+def _texts(where: dict[str, np.ndarray], count: int) -> np.ndarray:
     """The first text whose mask holds, else None."""
-    found: list[str | None] = [None] * len(index)
+    found = np.full(count, None, dtype=object)
     for text, mask in reversed(where.items()):
-        for position in np.flatnonzero(mask.to_numpy(dtype=bool)):
-            found[position] = text
-    return pd.Series(found, index=index, dtype="object")
+        found[mask] = text
+    return found
 
 
 def share_of_roof(operators: pd.DataFrame, under: pd.DataFrame) -> tuple[float | None, str | None]:

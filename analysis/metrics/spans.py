@@ -21,28 +21,29 @@ def run_spans(trace: Trace) -> pd.DataFrame:
     steady = steady_runs(trace)
     runs = trace.profiled_runs.set_index("run").loc[list(steady.runs)]
     calls = steady_calls(trace, steady)
-    calls = calls[calls["run"].notna()]
-    kernel = calls.groupby("run")["dur_ns"].sum()
-    timed = calls["start_ns"].notna()
-    busy = {
-        run: union_ns(
-            group["start_ns"].to_numpy(dtype="int64"),
-            group["span_ns"].fillna(group["dur_ns"]).to_numpy(dtype="int64"),
-        )
-        for run, group in calls[timed].groupby("run")
-    }
-    has_start = bool(timed.all()) and len(calls) > 0
-    spans = pd.DataFrame(
+    calls = calls[calls["run"].notna()].sort_values("run", kind="stable")
+    dur_ns = calls["dur_ns"].to_numpy()
+    has_start = len(calls) > 0 and bool(calls["start_ns"].notna().all())
+    of = calls["run"].to_numpy(dtype="int64")
+    present, first = np.unique(of, return_index=True)
+    kernel = dict(zip(present, np.split(dur_ns, first[1:]), strict=False))
+    busy = {}
+    if has_start:
+        starts = calls["start_ns"].to_numpy(dtype="int64")
+        lasts = calls["span_ns"].fillna(calls["dur_ns"]).to_numpy(dtype="int64")
+        parts = (np.split(values, first[1:]) for values in (starts, lasts))
+        busy = {run: union_ns(*part) for run, *part in zip(present, *parts, strict=True)}
+    span_ns = runs["dur_ns"].to_numpy()
+    busy_ns = pd.array([busy.get(run, 0) if has_start else None for run in runs.index], "Int64")
+    return pd.DataFrame(
         {
             "run": runs.index.to_numpy(),
-            "span_ns": runs["dur_ns"].to_numpy(),
-            "busy_ns": [busy.get(run, 0) if has_start else None for run in runs.index],
-            "kernel_ns": [int(kernel.get(run, 0)) for run in runs.index],
+            "span_ns": span_ns,
+            "busy_ns": busy_ns,
+            "kernel_ns": [int(kernel[run].sum()) if run in kernel else 0 for run in runs.index],
+            "gap_ns": span_ns - busy_ns,
         }
     )
-    spans["busy_ns"] = spans["busy_ns"].astype("Int64")
-    spans["gap_ns"] = (spans["span_ns"] - spans["busy_ns"]).astype("Int64")
-    return spans
 
 
 def union_ns(start_ns: np.ndarray, dur_ns: np.ndarray) -> int:

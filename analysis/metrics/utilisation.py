@@ -90,17 +90,15 @@ def operator_utilisation(
 
 def is_int8(operators: pd.DataFrame) -> pd.Series:
     """Whether a row multiplies 8-bit numbers: by `op_type`, else by the first of its `inputs`."""
-    first = operators["inputs"].astype("object").fillna("").astype(str)
-    by_dtype = first.str.startswith(("int8[", "uint8["))
-    return by_dtype | operators["op_type"].astype("object").isin(_INT8)
+    rows = zip(operators["op_type"].astype("object"), operators["inputs"].astype("object"))
+    found = [kind in _INT8 or str(inputs).startswith(("int8[", "uint8[")) for kind, inputs in rows]
+    return pd.Series(found, operators.index, dtype=bool)
 
 
-def peaks_of(operators: pd.DataFrame, tops: Tops) -> pd.Series:
-    """The peak of each row in FLOP/s, null where it is not known."""
-    of_int8 = is_int8(operators)
-    peaks = pd.Series(pd.NA, index=operators.index, dtype="Float64")
-    peaks = peaks.mask(of_int8, pd.NA if tops.int8 is None else tops.int8)
-    return peaks.mask(~of_int8, pd.NA if tops.float32 is None else tops.float32)
+def peaks_of(of_int8: pd.Series, tops: Tops) -> pd.Series:
+    """The peak of each row in FLOP/s, by whether it is_int8; null where it is not known."""
+    int8, float32 = (np.nan if top is None else top for top in (tops.int8, tops.float32))
+    return pd.Series(np.where(of_int8, int8, float32), of_int8.index).astype("Float64")
 
 
 def _counted(trace: Trace) -> tuple[pd.DataFrame | None, str | None]:
@@ -125,4 +123,4 @@ def _time_at_peak_ns(counted: pd.DataFrame, tops: Tops) -> tuple[float | None, s
         return None, "no_peak"
     if tops.int8 is None and bool(of_int8.any()):
         return None, "no_int8_peak"
-    return float((_per_run(counted) / peaks_of(counted, tops).astype(float)).sum()) * 1e9, None
+    return float((_per_run(counted) / peaks_of(of_int8, tops).astype(float)).sum()) * 1e9, None

@@ -257,16 +257,20 @@ def _text(value: object) -> str | None:
     return None if value is None or pd.isna(value) else str(value) or None  # type: ignore[call-overload]
 
 
-def _texts(values: Sequence[object] | None, count: int, limits: Limits) -> pd.Categorical:
+def _texts(values: Sequence[object] | None, count: int, limits: Limits) -> pd.Categorical[str]:
     """A column of text made fit to be shown, '' and None as null."""
-    known: dict[object, str | None] = {}
-    out: list[str | None] = []
-    for value in values if values is not None else [None] * count:
-        if value not in known:
+    values = [None] * count if values is None else values
+    known: dict[object, int] = {}
+    categories: dict[str, int] = {}
+    codes = np.empty(len(values), dtype="int64")
+    for place, value in enumerate(values):
+        code = known.get(value)
+        if code is None:
             text = _text(value)
-            known[value] = clean_text(text, limits.text_chars) if text else None
-        out.append(known[value])
-    return pd.Categorical(out, categories=list(dict.fromkeys(v for v in known.values() if v)))
+            shown = clean_text(text, limits.text_chars) if text else ""
+            code = known[value] = categories.setdefault(shown, len(categories)) if shown else -1
+        codes[place] = code
+    return pd.Categorical.from_codes(codes, pd.Index(list(categories)))
 
 
 def _members(values: Sequence[object], limits: Limits) -> pd.Categorical:
