@@ -233,16 +233,14 @@ def test_a_recording_from_the_page_to_its_comparison(page: Page, url: str) -> No
     assert quiet(page)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", ["", "fusion", "record"])
-def test_every_page_draws_in_light_and_dark(page: Page, url: str, scheme: str, path: str) -> None:
-    page.emulate_media(color_scheme=scheme)
+def test_every_page_draws_in_dark_and_light(page: Page, url: str, path: str) -> None:
+    page.emulate_media(color_scheme="dark")
     page.goto(f"{url}/{path}")
-    expect(page.get_by_role("heading", level=2).first).to_be_visible()
-    wait_idle(page)
-    background = page.evaluate(
-        "getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"
-    )
-    assert background == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(18, 22, 28)")
-    assert page.get_by_test_id("stException").count() == 0
-    assert page.outside_requests == []
+    for scheme, background in (("dark", "rgb(18, 22, 28)"), ("light", "rgb(255, 255, 255)")):
+        page.emulate_media(color_scheme=scheme)
+        expect(page.get_by_test_id("stApp")).to_have_css("background-color", background)
+        expect(page.get_by_role("heading", level=2).first).to_be_visible()
+        wait_idle(page)
+        assert page.get_by_test_id("stException").count() == 0
+        assert page.outside_requests == []
