@@ -90,7 +90,8 @@ def operator_utilisation(
 
 def is_int8(operators: pd.DataFrame) -> pd.Series:
     """Whether a row multiplies 8-bit numbers: by `op_type`, else by the first of its `inputs`."""
-    rows = zip(operators["op_type"].astype("object"), operators["inputs"].astype("object"))
+    columns = (operators[name].astype("object") for name in ("op_type", "inputs"))
+    rows = zip(*columns, strict=True)
     found = [kind in _INT8 or str(inputs).startswith(("int8[", "uint8[")) for kind, inputs in rows]
     return pd.Series(found, operators.index, dtype=bool)
 
