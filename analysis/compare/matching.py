@@ -145,8 +145,7 @@ def _side(
     table: pd.DataFrame, counters: pd.DataFrame, positions: list[int], side: str
 ) -> pd.DataFrame:
     wanted = table[["name", *_FIGURES]].assign(bytes_moved=operator_bytes(table) * table["count"])
-    if len(counters.columns):
-        wanted = wanted.join(counters, on="operator")
+    wanted = wanted.join(counters, on="operator")
     wanted = wanted.astype({c: "object" for c in wanted.select_dtypes("category").columns})
     return wanted.reindex(index=positions).reset_index(drop=True).add_suffix(f"_{side}")
 

@@ -86,9 +86,9 @@ def _statistics(trace: Trace, calls: pd.DataFrame, key: pd.Series, runs: int) ->
         """Exact sums by group."""
         return np.add.reduceat(values[order], first) if len(order) else values
 
-    def quantile(share: float) -> np.ndarray:
+    def quantile(part: float) -> np.ndarray:
         """Between the two durations next to it, as numpy's and pandas' default."""
-        rank = (rows - 1) * share
+        rank = (rows - 1) * part
         below = np.floor(rank).astype("int64")
         low, high = (ranked[first + at] for at in (below, np.minimum(below + 1, rows - 1)))
         return np.asarray(low + (high - low) * (rank - below))
@@ -97,10 +97,10 @@ def _statistics(trace: Trace, calls: pd.DataFrame, key: pd.Series, runs: int) ->
     talks = trace.operators["is_communication"].to_numpy()[calls["operator"].to_numpy()]
     computing = total(np.where(talks, 0, dur_ns))
     whole = int(computing.sum())
+    computes = total((~talks).astype("int64")) > 0
     waits = total(calls["wait_ns"].notna().to_numpy(dtype="int64"))
     with np.errstate(invalid="ignore"):
         wait_ns = total(calls["wait_ns"].to_numpy("float64", na_value=0.0)) / waits
-        share = np.where(total(~talks * 1) > 0, computing / whole if whole else np.nan, np.nan)
     return pd.DataFrame(
         {
             "count": count / runs,
@@ -112,7 +112,7 @@ def _statistics(trace: Trace, calls: pd.DataFrame, key: pd.Series, runs: int) ->
             "min_ns": ranked[first] if len(order) else ranked,
             "max_ns": ranked[first + rows - 1] if len(order) else ranked,
             "wait_ns": pd.array(wait_ns, dtype="Float64"),
-            "share": share,
+            "share": np.where(computes & (whole > 0), computing / max(1, whole), np.nan),
         },
         index=pd.Index(labels),
     )

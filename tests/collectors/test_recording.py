@@ -278,7 +278,8 @@ def test_a_killed_recorder_leaves_no_file_and_no_worker(tmp_path: Path) -> None:
     out.mkdir()
     script = (
         "import sys; from pathlib import Path; from collectors.record import Recording, record;"
-        "record(Recording('mul_add', out=Path(sys.argv[1]), blocks=500, rounds=200),"
+        # A block of minutes: a worker that lives on would not end by itself while the test waits.
+        "record(Recording('mul_add', out=Path(sys.argv[1]), batch=16, blocks=500, rounds=10_000),"
         "on_progress=lambda step: print(step.stage, flush=True))"
     )
     child = subprocess.Popen(
@@ -296,10 +297,13 @@ def test_a_killed_recorder_leaves_no_file_and_no_worker(tmp_path: Path) -> None:
     workers: list[psutil.Process] = []
     while not workers and time.monotonic() < deadline:
         workers = psutil.Process(child.pid).children(recursive=True)
+    assert workers
+    # Past its start, which looks for its parent once, and in the middle of a block.
+    while sum(workers[0].cpu_times()[:2]) < 5 and time.monotonic() < deadline:
+        time.sleep(0.05)
     child.send_signal(signal.SIGKILL)
     child.wait()
     child.stdout.close()
-    assert workers
     _, alive = psutil.wait_procs(workers, timeout=GIVE_UP_S)
     assert alive == []
     assert list(out.iterdir()) == []
