@@ -17,8 +17,11 @@ Kind = Literal["kept", "fused", "replaced", "split", "folded", "removed", "loade
 # name: tensor names on both sides; value: tensors with the same values on the same input;
 # structure: the engine's node names and the graphs' shape; merged: a boundary could not be proven,
 # so neighbours were joined; members: the trace names the originals; inferred: same type, shapes
-# and order in two traces without graphs.
-KnownBy = Literal["name", "value", "structure", "merged", "members", "inferred"]
+# and order in two traces without graphs; launched_by: all kernels that one operator of the
+# framework launched; op_class: kernels of one class that nothing else ties together.
+KnownBy = Literal[
+    "name", "value", "structure", "merged", "members", "inferred", "launched_by", "op_class"
+]
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from analysis.compare.comparison import Side
 from analysis.compare.fusion import Fusion, Group, Kind, KnownBy, Operator
 from analysis.compare.inferred import infer_groups
+from analysis.compare.launched import join_by_launcher
 from analysis.compare.lineage import WEAKEST, Lineage, LineageGroup, boundary, lineage
 from analysis.compare.members import group_by_members
 from analysis.errors import FuseScopeError
@@ -16,7 +17,7 @@ from analysis.trace import Diagnostic
 
 
 def group_operators(baseline: Side, candidate: Side) -> Fusion:
-    """Groups from the graphs of one model; else from members; else inferred by type and shape."""
+    """Groups from the graphs of one model; else from members; else inferred, then by launcher."""
     model, problem = _model(baseline, candidate)
     notes: tuple[Diagnostic, ...] = (problem,) if problem else ()
     if model is not None and baseline.graph is not None and candidate.graph is not None:
@@ -24,7 +25,10 @@ def group_operators(baseline: Side, candidate: Side) -> Fusion:
             return _from_graphs(model, baseline, candidate)
         except FuseScopeError as error:
             notes = (_note("graph_unusable", reason=error.what),)
-    fusion = group_by_members(baseline, candidate) or infer_groups(baseline, candidate)
+    fusion = group_by_members(baseline, candidate)
+    if fusion is None:
+        inferred = infer_groups(baseline, candidate)
+        fusion = join_by_launcher(inferred, baseline, candidate)
     return Fusion(**{**vars(fusion), "diagnostics": (*notes, *fusion.diagnostics)})
 
 

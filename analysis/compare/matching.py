@@ -29,11 +29,12 @@ def match_operators(
     """Outer join of operators, one row each, largest absolute change first.
 
     Columns: `row` (0, 1, …: the row's identity), `name`, `side` (both, baseline, candidate),
-    `matched_by` (name, graph, shape, order, null), each of breakdown's figures and the counters of
-    `metrics.counters` that a side has with suffix _baseline and _candidate, `delta_ns` (candidate -
-    baseline per run, a missing side counts 0), `speedup`.
+    `matched_by` (name, graph, shape, launcher, order, null), each of breakdown's figures and the
+    counters of `metrics.counters` that a side has with suffix _baseline and _candidate, `delta_ns`
+    (candidate - baseline per run, a missing side counts 0), `speedup`.
     Operators join on (name, n-th operator of that name), where `counterparts` gives the baseline's
-    name of the candidate's renamed operators; the rest on (op type, shapes, dtypes, n-th of those);
+    name of the candidate's renamed operators; the rest on (op type, shapes, dtypes, n-th of those),
+    then on (launcher, its inputs, n-th of those);
     communication that is left on (op type, n-th of those).
     """
     tables = [
@@ -46,6 +47,10 @@ def match_operators(
     taken = ({b for b, _ in pairs}, {c for _, c in pairs})
     pairs += _join(tables, ["op_type", "inputs", "outputs"], taken=taken)
     matched_by += ["shape"] * (len(pairs) - len(matched_by))
+    # Another GPU or library names its kernels otherwise: what launched them is the same.
+    taken = ({b for b, _ in pairs}, {c for _, c in pairs})
+    pairs += _join(tables, ["launched_by", "inputs"], taken=taken)
+    matched_by += ["launcher"] * (len(pairs) - len(matched_by))
     # Names of communication hold numbers of the recording's groups, and it tells no shapes.
     talks = [table[table["is_communication"].to_numpy(dtype=bool)] for table in tables]
     taken = ({b for b, _ in pairs}, {c for _, c in pairs})

@@ -165,7 +165,7 @@ def _operator_row(record: dict[Any, Any], largest: float) -> OperatorRow:
         row=int(record["row"]),
         name=name,
         shown_name=units.middle_cut(name, _NAME_CHARS),
-        by_shape=record["matched_by"] in ("shape", "order"),
+        by_shape=record["matched_by"] in ("shape", "launcher", "order"),
         op_type=" → ".join(name for name in types if name) or "unknown",
         inputs=units.middle_cut(shown_inputs, _SHAPE_CHARS),
         outputs=units.middle_cut(shown_outputs, _SHAPE_CHARS),

@@ -103,6 +103,15 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         f"{plural(n, 'fusion group')} inferred from type, shapes and order: neither graphs nor "
         "names of members tie the operators of one file to those of the other."
     ),
+    "groups_launched": lambda n, v: (
+        f"{plural(n, 'group')} of kernels joined by the operator of the framework that launched "
+        "them: the kernels have other names on either side, as on another GPU or with another "
+        "library."
+    ),
+    "groups_by_class": lambda n, v: (
+        f"{plural(n, 'group')} of kernels joined by operator class alone: neither names nor "
+        "launchers agree, so such a group says how the class changed and no more."
+    ),
     "inferred_without_partner": lambda n, v: (
         f"{plural(n, 'operator')} in no fusion group: nothing says what became of them."
     ),

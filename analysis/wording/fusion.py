@@ -35,6 +35,8 @@ KNOWN_BY: Mapping[str, str] = {
     "merged": "merged neighbours",
     "members": "names in the trace",
     "inferred": "inferred",
+    "launched_by": "launched by",
+    "op_class": "operator class",
 }
 KNOWN_BY_HELP = (
     "How it is known that these operators became those. Tensor names: both graphs carry the "
@@ -42,7 +44,9 @@ KNOWN_BY_HELP = (
     "values, and no other came near. Graph structure: the engine's node names and the shape of "
     "the graphs. Merged neighbours: a boundary could not be proven, so groups were joined. Names "
     "in the trace: the profiler lists the original operators. Inferred: same type, shapes and "
-    "order in two traces without graphs, which nothing proves."
+    "order in two traces without graphs, which nothing proves. Launched by: the kernels have "
+    "other names on either side, and the same operator of the framework launched them. Operator "
+    "class: kernels of one class that nothing else ties together."
 )
 LEDGER_HELP = (
     "A fusion group is the smallest set of operators with the same boundary tensors on both "
@@ -226,6 +230,11 @@ def coverage_sentence(fusion: Fusion) -> str:
     if fusion.source == "none":
         return "No groups: neither the graphs nor the traces say which operators became which."
     if fusion.source == "inferred":
+        if any(group.known_by != "inferred" for group in fusion.groups):
+            return (
+                f"{plural(len(fusion.groups), 'group')} in two traces without graphs: nothing "
+                f"proves them. {known_by_sentence(fusion)}"
+            )
         return (
             f"{plural(len(fusion.groups), 'group')}, inferred from op types, shapes and order in "
             "two traces without graphs: nothing proves them."

@@ -1,0 +1,181 @@
+"""Kernels of two traces joined by what launched them, then by class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.compare import compare
+from analysis.compare.comparison import Side, side_of_trace
+from analysis.compare.fusion import Fusion
+from analysis.compare.inferred import infer_groups
+from analysis.compare.launched import join_by_launcher
+from analysis.readers import read_path
+from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+
+KINETO = Path(__file__).resolve().parents[3] / "shared/traces/third_party/kineto"
+
+# name, launcher, class, duration in ns
+Kernel = tuple[str, str | None, str, int]
+
+
+def side(*kernels: Kernel, level: str = "device_kernel") -> Side:
+    """One step in which each kernel runs once, back to back."""
+    names, launchers, classes, times = zip(*kernels, strict=True)
+    starts = [sum(times[:place]) for place in range(len(times))]
+    span = sum(times) + 100
+    trace = Trace(
+        meta=Meta("kineto", "PyTorch"),
+        runs=runs_frame(run=[0], kind=["step"], start_ns=[0], dur_ns=[span], profiled=[True]),
+        operators=operators_frame(
+            operator=range(len(names)),
+            name=list(names),
+            op_type=list(names),
+            op_class=list(classes),
+            level=[level] * len(names),
+            launched_by=list(launchers),
+        ),
+        calls=calls_frame(
+            operator=range(len(names)), run=[0] * len(names), start_ns=starts, dur_ns=list(times)
+        ),
+    )
+    return side_of_trace(trace)
+
+
+H100 = side(
+    ("cutlass_80", "aten::bmm", "matrix_product", 50),
+    ("sm90_gemm", "aten::bmm", "matrix_product", 30),
+    ("softmax", "aten::_softmax", "activation", 20),
+    ("layer_norm", "aten::native_layer_norm", "normalisation", 7),
+    ("cudnn_conv", "aten::cudnn_convolution", "convolution", 40),
+    ("triton_poi_a", "Torch-Compiled Region: 0/0", "elementwise", 5),
+    ("only_here", "aten::roll", "layout", 3),
+)
+MI300 = side(
+    ("Cijk_Alik", "aten::bmm", "matrix_product", 140),
+    ("softmax_warp", "aten::_softmax", "activation", 90),
+    ("layer_norm", "aten::native_layer_norm", "normalisation", 9),
+    ("igemm_fwd", "aten::miopen_convolution", "convolution", 65),
+    ("triton_poi_b", "Torch-Compiled Region: 0/0", "elementwise", 6),
+)
+
+
+def joined(before: Side, after: Side) -> Fusion:
+    return join_by_launcher(infer_groups(before, after), before, after)
+
+
+def shown(fusion: Fusion) -> list[str]:
+    return [
+        f"{group.known_by} {group.original[0].name}: {group.kind} "
+        f"{'+'.join(op.name for op in group.baseline)} -> "
+        f"{'+'.join(op.name for op in group.candidate)}"
+        for group in fusion.groups
+    ]
+
+
+def test_kernels_join_by_launcher_and_then_by_class() -> None:
+    fusion = joined(H100, MI300)
+    assert shown(fusion) == [
+        "launched_by aten::bmm: replaced cutlass_80+sm90_gemm -> Cijk_Alik",
+        "launched_by aten::_softmax: replaced softmax -> softmax_warp",
+        "inferred layer_norm: kept layer_norm -> layer_norm",
+        "op_class convolution: replaced cudnn_conv -> igemm_fwd",
+        # A compiled region is no operator of the framework.
+        "op_class elementwise: replaced triton_poi_a -> triton_poi_b",
+    ]
+    assert [group.id for group in fusion.groups] == [1, 2, 3, 4, 5]
+    assert {(note.code, note.count) for note in fusion.diagnostics} == {
+        ("groups_inferred", 1),
+        ("groups_launched", 2),
+        ("groups_by_class", 2),
+        ("inferred_without_partner", 1),
+    }
+    assert (fusion.mapped_nodes, fusion.original_nodes) == (6, 7)
+
+
+def test_the_ledger_says_what_each_launcher_gained() -> None:
+    comparison = compare(H100, MI300)
+    rows = comparison.ledger.rows.set_index("pattern")
+    assert rows["gain_ns"].to_dict() == {
+        "aten::_softmax": 20 - 90,
+        "aten::bmm": 80 - 140,
+        "convolution": 40 - 65,
+        "layer_norm": 7 - 9,
+        "elementwise": 5 - 6,
+    }
+    assert list(comparison.ledger.ungrouped["name"]) == ["only_here"]
+    sums = comparison.ledger.reconciliation
+    assert (sums.groups_ns, sums.ungrouped_ns) == (70 + 60 + 25 + 2 + 1, -3)
+
+
+def test_a_launcher_is_one_group_with_all_that_it_launched() -> None:
+    """Else its row would say another time than the table of launchers."""
+    before = side(("gemm_a", "aten::mm", "matrix_product", 10),
+                  ("gemm_b", "aten::mm", "matrix_product", 20))  # fmt: skip
+    after = side(("gemm_a", "aten::mm", "matrix_product", 11),
+                 ("gemm_c", "aten::mm", "matrix_product", 5))  # fmt: skip
+    assert [group.candidate[0].name for group in infer_groups(before, after).groups] == ["gemm_a"]
+    assert shown(joined(before, after)) == [
+        "launched_by aten::mm: replaced gemm_a+gemm_b -> gemm_a+gemm_c"
+    ]
+
+
+def test_operators_of_a_framework_do_not_join_by_class() -> None:
+    """Their types are the same everywhere: what does not join is another operator."""
+    before = side(("Conv_1", None, "convolution", 10), level="graph_layer")
+    after = side(("Conv_2", None, "convolution", 20), level="graph_layer")
+    assert joined(before, after).groups == ()
+
+
+def test_without_launchers_and_classes_nothing_changes() -> None:
+    before = side(("k1", None, "unknown", 10), ("k2", None, "elementwise", 10))
+    after = side(("k3", None, "unknown", 10))
+    assert joined(before, after) == infer_groups(before, after)
+
+
+KERNELS = st.lists(
+    st.tuples(
+        st.sampled_from("abcdef"),
+        st.sampled_from(["aten::x", "aten::y", None]),
+        st.sampled_from(["elementwise", "convolution", "unknown"]),
+        st.integers(1, 50),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@settings(max_examples=40)
+@given(KERNELS, KERNELS)
+def test_every_kernel_is_in_one_group_or_in_none(
+    before: Sequence[Kernel], after: Sequence[Kernel]
+) -> None:
+    first, second = side(*before), side(*after)
+    comparison = compare(first, second)
+    fusion, ledger = comparison.fusion, comparison.ledger
+    for part in ("baseline", "candidate"):
+        rows = [op.row for group in fusion.groups for op in getattr(group, part)]
+        assert None not in rows and len(rows) == len(set(rows))
+        assert all(getattr(group, part) for group in fusion.groups)
+    sums = ledger.reconciliation
+    whole = sum(kernel[3] for kernel in after) - sum(kernel[3] for kernel in before)
+    assert sums.groups_ns is not None and sums.ungrouped_ns is not None
+    assert sums.groups_ns + sums.ungrouped_ns == whole
+
+
+@pytest.mark.skipif(not KINETO.exists(), reason="needs the shared traces beside the project")
+def test_two_gpus_leave_nothing_of_one_model_without_a_group() -> None:
+    h100, mi300 = (
+        side_of_trace(read_path(KINETO / f"{name}-bert-small.json.gz"))
+        for name in ("h100", "mi300")
+    )
+    comparison = compare(h100, mi300)
+    assert comparison.ledger.ungrouped.empty
+    launched = [group for group in comparison.fusion.groups if group.known_by == "launched_by"]
+    assert "aten::addmm" in {group.original[0].name for group in launched}
+    # The table of operators sets kernels beside each other that one launcher ran on equal inputs.
+    assert set(comparison.operators["matched_by"]) == {"name", "launcher"}
