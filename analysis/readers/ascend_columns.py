@@ -47,6 +47,13 @@ _CONTROL = re.compile(
     r"|\w+[ _](WAIT|RECORD|CONTEXT)$|INVALIDATE |WRITEBACK ",
     re.IGNORECASE,
 )
+_WAIT = re.compile(r"(?:^|[ _])wait(?:[ _]|$)|\wwait$", re.IGNORECASE)  # EventWait, wait_value
+# Older toolkits say task types in words ('remote event wait task') or by number; these compute.
+_IN_WORDS = re.compile(r".* task", re.IGNORECASE)
+_COMPUTES = re.compile(
+    r"(kernel )?AI ?(core|cpu|vec(tor)?) task|stars common|ffts|kernel mix", re.IGNORECASE
+)
+_COMPUTES_BY_NUMBER = ("0", "1", "50", "51", "52", "66")
 _COLLECTIVE = re.compile(r"(hcom|hccl)_", re.IGNORECASE)
 _NO_COUNTERS = {
     column_key(name)
@@ -151,9 +158,17 @@ def task_kind(core: str | None, op_type: str | None = None, name: str | None = N
         upper = core.upper()
         if upper.startswith(("HCCL", "COMMUNICATION", "CCU")):
             return "communication"
-        return "control" if _CONTROL.match(core) else "operator"
+        return "control" if _is_control(core) else "operator"
     known = (op_type or "", (name or "").rpartition("/")[2])
     return "communication" if any(_COLLECTIVE.match(text) for text in known) else "operator"
+
+
+def _is_control(core: str) -> bool:
+    if core.isdigit():
+        return core not in _COMPUTES_BY_NUMBER
+    if _IN_WORDS.fullmatch(core):
+        return not _COMPUTES.match(core)
+    return _CONTROL.match(core) is not None or _WAIT.search(core) is not None
 
 
 def device_classes(columns: Mapping[str, Sequence[object]]) -> list[object]:

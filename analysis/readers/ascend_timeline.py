@@ -32,6 +32,16 @@ Lane = Literal["device", "communication", "overlap", "steps", "host"]
 
 _CORES = ("AI_", "AIV", "AICPU", "MIX_", "KERNEL", "DSA", "DVPP", "FFTS")
 _COPIES = re.compile(r"DMA|MEMCPY|MEMSET|REDUCE[_ ]|WRITE|READ_VALUE", re.IGNORECASE)
+# Parts of a collective, where neither an argument nor the name of their lane says so.
+_PARTS = re.compile(
+    r"notify|event|wait|record|(\w+[_ ])?memcpy|sdma|rdma|reduce[_ ](inline|tbe)"
+    r"|local[_ ]?(copy|reduce)|write[_ ]?(value|with)",
+    re.IGNORECASE,
+)
+_WAITS = re.compile(
+    r"(?:(?:event|notify|stream|remote|mem\w*|capture)[ _]?)*(?:wait|record)(?:[ _]\w+)?",
+    re.IGNORECASE,
+)
 _SCOPED = re.compile(
     r"(?:.*/)?(\w+)-op\d+(?:_\d+)*", re.DOTALL
 )  # MindSpore: Default/conv1/Conv2D-op8
@@ -195,13 +205,17 @@ def _kind(
     event: _Event, lane: Lane, thread: str
 ) -> Literal["operator", "communication", "control", "part"]:
     """What an event in a lane of the device is; the parts of a collective are none of these."""
+    name = str(event.name or "")
     if lane == "communication":
         is_part = event.args is not None and event.args.part_type is not None
-        return "part" if is_part or thread.startswith("Plane") else "communication"
+        is_part |= thread.startswith("Plane") or _PARTS.match(name) is not None
+        return "part" if is_part else "communication"
     task_type = event.args.task_type if event.args is not None else None
     if not isinstance(task_type, str):
         return "control"
     kind = device_task(task_type)  # a collective has a lane of its own, this is a part of it
+    if kind == "operator" and not task_type.upper().startswith(_CORES) and _WAITS.fullmatch(name):
+        return "control"  # the type says nothing, the name does
     return "part" if kind == "communication" else kind
 
 

@@ -159,6 +159,50 @@ def test_only_kernels_and_collectives_are_operators() -> None:
     assert counts["other_events"] == 3  # the part of a collective, the analysis, the counter
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("Wait", "EventWait"),
+        ("NotifyWait", "NotifyWait"),
+        ("wait", "WAIT_VALUE"),
+        ("wait", "Mem Wait Value"),
+        ("x", "remote event wait task"),
+        ("x", "fusion issue task"),
+        ("x", "memory copy task"),
+        ("x", "14"),
+        ("EVENT_WAIT", "N/A"),
+        ("Notify Wait", "OTHER"),
+    ],
+)
+def test_waits_of_older_toolkits_are_no_operators(name: str, kind: str) -> None:
+    trace = trace_of(kernel("k", 10, 5, "MIX_AIV"), kernel(name, 20, 5000, kind))
+    assert trace.operators["name"].tolist() == ["k"]
+    [left_out] = [note for note in trace.diagnostics if note.code == "not_operators"]
+    assert left_out.count == 1
+
+
+@pytest.mark.parametrize(
+    "kind", ["kernel AI core task", "AI vector task", "ffts plus task", "66", "KERNEL_AICORE"]
+)
+def test_kernels_of_older_toolkits_are_operators(kind: str) -> None:
+    assert trace_of(kernel("k", 10, 5, kind)).operators["name"].tolist() == ["k"]
+
+
+def test_waits_inside_a_collective_are_no_collectives() -> None:
+    """Older files name neither the plane nor the task type of what a collective consists of."""
+    lane = {"ph": "X", "pid": 5, "tid": 3, "args": {}}
+    trace = trace_of(
+        process(5, "HCCL"),
+        kernel("k", 10, 5, "MIX_AIV"),
+        {**lane, "name": "hcom_allReduce_", "ts": ts(20), "dur": 10},
+        {**lane, "name": "Notify_Wait", "ts": ts(20), "dur": 8},
+        {**lane, "name": "Memcpy", "ts": ts(28), "dur": 1},
+        {**lane, "name": "Reduce_Inline", "ts": ts(29), "dur": 1},
+    )
+    assert trace.operators["name"].tolist() == ["k", "hcom_allReduce_"]
+    assert trace.calls["dur_ns"].sum() == 15_000
+
+
 def test_a_kernel_without_time_is_counted_and_others_stay() -> None:
     trace = trace_of(kernel("a", 1, None), kernel("b", 2, -1), kernel("c", 3, 4))
     assert trace.operators["name"].tolist() == ["c"]
