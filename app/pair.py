@@ -93,6 +93,7 @@ def _choose(pair: Pair) -> None:
             format_func=lambda id_: labels.get(id_, ""),
             key=state.selector_key(side),
             on_change=state.picked,
+            args=(side,),
             placeholder="Choose one, or open a file",
         )
     middle.button(

@@ -108,10 +108,13 @@ def compare(baseline: str | None, candidate: str | None) -> None:
 
 
 def set_selectors(baseline: str | None, candidate: str | None) -> None:
-    """Before the selectors are drawn: what they show. Both must be among their options."""
+    """Before the selectors are drawn: what they show. Both must be among their options.
+
+    Set in every run: a key's value is what another page's selector showed, and the one of this
+    page, which is new, would take its first option in spite of it.
+    """
     for side, value in zip(SIDES, (baseline, candidate), strict=True):
-        if st.session_state.get(selector_key(side)) != value:
-            st.session_state[selector_key(side)] = value
+        st.session_state[selector_key(side)] = value
 
 
 def swap() -> None:
@@ -120,10 +123,10 @@ def swap() -> None:
     compare(candidate, baseline)
 
 
-def picked() -> None:
-    """A selector was used: follow it."""
-    baseline, candidate = (st.session_state.get(selector_key(side)) for side in SIDES)
-    compare(baseline, candidate)
+def picked(side: str) -> None:
+    """The selector of `side` was used: follow it, and leave the other side as it is."""
+    sides = dict(zip(SIDES, compared(), strict=True))
+    compare(**{**sides, side: st.session_state.get(selector_key(side))})
 
 
 def selector_key(side: str) -> str:
