@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from analysis.compare.comparison import Comparison
-from analysis.compare.matching import match_launchers
+from analysis.compare.matching import match_launchers, without_changes
 from analysis.metrics.counters import MEASURES
 from analysis.op_classes import LABELS
 from analysis.wording import FIGURES
@@ -268,6 +268,7 @@ def type_table(comparison: Comparison) -> Table:
 def launcher_table(comparison: Comparison) -> Table:
     """The table of what launched the operators, largest absolute change first."""
     rows = match_launchers(comparison.baseline.trace, comparison.candidate.trace)
+    rows = rows if comparison.has_changes else without_changes(rows)
     help_ = "Operator of the framework that launched the kernels; unknown where none is known."
     return _kinds("Launched by", rows["launched_by"], help_, rows)
 

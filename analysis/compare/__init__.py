@@ -7,11 +7,17 @@ import pandas as pd
 from analysis.compare.assumptions import Assumptions, cache_size, tau
 from analysis.compare.comparison import Comparison, Side
 from analysis.compare.doubts import doubts
+from analysis.compare.entered_runs import assumed_per_run, with_entered_runs
 from analysis.compare.figures import figures
 from analysis.compare.grouping import group_operators
 from analysis.compare.latency import judge
 from analysis.compare.ledger import ledger
-from analysis.compare.matching import match_classes, match_operators, match_types
+from analysis.compare.matching import (
+    match_classes,
+    match_operators,
+    match_types,
+    without_changes,
+)
 from analysis.compare.origin import counterparts
 from analysis.compare.roofs import ROOFLINE, Roofs, roofs, under_roofs
 from analysis.metrics.breakdown import by_operator
@@ -24,6 +30,11 @@ def compare(
     baseline: Side, candidate: Side, assumptions: Assumptions = DEFAULT_ASSUMPTIONS
 ) -> Comparison:
     """The comparison of two sides; pure, so equal inputs give equal results."""
+    given = (baseline, candidate)
+    baseline, candidate = (
+        with_entered_runs(side, runs) for side, runs in zip(given, assumptions.runs, strict=True)
+    )
+    entered = (baseline is not given[0], candidate is not given[1])
     verdict = judge(baseline, candidate)
     bound = tau(assumptions, baseline, candidate)
     small = (small_ops(baseline.trace), small_ops(candidate.trace))
@@ -31,10 +42,15 @@ def compare(
     short = (short_ops(baseline.trace, tau_ns), short_ops(candidate.trace, tau_ns))
     fusion = group_operators(baseline, candidate)
     known = counterparts(fusion) if fusion.source != "inferred" else {}
-    operators = match_operators(baseline.trace, candidate.trace, known)
+    traces = (baseline.trace, candidate.trace)
+    joined = [match_operators(*traces, known), match_types(*traces), match_classes(*traces)]
+    if verdict.reason == "runs_unknown":
+        joined = [without_changes(table) for table in joined]
+    operators, op_types, op_classes = joined
     limits = (roofs(assumptions, baseline), roofs(assumptions, candidate))
     operators = _with_roofline(operators, (baseline, candidate), limits)
     shown = figures(baseline, candidate, verdict, small, short, assumptions)
+    shown = assumed_per_run(shown, entered)
     gains = ledger(baseline, candidate, fusion)
     return Comparison(
         baseline=baseline,
@@ -42,8 +58,8 @@ def compare(
         verdict=verdict,
         figures=shown,
         operators=operators,
-        op_types=match_types(baseline.trace, candidate.trace),
-        op_classes=match_classes(baseline.trace, candidate.trace),
+        op_types=op_types,
+        op_classes=op_classes,
         small_ops=small,
         short_ops=short,
         tau=bound,

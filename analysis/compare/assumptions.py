@@ -1,4 +1,7 @@
-"""What the reader of a comparison may set: it changes modelled figures, never measured ones."""
+"""What the reader of a comparison may set: it changes modelled figures, never measured ones.
+
+The runs that a file holds are the exception: a file that does not mark them measures no run.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,15 @@ class Assumptions:
 
     `tau_ns`: bound of a short operator; `peak_flops_per_s`: arithmetic peak for traces of another
     machine, whatever the data type; `cache_bytes`: size of the modelled cache;
-    `bandwidth_bytes_per_s`: of main memory.
+    `bandwidth_bytes_per_s`: of main memory. `runs` (baseline, candidate): how many runs a file
+    holds that does not mark them.
     """
 
     tau_ns: float | None = None
     peak_flops_per_s: float | None = None
     cache_bytes: int | None = None
     bandwidth_bytes_per_s: float | None = None
+    runs: tuple[int | None, int | None] = (None, None)
 
 
 def tau(assumptions: Assumptions, baseline: Side, candidate: Side) -> Quantity:

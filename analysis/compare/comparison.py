@@ -89,6 +89,11 @@ class Comparison:
     ledger: Ledger
     diagnostics: tuple[Diagnostic, ...]
 
+    @property
+    def has_changes(self) -> bool:
+        """False where the times of both sides are not of the same runs: no table has a change."""
+        return self.verdict.reason != "runs_unknown"
+
     def figure(self, code: str) -> Figure:
         """The figure with that code; KeyError when there is none."""
         for figure in self.figures:

@@ -46,7 +46,7 @@ def time_source(*traces: Trace) -> TimeSource:
     """The best of unprofiled_wall, run_span, busy_union, kernel_sum that all traces have."""
     if all(not trace.sampled_runs.empty for trace in traces):
         return "unprofiled_wall"
-    if all(has_runs(trace) for trace in traces):
+    if all(has_runs(trace) and not _is_average(trace) for trace in traces):
         return "run_span"
     if all(bool(trace.calls["start_ns"].notna().all()) for trace in traces):
         return "busy_union"
@@ -97,6 +97,11 @@ def profiler_inflation(trace: Trace) -> float | None:
 def _wall_times(trace: Trace) -> pd.Series:
     """ln(seconds) of un-profiled runs by block."""
     return block_times(trace.sampled_runs).mean
+
+
+def _is_average(trace: Trace) -> bool:
+    """True where the only run is the sum of a file's operators, divided: it has no span."""
+    return any(note.code == "runs_averaged" for note in trace.diagnostics)
 
 
 def has_runs(trace: Trace) -> bool:

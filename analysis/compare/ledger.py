@@ -79,6 +79,11 @@ class Ledger:
     alpha: float | None
     blocks: int
 
+    @property
+    def has_gains(self) -> bool:
+        """False where no group has a known gain: there is nothing to draw."""
+        return bool(self.rows["gain_ns"].notna().any())
+
 
 @dataclass(frozen=True, eq=False)
 class _Gains:

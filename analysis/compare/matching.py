@@ -95,6 +95,14 @@ def match_launchers(baseline: Trace, candidate: Trace) -> pd.DataFrame:
     return _joined_groups("launched_by", by_launcher(baseline), by_launcher(candidate))
 
 
+def without_changes(joined: pd.DataFrame) -> pd.DataFrame:
+    """`joined` without changes, longest time first: its two sides are not of the same runs."""
+    longest = joined[[f"per_run_ns_{side}" for side in SIDES]].max(axis=1)
+    order = longest.sort_values(ascending=False, kind="stable").index
+    blank = joined.assign(delta_ns=np.nan, speedup=np.nan).loc[order].reset_index(drop=True)
+    return blank.assign(row=range(len(blank)))
+
+
 def _counters(*tables: pd.DataFrame) -> list[pd.DataFrame]:
     """Both with the columns of either."""
     columns = list(dict.fromkeys(code for table in tables for code in table.columns))

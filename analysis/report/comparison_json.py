@@ -12,7 +12,7 @@ import msgspec
 import pandas as pd
 
 from analysis.compare.comparison import Comparison, Figure, Side
-from analysis.compare.matching import match_launchers
+from analysis.compare.matching import match_launchers, without_changes
 from analysis.compare.roofs import ROOFLINE
 from analysis.compare.verdict import Interval
 from analysis.metrics.counters import MEASURES, total_counters
@@ -166,7 +166,8 @@ def _launchers(comparison: Comparison) -> list[dict[str, Any]]:
     traces = (comparison.baseline.trace, comparison.candidate.trace)
     if all(trace.operators["launched_by"].isna().all() for trace in traces):
         return []
-    return _rows(match_launchers(*traces), ["launched_by"])
+    table = match_launchers(*traces)
+    return _rows(table if comparison.has_changes else without_changes(table), ["launched_by"])
 
 
 def _rows(table: pd.DataFrame, names: list[str]) -> list[dict[str, Any]]:

@@ -134,9 +134,9 @@ class LedgerTable:
 
 
 def ledger_table(comparison: Comparison) -> LedgerTable | None:
-    """The ledger of a comparison; None where it is not known what became of any operator."""
+    """The ledger of a comparison; None where no group has a known gain."""
     ledger = comparison.ledger
-    if comparison.fusion.source == "none" or ledger.rows.empty:
+    if not ledger.has_gains:
         return None
     largest = float(ledger.patterns["gain_ns"].abs().max())
     members: dict[str, list[Record]] = defaultdict(list)

@@ -94,7 +94,7 @@ class Rows(Generic[T]):
 def type_rows(comparison: Comparison) -> Rows[TypeRow]:
     """Op types, largest absolute change first."""
     table = comparison.op_types
-    largest = float(table["delta_ns"].abs().max() or 0.0) if len(table) else 0.0
+    largest = known(table["delta_ns"].abs().max()) or 0.0
     rows = [
         TypeRow(
             op_type=str(record["op_type"]),
@@ -111,7 +111,7 @@ def type_rows(comparison: Comparison) -> Rows[TypeRow]:
 def operator_rows(comparison: Comparison) -> Rows[OperatorRow]:
     """Operators, largest absolute change first."""
     table = comparison.operators
-    largest = float(table["delta_ns"].abs().max() or 0.0) if len(table) else 0.0
+    largest = known(table["delta_ns"].abs().max()) or 0.0
     rows = [_operator_row(record, largest) for record in table.head(MAX_ROWS).to_dict("records")]
     return parted(rows, len(table))
 
@@ -119,11 +119,11 @@ def operator_rows(comparison: Comparison) -> Rows[OperatorRow]:
 def operator_totals(comparison: Comparison) -> tuple[str, str, str]:
     """Sums over all operators but communication per run: baseline, candidate, change."""
     computing = comparison.operators["op_class"] != "communication"
-    before, after = (
-        float(comparison.operators.loc[computing, f"per_run_ns_{side}"].fillna(0.0).sum())
-        for side in _SIDES
-    )
-    return units.duration(before), units.duration(after), signed_duration(after - before)
+    table = comparison.operators[computing]
+    before, after = (float(table[f"per_run_ns_{side}"].fillna(0.0).sum()) for side in _SIDES)
+    is_known = table["delta_ns"].notna().all()
+    change = signed_duration(after - before) if is_known else units.MISSING
+    return units.duration(before), units.duration(after), change
 
 
 def has_utilisation(comparison: Comparison) -> bool:
@@ -187,7 +187,9 @@ def _utilisation(values: list[float | None]) -> tuple[str, ...]:
 
 
 def _change(record: dict[Any, Any], largest: float) -> Change:
-    delta_ns = float(record["delta_ns"])
+    delta_ns = known(record["delta_ns"])
+    if delta_ns is None:
+        return Change(units.MISSING, 0.0, "same")
     kind = {"baseline": "gone", "candidate": "new"}.get(record["side"])
     if kind is None:
         kind = "same" if delta_ns == 0 else "faster" if delta_ns < 0 else "slower"

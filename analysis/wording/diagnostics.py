@@ -224,6 +224,14 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
     "runs_unknown": lambda n, v: (
         "figures per run are those of the whole file on the side that does not mark its runs."
     ),
+    "runs_entered": lambda n, v: (
+        f"cut into {plural(n, 'run')}, as entered: the file does not mark its runs, and every "
+        "figure per run rests on that number."
+    ),
+    "runs_averaged": lambda n, v: (
+        f"one average run of {n}, as entered: the file does not mark its runs and holds totals, "
+        "so how much they differ is not known."
+    ),
     "subgraphs": lambda n, v: (
         f"cache and traffic figures leave out the bodies of {plural(v.get('nodes'), 'operator')} "
         "with subgraphs (Loop, If, Scan)."

@@ -81,6 +81,8 @@ def fusion_parts(comparison: Comparison) -> tuple[Part, ...]:
     rows = comparison.ledger.rows
     if comparison.fusion.source == "none" or rows.empty:
         return (Part("It is not known which operators became which."),)
+    if not comparison.ledger.has_gains:
+        return (Part("What each group gained is not known: a file does not mark its runs."),)
     if not rows["kind"].isin(["fused", "replaced", "split", "folded", "removed"]).any():
         largest = _largest_term(comparison.ledger.reconciliation)
         return (Part(_nothing_fused(comparison.ledger) + largest),)

@@ -105,6 +105,16 @@ def verdict_basis(verdict: Verdict) -> str:
     return capital("; ".join(parts)) + "."
 
 
+def offer_sentence(side: str, runs: int | None) -> str:
+    """What is asked of a side that does not mark its runs; `runs` is what its calls suggest."""
+    if runs is None:
+        return f"The {side} does not mark its runs. Say how many it holds to compare by run:"
+    return (
+        f"The {side} does not mark its runs; its calls suggest {plural(runs, 'run')}. Say how many "
+        "it holds to compare by run:"
+    )
+
+
 def light_work(comparison: Comparison) -> str:
     """Light time and count, which must stand beside the small-op ratio."""
     before, after = comparison.small_ops
@@ -145,8 +155,10 @@ def _sum_change(table: pd.DataFrame) -> str:
     before, after = (
         float(table[f"per_run_ns_{side}"].fillna(0.0).sum()) for side in ("baseline", "candidate")
     )
-    change = units.duration(after - before, signed=True)
-    return f"{units.duration(before)} → {units.duration(after)} ({change})"
+    times = f"{units.duration(before)} → {units.duration(after)}"
+    if not table["delta_ns"].notna().all():
+        return times
+    return f"{times} ({units.duration(after - before, signed=True)})"
 
 
 def change_sentence(comparison: Comparison) -> str:

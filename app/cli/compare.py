@@ -28,6 +28,14 @@ def compare(
     candidate_variant: Annotated[
         str | None, typer.Option("--candidate", help="Variant of the candidate experiment.")
     ] = None,
+    baseline_runs: Annotated[
+        int | None,
+        typer.Option(min=1, max=100_000, help="Runs in a baseline that does not mark them."),
+    ] = None,
+    candidate_runs: Annotated[
+        int | None,
+        typer.Option(min=1, max=100_000, help="Runs in a candidate that does not mark them."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md).")] = False,
     html: Annotated[
         Path | None, typer.Option("--html", help="Write the report to this file.")
@@ -42,6 +50,7 @@ def compare(
 ) -> None:
     """Compare two traces, or two variants of an experiment."""
     from analysis.compare import compare as compare_sides
+    from analysis.compare.assumptions import Assumptions
     from analysis.compare.choice import choose_sides
     from analysis.readers import read_path
     from app import places
@@ -58,7 +67,7 @@ def compare(
         from analysis.redaction import redacted_sides
 
         sides = redacted_sides(*sides)
-    comparison = compare_sides(*sides)
+    comparison = compare_sides(*sides, Assumptions(runs=(baseline_runs, candidate_runs)))
     if ascend is not None:
         from app.cli.ascend import write_ascend
 
@@ -109,12 +118,15 @@ def _print(comparison: Comparison, others: list[str]) -> None:
     from rich.table import Table
 
     from analysis import units, wording
+    from analysis.compare.entered_runs import offered_runs
     from app.cli.ledger import print_ledger
 
     console = Console(highlight=False, markup=False, emoji=False)
     console.print(wording.verdict_sentence(comparison), style="bold")
     console.print(wording.verdict_basis(comparison.verdict))
     console.print(wording.change_sentence(comparison))
+    for side, runs in offered_runs(comparison.baseline, comparison.candidate).items():
+        console.print(f"{wording.offer_sentence(side, runs)} --{side}-runs {runs or 'N'}")
     if others:
         listed = ", ".join(others[:_MOST_OTHERS])
         more = f" and {len(others) - _MOST_OTHERS} more" if len(others) > _MOST_OTHERS else ""
@@ -154,7 +166,7 @@ def _print(comparison: Comparison, others: list[str]) -> None:
             units.duration(_known(row["per_run_ns_baseline"])),
             units.count(_known(row["count_candidate"])),
             units.duration(_known(row["per_run_ns_candidate"])),
-            units.duration(row["delta_ns"], signed=True),
+            units.duration(_known(row["delta_ns"]), signed=True),
         )
     console.print(
         "\nOp types per run as profiled, baseline and candidate, largest change first", style="bold"

@@ -27,7 +27,7 @@ def print_ledger(console: Console, comparison: Comparison) -> None:
     """
     console.print("\nWhat fusion bought, per run: + is time saved, - is time lost", style="bold")
     console.print(clean_text(wording.fusion_sentence(comparison), 1000))
-    if comparison.fusion.source != "none" and len(comparison.ledger.rows):
+    if comparison.ledger.has_gains:
         console.print(_table(comparison, is_narrow=console.width < NARROW))
     console.print(wording.coverage_sentence(comparison.fusion), style="dim")
     _print_misses(console, comparison)

@@ -72,7 +72,7 @@ def _results(chosen: Chosen, fusion_page: st.Page) -> None:
 
 def _bought(comparison: Comparison, fusion_page: st.Page) -> None:
     """What fusion bought, by pattern: the top of the ledger, and the way to the rest."""
-    if not comparison.fusion.groups:
+    if not comparison.ledger.has_gains:
         return
     with panels.guarded():
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):

@@ -84,6 +84,8 @@ def _groups(shown: Shown) -> None:
 
 def _ledger(shown: Shown, chosen: int | None) -> None:
     comparison = shown.comparison
+    if not comparison.ledger.has_gains:
+        return
     title, search, order, tools = st.columns([2, 3, 3.4, 2.6], vertical_alignment="bottom")
     title.subheader("Ledger", anchor=False, help=wording.LEDGER_HELP)
     text = search.text_input(
