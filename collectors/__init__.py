@@ -1,1 +1,10 @@
 """Run a model's variants and write what was measured into one experiment file."""
+
+from __future__ import annotations
+
+import os
+
+# The engine reads it when it is loaded, which happens below here only: without it, it writes a
+# device id and a database of events that it means to upload. docs/privacy.md
+ENGINE_TELEMETRY_OFF = {"ORT_DISABLE_TELEMETRY": "1"}
+os.environ.update(ENGINE_TELEMETRY_OFF)

@@ -28,7 +28,7 @@ from typing import IO, Any, TypeVar
 import msgspec
 
 from analysis.errors import FuseScopeError
-from collectors import engine_errors
+from collectors import ENGINE_TELEMETRY_OFF, engine_errors
 
 TASKS = {  # task -> module whose `run(job)` does it; imported in the child only
     "prepare": "collectors.model",
@@ -185,6 +185,8 @@ def _environment(directory: str) -> dict[str, str]:
         "PYTHONPATH": os.pathsep.join([root, *(path for path in paths if os.path.isabs(path))]),
         "PYTHONUTF8": "1",
         "TMPDIR": directory,
+        "XDG_CACHE_HOME": directory,  # jobs name the user's cache; libraries get none of it
+        **ENGINE_TELEMETRY_OFF,
         "OPENBLAS_NUM_THREADS": "1",  # numpy's own threads would only take address space
     }
 

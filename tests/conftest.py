@@ -11,6 +11,8 @@ from typing import Any
 import hypothesis
 import pytest
 
+import collectors  # noqa: F401 - no test's engine sends or writes telemetry either
+
 ROOT = Path(__file__).resolve().parents[1]
 GOLDEN = ROOT / "tests" / "golden"
 BROWSER_TESTS = ROOT / "tests" / "browser"

@@ -15,6 +15,8 @@ import onnxruntime as ort
 from collectors.jobs import Bench
 from collectors.variants import Optimization
 
+ort.disable_telemetry_events()  # events of the process; the files: collectors/__init__.py
+
 PROVIDERS = ["CPUExecutionProvider"]
 _LEVELS = {
     "none": ort.GraphOptimizationLevel.ORT_DISABLE_ALL,
