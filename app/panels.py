@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Literal
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from analysis import units, wording
 from analysis.compare.comparison import Comparison, Figure
+from analysis.compare.trust import Trust
+from analysis.compare.trust import trust as trust_of
 from analysis.errors import FuseScopeError
-from analysis.trace import Diagnostic
 from app.state import Fate
 
 PAGE_WIDTH = 1320
@@ -30,7 +32,8 @@ _UNEXPECTED = (
 DeltaColor = Literal["gray", "blue", "red"]
 _PLAIN = re.compile(r"[A-Za-z0-9]+(?:(?: \+ | ×|[ -])[A-Za-z0-9]+)*")
 _NAME_CHARS = 34
-_FEW_NOTES = 2
+_WARNING = ":orange[:material/warning:]"
+_INFO = ":gray[:material/info:]"
 _FATE_ICONS = {
     True: ":blue[:material/check_circle:]",
     False: ":red[:material/error:]",
@@ -160,23 +163,30 @@ def _colour(figure: Figure, better: str | None) -> DeltaColor:
     return "blue" if (change < 0) == (better == "lower") else "red"
 
 
-def doubts(notes: Iterable[Diagnostic]) -> None:
-    """'Can I trust this?': every warning in the open, most notes one click away."""
-    ordered = sorted(notes, key=lambda of: of.severity == "info")
-    serious = sum(of.severity != "info" for of in ordered)
-    visible = max(serious, _FEW_NOTES)
-    st.subheader("Can I trust this?", anchor=False)
-    for doubt in ordered[:visible]:
-        _doubt(doubt)
-    if ordered[visible:]:
-        with st.expander(f"{len(ordered) - visible} more notes", key="more_notes"):
-            for doubt in ordered[visible:]:
-                _doubt(doubt)
+def trust(comparison: Comparison) -> DeltaGenerator:
+    """'Can I trust this?' in one line; everything is one click away, in what comes back."""
+    found = trust_of(comparison.diagnostics)
+    line = st.container(border=True, horizontal=True, vertical_alignment="center", wrap=False)
+    with line.container(horizontal=True, vertical_alignment="center", gap="small"):
+        icon = _WARNING if found.doubts else _INFO
+        st.markdown(f"{icon} **{wording.TRUST}**", width="content")
+        st.text(wording.trust_line(found), width="stretch")
+    with line:
+        everything = st.popover("More", help="Every doubt and note")
+    with everything:
+        _trust(found)
+    return everything
 
 
-def _doubt(of: Diagnostic) -> None:
-    icon = ":gray[:material/info:]" if of.severity == "info" else ":orange[:material/warning:]"
-    note(wording.diagnostic_sentence(of), icon)
+def _trust(found: Trust) -> None:
+    for doubt in found.specific:
+        note(wording.diagnostic_sentence(doubt), _WARNING)
+    if found.general:
+        st.markdown(f"**{own(wording.GENERAL_DOUBT)}**")
+    for doubt in found.general:
+        note(wording.diagnostic_sentence(doubt), _WARNING)
+    for known in found.notes:
+        note(wording.diagnostic_sentence(known), _INFO)
 
 
 def note(sentence: str, icon: str) -> None:

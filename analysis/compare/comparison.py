@@ -53,6 +53,11 @@ class Figure:
     paired_change: float | None = None
 
     @property
+    def is_known(self) -> bool:
+        """Whether a side has a value at all."""
+        return self.baseline.value is not None or self.candidate.value is not None
+
+    @property
     def change(self) -> float | None:
         """The paired change where there is one, else computed from the two values."""
         if self.paired_change is not None:

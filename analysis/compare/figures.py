@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from analysis.compare.assumptions import Assumptions, cache_size, peak, tops
 from analysis.compare.comparison import ChangeKind, Figure, Side
@@ -17,6 +17,7 @@ from analysis.metrics.counters import (
     has_split_cores,
     total_counters,
 )
+from analysis.metrics.device import DeviceUse, device_use
 from analysis.metrics.roofline import share_of_roof
 from analysis.metrics.small_ops import ShortOps, SmallOps
 from analysis.metrics.spans import run_spans
@@ -30,6 +31,8 @@ from analysis.metrics.utilisation import (
 from analysis.quantity import Basis, Quantity, ratio
 
 Pair = tuple[Quantity, Quantity]
+# Of traces with kernels of a device; copies only where there are any.
+DEVICE_FIGURES = ("kernels", "device_busy", "device_idle", "copies", "copy_time")
 
 
 def figures(
@@ -81,6 +84,7 @@ def figures(
         ),
         Figure("short_op_time", *_fractions([s.time for s in short]), kind="points"),
         Figure("short_op_count", *_fractions([s.count for s in short]), kind="points"),
+        *_device_figures(sides, known),
         _utilisation(sides, latency, assumptions),
         *_operator_figures(sides, assumptions),
         *_cache_figures(sides, known, assumptions),
@@ -94,6 +98,49 @@ def figures(
             kind="none",
         ),
         *_counter_figures(sides),
+    )
+
+
+def _device_figures(sides: tuple[Side, Side], known: Sequence[bool]) -> tuple[Figure, ...]:
+    """What the devices did in a run; nothing where neither file has kernels of one."""
+    uses = [device_use(side.trace) for side in sides]
+    if uses == [None, None]:
+        return ()
+
+    def values(pick: str) -> list[float | None]:
+        return [getattr(use, pick) if use is not None else None for use in uses]
+
+    def pair(pick: str, unit: str, reason: str) -> Pair:
+        shown = _where(known, values(pick))
+        reason = reason if all(known) else "runs_unknown"
+        first, second = (
+            Quantity(
+                value,
+                unit,
+                "measured",
+                None if value is not None else reason if use is not None else "no_kernels",
+            )
+            for value, use in zip(shown, uses, strict=True)
+        )
+        return first, second
+
+    return (
+        Figure("kernels", *pair("kernels", "count", "no_kernels")),
+        Figure("device_busy", *pair("busy_ns", "ns", "no_start_times")),
+        Figure("device_idle", *pair("idle", "fraction", "no_idle"), kind="points"),
+        *_copies(uses, pair),
+    )
+
+
+def _copies(
+    uses: Sequence[DeviceUse | None], pair: Callable[[str, str, str], Pair]
+) -> tuple[Figure, ...]:
+    """Copies and fills of memory; nothing where neither file has any."""
+    if not any(use is not None and use.copies for use in uses):
+        return ()
+    return (
+        Figure("copies", *pair("copies", "count", "no_kernels")),
+        Figure("copy_time", *pair("copy_ns", "ns", "no_kernels")),
     )
 
 

@@ -8,26 +8,34 @@ from analysis import wording
 from analysis.compare.comparison import Comparison, Figure
 from analysis.report.text import minus
 
-# What the cards show, as far as the files have it; the rest stands in the table.
+# What the cards show, as far as both files have it; the rest stands in the table.
 _ORDER = (
     "latency",
     "throughput",
     "small_op_time",
+    "kernels",
+    "device_busy",
+    "device_idle",
     "compute_utilisation",
+    "copy_time",
     "cube_utilisation",
     "memory_bound",
     "l2_hit_rate",
     "cube_ratio",
     "vector_ratio",
     "cache_missed_bytes",
-    "intermediate_bytes",
+    "cache_utilisation",
     "memory",
     "output_difference",
+    "intermediate_bytes",
     "dispatch_gap",
     "short_op_time",
     "light_time",
 )
 MAX_CARDS = 8
+# What a reader misses where it is not on a card.
+_USUAL = ("latency", "throughput", "small_op_time", "compute_utilisation", "cache_missed_bytes",
+          "cache_utilisation", "memory", "output_difference", "device_idle")  # fmt: skip
 # What must be read with a figure.
 _DETAILS = {"small_op_time": wording.light_work, "output_difference": wording.agreement_text}
 
@@ -54,6 +62,13 @@ class Gap:
     reason: str
     one_sided: bool
 
+    @property
+    def sentence(self) -> str:
+        """'No cache utilisation: it needs the model's graph, which only an experiment has.'"""
+        if self.one_sided:
+            return f"No comparison of {self.labels}; {self.reason}."
+        return f"No {self.labels}: {self.reason}."
+
 
 @dataclass(frozen=True)
 class Figures:
@@ -67,20 +82,28 @@ class Figures:
 def figures(comparison: Comparison) -> Figures:
     """All figures of a comparison as text."""
     rows = {figure.code: _card(comparison, figure) for figure in comparison.figures}
-    incomplete = [figure for figure in comparison.figures if _sides_with(figure) < 2]
-    gaps: dict[tuple[str, bool], list[str]] = {}
-    for figure in incomplete:
-        key = (wording.basis_text(figure), _sides_with(figure) == 1)
-        gaps.setdefault(key, []).append(rows[figure.code].label)
-    left_out = {figure.code for figure in incomplete}
-    shown = [code for code in _ORDER if code in rows and code not in left_out]
     return Figures(
-        cards=tuple(rows[code] for code in shown[:MAX_CARDS]),
+        cards=tuple(rows[code] for code in first_codes(comparison)),
         rows=tuple(rows.values()),
-        gaps=tuple(
-            Gap(", ".join(labels), reason, one_sided)
-            for (reason, one_sided), labels in gaps.items()
-        ),
+        gaps=gaps(comparison),
+    )
+
+
+def first_codes(comparison: Comparison) -> tuple[str, ...]:
+    """Codes of the figures that stand on cards, in their order: both sides have them."""
+    known = {figure.code for figure in comparison.figures if _sides_with(figure) == 2}
+    return tuple(code for code in _ORDER if code in known)[:MAX_CARDS]
+
+
+def gaps(comparison: Comparison) -> tuple[Gap, ...]:
+    """The usual figures that a side or both sides lack, together where the reason is one."""
+    found: dict[tuple[str, bool], list[str]] = {}
+    for figure in comparison.figures:
+        if figure.code in _USUAL and _sides_with(figure) < 2:
+            key = (wording.basis_text(figure), _sides_with(figure) == 1)
+            found.setdefault(key, []).append(wording.FIGURES[figure.code].label)
+    return tuple(
+        Gap(", ".join(labels), reason, one_sided) for (reason, one_sided), labels in found.items()
     )
 
 

@@ -12,6 +12,7 @@ import msgspec
 import pandas as pd
 
 from analysis.compare.comparison import Comparison, Figure, Side
+from analysis.compare.figures import DEVICE_FIGURES
 from analysis.compare.matching import match_launchers, without_changes
 from analysis.compare.roofs import ROOFLINE
 from analysis.compare.verdict import Interval
@@ -97,6 +98,11 @@ def comparison_values(comparison: Comparison) -> dict[str, Any]:
         },
         "dispatch_gap": _figure(comparison.figure("dispatch_gap")),
         "profiler_inflation": _figure(comparison.figure("profiler_inflation")),
+        "device": {
+            figure.code: _figure(figure)
+            for figure in comparison.figures
+            if figure.code in DEVICE_FIGURES
+        },
         "counters": _counters(comparison),
         "fusion": fusion_values(comparison),
         "by_type": _rows(comparison.op_types, ["op_type"]),

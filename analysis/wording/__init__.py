@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from analysis.wording.ablation import ABLATION_HELP, ablation_notes, ablation_ratio
 from analysis.wording.diagnostics import (
+    diagnostic_headline,
     diagnostic_sentence,
 )
 from analysis.wording.fusion import (
@@ -56,6 +57,7 @@ from analysis.wording.texts import (
     TIMELINES_HELP,
     FigureText,
 )
+from analysis.wording.trust import GENERAL_DOUBT, TRUST, trust_line
 
 __all__ = [
     "ABLATION_HELP",
@@ -63,6 +65,7 @@ __all__ = [
     "CANNOT_TELL",
     "COUNTERS_HELP",
     "FIGURES",
+    "GENERAL_DOUBT",
     "KINDS",
     "KNOWN_BY",
     "KNOWN_BY_HELP",
@@ -75,6 +78,7 @@ __all__ = [
     "TERMS",
     "TIMELINES_HELP",
     "TIME_SOURCES",
+    "TRUST",
     "WATERFALL_HELP",
     "FigureText",
     "Part",
@@ -86,6 +90,7 @@ __all__ = [
     "change_sentence",
     "change_text",
     "coverage_sentence",
+    "diagnostic_headline",
     "diagnostic_sentence",
     "fusion_parts",
     "fusion_sentence",
@@ -98,6 +103,7 @@ __all__ = [
     "roofline_notes",
     "source_text",
     "totals_sentence",
+    "trust_line",
     "verdict_basis",
     "verdict_interval",
     "verdict_parts",

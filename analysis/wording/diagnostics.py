@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from analysis import units
 from analysis.trace import Diagnostic, Value
 from analysis.wording.phrases import capital, number, plural
 from analysis.wording.reading import READING
 from analysis.wording.texts import TIME_SOURCES
+
+_STATEMENT_ENDS = re.compile(r"[:;] |\. (?=[A-Z])")
+_LEAST_WORDS = 3  # 'A/A control: …' says nothing yet
+_HEADLINE_CHARS = 150
 
 
 def diagnostic_sentence(note: Diagnostic) -> str:
@@ -18,6 +24,17 @@ def diagnostic_sentence(note: Diagnostic) -> str:
     side = f"{capital(str(note.values['side']))}: " if "side" in note.values else ""
     example = f" First: {note.example}" if note.example else ""
     return f"{side}{text if side else capital(text)}{example}"
+
+
+def diagnostic_headline(note: Diagnostic) -> str:
+    """The first statement of a diagnostic's sentence: its fact, without what follows from it."""
+    whole = diagnostic_sentence(replace(note, example="")).rstrip(".")
+    start = whole.index(": ") + 2 if "side" in note.values else 0
+    for place in (found.start() for found in _STATEMENT_ENDS.finditer(whole, start)):
+        if len(whole[start:place].split()) >= _LEAST_WORDS:
+            whole = whole[:place]
+            break
+    return f"{units.middle_cut(whole, _HEADLINE_CHARS)}."
 
 
 def _load(values: Mapping[str, Value]) -> str:

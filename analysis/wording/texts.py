@@ -62,6 +62,27 @@ FIGURES: Mapping[str, FigureText] = {
         "Executions shorter than τ / all executions.",
         "lower",
     ),
+    "kernels": FigureText(
+        "kernels",
+        "Kernels that the device ran per run, without copies, fills and communication.",
+        "lower",
+    ),
+    "device_busy": FigureText(
+        "device busy",
+        "Union of all that the device ran, copies and communication included, mean per run; of "
+        "several devices of a file, the time in which any of them was at work.",
+        "lower",
+    ),
+    "device_idle": FigureText(
+        "device idle",
+        "1 - device busy / profiled run span: the part of the run in which the device waited, "
+        "for the host to launch or for data. Not computable where kernels outlive their run.",
+        "lower",
+    ),
+    "copies": FigureText("copies", "Copies and fills of memory per run on the device.", "lower"),
+    "copy_time": FigureText(
+        "copy time", "Time in copies and fills of memory per run on the device.", "lower"
+    ),
     "compute_utilisation": FigureText(
         "compute utilisation",
         "FLOPs of convolutions and matrix products / (latency × measured peak of a matrix "
@@ -318,6 +339,8 @@ REASONS: Mapping[str, str] = {
     "no_misses": "no byte misses the modelled cache",
     "not_recorded": "the file does not have it",
     "no_start_times": "the file has no runs with start times",
+    "no_kernels": "the file has no kernels of a device",
+    "no_idle": "kernels outlive their run, or the file has no start times",
     "no_samples": "the file has no un-profiled runs",
     "no_counter": "the file does not have this counter",
 }

@@ -7,27 +7,10 @@ import streamlit as st
 from analysis import wording
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison
+from analysis.report import cards
 from app import doctor, exports, ledger, operators, pair, panels, roofline, tables
 from app.pair import Chosen
 
-FIRST_FIGURES = (
-    "latency",
-    "throughput",
-    "small_op_time",
-    "compute_utilisation",
-    "cache_missed_bytes",
-    "cache_utilisation",
-    "memory",
-    "output_difference",
-)
-# What stands in a card's place where the files do not have its figure, but this counter.
-INSTEAD = {
-    "compute_utilisation": ("cube_utilisation",),
-    "cache_missed_bytes": ("memory_bound",),
-    "cache_utilisation": ("l2_hit_rate", "cube_ratio"),
-    "memory": ("vector_ratio",),
-    "output_difference": ("mte2_ratio",),
-}
 # What must be read with a card's figure.
 _DETAILS = {"small_op_time": wording.light_work, "output_difference": wording.agreement_text}
 LAUNCHED = "Launched by"
@@ -48,7 +31,7 @@ def show(fusion_page: st.Page) -> None:
 
 
 def _results(chosen: Chosen, fusion_page: st.Page) -> None:
-    """Verdict, figures and doubts, what fusion bought, where the time went, then the runs."""
+    """Verdict and doubts, figures, what fusion bought, where the time went, then the runs."""
     with chosen.side:
         tools = st.container(horizontal=True, horizontal_alignment="right", gap="xsmall")
     with tools:
@@ -57,13 +40,12 @@ def _results(chosen: Chosen, fusion_page: st.Page) -> None:
     comparison = shown.comparison
     with chosen.main:
         panels.verdict(comparison)
-        _cards(comparison)
-        _bought(comparison, fusion_page)
     with tools:
         exports.downloads(shown)
-    with chosen.side, st.container(border=True):
-        panels.doubts(comparison.diagnostics)
+    with panels.trust(comparison):
         doctor.link(comparison)
+    _cards(comparison)
+    _bought(comparison, fusion_page)
     operators.show(shown)
     roofline.show(comparison)
     _op_types(comparison)
@@ -95,35 +77,25 @@ def _bought(comparison: Comparison, fusion_page: st.Page) -> None:
 
 
 def _cards(comparison: Comparison) -> None:
+    """What both sides have, as cards; what is missing and why, as a line; the rest folded."""
     grid = st.grid(4, min_column_width=170, border=True, key="figures")
     open_question = comparison.verdict.outcome == "cannot_tell"
-    first = _first_figures(comparison)
+    first = cards.first_codes(comparison)
     for code in first:
         with grid.cell():
             neutral = open_question and code in ("latency", "throughput")
             detail = _DETAILS[code](comparison) if code in _DETAILS else ""
             panels.card(comparison.figure(code), detail, neutral=neutral)
+    missing = " ".join(gap.sentence for gap in cards.gaps(comparison))
+    if missing:
+        st.caption(panels.own(missing))
     with st.expander("More figures", key="all_figures"):
         more = st.grid(4, min_column_width=200, border=True, key="more_figures")
         for figure in comparison.figures:
-            if figure.code not in first:
+            if figure.code not in first and figure.is_known:
                 with more.cell():
                     panels.card(figure)
         st.caption(panels.own(wording.assumptions_sentence(comparison)))
-
-
-def _first_figures(comparison: Comparison) -> list[str]:
-    """The cards on top: a counter stands for a figure that neither file has."""
-    known = {
-        figure.code
-        for figure in comparison.figures
-        if figure.baseline.value is not None or figure.candidate.value is not None
-    }
-    first = []
-    for code in FIRST_FIGURES:
-        instead = INSTEAD.get(code, ()) if code not in known else ()
-        first.append(next((name for name in instead if name in known), code))
-    return first
 
 
 def _assumptions() -> Assumptions:

@@ -23,9 +23,8 @@ def show() -> None:
         comparison = shown.comparison
         with chosen.main:
             _bought(comparison)
-            _waterfall(comparison)
-        with chosen.side, st.container(border=True):
-            panels.doubts(comparison.diagnostics)
+        panels.trust(comparison)
+        _waterfall(comparison)
         if comparison.fusion.groups:
             _groups(shown)
         missed.near_misses(shown)

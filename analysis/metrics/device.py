@@ -1,0 +1,66 @@
+"""Device: kernels, busy time, idle time and copies of a run, as a GPU's or NPU's trace has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analysis.metrics.breakdown import steady_calls
+from analysis.metrics.memo import once
+from analysis.metrics.spans import run_spans
+from analysis.metrics.warmup import steady_runs
+from analysis.quantity import ratio
+from analysis.trace import Trace
+
+_COPIES = ("Memcpy", "Memset")  # how every reader names copies and fills of memory
+
+
+@dataclass(frozen=True)
+class DeviceUse:
+    """Means per run of one trace; all devices of the file together.
+
+    `kernels` are executions without copies, fills and communication. `busy_ns` is the union of all
+    that the device ran, `idle` the part of the run in which it ran nothing; both are None where
+    calls have no start, `idle` also where the file does not mark its runs or the device outlived
+    one. `copies` and `copy_ns` count copies and fills of memory.
+    """
+
+    kernels: float
+    busy_ns: float | None
+    idle: float | None
+    copies: float
+    copy_ns: float
+
+
+@once
+def device_use(trace: Trace) -> DeviceUse | None:
+    """What the device did in a run; None where no operator of the trace ran on a device."""
+    operators = trace.operators
+    on_device = (operators["level"] == "device_kernel").to_numpy()
+    if not on_device.any():
+        return None
+    types = operators["op_type"].astype("object").fillna("").astype(str)
+    copies = on_device & types.str.startswith(_COPIES).to_numpy()
+    kernels = on_device & ~copies & ~operators["is_communication"].to_numpy()
+    steady = steady_runs(trace)
+    calls = steady_calls(trace, steady)
+    of = calls["operator"].to_numpy()
+    runs = max(1, len(steady.runs))
+    return DeviceUse(
+        kernels=float(calls["n"].to_numpy()[kernels[of]].sum()) / runs,
+        **_busy(trace, bool(on_device.all())),
+        copies=float(calls["n"].to_numpy()[copies[of]].sum()) / runs,
+        copy_ns=float(calls["dur_ns"].to_numpy()[copies[of]].sum()) / runs,
+    )
+
+
+def _busy(trace: Trace, whole: bool) -> dict[str, float | None]:
+    """Busy time and idle share; None where operators of a host are among them."""
+    spans = run_spans(trace)
+    if not whole or spans["busy_ns"].isna().any() or spans.empty:
+        return {"busy_ns": None, "idle": None}
+    busy = spans["busy_ns"].astype(float)
+    marked = bool((trace.profiled_runs["kind"] != "file").all())
+    gaps = spans["gap_ns"]
+    known = marked and not gaps.isna().any() and bool((gaps >= 0).all())
+    idle = ratio(float(gaps.astype(float).sum()), float(spans["span_ns"].sum())) if known else None
+    return {"busy_ns": float(busy.mean()), "idle": idle}

@@ -1,0 +1,57 @@
+"""What of the doubts a reader needs first."""
+
+from __future__ import annotations
+
+from analysis import wording
+from analysis.compare.trust import trust
+from analysis.trace import Diagnostic
+
+UNPAIRED = Diagnostic("warning", "unpaired", values={"of": "run_span"})
+PROFILED = Diagnostic("warning", "profiled_headline", values={"of": "run_span"})
+BIASED = [
+    Diagnostic("warning", "biased_rows", values={"side": side, "share": 0.8})
+    for side in ("baseline", "candidate")
+]
+WEAK = Diagnostic("warning", "weak_attribution", values={"beside_ns": -5e5, "delta_ns": -4e5})
+DEVICES = Diagnostic("warning", "devices_differ", values={"before": "H100", "after": "MI300X"})
+LOAD = Diagnostic("info", "load", values={"before": 0.4, "after": 0.8, "cores": 2})
+
+
+def test_what_turns_the_answer_comes_first_and_general_doubts_are_one() -> None:
+    found = trust([UNPAIRED, PROFILED, *BIASED, WEAK, LOAD, DEVICES])
+    assert found.specific == (DEVICES, WEAK, *BIASED)
+    assert found.general == (UNPAIRED, PROFILED)
+    assert found.notes == (LOAD,)
+    assert found.doubts == 4  # devices, attribution, short rows of both sides, two recordings
+    assert wording.trust_line(found) == (
+        "4 doubts. The files were recorded on different devices, H100 and MI300X. "
+        "Attribution is weak."
+    )
+
+
+def test_general_doubts_alone_are_one_sentence() -> None:
+    found = trust([UNPAIRED, PROFILED])
+    assert wording.trust_line(found) == f"1 doubt. {wording.GENERAL_DOUBT}"
+
+
+def test_an_error_comes_before_everything() -> None:
+    broken = Diagnostic("error", "part_missing", values={"file": "x.json"})
+    assert trust([DEVICES, broken]).specific == (broken, DEVICES)
+
+
+def test_without_doubts_the_line_says_what_speaks_for_it() -> None:
+    line = wording.trust_line(trust([LOAD]))
+    assert line == (
+        "Nothing speaks against it. Load average 0.4 before the recording, 0.8 after on 2 cores."
+    )
+
+
+def test_a_headline_ends_where_the_fact_does() -> None:
+    many = Diagnostic("warning", "control", values={"low": 1.02, "high": 1.03})
+    assert wording.diagnostic_headline(many).startswith("A/A control: two copies")
+    slow = Diagnostic("warning", "quantised", values={"side": "candidate", "relative": None})
+    assert wording.diagnostic_headline(slow) == (
+        "Candidate: quantised to 8 bits, so it computes something else on purpose."
+    )
+    long = Diagnostic("warning", "devices_differ", values={"before": "x" * 4000, "after": "b"})
+    assert len(wording.diagnostic_headline(long)) <= 151
