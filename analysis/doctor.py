@@ -28,7 +28,15 @@ DROPPED = frozenset(
      "companion_unmatched", "part_missing", "part_unreadable")
 )  # fmt: skip
 REPAIRED = frozenset(
-    ("bad_unicode", "missing_bracket", "json_mended", "short_rows", "long_rows", "long_text")
+    (
+        "bad_unicode",
+        "missing_bracket",
+        "json_mended",
+        "short_rows",
+        "long_rows",
+        "long_text",
+        "unclosed_quotes",
+    )
 )
 _MEANS = ("averaged", "averaged_all", "means_only")
 _MOSTLY = 0.5  # share of operator time of unknown class from which the small-op ratio says little

@@ -90,6 +90,10 @@ class AscendRows:
 
 def ascend_rows(table: CsvTable) -> AscendRows:
     """The table's operators and communication; tasks that are neither are counted in the notes."""
+    times: dict[str, list[object]] = {
+        "dur_ns": list(table.times(*DURATION, named=True)),
+        "wait_ns": list(table.times(*WAIT)),
+    }
     notes = list(table.notes)
     cores = _texts(table, CORE)
     types = [None if op_type == "0" else op_type for op_type in _texts(table, TYPE)]
@@ -111,8 +115,7 @@ def ascend_rows(table: CsvTable) -> AscendRows:
         "device": list(_texts(table, DEVICE)),
         "stream": list(_texts(table, STREAM)),
         "start_ns": _starts(table, notes),
-        "dur_ns": _times(table, DURATION),
-        "wait_ns": _times(table, WAIT),
+        **times,
         "source_row": list(table.rows),
         **_blocks(table),
         **_counters(table),
@@ -257,17 +260,12 @@ def _texts(table: CsvTable, names: Sequence[str]) -> list[str | None]:
     return [cell and unguarded(cell) for cell in table.texts(*names)]
 
 
-def _times(table: CsvTable, names: Sequence[str]) -> list[object]:
-    column = table.find(*names)
-    return list(column.ns("us")) if column else [None] * len(table)
-
-
 def _starts(table: CsvTable, notes: list[Diagnostic]) -> list[object]:
     """Start times in ns; None, and a note, for those that a spreadsheet has rounded."""
     column = table.find(*START)
     if column is None:
         return [None] * len(table)
-    starts: list[object] = list(column.ns("us"))
+    starts: list[object] = list(table.times(*START))
     rounded = [
         place
         for place, cell in enumerate(column.cells)

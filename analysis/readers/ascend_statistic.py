@@ -47,6 +47,7 @@ class AscendStatisticReader:
     def read(self, source: Source) -> Trace:
         """The trace: a row's total is the time of one entry with `n` calls."""
         table = read_csv(source, _is_head)
+        table.times("Total Time", named=True)  # refuses what is no unit of time
         lines = statistic_rows(table)
         types = [op_type or core or "unnamed" for op_type, core, _, _ in lines]
         columns: dict[str, list[object]] = {

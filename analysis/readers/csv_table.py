@@ -10,12 +10,14 @@ import csv
 import io
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import cast
 
 from analysis.errors import FuseScopeError
+from analysis.readers.csv_numbers import POINT, Marks, column_marks, plain, time_unit, unit_of
+from analysis.readers.csv_rows import CsvRows
 from analysis.readers.encoding import decoded, utf8
 from analysis.readers.source import Source, clean_text
 from analysis.readers.times import Unit, exact_ns
@@ -25,10 +27,9 @@ MISSING = frozenset({"", "n/a", "na", "null", "none", "-", "--"})
 _MOST_COLUMNS = 2000
 _PREAMBLE_ROWS = 60
 _DELIMITER_CHARS = 64 * 1024
-_TIME_UNITS = {"s": "s", "ms": "ms", "us": "us", "ns": "ns", "µs": "us"}
 _BLANKS = " \t\r\n\x0b\x0c"
-_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?", re.ASCII)
-_DECIMAL = re.compile(r"[-+]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d*(?:[eE][-+]?\d+)?", re.ASCII)
+_MOSTLY = 0.5
+_A_HEAD = 0.6  # of a row's cells that head the table, for the row to be another row of heads
 
 csv.field_size_limit(2**31 - 1)  # a cell may hold a call stack; Limits bound the file
 
@@ -44,30 +45,27 @@ class Column:
     name: str
     unit: str
     cells: list[str]
-    decimal: str = "."
+    marks: Marks = POINT
 
     def ns(self, unit: Unit = "us") -> list[int | None]:
-        """Cells as whole ns by the unit in the head, by `unit` where that names none."""
-        known = cast(Unit, _TIME_UNITS.get(self.unit.lower(), unit))
-        return [exact_ns(self._plain(cell), known) if cell else None for cell in self.cells]
+        """Cells as whole ns by the unit in the head, by `unit` where that names none.
+
+        All None where it names one that is not known; `CsvTable.times` refuses that.
+        """
+        known = time_unit(self.unit) if self.unit else unit
+        if known is None:
+            return [None] * len(self.cells)
+        return [exact_ns(plain(cell, self.marks), known) if cell else None for cell in self.cells]
 
     def numbers(self) -> list[float | None]:
         """Cells as finite numbers, percent as a fraction; None where they are none."""
         scale = 0.01 if self.unit == "%" else 1.0
-        known = {cell: _number(self._plain(cell), scale) for cell in set(self.cells)}
+        known = {cell: _number(plain(cell, self.marks), scale) for cell in set(self.cells)}
         return [known[cell] for cell in self.cells]
 
     def integers(self) -> list[int | None]:
         """Cells as whole numbers of at most 64 bits; None where they are none."""
-        return [_integer(self._plain(cell)) for cell in self.cells]
-
-    def _plain(self, cell: str) -> str:
-        """A number without thousands separators and with a decimal point."""
-        if "," not in cell:
-            return cell
-        if self.decimal == ",":
-            return cell.replace(".", "").replace(",", ".") if _DECIMAL.fullmatch(cell) else cell
-        return cell.replace(",", "") if _THOUSANDS.fullmatch(cell) else cell
+        return [_integer(plain(cell, self.marks)) for cell in self.cells]
 
 
 @dataclass(frozen=True)
@@ -77,6 +75,7 @@ class CsvTable:
     columns: tuple[Column, ...]
     rows: list[int]  # number of each row in the file, the first after the head is 1
     notes: list[Diagnostic] = field(default_factory=list)
+    file: str = ""
 
     def find(self, *names: str) -> Column | None:
         """The first column with one of these names, in this order; unit and case do not count.
@@ -84,10 +83,8 @@ class CsvTable:
         A name may stand with its unit ('Time(us)') to tell columns of one name apart.
         """
         for name in names:
-            wanted = column_key(name)
-            bare = "(" not in name
             for column in self.columns:
-                if column_key(column.name if bare else column.head) == wanted:
+                if _is_named(column, name):
                     return column
         return None
 
@@ -102,6 +99,23 @@ class CsvTable:
             )
         return column
 
+    def times(self, *names: str, unit: Unit = "us", named: bool = False) -> list[int | None]:
+        """Cells of that column as whole ns; all None without the column.
+
+        `unit` is that of a head without one, which is noted where heads of the format name theirs
+        (`named`). Of columns that differ in their unit, one of a known unit is taken. Raises
+        FuseScopeError for a unit that is not known.
+        """
+        columns = [one for name in names for one in self.columns if _is_named(one, name)]
+        known = (one for one in columns if one.unit and time_unit(one.unit))
+        column = next(known, columns[0] if columns else None)
+        if column is None:
+            return [None] * len(self)
+        unit_of(column.unit, column.head, self.file, unit)
+        if named and not column.unit and any(column.cells):
+            self.notes.append(Diagnostic("warning", "unit_assumed", 1, column.head, {"unit": unit}))
+        return column.ns(unit)
+
     def texts(self, *names: str) -> list[str | None]:
         """Cells of that column with None for missing ones; all None without the column."""
         column = self.find(*names)
@@ -109,6 +123,10 @@ class CsvTable:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+
+def _is_named(column: Column, name: str) -> bool:
+    return column_key(column.head if "(" in name else column.name) == column_key(name)
 
 
 def name_and_unit(head: str) -> tuple[str, str]:
@@ -160,8 +178,7 @@ def read_csv(source: Source, is_head: Callable[[list[str]], bool] | None = None)
     notes: list[Diagnostic] = []
     text = decoded(utf8(source.content), notes)
     delimiter = _delimiter(text)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    decimal = "," if delimiter == ";" else "."
+    reader = CsvRows(text, delimiter)
     try:
         heads = _head(reader, is_head)
         if heads is None:
@@ -170,20 +187,40 @@ def read_csv(source: Source, is_head: Callable[[list[str]], bool] | None = None)
                 where=source.name,
                 hint="Give the profiler's own file.",
             )
+        reader.width = len(heads)
         ended = text.endswith(("\n", "\r"))
-        cells, rows = _body(reader, len(heads), source, notes, ended=ended)
+        cells, rows = _body(reader, heads, source, notes, ended=ended)
     except csv.Error as error:
         raise FuseScopeError(
-            f"This table is damaged near line {reader.line_num}: {clean_text(str(error), 80)}",
+            f"This table is damaged near line {reader.line}: {clean_text(str(error), 80)}",
             where=source.name,
             hint="Copy or record the file again.",
         ) from error
-    columns = []
-    for head, column in zip(heads, cells, strict=True):
-        name, unit = name_and_unit(head)
-        if head:
-            columns.append(Column(clean_text(head, 80), name, unit, column, decimal))
-    return CsvTable(tuple(columns), rows, notes)
+    notes += reader.notes()
+    named = [
+        (head, *name_and_unit(head), column) for head, column in zip(heads, cells, strict=True)
+    ]
+    marks = column_marks([told[1:] for told in named], delimiter, notes)
+    columns = [
+        Column(clean_text(head, 80), name, unit, column, meaning)
+        for (head, name, unit, column), meaning in zip(named, marks, strict=True)
+        if head
+    ]
+    _check_twins(columns, notes)
+    return CsvTable(tuple(columns), rows, notes, source.name)
+
+
+def _check_twins(columns: list[Column], notes: list[Diagnostic]) -> None:
+    """A note on columns of one head that say different things, of which the first is read."""
+    first: dict[str, Column] = {}
+    twins = [
+        one.head
+        for one in columns
+        if first.setdefault(column_key(one.head), one) is not one
+        and one.cells != first[column_key(one.head)].cells
+    ]
+    if twins:
+        notes.append(Diagnostic("warning", "twin_columns", len(twins), twins[0]))
 
 
 def _delimiter(text: str) -> str:
@@ -225,7 +262,7 @@ def _head(
 
 def _body(
     reader: Iterable[list[str]],
-    width: int,
+    heads: list[str],
     source: Source,
     notes: list[Diagnostic],
     *,
@@ -236,8 +273,11 @@ def _body(
     Without a line end (not `ended`) a last row shorter than all others was cut off in the middle:
     its last number may lack digits, so it is left out.
     """
+    width = len(heads)
     columns: list[list[str]] = [[] for _ in range(width)]
     rows: list[int] = []
+    known_heads = {head for head in heads if head}
+    again: list[int] = []
     known: dict[str, str] = {}  # most cells repeat: one text each, looked at once
     short = long = last = 0
     fewest = width  # cells of the rows before the last
@@ -251,6 +291,10 @@ def _body(
                 where=source.name,
                 hint="Record fewer steps.",
             )
+        may_head = row[0] in known_heads or row[-1] in known_heads
+        if may_head and _is_head_row(row, heads, number, source):
+            again.append(number)
+            continue
         fewest, last = min(fewest, last or width), len(row)
         if len(row) < width:
             short, short_row = short + 1, short_row or number
@@ -271,11 +315,36 @@ def _body(
         rows.pop()
         short -= 1
         notes.append(Diagnostic("warning", "cut_short", 1, "", {"bytes_lost": lost}))
+    if again:
+        notes.append(Diagnostic("warning", "heads_again", len(again), f"row {again[0]}"))
+    if long > _MOSTLY * len(rows):
+        raise FuseScopeError(
+            f"{long} of {len(rows)} rows have more cells than the head has columns, so no cell is "
+            "sure of its column",
+            where=f"{source.name}, row {long_row}",
+            hint="Put quotes around cells that hold a comma, or give the profiler's own file.",
+        )
     if short:
         notes.append(Diagnostic("info", "short_rows", short, f"row {short_row}"))
     if long:
         notes.append(Diagnostic("warning", "long_rows", long, f"row {long_row}"))
     return columns, rows
+
+
+def _is_head_row(row: list[str], heads: list[str], number: int, source: Source) -> bool:
+    """True for the row of heads once more. Raises FuseScopeError for that of another table."""
+    cells = [cell.strip(_BLANKS) for cell in row]
+    if cells[: len(heads)] == heads and not any(cells[len(heads) :]):
+        return True
+    named = [cell for cell in cells if cell]
+    alike = sum((Counter(named) & Counter(heads)).values())
+    if len(named) < 3 or alike < _A_HEAD * len(named):
+        return False
+    raise FuseScopeError(
+        "Two tables with different columns stand in this file, one after the other",
+        where=f"{source.name}, row {number}",
+        hint="Give each table as a file of its own.",
+    )
 
 
 def _number(cell: str, scale: float) -> float | None:

@@ -21,6 +21,7 @@ _INPUT = re.compile(r"input_\d{1,6}:\s{0,8}(?:\[([^\]]{0,200})\]|NoShape)")
 _MEMORY = ("Timestamp", "Total Allocated", "Total Reserved")
 _DETAIL = ("op_side", "op_type", "op_occurrences", ("full_op_name", "op_full_name"), "subgraph")
 _TYPES = ("op_type", "type_occurrences", "execution_frequency", "total_compute_time")
+_TOTALS = ("op_total_time", "total_compute_time", "total_time")
 _SIX_DIGITS = 2e-5  # relative: the files carry six significant digits
 
 
@@ -71,7 +72,7 @@ def read_totals(source: Source) -> Totals:
     names = table.find("full_op_name", "op_full_name")
     types = table.find("op_type")
     count = table.find("op_occurrences", "type_occurrences")
-    total = table.find("op_total_time", "total_compute_time", "total_time")
+    total = table.find(*_TOTALS)
     if types is None or count is None or total is None:
         raise FuseScopeError(
             "This table lacks the columns of operator totals",
@@ -82,7 +83,7 @@ def read_totals(source: Source) -> Totals:
         name=(names or types).cells,
         op_type=types.cells,
         count=[n if n is not None and n > 0 else None for n in count.integers()],
-        total_ns=total.ns("ms"),  # milliseconds also where the head names no unit
+        total_ns=table.times(*_TOTALS, unit="ms"),  # milliseconds also where the head names no unit
         row=table.rows,
         of_operators=names is not None,
         file=source.name,

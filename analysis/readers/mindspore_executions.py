@@ -50,8 +50,8 @@ def read_timeline(source: Source) -> tuple[Executions, list[Diagnostic]]:
     ran = Executions()
     columns = (
         table.required(source.name, *_NAMES).cells,
-        table.required(source.name, "start_time").ns("ms"),
-        table.required(source.name, "duration").ns("ms"),
+        table.times("start_time", unit="ms"),
+        table.times("duration", unit="ms"),
         table.required(source.name, "stream_id").cells,
         table.rows,
     )

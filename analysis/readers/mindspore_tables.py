@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from types import MappingProxyType
 
+from analysis.readers.csv_numbers import unit_of
 from analysis.readers.csv_table import Column, has_columns, read_csv
 from analysis.readers.encoding import utf8
 from analysis.readers.mindspore_beside import type_of
@@ -23,7 +24,6 @@ _MEANS = ("execution_time", "task_duration")
 _DETAIL_NAMES = (*_FULL_NAMES, "full_op_time", "full_kernel_time")  # the heads of some files
 _TYPES = ("op_type", "kernel_type")
 _TYPE_TIMES = ("execution_time", "total_time", "task_time")
-_UNITS: Mapping[str, Unit] = MappingProxyType({"s": "s", "ms": "ms", "us": "us", "ns": "ns"})
 
 
 @dataclass(frozen=True)
@@ -138,10 +138,11 @@ def read_detail(source: Source) -> Table:
     """Mean of each operator, with the number of executions in newer files only."""
     table = read_csv(source)
     means = table.required(source.name, *_MEANS)
+    unit = unit_of(means.unit, means.head, source.name, "ms")
     counts = _counts(table.find("execution_frequency"), len(table))
     return _table(
         table.required(source.name, *_DETAIL_NAMES).cells,
-        [_times(cell, n or 1, _unit(means)) for cell, n in zip(means.cells, counts, strict=True)],
+        [_times(cell, n or 1, unit) for cell, n in zip(means.cells, counts, strict=True)],
         table.rows,
         table.notes,
         n=counts,
@@ -157,7 +158,7 @@ def _read_types(source: Source) -> Table:
     names = table.required(source.name, *_TYPES).cells
     return _table(
         names,
-        times.ns("ms"),
+        table.times(*_TYPE_TIMES, unit="ms"),
         table.rows,
         table.notes,
         n=_counts(table.find("execution_frequency"), len(table)),
@@ -175,7 +176,7 @@ def _read_gpu_detail(source: Source) -> Table:
             counters[column.head] = column.numbers()
     return _table(
         table.required(source.name, "op_full_name").cells,
-        table.required(source.name, "op_total_time").ns("us"),
+        table.times("op_total_time"),
         table.rows,
         table.notes,
         n=_counts(table.find("op_occurrences"), len(table)),
@@ -191,7 +192,7 @@ def _read_gpu_types(source: Source) -> Table:
     names = table.required(source.name, "op_type").cells
     return _table(
         names,
-        table.required(source.name, "total_time").ns("us"),
+        table.times("total_time"),
         table.rows,
         table.notes,
         n=_counts(table.find("type_occurrences"), len(table)),
@@ -205,7 +206,7 @@ def _read_gpu_activity(source: Source) -> Table:
     table = read_csv(source)
     return _table(
         table.required(source.name, "name").cells,
-        table.required(source.name, "total_duration").ns("us"),
+        table.times("total_duration"),
         table.rows,
         table.notes,
         n=_counts(table.find("occurrences"), len(table)),
@@ -220,9 +221,8 @@ def read_ai_cpu(source: Source) -> Table:
     """AI CPU operators: total_time in ms from dispatch to end; run_start and run_end in µs."""
     table = read_csv(source)
     names = table.required(source.name, *_TYPES, *_NAMES).cells
-    total = table.required(source.name, "total_time").ns("ms")
-    ends = table.find("run_end", "RunV2_end")
-    end_ns = ends.ns("us") if ends else [None] * len(table)
+    total = table.times("total_time", unit="ms")
+    end_ns = table.times("run_end", "RunV2_end")
     counters = {}
     for name in ("dispatch_time", "execution_time"):
         if column := table.find(name):
@@ -252,7 +252,7 @@ def _read_compute(source: Source) -> Table:
     unit: Unit | None = None
     for number, line in enumerate(_lines(source), start=1):
         if head := _COMPUTE.match(line.strip()):
-            unit = _UNITS.get(head[1], "ms")
+            unit = unit_of(head[1], f"compute_time({head[1]})", source.name, "ms")
             continue
         parts = line.rsplit(None, 2)
         if unit is None or len(parts) < 3 or parts[0].strip("- ") == "" or parts[0] == "total op":
@@ -291,10 +291,6 @@ def _times(cell: str, count: int, unit: Unit) -> int | None:
         return exact_ns(str(Decimal(cell) * count), unit) if len(cell) < 40 else None
     except InvalidOperation:
         return None
-
-
-def _unit(column: Column) -> Unit:
-    return _UNITS.get(column.unit.lower(), "ms")
 
 
 def _lines(source: Source) -> list[str]:

@@ -179,15 +179,15 @@ def _operators(
     basic: CsvTable, tables: Sequence[_Table], notes: list[Diagnostic]
 ) -> dict[str, Sequence[object]]:
     count = len(basic)
-    duration = basic.find("Task Duration")
     rows: dict[str, Sequence[object]] = {
         "name": [name or "unnamed operator" for name in basic.texts("Op Name")],
         "provider": basic.texts("Op Type"),
         "level": ["device_kernel"] * count,
         "device": basic.texts("Device Id"),
-        "dur_ns": duration.ns() if duration else [None] * count,
+        "dur_ns": basic.times("Task Duration", named=True),
         "source_row": basic.rows,
     }
+    notes += [note for note in basic.notes if note.code == "unit_assumed"]
     if count == 1:
         counters, flops = _counters([table.table for table in tables])
         rows.update({name: [value] for name, value in counters.items()})
@@ -209,8 +209,7 @@ def _without_basic(
         time
         for table in tables
         for core in _CORES
-        if (column := table.table.find(f"{core}_time")) is not None
-        for time in column.ns()
+        for time in table.table.times(f"{core}_time")
         if time is not None
     ]
     if not longest:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from analysis.readers.ascend_columns import device_classes
 from analysis.readers.ascend_timeline import device_task
-from analysis.readers.csv_table import Column, has_columns, read_csv
+from analysis.readers.csv_table import has_columns, read_csv
 from analysis.readers.reader import ALWAYS
 from analysis.readers.source import Source, clean_text
 from analysis.readers.tables import build_trace
@@ -45,7 +45,6 @@ class MsprofTaskTimeReader:
     def read(self, source: Source) -> Trace:
         """The trace of tasks that a core executed, the whole file as one run."""
         table = read_csv(source)
-        notes = list(table.notes)
         types = table.texts("kernel_type")
         names = [
             name or kind or "unnamed"
@@ -59,11 +58,12 @@ class MsprofTaskTimeReader:
             "is_communication": [kind == "communication" for kind in kinds],
             "device": list(table.texts("Device_id")),
             "stream": list(table.texts("stream_id")),
-            "start_ns": _ns(table.find("task_start"), len(table)),
-            "dur_ns": _ns(table.find("task_time"), len(table)),
+            "start_ns": list(table.times("task_start")),
+            "dur_ns": list(table.times("task_time", named=True)),
             "source_row": list(table.rows),
         }
-        _check_stops(rows, _ns(table.find("task_stop"), len(table)), notes)
+        notes = list(table.notes)
+        _check_stops(rows, table.times("task_stop"), notes)
         control = [place for place, kind in enumerate(kinds) if kind == "control"]
         if control:
             example = clean_text(types[control[0]] or "", 80)
@@ -73,10 +73,6 @@ class MsprofTaskTimeReader:
         rows["op_class"] = device_classes({"op_type": [None] * len(rows["name"]), **rows})
         meta = Meta(format=self.name, tool="msprof", file_name=source.name, sha256=source.sha256)
         return build_trace(meta, rows, notes=notes, limits=source.limits)
-
-
-def _ns(column: Column | None, count: int) -> list[object]:
-    return list(column.ns()) if column is not None else [None] * count
 
 
 def _check_stops(

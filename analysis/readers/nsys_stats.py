@@ -15,13 +15,12 @@ from types import MappingProxyType
 from typing import Literal
 
 from analysis.errors import FuseScopeError
-from analysis.readers.csv_table import Column, CsvTable, column_key, name_and_unit, read_csv
+from analysis.readers.csv_table import CsvTable, column_key, name_and_unit, read_csv
 from analysis.readers.encoding import utf8
 from analysis.readers.kernel_names import kernel_members, kernel_type, memory_type
 from analysis.readers.reader import ALWAYS
 from analysis.readers.source import Source, clean_text
 from analysis.readers.tables import build_trace
-from analysis.readers.times import Unit
 from analysis.trace import Diagnostic, Meta, Trace
 
 Kind = Literal["trace", "kernels", "memory", "ranges", "all"]
@@ -39,13 +38,6 @@ _TABLES: Mapping[Kind, Sequence[tuple[str, ...]]] = MappingProxyType(
 _ORDER: Sequence[Kind] = ("trace", "kernels", "all", "ranges", "memory")  # the most telling first
 _MAY_HEAD = re.compile(r"total\s*time|duration", re.IGNORECASE)
 _CELL = re.compile(r'"((?:[^"]|"")*)"|([^,]*)')
-_UNITS: Mapping[str, Unit] = MappingProxyType(
-    {
-        "ns": "ns", "nsec": "ns", "us": "us", "usec": "us", "µs": "us", "μs": "us", "ms": "ms",
-        "msec": "ms", "s": "s", "sec": "s",
-    }
-)  # fmt: skip
-_GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d*)?")
 _SKIPPED = re.compile(r"does not contain [^\n]{0,120}|could not be (?:found|opened)[^\n]{0,80}")
 _COUNTERS = ("Bytes", "Throughput", "Reg/Trd", "StcSMem", "DymSMem")
 _MOST_HEAD = 4000
@@ -241,8 +233,8 @@ def _rows(part: _Part, notes: list[Diagnostic]) -> dict[str, list[object]]:
         "source_row": list(table.rows),
     }
     if kind == "trace":
-        columns["start_ns"] = _times(table, "Start")
-        columns["dur_ns"] = _times(table, "Duration")
+        columns["start_ns"] = list(table.times("Start", unit="ns"))
+        columns["dur_ns"] = list(table.times("Duration", unit="ns"))
         columns["device"] = list(table.texts("Device"))
         columns["stream"] = list(table.texts("Strm", "Stream"))
         for name in _COUNTERS:
@@ -250,7 +242,7 @@ def _rows(part: _Part, notes: list[Diagnostic]) -> dict[str, list[object]]:
             if column is not None:
                 columns[column.head] = list(column.numbers())
         return columns
-    columns["dur_ns"] = _times(table, "Total Time")
+    columns["dur_ns"] = list(table.times("Total Time", unit="ns"))
     counts = table.find("Instances", "Kern Inst", "Count", "Operations")
     columns["n"] = list(counts.integers()) if counts else [1] * len(names)
     if kind == "ranges":
@@ -262,16 +254,6 @@ def _rows(part: _Part, notes: list[Diagnostic]) -> dict[str, list[object]]:
             notes.append(Diagnostic("info", "not_operators", len(names) - len(kept), "CUDA_API"))
         columns = {name: [cells[row] for row in kept] for name, cells in columns.items()}
     return columns
-
-
-def _times(table: CsvTable, name: str) -> list[object]:
-    """Cells as ns; some versions group digits by commas, and heads name units in many ways."""
-    column = table.find(name)
-    if column is None:
-        return [None] * len(table)
-    cells = [cell.replace(",", "") if _GROUPED.fullmatch(cell) else cell for cell in column.cells]
-    unit = _UNITS.get(column.unit.lower(), "ns")
-    return list(Column(column.head, column.name, unit, cells).ns("ns"))
 
 
 def _add(columns: dict[str, list[object]], rows: Mapping[str, list[object]]) -> None:

@@ -12,12 +12,13 @@ import io
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
 from analysis.errors import FuseScopeError
-from analysis.readers.csv_table import column_key
+from analysis.readers.csv_numbers import unit_of
+from analysis.readers.csv_table import column_key, name_and_unit
 from analysis.readers.encoding import decoded, utf8
 from analysis.readers.source import Source
 from analysis.readers.times import Unit, exact_ns
@@ -28,7 +29,6 @@ _HEAD = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _JSON = re.compile(rb'"(?:detailed_performance|avg_performance)"\s*:')
-_UNIT = re.compile(r"\((ms|us|µs|s|ns)\)")
 _MOST_COLUMNS = 64
 _HINT = "Record it again with benchmark_app -report_type detailed_counters."
 
@@ -79,7 +79,8 @@ def read_counters(source: Source) -> tuple[list[Counted], list[Diagnostic]]:
             keys = _heads(cells)
             if keys:
                 places = {key: place for place, key in reversed(list(enumerate(keys)))}
-                unit = _unit(cells, places.get("realtime"))
+                real_head = _cell(cells, places.get("realtime"))
+                unit = unit_of(name_and_unit(real_head)[1], real_head, source.name, "us")
                 table += 1
                 continue
             if table < 0 or not any(cells) or _is_total(cells):
@@ -120,11 +121,6 @@ def _heads(cells: list[str]) -> list[str]:
 
 def _cell(cells: list[str], place: int | None) -> str:
     return cells[place] if place is not None and place < len(cells) else ""
-
-
-def _unit(cells: list[str], place: int | None) -> Unit:
-    match = _UNIT.search(_cell(cells, place))
-    return cast(Unit, "us" if match is None or match[1] == "µs" else match[1])
 
 
 def _is_total(cells: list[str]) -> bool:

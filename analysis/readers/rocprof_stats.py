@@ -101,11 +101,11 @@ def _sums(
     table = read_csv(source, _is_head)
     notes += table.notes
     names = [kernel_name(name) for name in table.texts(*_STATS[0])]
-    total, calls = table.find(*_STATS[2]), table.find(*_STATS[1])
+    calls = table.find(*_STATS[1])
     nothing: list[object] = [None] * len(table)
     columns: dict[str, list[object]] = {
         **described(names),
-        "dur_ns": list(total.ns("ns")) if total else nothing,
+        "dur_ns": list(table.times(*_STATS[2], unit="ns")),
         "n": list(calls.integers()) if calls else nothing,
         "source_row": list(table.rows),
     }

@@ -128,8 +128,7 @@ def _heads(cells: Sequence[str], groups: Sequence[Sequence[str]]) -> bool:
 
 
 def _ns(table: CsvTable, names: Sequence[str]) -> list[int | None]:
-    column = table.find(*names)
-    return column.ns("ns") if column else [None] * len(table)
+    return table.times(*names, unit="ns")
 
 
 def _one_row_each(

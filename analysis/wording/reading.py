@@ -28,6 +28,24 @@ READING: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
     "long_rows": lambda n, v: (
         f"{plural(n, 'row')} longer than the head; what stands beyond it is left out."
     ),
+    "unclosed_quotes": lambda n, v: (
+        f"{plural(n, 'row')} with a quote that does not close; what follows was read row by row"
+        + (f", and {plural(v['left_out'], 'such row')} left out." if v.get("left_out") else ".")
+    ),
+    "heads_again": lambda n, v: (
+        f"the column heads stand again {'once' if n == 1 else f'{n} times'}: tables were put one "
+        "after the other, and figures are of all of them together."
+    ),
+    "ambiguous_commas": lambda n, v: (
+        f"{plural(n, 'number')} with a comma that may group digits or be the decimal sign, read "
+        "as the first. If they are a thousand times too large, save the table with points."
+    ),
+    "unit_assumed": lambda n, v: (
+        f"a column of times without a unit in its head, read as {v.get('unit')}."
+    ),
+    "twin_columns": lambda n, v: (
+        f"{plural(n, 'column')} with the head of another one and other cells; the first is read."
+    ),
     "companion_unreadable": lambda n, v: f"{plural(n, 'file')} beside it could not be read.",
     "companion_unmatched": lambda n, v: (
         f"{plural(n, 'row')} of the files beside it belong to no operator, left out."

@@ -7,10 +7,12 @@ import io
 
 import pytest
 
+from analysis.errors import FuseScopeError
 from analysis.readers import read
-from analysis.readers.csv_table import read_csv
+from analysis.readers.csv_table import CsvTable, read_csv
 from analysis.readers.source import Source
 from analysis.trace import Trace
+from analysis.wording import diagnostic_sentence
 
 WHOLE = b"Name,Type,Duration(us),Wait\na,x,1.5,2\nb,y,2.5,3\nc,z,123.4,5\n"
 
@@ -69,8 +71,140 @@ def test_what_a_spreadsheet_saved_reads_as_what_the_profiler_wrote(data: bytes) 
     assert set(trace.operators["inputs"]) == {"?[2,3]; ?[3,4]", "?[2,4]"}
 
 
-@pytest.mark.parametrize("cell", ["1,2", "12,34", "1,0034", ",5", "1,003,2"])
-def test_what_is_no_thousand_is_no_number(cell: str) -> None:
-    table = read_csv(Source("t.csv", f'Name,Duration(us)\na,"{cell}"\n'.encode()))
-    column = table.find("Duration")
-    assert column is not None and column.ns() == [None]
+def times(cells: list[str], separator: str = ",", head: str = "Duration(us)") -> CsvTable:
+    """A table of names and times with these cells, all of them quoted."""
+    lines = [f"Name{separator}{head}"]
+    lines += [f'a{place}{separator}"{cell}"' for place, cell in enumerate(cells)]
+    return read_csv(Source("t.csv", "\n".join(lines).encode()))
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["0,125", "12,345"], [125, 12_345]),  # a German spreadsheet: no group begins with 0
+        (["12,345", "1,5"], [12_345, 1_500]),
+        (["1.234,5", "12,345"], [1_234_500, 12_345]),
+        (["1,234.5", "12,345"], [1_234_500, 12_345_000]),  # an American one
+        (["1,234,567", "12,345"], [1_234_567_000, 12_345_000]),
+        ([",5", "1,0034"], [500, 1_003]),
+        (["1 234,5", "1\u202f234,5", "1'234.5"], [1_234_500] * 3),
+        (["12.345", "0.125"], [12_345, 125]),
+        (["1.234.567,8", "1.234"], [1_234_567_800, 1_234_000]),
+        (["1,003,2"], [None]),
+        (["1.234,5", "1,234.5", "12,345"], [1_234_500, 1_234_500, None]),  # of both
+    ],
+)
+def test_a_column_tells_what_its_commas_are(cells: list[str], expected: list[int | None]) -> None:
+    table = times(cells)
+    assert table.times("Duration") == expected
+    assert not table.notes
+
+
+def test_a_comma_that_nobody_can_tell_is_counted() -> None:
+    table = times(["12,345", "10,000"])
+    assert table.times("Duration") == [12_345_000, 10_000_000]
+    [note] = table.notes
+    assert (note.code, note.severity, note.count) == ("ambiguous_commas", "warning", 2)
+    assert "12,345" in note.example
+    assert "decimal sign" in diagnostic_sentence(note)
+    assert times(["12,345"], ";").times("Duration") == [12_345]  # ';' is for decimal commas
+    assert not times(["12,345"], head="Duration (ns)").notes  # whole numbers
+
+
+def test_other_columns_tell_what_a_comma_is() -> None:
+    rows = 'Name,Duration(us),Wait Time(us)\na,"12,345","0,5"\nb,"10,000","1,25"\n'
+    table = read_csv(Source("t.csv", rows.encode()))
+    assert table.times("Duration") == [12_345, 10_000]
+    assert not table.notes
+
+
+@pytest.mark.parametrize(
+    ("unit", "ns"),
+    [("nsec", 7), ("msec", 7_000_000), ("MSec", 7_000_000), ("seconds", 7 * 10**9), ("μs", 7_000)],
+)
+def test_units_in_other_spellings(unit: str, ns: int) -> None:
+    assert times(["7"], head=f"Duration({unit})").times("Duration") == [ns]
+
+
+KERNEL = "Name,Type,Accelerator Core,Duration{unit}\nk,MatMul,AI_CORE,7\n"
+
+
+@pytest.mark.parametrize("unit", ["(cycles)", "(ticks)", "(min)", "(%)"])
+def test_a_unit_that_nobody_knows_is_refused(unit: str) -> None:
+    with pytest.raises(FuseScopeError) as caught:
+        read(Source("kernel_details.csv", KERNEL.format(unit=unit).encode()))
+    assert f"Duration{unit}" in caught.value.what
+    assert caught.value.where == "kernel_details.csv" and "us" in caught.value.hint
+
+
+def test_a_head_without_unit_is_read_as_the_format_writes_and_said() -> None:
+    trace = read(Source("kernel_details.csv", KERNEL.format(unit="").encode()))
+    assert isinstance(trace, Trace) and trace.calls["dur_ns"].tolist() == [7_000]
+    [note] = [note for note in trace.diagnostics if note.code == "unit_assumed"]
+    assert (note.example, note.values["unit"]) == ("Duration", "us")
+
+
+def test_of_two_columns_of_a_name_the_one_in_time_counts() -> None:
+    data = b"Name,Type,Accelerator Core,Duration(cycles),Duration(us)\nk,M,AI_CORE,9000,7\n"
+    trace = read(Source("kernel_details.csv", data))
+    assert isinstance(trace, Trace) and trace.calls["dur_ns"].tolist() == [7_000]
+
+
+# --- rows that are none ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("damaged", "cells", "left_out"),
+    [('k,"M,AI_CORE,1', ["k", "M", "AI_CORE", "1"], 0), ('k,"M, x,AI_CORE,1', None, 1)],
+)
+def test_an_unclosed_quote_swallows_no_rows(
+    damaged: str, cells: list[str] | None, left_out: int
+) -> None:
+    whole = ["n,M,AI_CORE,5"] * 2000
+    for behind in ([], ['s,"1,3;3",AI_CORE,2']):
+        rows = ["Name,Type,Accelerator Core,Duration(us)", "a,M,AI_CORE,5", damaged]
+        table = read_csv(Source("t.csv", "\n".join([*rows, *whole, *behind, ""]).encode()))
+        assert len(table) == 2001 + (cells is not None) + len(behind)
+        if cells is not None:
+            assert [column.cells[1] for column in table.columns] == cells
+        [note] = table.notes
+        assert (note.code, note.count, note.values["left_out"]) == ("unclosed_quotes", 1, left_out)
+        assert note.example.startswith('k,"M')
+        assert "left out" in diagnostic_sentence(note) or not left_out
+
+
+def test_line_ends_inside_a_cell_are_no_rows() -> None:
+    stack = '"model.py(3): forward;\nlayer.py(7): call, with, commas;\nmain.py(1): main"'
+    data = f"Name,Call Stack,Core,Duration(us)\na,{stack},x,5\nb,{stack},x,6\n"
+    table = read_csv(Source("t.csv", data.encode()))
+    assert table.times("Duration") == [5_000, 6_000]
+    assert not table.notes
+
+
+def test_tables_put_one_after_the_other_are_counted() -> None:
+    table = read_csv(Source("t.csv", WHOLE + WHOLE))
+    assert len(table) == 6
+    [note] = table.notes
+    assert (note.code, note.count, note.example) == ("heads_again", 1, "row 4")
+
+
+def test_a_second_table_with_other_columns_is_refused() -> None:
+    other = b"Name,Duration(us),Type,Rank\na,1.5,x,0\n"
+    with pytest.raises(FuseScopeError, match="Two tables") as caught:
+        read_csv(Source("t.csv", WHOLE + other))
+    assert caught.value.where == "t.csv, row 4"
+
+
+def test_numbers_with_commas_that_are_not_quoted_are_refused() -> None:
+    """Each '1,5' makes two cells, so every cell behind it stands under the head of another."""
+    with pytest.raises(FuseScopeError, match="2 of 2 rows have more cells") as caught:
+        read_csv(Source("t.csv", b"Name,Duration(us),Wait(us)\na,1,5,2\nb,3,5,2\n"))
+    assert "quotes" in caught.value.hint
+
+
+def test_columns_of_one_head_that_differ_are_counted() -> None:
+    table = read_csv(Source("t.csv", b"Name,Duration(us),Duration(us)\na,1,2\nb,3,3\n"))
+    assert table.times("Duration") == [1_000, 3_000]
+    assert [(note.code, note.example) for note in table.notes] == [("twin_columns", "Duration(us)")]
+    same = read_csv(Source("t.csv", b"Name,Duration(us),Duration(us)\na,1,1\n"))
+    assert not same.notes
