@@ -5,7 +5,7 @@ Compare and Fusion show the same pair; the address of either holds it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -28,6 +28,8 @@ class Chosen:
 
     def compare(self, assumptions: Assumptions) -> Shown:
         """The comparison of both sides, with a spinner in the wide column while it is made."""
+        runs = state.entered_runs(self.baseline, self.candidate)
+        assumptions = replace(assumptions, runs=runs)
         private = any(loading.is_upload(id_) for id_ in (self.baseline, self.candidate))
         with self.main, st.spinner("Reading and comparing …"):
             return loading.compare(

@@ -16,6 +16,7 @@ MAX_OPENED = 16
 _MAX_ID = 400
 _GROUP = "group"
 _GROUP_DIGITS = 9
+_RUNS_DIGITS = 6
 _RECIPE = "recipe"
 _MAX_RECIPE = 60
 
@@ -69,6 +70,7 @@ class _Session:
     group: tuple[str, int | None] = ("", None)
     unfolded: tuple[str, frozenset[str]] = ("", frozenset())
     shown_rows: tuple[int, ...] = ()
+    entered_runs: dict[str, int] = field(default_factory=dict)
     greeted: bool = False
     inbox: Inbox = field(default_factory=Inbox)
 
@@ -99,6 +101,8 @@ def compare(baseline: str | None, candidate: str | None) -> None:
     session = _session()
     if session.pair not in ((None, None), (baseline, candidate)):
         st.query_params.pop(_GROUP, None)  # a number means another group there
+        for side in SIDES:
+            st.query_params.pop(_runs_param(side), None)  # these are the runs of another file
     session.pair = (baseline, candidate)
     for side, value in zip(SIDES, (baseline, candidate), strict=True):
         if value is None:
@@ -132,6 +136,42 @@ def picked(side: str) -> None:
 def selector_key(side: str) -> str:
     """Widget key of the selector of `side`."""
     return f"choose_{side}"
+
+
+# Runs of files that do not mark theirs.
+
+
+def entered_runs(baseline: str, candidate: str) -> tuple[int | None, int | None]:
+    """How many runs these two hold, as entered here or in the address, which then says so."""
+    kept = _session().entered_runs
+    found: list[int | None] = []
+    for side, id_ in zip(SIDES, (baseline, candidate), strict=True):
+        linked = st.query_params.get(_runs_param(side), "")
+        is_number = linked.isascii() and linked.isdecimal() and len(linked) <= _RUNS_DIGITS
+        if id_ not in kept and is_number and int(linked) > 0:
+            kept[id_] = int(linked)
+        runs = kept.get(id_)
+        found.append(runs)
+        if runs is None:
+            st.query_params.pop(_runs_param(side), None)
+        elif linked != str(runs):
+            st.query_params[_runs_param(side)] = str(runs)
+    return found[0], found[1]
+
+
+def enter_runs(id_: str, runs: int | None) -> None:
+    """Keep how many runs a file holds, None to forget it; the page follows on its next run."""
+    kept = _session().entered_runs
+    kept.pop(id_, None)
+    for side, of in zip(SIDES, _session().pair, strict=True):
+        if of == id_:
+            st.query_params.pop(_runs_param(side), None)
+    if runs is not None:
+        kept[id_] = runs
+
+
+def _runs_param(side: str) -> str:
+    return f"{side}_runs"
 
 
 # Files that this session opened.

@@ -115,6 +115,11 @@ def offer_sentence(side: str, runs: int | None) -> str:
     )
 
 
+def entered_text(side: str, runs: int) -> str:
+    """What was entered for a side that does not mark its runs."""
+    return f"The {side} holds {plural(runs, 'run')}, as entered"
+
+
 def light_work(comparison: Comparison) -> str:
     """Light time and count, which must stand beside the small-op ratio."""
     before, after = comparison.small_ops

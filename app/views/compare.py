@@ -8,7 +8,7 @@ from analysis import wording
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison
 from analysis.report import cards
-from app import doctor, exports, ledger, operators, pair, panels, roofline, tables
+from app import doctor, entered_runs, exports, ledger, operators, pair, panels, roofline, tables
 from app.pair import Chosen
 
 # What must be read with a card's figure.
@@ -40,6 +40,7 @@ def _results(chosen: Chosen, fusion_page: st.Page) -> None:
     comparison = shown.comparison
     with chosen.main:
         panels.verdict(comparison)
+        entered_runs.ask(shown, chosen.baseline, chosen.candidate)
     with tools:
         exports.downloads(shown)
     with panels.trust(comparison):

@@ -7,7 +7,7 @@ import streamlit as st
 from analysis import wording
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison
-from app import exports, groups, ledger, missed, pair, panels, state, tables
+from app import entered_runs, exports, groups, ledger, missed, pair, panels, state, tables
 from app.loading import Shown
 
 TABLE = "ledger_table"
@@ -23,6 +23,7 @@ def show() -> None:
         comparison = shown.comparison
         with chosen.main:
             _bought(comparison)
+            entered_runs.ask(shown, chosen.baseline, chosen.candidate)
         panels.trust(comparison)
         _waterfall(comparison)
         if comparison.fusion.groups:
