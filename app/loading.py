@@ -314,6 +314,13 @@ class Shown:
     assumptions: Assumptions
 
     @cached_property
+    def drawing(self) -> str:
+        """The payload as the timelines take it, made when the first of them is drawn."""
+        from analysis.timeline.packing import packed_json
+
+        return packed_json(self.payload)
+
+    @cached_property
     def near_misses(self) -> tuple[NearMiss, ...]:
         """Patterns that the candidate did not fuse, found when they are first asked for."""
         from analysis.advice import near_misses

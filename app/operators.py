@@ -22,7 +22,7 @@ def show(shown: Shown) -> None:
     with panels.guarded():
         st.subheader("Timelines", anchor=False, help=wording.TIMELINES_HELP)
         before = state.selected_row(shown.key)
-        row = timeline(shown.payload, selected=before, key="timeline")
+        row = timeline(shown.drawing, selected=before, key="timeline")
         if row != before:
             state.select_row(shown.key, row)
         _operators(shown, row)

@@ -14,6 +14,7 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.matching import match_launchers, without_changes
 from analysis.metrics.counters import MEASURES
 from analysis.op_classes import LABELS
+from analysis.timeline.payload import first_starts
 from analysis.wording import FIGURES
 from app.loading import Shown
 
@@ -215,13 +216,7 @@ def operator_rows(shown: Shown) -> pd.DataFrame:
     """The joined operators with what both sides share under one name, and `start_<side>`."""
     rows = shown.comparison.operators.copy()
     for side in shown.payload["sides"]:
-        calls = side["calls"]
-        starts: dict[int, int] = {}
-        for position, start in zip(calls["op"], calls["start_ns"], strict=True):
-            row = side["ops"]["row"][position]
-            if row is not None:
-                starts[row] = min(start, starts.get(row, start))
-        rows[f"start_{side['id']}"] = rows["row"].map(starts).astype(float)
+        rows[f"start_{side['id']}"] = rows["row"].map(first_starts(side)).astype(float)
     for column in ("op_type", "provider", "inputs", "outputs"):
         rows[column] = either(rows, column)
     return rows

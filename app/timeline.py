@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any, Literal
+from typing import Literal
 
 import streamlit as st
 
@@ -16,41 +15,41 @@ _component = st.components.v2.component(
 )
 
 
-def timeline(payload: dict[str, Any], *, selected: int | None, key: str) -> int | None:
-    """Draw `payload` and return the selected row of the operator table, or None.
+def timeline(drawing: str, *, selected: int | None, key: str) -> int | None:
+    """Draw a packed payload and return the selected row of the operator table, or None.
 
     The canvas highlights the row `selected`. The answer is `selected` as well, except in the one
     rerun that a click in the canvas causes: then it is the row of the operator clicked on, or
     None for a click beside all operators and for an operator in no table. The page keeps it:
 
-        row = timeline(payload, selected=row_before, key="timeline")
+        row = timeline(drawing, selected=row_before, key="timeline")
 
     Hovering, zooming, panning and the mode stay in the browser; an equal payload keeps the zoom.
     """
-    return _draw(payload, "row", selected, "time", key)
+    return _draw(drawing, "row", selected, "time", key)
 
 
 def group_timeline(
-    payload: dict[str, Any], *, highlight: int | None, key: str, mode: Mode = "flow"
+    drawing: str, *, highlight: int | None, key: str, mode: Mode = "flow"
 ) -> int | None:
-    """Draw `payload` with the fusion group `highlight` lit on both sides, the rest dimmed.
+    """Draw a packed payload with the fusion group `highlight` lit on both sides, the rest dimmed.
 
     The answer is `highlight`, except in the one rerun that a click in the canvas causes: then it
     is the group of the ribbon or operator clicked on, or None for a click beside them and for an
     operator in no group. The page keeps it as that of `timeline`. `mode` is what is shown until
     the user chooses another.
     """
-    return _draw(payload, "group", highlight, mode, key)
+    return _draw(drawing, "group", highlight, mode, key)
 
 
 def _draw(
-    payload: dict[str, Any], by: Literal["row", "group"], selected: int | None, mode: Mode, key: str
+    drawing: str, by: Literal["row", "group"], selected: int | None, mode: Mode, key: str
 ) -> int | None:
     result = _component(
         key=key,
         data={
             # As text: the browser compares and parses it only when it has changed.
-            "payload": json.dumps(payload, allow_nan=False),
+            "payload": drawing,
             "by": by,
             "selected": selected,
             "mode": mode,

@@ -27,7 +27,8 @@ from analysis.report.still import still
 from analysis.report.text import minus, model_name, slug, with_short_labels
 from analysis.report.waterfall import waterfall
 from analysis.timeline import script
-from analysis.timeline.payload import timeline_payload
+from analysis.timeline.packing import packed_json
+from analysis.timeline.payload import REPORT_CALLS, timeline_payload
 from analysis.wording.advice import NEAR_MISSES_HELP
 from analysis.wording.fusion import KNOWN_BY_HELP, LEDGER_HELP, WATERFALL_HELP
 
@@ -51,7 +52,7 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
     `include_environment`.
     """
     shown = with_short_labels(comparison)
-    payload = timeline_payload(shown)
+    payload = timeline_payload(shown, REPORT_CALLS)
     scripts = {"timeline_script": script.report_script(), "report_script": asset("report.js")}
     return template("template.html").render(
         csp=_policy(scripts.values()),
@@ -73,7 +74,7 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
         notes=[(n.severity, wording.diagnostic_sentence(n)) for n in shown.diagnostics],
         file_facts=file_facts(shown),
         figures=cards.figures(shown),
-        payload=payload,
+        payload=Markup(_script_data(packed_json(payload))),
         still=still(payload),
         fusion_parts=[
             part if part.role == "name" else replace(part, text=minus(part.text))
@@ -130,6 +131,13 @@ def _dark_still() -> str:
     found = re.search(r'\.fst\[data-theme="dark"\] (\{[^}]*\})', script.style_sheet())
     rules = found[1] if found else "{}"
     return f"@media screen and (prefers-color-scheme: dark) {{ .fst.still {rules} }}"
+
+
+def _script_data(json_text: str) -> str:
+    """JSON that can stand inside a script element: nothing in it can end or open one."""
+    for sign in "<>&'":
+        json_text = json_text.replace(sign, f"\\u{ord(sign):04x}")
+    return json_text
 
 
 def _policy(scripts: Any) -> str:

@@ -6,6 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from analysis.report.axis import Tick, time_ticks
 
 # Units across the picture, about one a pixel; boxes thinner than THIN share a unit.
@@ -25,13 +27,18 @@ class StillLane:
 
 @dataclass(frozen=True)
 class StillSide:
-    """One side; `lanes_cut` lanes are left out, `share` is its part of the time axis."""
+    """One side; `lanes_cut` lanes are left out, `share` is its part of the time axis.
+
+    Nothing is drawn of what begins behind `cut_at`, a part of the axis; None where all is drawn.
+    """
 
     label: str
     caption: str
+    folded: str
     lanes: tuple[StillLane, ...]
     lanes_cut: int
     share: float
+    cut_at: float | None
 
 
 @dataclass(frozen=True)
@@ -57,20 +64,22 @@ def _side(side: dict[str, Any], span: int) -> StillSide:
     class_of, calls = side["ops"]["op_class"], side["calls"]
     boxes: dict[int, list[tuple[float, float, str]]] = defaultdict(list)
     scale = WIDTH / span if span else 0.0
-    for op, lane, start, dur in zip(
-        calls["op"], calls["lane"], calls["start_ns"], calls["dur_ns"], strict=True
-    ):
+    columns = (np.asarray(calls[name]) for name in ("op", "lane", "start_ns", "dur_ns"))
+    for op, lane, start, dur in zip(*(column.tolist() for column in columns), strict=True):
         boxes[lane].append((start * scale, dur * scale, class_of[op]))
-    lanes = side["lanes"] or [""]
+    lanes = side["lanes"] or [{"label": "", "small": False}]
+    shown = [number for number, lane in enumerate(lanes) if not lane["small"]]
     return StillSide(
         label=side["label"],
         caption=side["caption"],
+        folded=side["folded"],
         lanes=tuple(
-            StillLane(label if len(lanes) > 1 else "", _paths(boxes[number]))
-            for number, label in enumerate(lanes[:MAX_LANES])
+            StillLane(lanes[number]["label"] if len(lanes) > 1 else "", _paths(boxes[number]))
+            for number in shown[:MAX_LANES]
         ),
-        lanes_cut=max(0, len(lanes) - MAX_LANES),
+        lanes_cut=max(0, len(shown) - MAX_LANES),
         share=side["dur_ns"] / span if span else 0.0,
+        cut_at=side["shown_ns"] / span if side["not_drawn"] and span else None,
     )
 
 

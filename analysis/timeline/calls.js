@@ -4,7 +4,8 @@ const CLASSES = ["convolution", "matrix_product", "attention", "recurrent", "ele
   "activation", "normalisation", "pooling", "reduction", "data_movement", "layout",
   "communication", "other", "unknown"];
 
-const knownClass = (name) => (CLASSES.includes(name) ? name : "unknown");
+const CLASS_NUMBERS = new Map(CLASSES.map((name, number) => [name, number]));
+const knownClass = (name) => (CLASS_NUMBERS.has(name) ? name : "unknown");
 
 /* First index in [0, count) where `test` holds, given that it holds from there on. */
 function firstWhere(count, test) {
@@ -18,50 +19,114 @@ function firstWhere(count, test) {
   return low;
 }
 
+/* A column of packing.py as a typed array; a list of numbers, as it is. */
+function unpackColumn(column) {
+  if (Array.isArray(column)) return column;
+  const bytes = Uint8Array.from(atob(column.data), (letter) => letter.charCodeAt(0));
+  const kinds = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, f8: Float64Array };
+  const values = new kinds[column.type](bytes.buffer);
+  if (!column.steps) return values;
+  const sums = new Float64Array(values.length);
+  for (let i = 0, sum = 0; i < values.length; i++) sums[i] = sum += values[i];
+  return sums;
+}
+
+/* A column of operators: texts or ids, null where there is none. */
+function unpackOperators(column) {
+  if (Array.isArray(column)) return column;
+  if (column.ids) return Array.from(unpackColumn(column.ids), (id) => (id > 0 ? id - 1 : null));
+  return Array.from(unpackColumn(column.of), (place) => (place > 0 ? column.texts[place - 1] : null));
+}
+
+/* The payload of packing.py with columns of calls as arrays of numbers. */
+function unpackPayload(payload) {
+  const all = (columns, unpack) => Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, unpack(column)]));
+  const sides = payload.sides.map((side) => ({ ...side, ops: all(side.ops, unpackOperators), calls: all(side.calls, unpackColumn) }));
+  return { ...payload, sides };
+}
+
+/* The calls `members` of one lane as columns, in the order in which they are drawn. */
 function prepareLane(calls, places, members) {
-  members.sort((a, b) => places[a] - places[b] || calls.dur_ns[b] - calls.dur_ns[a]);
+  const inOrder = (a, b) => places[a] - places[b] || calls.dur_ns[b] - calls.dur_ns[a];
+  if (members.some((call, i) => i > 0 && inOrder(members[i - 1], call) > 0)) members.sort(inOrder);
+  const count = members.length;
   const lane = {
-    count: members.length,
-    call: Int32Array.from(members),
-    op: Int32Array.from(members, (call) => calls.op[call]),
-    start: Float64Array.from(members, (call) => places[call]),
-    end: Float64Array.from(members, (call) => places[call] + calls.dur_ns[call]),
-    ran: Float64Array.from(members, (call) => calls.start_ns[call]),
-    latest: new Float64Array(members.length),   // latest end so far: calls may nest
+    count,
+    call: members,
+    op: new Int32Array(count),
+    start: new Float64Array(count),
+    end: new Float64Array(count),
+    ran: new Float64Array(count),
+    latest: new Float64Array(count),   // latest end so far: calls may nest
   };
   let latest = -Infinity;
-  for (let i = 0; i < lane.count; i++) lane.latest[i] = latest = Math.max(latest, lane.end[i]);
+  for (let i = 0; i < count; i++) {
+    const call = members[i];
+    lane.op[i] = calls.op[call];
+    lane.start[i] = places[call];
+    lane.end[i] = places[call] + calls.dur_ns[call];
+    lane.ran[i] = calls.start_ns[call];
+    lane.latest[i] = latest = Math.max(latest, lane.end[i]);
+  }
   return lane;
 }
 
-/* The calls of `lanes` as {lane, index}, by what `keyOf` says of their operator; null is left out. */
+/* The calls of each of `count` lanes, as arrays of their numbers. */
+function membersOf(laneOfCall, count) {
+  const sizes = new Uint32Array(count);
+  for (let call = 0; call < laneOfCall.length; call++) sizes[laneOfCall[call]] += 1;
+  const members = Array.from(sizes, (size) => new Int32Array(size));
+  sizes.fill(0);
+  for (let call = 0; call < laneOfCall.length; call++) {
+    const lane = laneOfCall[call];
+    members[lane][sizes[lane]++] = call;
+  }
+  return members;
+}
+
+/* The calls of `lanes` as {lane, index}, by what `keyOf` says of their operator; null is left out.
+   Looked up when asked for: of 250 000 calls nobody asks for all. */
 function callsBy(lanes, keyOf) {
+  const known = new Set(Array.from(keyOf).filter((key) => (key ?? null) !== null));
   const found = new Map();
-  lanes.forEach((lane, laneIndex) => {
-    for (let index = 0; index < lane.count; index++) {
-      const key = keyOf[lane.op[index]] ?? null;
-      if (key === null) continue;
-      if (!found.has(key)) found.set(key, []);
-      found.get(key).push({ lane: laneIndex, index });
-    }
-  });
-  return found;
+  return {
+    has: (key) => known.has(key),
+    get(key) {
+      if (!known.has(key)) return undefined;
+      if (!found.has(key)) {
+        const calls = [];
+        lanes.forEach((lane, laneIndex) => {
+          for (let index = 0; index < lane.count; index++) {
+            if (keyOf[lane.op[index]] === key) calls.push({ lane: laneIndex, index });
+          }
+        });
+        if (found.size >= 64) found.clear();
+        found.set(key, calls);
+      }
+      return found.get(key);
+    },
+  };
 }
 
 /* One side, its calls drawn at `places` (ns, one a call): where they ran, or aligned by group. */
 function prepareSide(side, places = side.calls.start_ns) {
-  const members = Array.from({ length: Math.max(1, side.lanes.length) }, () => []);
-  side.calls.lane.forEach((lane, call) => members[lane].push(call));
-  const lanes = members.map((calls) => prepareLane(side.calls, places, calls));
+  const lanes = membersOf(side.calls.lane, Math.max(1, side.lanes.length))
+    .map((members) => prepareLane(side.calls, places, members));
   const groupOf = side.ops.group ?? [];   // of each operator: the id of its fusion group, or null
   return {
     id: side.id === "candidate" ? "candidate" : "baseline",
     label: plainText(side.label),
     caption: plainText(side.caption),
+    folded: plainText(side.folded),
     dur: side.dur_ns,
-    laneLabels: side.lanes.map(plainText),
+    shown: side.shown_ns ?? side.dur_ns,   // of what begins later nothing is drawn
+    notDrawn: side.not_drawn ?? 0,
+    inOrder: side.in_order === true,       // without start times
+    laneLabels: side.lanes.map(({ label }) => plainText(label)),
+    smallLanes: side.lanes.map(({ small }) => small === true),
     ops: side.ops,
     classOf: side.ops.op_class.map(knownClass),
+    kindOf: Uint8Array.from(side.ops.op_class, (name) => CLASS_NUMBERS.get(knownClass(name))),
     groupOf,
     lanes,
     byRow: callsBy(lanes, side.ops.row),

@@ -102,7 +102,7 @@ function slotsInOrder(sides) {
   sides.forEach((side, sideIndex) => {
     const { op, start_ns: starts } = side.calls;
     let before = slots[0];
-    for (const call of Array.from(starts.keys()).sort((a, b) => starts[a] - starts[b])) {
+    for (const call of Int32Array.from(op, (_, call) => call).sort((a, b) => starts[a] - starts[b])) {
       const group = side.ops.group?.[op[call]] ?? null;
       let at = group === null ? undefined : ofGroup.get(group);
       if (at === undefined) {
@@ -141,17 +141,20 @@ function alignByGroup(sides) {
   return { places, span: begin };
 }
 
-/* The payload as `mode` shows it: {mode, sides, span, ribbons}. Without two sides and groups that
-   is true time, without ribbons. */
+/* Groups lead from one side to the other only where both are drawn whole: what is not drawn would
+   look as if it had become nothing. */
+const isLinked = ({ sides, groups }) =>
+  sides.length === 2 && (groups ?? []).length > 0 && !sides.some((side) => side.not_drawn > 0);
+
+/* The unpacked payload as `mode` shows it: {mode, sides, span, ribbons}. Without two sides and
+   groups that is true time, without ribbons. */
 function arrange(payload, wanted) {
-  const linked = payload.sides.length === 2 && (payload.groups ?? []).length > 0;
+  const linked = isLinked(payload);
   const mode = linked && Object.hasOwn(MODES, wanted) ? wanted : "time";
   const aligned = mode === "aligned" ? alignByGroup(payload.sides) : null;
   const sides = payload.sides.map((side, sideIndex) => prepareSide(side, aligned?.places[sideIndex]));
-  return {
-    mode,
-    sides,
-    span: Math.max(1, aligned ? aligned.span : payload.span_ns),
-    ribbons: linked ? makeRibbons(sides, aligned !== null) : [],
-  };
+  const ribbons = linked ? makeRibbons(sides, aligned !== null) : [];
+  const toneOfGroup = new Map((payload.groups ?? []).map((group) => [group.id, toneOf(group)]));
+  for (const ribbon of ribbons) ribbon.tone = toneOfGroup.get(ribbon.group) ?? toneOf();
+  return { mode, sides, span: Math.max(1, aligned ? aligned.span : payload.span_ns), ribbons };
 }

@@ -14,6 +14,8 @@ const MODES = {
       + "shown, as profiled. Groups stand in the baseline's order; time between operators is left out. ",
   },
 };
+const SHARED = "Executions too short for a pixel share one, which is as high as the part of it in which something ran. ";
+const NOT_LINKED = "Fusion flow and alignment by group need both runs drawn whole. ";
 const TONES = { replaced: "fused or replaced", kept: "kept as it was", hurts: "slower beyond noise" };
 
 /* How a group is coloured: it hurts, it is as before, or something took its place. */
@@ -50,7 +52,8 @@ function createModes(view, name, onChoose) {
     refresh() {
       box.hidden = view.ribbons.length === 0;
       for (const input of inputs) input.checked = input.value === view.mode;
-      note.replaceChildren(MODES[view.mode].note);
+      const isCut = view.groups.size > 0 && view.sides.some((side) => side.notDrawn > 0);
+      note.replaceChildren(MODES[view.mode].note, SHARED, isCut ? NOT_LINKED : "");
       if (view.mode === "time") return;
       const keys = element("span", "fst-keys");
       const used = new Set(view.ribbons.map(({ group }) => toneOf(view.groups.get(group))));

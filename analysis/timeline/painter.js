@@ -7,8 +7,10 @@ const BAND_HEIGHT = { flow: 76, aligned: 34 };   // of the ribbons between two s
 const AXIS_HEIGHT = 24;
 const SCROLLBAR_HEIGHT = 6;
 const MAX_LANES_HEIGHT = 6000;   // browsers give up on canvases of some 16 000 device pixels
-const THIN = 0.7;                // a box that is narrower than this gets this width
+const THIN = 0.7;                // boxes narrower than this share columns of this width
+const LEAST_HEIGHT = 0.3;        // of a lane: a column in which little ran
 const DIMMED = 0.4;
+const HATCH = 6;                 // px between the lines over time that is not drawn
 
 /* `view` is the state to draw: {sides, groups, ribbons, mode, span, from, to, printing, selected,
    onlyClass, cursor, overGroup, pointerX, width}. The painter adds `palette` when it is asked to
@@ -18,14 +20,15 @@ function createPainter(canvas, view) {
   // Boxes, texts and axis are drawn here once; what follows the pointer comes on top.
   const base = document.createElement("canvas");
   const pen = base.getContext("2d");
-  const painter = { rows: [], captions: [], band: null, height: 0, plotLeft: 0 };
+  const painter = { rows: [], rowsOf: [], captions: [], band: null, height: 0, plotLeft: 0 };
   let textWidths = new Map();
   let tickTexts = [];   // [left, right] of the texts on the axis
 
   const plotWidth = () => Math.max(1, view.width - painter.plotLeft);
   const xOf = (ns) => painter.plotLeft + ((ns - view.from) / (view.to - view.from)) * plotWidth();
   const timeAt = (x) => view.from + ((x - painter.plotLeft) / plotWidth()) * (view.to - view.from);
-  const rowOf = (call) => painter.rows.find((row) => row.side === call.side && row.lane === call.lane);
+  // Undefined for a call in a lane that is folded away.
+  const rowOf = (call) => painter.rowsOf[call.side]?.[call.lane];
   const density = () => Math.max(view.printing ? 3 : 0.1, devicePixelRatio || 1);
   const font = (size, weight = 400) => `${weight} ${size}px ${view.palette.family}`;
 
@@ -57,14 +60,16 @@ function createPainter(canvas, view) {
 
   function layOut() {
     const { sides, width } = view;
-    const laneCount = sides.reduce((sum, side) => sum + side.lanes.length, 0);
+    const shownLanes = sides.map((side) => Array.from(side.lanes.keys()).filter((lane) => view.unfolded || !side.smallLanes[lane]));
+    const laneCount = shownLanes.reduce((sum, lanes) => sum + lanes.length, 0);
     const roomy = laneCount <= sides.length ? 38 : laneCount <= 8 ? 28 : 20;
     const laneHeight = Math.max(1, Math.min(roomy, MAX_LANES_HEIGHT / Math.max(1, laneCount) - LANE_GAP));
-    const named = sides.filter((side) => side.lanes.length > 1).flatMap((side) => side.laneLabels);
+    const named = sides.flatMap((side, sideIndex) => (side.lanes.length > 1 ? shownLanes[sideIndex].map((lane) => side.laneLabels[lane]) : []));
     const widest = named.reduce((most, label) => Math.max(most, textWidth(label, 11)), 0);
     const gutter = named.length > 0 && laneHeight >= 12;
     painter.plotLeft = gutter ? Math.ceil(Math.min(widest + 12, width * 0.2, 140)) : 0;
     painter.rows = [];
+    painter.rowsOf = sides.map(() => []);
     let y = 0;
     painter.band = null;
     sides.forEach((side, sideIndex) => {
@@ -74,10 +79,12 @@ function createPainter(canvas, view) {
       side.oneLine = textWidth(side.label, 14, 600) + 10 + textWidth(side.caption, 13) <= width;
       const header = (side.oneLine ? 1 : 2) * HEADER_LINE + 4;
       if (!below) y += header;
-      side.lanes.forEach((_, lane) => {
-        painter.rows.push({ side: sideIndex, lane, top: y, height: laneHeight });
+      for (const lane of shownLanes[sideIndex]) {
+        const row = { side: sideIndex, lane, top: y, height: laneHeight };
+        painter.rows.push(row);
+        painter.rowsOf[sideIndex][lane] = row;
         y += laneHeight + LANE_GAP;
-      });
+      }
       side.bottom = y - LANE_GAP;
       y = side.bottom + SIDE_GAP;
       if (view.mode !== "time" && sideIndex === 0) {
@@ -94,67 +101,64 @@ function createPainter(canvas, view) {
     canvas.style.height = `${painter.height}px`;
   }
 
-  /* Boxes lie on whole device pixels: crisp, and where several calls share a pixel the one at
-     its centre shows, so that colours keep the proportions of time. A call too short to get a
-     pixel that way is drawn all the same, but at most every third pixel goes to such calls: they
-     must neither vanish nor take over. In a crowd a fixed noise decides which, so that a repeating
-     pattern does not always favour its first. Returns the calls with room for a text. */
-  function drawBoxes(row, isLit) {
+  /* Boxes lie on whole device pixels, so that they are crisp. Calls too short for a box of their own
+     share columns (columns.js). Returns the calls with room for a text. */
+  function drawBoxes(row, lit) {
     const side = view.sides[row.side];
     const lane = side.lanes[row.lane];
     const scale = density();
     const line = Math.max(1, Math.round(scale));
     const thin = Math.max(1, Math.round(THIN * scale));
     const perNs = (plotWidth() * scale) / (view.to - view.from);
-    const edgeOf = (ns) => Math.round((ns - view.from) * perNs);
     const rightmost = Math.round(plotWidth() * scale) + 2;
     const origin = Math.round(painter.plotLeft * scale);
     const y = Math.round(row.top * scale);
     const boxHeight = Math.max(1, Math.round((row.top + row.height) * scale) - y);
     const spacious = [];
-    const widened = [];
-    const paintBox = (left, width, colour, lit) => {
-      pen.globalAlpha = lit ? 1 : DIMMED;
-      pen.fillStyle = colour;
-      pen.fillRect(origin + left, y, width, boxHeight);
-    };
-    let allowance = 4;
-    let lastThin = -Infinity;
-    for (let i = firstWhere(lane.count, (at) => lane.latest[at] > view.from); i < lane.count && lane.start[i] < view.to; i++) {
+    const columns = createColumns(rightmost, thin);
+    const colours = CLASSES.map((name) => view.palette.classes[name]);
+    const first = firstWhere(lane.count, (at) => lane.latest[at] > view.from);
+    for (let i = first; i < lane.count && lane.start[i] < view.to; i++) {
       if (lane.end[i] < view.from) continue;
-      const left = Math.max(-2, edgeOf(lane.start[i]));
-      let width = Math.min(rightmost, edgeOf(lane.end[i])) - left;
+      const from = (lane.start[i] - view.from) * perNs;
+      const to = (lane.end[i] - view.from) * perNs;
+      const left = Math.max(-2, Math.round(from));
+      let width = Math.max(1, Math.min(rightmost, Math.round(to)) - left);
       const op = lane.op[i];
-      const colours = view.palette.classes[side.classOf[op]];
-      const lit = isLit(row.side, op);
-      if (width < thin) {
-        allowance = Math.min(4, allowance + Math.max(0, left - lastThin) / 3);
-        lastThin = left;
-        if (allowance >= 1 + ((i * 0.618034) % 1)) {
-          allowance -= 1;
-          widened.push([left, thin, colours.fill, lit]);
-          continue;
-        } else if (width < 1) continue;
+      columns.ran(from, to);
+      if (to - from < thin) {
+        columns.share((from + to) / 2, to - from, side.kindOf[op], lit[op]);
+        continue;
       }
+      columns.cover(left, left + width);
       // Neighbours that touch are kept apart by a line of the track.
-      const touches = i + 1 < lane.count && edgeOf(lane.start[i + 1]) <= left + width;
+      const touches = i + 1 < lane.count && Math.round((lane.start[i + 1] - view.from) * perNs) <= left + width;
       if (touches && width >= 4 * line) width -= line;
-      if (colours.edge && lit && width >= 4 * line) {
-        paintBox(left, width, colours.edge, lit);
-        pen.fillStyle = colours.fill;
+      const { fill, edge } = colours[side.kindOf[op]];
+      pen.globalAlpha = lit[op] ? 1 : DIMMED;
+      if (edge && lit[op] && width >= 4 * line) {
+        pen.fillStyle = edge;
+        pen.fillRect(origin + left, y, width, boxHeight);
+        pen.fillStyle = fill;
         pen.fillRect(origin + left + line, y + line, width - 2 * line, boxHeight - 2 * line);
       } else {
-        paintBox(left, width, colours.fill, lit);
+        pen.fillStyle = fill;
+        pen.fillRect(origin + left, y, width, boxHeight);
       }
       if (width >= 22 * scale && row.height >= 14) spacious.push(i);
     }
     // Last, since the neighbour that follows begins on the same pixel.
-    for (const box of widened) paintBox(...box);
+    for (const { left, share, kind, isLit } of columns.shared()) {
+      const high = share > 0.97 ? boxHeight : Math.max(1, Math.round(boxHeight * Math.max(LEAST_HEIGHT, share)));
+      pen.globalAlpha = isLit ? 1 : DIMMED;
+      pen.fillStyle = colours[kind].fill;
+      pen.fillRect(origin + left, y + boxHeight - high, thin, high);
+    }
     return spacious;
   }
 
   /* Name and duration inside the box where they fit, else the op type, else nothing. */
-  function drawBoxTexts(row, calls, isLit) {
+  function drawBoxTexts(row, calls, lit) {
     const side = view.sides[row.side];
     const lane = side.lanes[row.lane];
     const middle = row.top + row.height / 2;
@@ -168,13 +172,40 @@ function createPainter(canvas, view) {
       if (text === undefined) continue;
       const time = duration(lane.end[i] - lane.start[i]);
       const twoLines = row.height >= 34 && textWidth(time, 10) <= room;
-      const ink = isLit(row.side, op) ? view.palette.classes[side.classOf[op]].ink : view.palette.muted;
+      const ink = lit[op] ? view.palette.classes[side.classOf[op]].ink : view.palette.muted;
       write(text, left, twoLines ? middle - 2 : middle + 4, 11, 400, ink);
       if (twoLines) write(time, left, middle + 11, 10, 400, ink);
     }
   }
 
-  function drawRow(row, isLit) {
+  /* Lines over the time from `start` to `end` in which calls are not drawn: it was not idle. */
+  function drawHatch(row, start, end) {
+    const left = Math.max(painter.plotLeft, xOf(start));
+    const right = Math.min(view.width, xOf(end));
+    if (right <= left) return;
+    pen.save();
+    pen.beginPath();
+    pen.rect(left, row.top, right - left, row.height);
+    pen.clip();
+    pen.strokeStyle = view.palette.thumb;
+    pen.lineWidth = 1;
+    pen.beginPath();
+    for (let x = Math.floor(left / HATCH) * HATCH; x < right + row.height; x += HATCH) {
+      pen.moveTo(x, row.top);
+      pen.lineTo(x - row.height, row.top + row.height);
+    }
+    pen.stroke();
+    pen.restore();
+    const text = "executions not drawn";
+    const size = textWidth(text, 11) + 12;
+    if (row.height < 14 || right - left < size + 8) return;
+    const middle = (left + right) / 2;
+    pen.fillStyle = view.palette.background;
+    pen.fillRect(middle - size / 2, row.top + 2, size, row.height - 4);
+    write(text, middle - size / 2 + 6, row.top + row.height / 2 + 4, 11, 400, view.palette.text);
+  }
+
+  function drawRow(row, lit) {
     const side = view.sides[row.side];
     const scale = density();
     pen.save();
@@ -182,15 +213,16 @@ function createPainter(canvas, view) {
     pen.rect(painter.plotLeft, row.top, plotWidth(), row.height);
     pen.clip();
     pen.fillStyle = view.palette.track;   // what stays visible of it is time in no operator
-    const end = view.mode === "aligned" ? view.span : side.dur;
-    pen.fillRect(painter.plotLeft, row.top, xOf(Math.min(end, view.to)) - painter.plotLeft, row.height);
+    const end = view.mode === "aligned" ? view.span : side.notDrawn > 0 ? side.shown : side.dur;
+    pen.fillRect(painter.plotLeft, row.top, Math.max(0, xOf(Math.min(end, view.to)) - painter.plotLeft), row.height);
+    if (side.notDrawn > 0) drawHatch(row, side.shown, side.dur);
     if (view.mode === "aligned") drawGaps(pen, view, row.side, xOf, row.top, row.height);
     pen.setTransform(1, 0, 0, 1, 0, 0);
-    const spacious = drawBoxes(row, isLit);
+    const spacious = drawBoxes(row, lit);
     pen.setTransform(scale, 0, 0, scale, 0, 0);
-    drawBoxTexts(row, spacious, isLit);
+    drawBoxTexts(row, spacious, lit);
     if (side.lanes[row.lane].count === 0) {
-      write("no operator with a start time", painter.plotLeft + 6, row.top + row.height / 2 + 4, 11, 400, view.palette.muted);
+      write("no operator in this run", painter.plotLeft + 6, row.top + row.height / 2 + 4, 11, 400, view.palette.muted);
     }
     pen.restore();
     if (painter.plotLeft > 0 && side.lanes.length > 1) {
@@ -259,10 +291,10 @@ function createPainter(canvas, view) {
     base.height = Math.max(1, Math.round(painter.height * scale));
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     painter.captions = [];
-    const isLit = litTest(view);
+    const lit = litOperators(view);
     view.sides.forEach(drawHeader);
     if (painter.band) drawRibbons(pen, view, painter.band);
-    for (const row of painter.rows) drawRow(row, isLit);
+    for (const row of painter.rows) drawRow(row, lit[row.side]);
     drawAxis();
     drawScrollbar();
   }
@@ -277,6 +309,7 @@ function createPainter(canvas, view) {
     screen.clip();
     for (const call of calls) {
       const row = rowOf(call);
+      if (row === undefined) continue;
       const lane = view.sides[call.side].lanes[call.lane];
       if (lane.end[call.index] < view.from || lane.start[call.index] > view.to) continue;
       const start = Math.max(painter.plotLeft - 4, xOf(lane.start[call.index]));
@@ -311,7 +344,7 @@ function createPainter(canvas, view) {
     if (view.pointerX === null || view.pointerX < painter.plotLeft) return;
     screen.fillStyle = view.palette.thumb;
     view.sides.forEach((side, sideIndex) => {
-      const top = painter.rows.find((row) => row.side === sideIndex).top;
+      const top = painter.rows.find((row) => row.side === sideIndex)?.top ?? side.bottom;
       screen.fillRect(Math.round(view.pointerX), top - 3, 1, side.bottom - top + 6);
     });
     if (view.mode === "aligned") return;

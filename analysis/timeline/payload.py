@@ -1,8 +1,9 @@
-"""What the timeline draws: one run of each side on a common time scale, as plain columns."""
+"""What the timeline draws: one run of each side on a common time scale, as columns."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,20 +16,32 @@ from analysis.compare.latency import typical_ns
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.warmup import steady_runs
 from analysis.op_classes import LABELS, OP_CLASSES
+from analysis.timeline.lane import Lane, lanes
 from analysis.trace import Trace
+from analysis.wording import timelines as wording
 
-MAX_CALLS = 20_000
+# The page's timelines draw so many executions of a side, those of a report, which is sent by mail
+# and opened on any machine, so many. Packed, an execution takes at most 18 bytes.
+MAX_CALLS = 250_000
+REPORT_CALLS = 120_000
+# Characters of the names, or shapes, of all operators: beyond it each is cut in the middle.
+CHARS_PER_CALL = 8
+_LEAST_CHARS = 24
+_PATTERN_CHARS = 300
 _OPERATOR_FIELDS = ("name", "op_type", "op_class", "inputs", "outputs", "provider")
 
 
-def timeline_payload(comparison: Comparison) -> dict[str, Any]:
-    """JSON-ready payload of timeline.js: `span_ns`, `classes`, `groups`, and two `sides`.
+def timeline_payload(comparison: Comparison, most_calls: int = MAX_CALLS) -> dict[str, Any]:
+    """Payload of timeline.js: `span_ns`, `classes`, `groups`, and two `sides`.
 
     Each side shows its median run; times are ns after the start of that run. `row` of an operator
     is its row in `comparison.operators`, `group` the id of its fusion group, null for an operator
     in none. `groups` are those that either side shows, largest gain first; their times are the
-    ledger's, means over all runs. A run of more than MAX_CALLS calls is cut, and the caption says
-    so.
+    ledger's, means over all runs. Columns of `calls` are arrays: packing.packed_json makes JSON.
+
+    A run of more than `most_calls` calls is cut: all that began before `shown_ns` is drawn, nothing
+    of what began later. A side `in_order` has no start times: its calls stand one after the other
+    in the order of the file. `caption` and `folded` say all that in words.
     """
     groups = comparison.fusion.groups
     claims = ([group.baseline for group in groups], [group.candidate for group in groups])
@@ -38,8 +51,8 @@ def timeline_payload(comparison: Comparison) -> dict[str, Any]:
     )
     operators = comparison.operators
     sides = [
-        _side("baseline", comparison.baseline, operators, of_baseline),
-        _side("candidate", comparison.candidate, operators, of_candidate),
+        _side("baseline", comparison.baseline, operators, of_baseline, most_calls),
+        _side("candidate", comparison.candidate, operators, of_candidate, most_calls),
     ]
     used = {name for side in sides for name in side["ops"]["op_class"]}
     return {
@@ -49,6 +62,24 @@ def timeline_payload(comparison: Comparison) -> dict[str, Any]:
             comparison.ledger.rows, {id_ for s in sides for id_ in s["ops"]["group"]}
         ),
         "sides": sides,
+    }
+
+
+def first_starts(side: dict[str, Any]) -> dict[int, int]:
+    """When the operator of each row of `comparison.operators` first began on a side of a payload.
+
+    Empty where the file has no start times.
+    """
+    if side["in_order"]:
+        return {}
+    calls, rows = side["calls"], side["ops"]["row"]
+    # Calls stand in the order of their starts.
+    operators, first = np.unique(np.asarray(calls["op"]), return_index=True)
+    starts = np.asarray(calls["start_ns"])[first]
+    return {
+        rows[op]: int(start)
+        for op, start in sorted(zip(operators, starts, strict=True), key=lambda pair: -pair[1])
+        if rows[op] is not None
     }
 
 
@@ -63,8 +94,8 @@ def _groups(rows: pd.DataFrame, shown: set[int | None]) -> list[dict[str, Any]]:
     return [
         {
             "id": int(row["group"]),
-            "pattern": str(row["pattern"]),
-            "becomes": str(row["becomes"]),
+            "pattern": units.middle_cut(str(row["pattern"]), _PATTERN_CHARS),
+            "becomes": units.middle_cut(str(row["becomes"]), _PATTERN_CHARS),
             "kind": str(row["kind"]),
             "before_ns": _whole(row["before_ns"]),
             "after_ns": _whole(row["after_ns"]),
@@ -87,55 +118,121 @@ def _group_ids(
     return [ids[place] if place >= 0 else None for place in group_places(names, claims)]
 
 
-def _side(
-    role: str, side: Side, joined: pd.DataFrame, group_of: list[int | None]
-) -> dict[str, Any]:
-    trace = side.trace
+@dataclass(frozen=True)
+class _Run:
+    """The run that one side shows: the calls to draw with their places, in order.
+
+    `total` calls have a place, `unplaced` have none because they lack a start where others have
+    one. `end_ns` is where the last of all ends; `shown_ns` where the first begins that is not
+    drawn, None where all are.
+    """
+
+    calls: pd.DataFrame
+    start_ns: np.ndarray
+    dur_ns: np.ndarray
+    run_ns: int
+    total: int
+    unplaced: int
+    in_order: bool
+    end_ns: int
+    shown_ns: int | None
+
+
+def _run(trace: Trace, most_calls: int) -> _Run:
     run = median_run(trace)
     calls = steady_calls(trace)
     if run is not None:
         calls = calls[calls["run"] == run]
-    calls = calls[calls["start_ns"].notna()].sort_values("start_ns", kind="stable")
-    total = len(calls)
-    calls = calls.head(MAX_CALLS)
-    start = calls["start_ns"].to_numpy(dtype="int64")
     row = trace.profiled_runs[trace.profiled_runs["run"] == run]
-    zero = start[0] if len(start) else 0
-    if len(row) and not pd.isna(row["start_ns"].iloc[0]):
-        zero = int(row["start_ns"].iloc[0])
-    dur_ns = int(row["dur_ns"].iloc[0]) if len(row) else 0
-    shown_ns = calls["span_ns"].fillna(calls["dur_ns"]).to_numpy(dtype="int64")
-    ends = start - zero + shown_ns
-    operators, position = np.unique(calls["operator"].to_numpy(), return_inverse=True)
-    places = [
-        calls[name].astype("object").where(calls[name].notna(), "") for name in ("device", "stream")
-    ]
-    lane = [" ".join(filter(None, map(str, place))) for place in zip(*places, strict=True)]
-    lanes = list(dict.fromkeys(lane))
-    number = {name: place for place, name in enumerate(lanes)}
+    has_start = calls["start_ns"].notna().to_numpy()
+    in_order = len(calls) > 0 and not has_start.any()
+    unplaced = 0 if in_order else int((~has_start).sum())
+    if in_order:
+        dur_ns = calls["dur_ns"].to_numpy(dtype="int64")
+        start = np.cumsum(dur_ns) - dur_ns
+    else:
+        calls = calls[has_start]
+        start = calls["start_ns"].to_numpy(dtype="int64")
+        dur_ns = calls["span_ns"].fillna(calls["dur_ns"]).to_numpy(dtype="int64")
+        order = np.lexsort((-dur_ns, start))
+        calls, start, dur_ns = calls.iloc[order], start[order], dur_ns[order]
+        known = len(row) > 0 and not pd.isna(row["start_ns"].iloc[0])
+        start = start - (int(row["start_ns"].iloc[0]) if known else start[0] if len(start) else 0)
+    total = len(calls)
+    return _Run(
+        calls=calls.iloc[:most_calls],
+        start_ns=start[:most_calls],
+        dur_ns=dur_ns[:most_calls],
+        run_ns=int(row["dur_ns"].iloc[0]) if len(row) else 0,
+        total=total,
+        unplaced=unplaced,
+        in_order=in_order,
+        end_ns=int((start + dur_ns).max(initial=0)),
+        shown_ns=int(start[most_calls]) if total > most_calls else None,
+    )
+
+
+def _side(
+    role: str, side: Side, joined: pd.DataFrame, group_of: list[int | None], most_calls: int
+) -> dict[str, Any]:
+    trace = side.trace
+    run = _run(trace, most_calls)
+    operators, position = np.unique(run.calls["operator"].to_numpy(), return_inverse=True)
+    found, lane = _lanes(trace, run)
+    dur_ns = run.end_ns if run.in_order else max(run.run_ns, run.end_ns)
+    most_chars = CHARS_PER_CALL * most_calls
     return {
         "id": role,
         "label": side.label,
-        "caption": _caption(side, len(operators), dur_ns, total),
-        "dur_ns": max(dur_ns, int(ends.max()) if len(ends) else 0),
-        "lanes": lanes,
-        "ops": _operators(trace, operators, joined[f"operator_{role}"], group_of),
+        "caption": _caption(side, len(operators), run, found),
+        "folded": _folded(found),
+        "dur_ns": dur_ns,
+        "shown_ns": dur_ns if run.shown_ns is None else run.shown_ns,
+        "not_drawn": run.total - len(run.calls),
+        "in_order": run.in_order,
+        "lanes": [{"label": each.label, "small": each.is_small} for each in found],
+        "ops": _operators(trace, operators, joined[f"operator_{role}"], group_of, most_chars),
         "calls": {
-            "op": position.tolist(),
-            "lane": [number[name] for name in lane],
-            "start_ns": (start - zero).tolist(),
-            "dur_ns": shown_ns.tolist(),
+            "op": position,
+            "lane": lane,
+            "start_ns": run.start_ns,
+            "dur_ns": run.dur_ns,
         },
     }
 
 
+def _lanes(trace: Trace, run: _Run) -> tuple[tuple[Lane, ...], np.ndarray]:
+    """Lanes and the lane of each call; one lane where nobody knows what ran beside what."""
+    if run.in_order:
+        busy = int(run.dur_ns.sum())
+        return (Lane("", len(run.calls), busy),), np.zeros(len(run.calls), dtype="int64")
+    talks = trace.operators["is_communication"].to_numpy()[run.calls["operator"].to_numpy()]
+    return lanes(run.calls, talks, trace.meta.format)
+
+
+def _folded(found: Sequence[Lane]) -> str:
+    """The sentence on the lanes that are folded; '' where none is."""
+    small = [lane for lane in found if lane.is_small]
+    if not small:
+        return ""
+    busy, all_busy = (sum(lane.busy_ns for lane in each) for each in (small, found))
+    share = busy / all_busy if all_busy else 0.0
+    return wording.folded_text(len(small), sum(lane.calls for lane in small), busy, share)
+
+
 def _operators(
-    trace: Trace, operators: np.ndarray, joined: pd.Series, group_of: list[int | None]
+    trace: Trace,
+    operators: np.ndarray,
+    joined: pd.Series,
+    group_of: list[int | None],
+    most_chars: int,
 ) -> dict[str, list[Any]]:
     row_of = {int(op): int(row) for row, op in joined.dropna().items()}  # type: ignore[call-overload]
     table = trace.operators.iloc[operators]
     columns: dict[str, list[Any]] = {
-        name: [None if pd.isna(value) else str(value) for value in table[name]]
+        name: _fitting(
+            [None if pd.isna(value) else str(value) for value in table[name]], most_chars
+        )
         for name in _OPERATOR_FIELDS
     }
     columns["row"] = [row_of.get(int(op)) for op in operators]
@@ -143,11 +240,31 @@ def _operators(
     return columns
 
 
-def _caption(side: Side, operators: int, dur_ns: int, total: int) -> str:
-    parts = [f"{units.count(operators)} operators", f"{units.duration(dur_ns)} as profiled"]
-    if not side.trace.sampled_runs.empty:
+def _fitting(texts: list[str | None], most_chars: int) -> list[str | None]:
+    """The texts, cut in the middle where together they have more than `most_chars` characters."""
+    if sum(map(len, filter(None, texts))) <= most_chars:
+        return texts
+    each = max(_LEAST_CHARS, most_chars // len(texts))
+    return [None if text is None else units.middle_cut(text, each) for text in texts]
+
+
+def _caption(side: Side, operators: int, run: _Run, found: Sequence[Lane]) -> str:
+    parts = [f"{units.count(operators)} operators"]
+    if run.run_ns:
+        parts.append(f"{units.duration(run.run_ns)} as profiled")
+    if run.run_ns and not side.trace.sampled_runs.empty:
         real = typical_ns(side.trace, "unprofiled_wall")
         parts[1] += f" ({units.duration(real)} un-profiled)"
-    if total > MAX_CALLS:
-        parts.append(f"first {units.count(MAX_CALLS)} of {units.count(total)} executions shown")
-    return ", ".join(parts)
+    if len(found) == 1 and found[0].label:
+        parts.append(f"on {found[0].label}")
+    if run.in_order:
+        parts.append(wording.in_order_text(bool((run.calls["n"] > 1).any())))
+    if run.unplaced:
+        parts.append(wording.unplaced_text(run.unplaced))
+    if run.shown_ns is not None:
+        parts.append(wording.cut_text(len(run.calls), run.total))
+    return ", ".join(parts[:-1]) + "; " + parts[-1] if _is_sentence(run) else ", ".join(parts)
+
+
+def _is_sentence(run: _Run) -> bool:
+    return run.in_order or run.unplaced > 0 or run.shown_ns is not None

@@ -3,6 +3,7 @@
 
 const FAR = 20000;    // px beside the band where an end may as well stop
 const DUST = 1;       // px: ribbons narrower than this at both ends lose their own outline
+const MOST_DUST = 8000;   // ribbons of dust that are drawn: of more, every second, third, … for all
 const EDGE_FROM = 5;  // px: ribbons this wide are kept apart from their neighbours by a line
 
 /* x of a ribbon's corners: upper left and right, lower left and right. */
@@ -49,14 +50,14 @@ const dustCanvas = document.createElement("canvas");
 
 /* Ribbons too thin and too many for a path each: how much of every pixel they cover together, in
    one colour. The cost is a few operations a ribbon and row, however they cross. */
-function drawDust(pen, ribbons, colour, frame) {
-  if (ribbons.length === 0) return;
+function drawDust(pen, corners, colour, frame) {
+  if (corners.length === 0) return;
+  const every = 4 * Math.ceil(corners.length / 4 / MOST_DUST);
   const width = Math.max(1, Math.ceil(frame.right - frame.left));
   const height = Math.max(1, Math.round(frame.bottom - frame.top));
   const dust = dustCanvas.getContext("2d");
   Object.assign(dustCanvas, { width, height });
   const image = dust.createImageData(width, height);
-  const corners = Float32Array.from(ribbons.flat(), (x) => x - frame.left);
   const steps = new Float32Array(width + 2);   // of the covered share, from pixel to pixel
   const step = (x, by) => {
     const at = x < 0 ? 0 : x > width ? width : x;
@@ -67,9 +68,9 @@ function drawDust(pen, ribbons, colour, frame) {
   for (let y = 0; y < height; y++) {
     const bend = bendAt((y + 0.5) / height);
     steps.fill(0);
-    for (let i = 0; i < corners.length; i += 4) {
-      step(corners[i] + (corners[i + 2] - corners[i]) * bend, 1);
-      step(corners[i + 1] + (corners[i + 3] - corners[i + 1]) * bend, -1);
+    for (let i = 0; i < corners.length; i += every) {
+      step(corners[i] + (corners[i + 2] - corners[i]) * bend - frame.left, every / 4);
+      step(corners[i + 1] + (corners[i + 3] - corners[i + 1]) * bend - frame.left, -every / 4);
     }
     let covered = 0;
     for (let x = 0; x < width; x++) {
@@ -131,10 +132,10 @@ function drawRibbons(pen, view, frame) {
   for (const ribbon of view.ribbons) {
     const edges = edgesOf(ribbon, frame);
     if (!inBand(edges, frame)) continue;
-    const tone = toneOf(view.groups.get(ribbon.group));
+    const { tone } = ribbon;
     if (ribbon.group === group) lit.push(edges);
     else if (!isDust(edges)) shapes[tone].push(edges);
-    else if (tone !== "hurts") dust.push(edges);
+    else if (tone !== "hurts") dust.push(...edges);
     else {
       const place = `${Math.round(edges[0])} ${Math.round(edges[2])}`;
       if (!seen.has(place)) shapes.hurts.push(edges);
@@ -185,10 +186,9 @@ function ribbonAt(view, frame, x, y, reach) {
 /* Where groups are aligned: what one side has less than the other, as a tint behind its lanes. */
 function drawGaps(pen, view, sideIndex, xOf, top, height) {
   let reached = -Infinity;
-  for (const { group, top: before, bottom: after } of view.ribbons) {
+  for (const { tone, top: before, bottom: after } of view.ribbons) {
     const lengths = [before[1] - before[0], after[1] - after[0]];
     if (lengths[sideIndex] >= lengths[1 - sideIndex]) continue;
-    const tone = toneOf(view.groups.get(group));
     const own = (sideIndex === 0 ? before : after)[1];
     const left = Math.max(xOf(own), reached);
     const right = xOf(own + lengths[1 - sideIndex] - lengths[sideIndex]);

@@ -21,36 +21,55 @@ function groupOfRow(view, row) {
 const callsOfGroup = ({ sides }, group) =>
   sides.flatMap((side, sideIndex) => (side.byGroup.get(group) ?? []).map((call) => ({ side: sideIndex, ...call })));
 
-/* Every call of what is lit, on all sides, as [{side, lane, index}]. */
+/* Every call of what is lit, on all sides, as [{side, lane, index}]; found once for each. */
 function selectedCalls(view) {
   const { sides, selected } = view;
   if (selected === null) return [];
   const group = litGroup(view);
+  const known = view.selectedFound;
+  if (known?.sides === sides && known.selected === selected && known.group === group) return known.calls;
+  const calls = findSelected(view, group);
+  view.selectedFound = { sides, selected, group, calls };
+  return calls;
+}
+
+function findSelected(view, group) {
+  const { sides, selected } = view;
   if (group !== null) return callsOfGroup(view, group);
   if (selected.row !== null) {
     return sides.flatMap((side, sideIndex) => (side.byRow.get(selected.row) ?? []).map((call) => ({ side: sideIndex, ...call })));
   }
   if (selected.side < 0) return [];
-  return sides[selected.side].lanes.flatMap((lane, laneIndex) =>
-    Array.from(lane.op.keys()).filter((index) => lane.op[index] === selected.op)
-      .map((index) => ({ side: selected.side, lane: laneIndex, index })));
+  const found = [];
+  sides[selected.side].lanes.forEach((lane, laneIndex) => {
+    for (let index = 0; index < lane.count; index++) {
+      if (lane.op[index] === selected.op) found.push({ side: selected.side, lane: laneIndex, index });
+    }
+  });
+  return found;
 }
 
-/* True for the operators to light, as (side, op); the others are dimmed. What is selected but not
-   in the runs shown dims nothing. */
-function litTest(view) {
+/* For every side an array that is 1 for the operators to light; the others are dimmed. What is
+   selected but not in the runs shown dims nothing. Made anew only when something else is lit. */
+function litOperators(view) {
   const { selected, onlyClass, sides } = view;
   const group = litGroup(view);
-  const known = selected !== null
+  const known = view.litFound;
+  const same = known?.sides === sides && known.selected === selected && known.onlyClass === onlyClass && known.group === group;
+  if (!same) view.litFound = { sides, selected, onlyClass, group, lit: findLit(view, group) };
+  return view.litFound.lit;
+}
+
+function findLit({ selected, onlyClass, sides }, group) {
+  const isShown = selected !== null
     && (group !== null ? sides.some((side) => side.byGroup.has(group))
       : selected.row !== null ? sides.some((side) => side.byRow.has(selected.row))
         : selected.side >= 0);
-  return (sideIndex, op) => {
-    const side = sides[sideIndex];
-    if (onlyClass !== null && side.classOf[op] !== onlyClass) return false;
-    if (!known) return true;
-    if (group !== null) return side.groupOf[op] === group;
-    if (selected.row !== null) return side.ops.row[op] === selected.row;
-    return selected.side === sideIndex && selected.op === op;
-  };
+  return sides.map((side, sideIndex) => Uint8Array.from(side.classOf, (name, op) => {
+    if (onlyClass !== null && name !== onlyClass) return 0;
+    if (!isShown) return 1;
+    if (group !== null) return Number(side.groupOf[op] === group);
+    if (selected.row !== null) return Number(side.ops.row[op] === selected.row);
+    return Number(selected.side === sideIndex && selected.op === op);
+  }));
 }

@@ -8,7 +8,7 @@
    hostile: it is drawn on the canvas or set as textContent, never read as markup. The root's data-*
    attributes say what is shown: mode, from-ns, to-ns, selected-row, selected-group,
    highlighted-<side> (calls), over-group, lane-centres (px below the canvas's top), plot-left, band
-   (px: top and bottom of the ribbons). */
+   (px: top and bottom of the ribbons), folded-lanes (how many are). */
 
 const REACH = 3;   // px beside a thin box where the pointer still finds it
 const MIN_WINDOW_NS = 10;
@@ -33,6 +33,7 @@ function mount(root, firstPayload, options = {}) {
     palette: null,
     printing: false,
     classLabels: new Map(),
+    unfolded: false,   // whether lanes of nearly nothing are shown
     selected: null,    // as selection.js says
     onlyClass: null,   // the class that the legend singles out
     cursor: null,      // {side, lane, index, by}: the call with the tooltip, by pointer or keyboard
@@ -72,11 +73,17 @@ function mount(root, firstPayload, options = {}) {
   hint.id = `fst-hint-${mounted}`;
   for (const part of HINT) hint.append(Array.isArray(part) ? element("kbd", "", part[0]) : part);
   canvas.setAttribute("aria-describedby", hint.id);
+  const folded = createFolded(view, () => {
+    view.unfolded = !view.unfolded;
+    setCursor(null);
+    folded.refresh();
+    redraw();
+  });
   const live = element("div", "fst-live");
   live.setAttribute("role", "status");
   const tooltip = createTooltip(view);
   root.classList.add("fst");
-  root.replaceChildren(bar, canvas, modes.note, hint, tooltip.box, live);
+  root.replaceChildren(bar, canvas, folded.box, modes.note, hint, tooltip.box, live);
   const painter = createPainter(canvas, view);
 
   function paint() {
@@ -134,7 +141,13 @@ function mount(root, firstPayload, options = {}) {
   };
 
   function revealSelected() {
-    const perSide = view.sides.map((_, sideIndex) => selectedCalls(view).filter((call) => call.side === sideIndex).map(extent))
+    const chosen = selectedCalls(view);
+    if (!view.unfolded && chosen.length > 0 && chosen.every(({ side, lane }) => view.sides[side].smallLanes[lane])) {
+      view.unfolded = true;
+      folded.refresh();
+      redraw();
+    }
+    const perSide = view.sides.map((_, sideIndex) => chosen.filter((call) => call.side === sideIndex).map(extent))
       .filter((calls) => calls.length > 0);
     const outside = ([start, end]) => end <= view.from || start >= view.to;
     if (!perSide.some((calls) => calls.every(outside))) return;
@@ -407,9 +420,11 @@ function mount(root, firstPayload, options = {}) {
     if (centre === null) show(0, view.span);
     else show(centre - size / 2, centre + size / 2);
     setSelected(view.selected);
+    folded.refresh();
   }
 
-  function update(next) {
+  function update(packed) {
+    const next = unpackPayload(packed);
     const { from, to, mode } = view;
     const keep = payload !== null && payload.span_ns === next.span_ns;
     payload = next;

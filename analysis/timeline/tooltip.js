@@ -7,14 +7,14 @@ function describe(view, call) {
   const op = lane.op[call.index];
   const dur = lane.end[call.index] - lane.start[call.index];
   const facts = [
-    ["start", moment(lane.ran[call.index], Math.max(side.dur, 1), dur / 10)],
+    ["start", side.inOrder ? "not in the file" : moment(lane.ran[call.index], Math.max(side.dur, 1), dur / 10)],
     ["duration", duration(dur)],
-    ["share of run", share(dur, side.dur)],
+    [side.inOrder ? "share of the time drawn" : "share of run", share(dur, side.dur)],
     ["inputs", side.ops.inputs[op]],
     ["outputs", side.ops.outputs[op]],
     ["provider", side.ops.provider[op]],
   ];
-  if (side.lanes.length > 1) facts.push(["lane", side.laneLabels[call.lane]]);
+  facts.push(["lane", side.laneLabels[call.lane]]);
   const group = view.groups.get(groupOfCall(view, call));
   if (group && group.kind !== "kept") facts.push(["group", plainText(groupTitle(group))]);
   if (group) facts.push(["gain of its group", gainText(group)]);

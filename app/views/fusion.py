@@ -72,7 +72,7 @@ def _groups(shown: Shown) -> None:
         before = state.selected_group(shown.key)
         before = before if before in known else None
         st.subheader("Timelines", anchor=False, help=wording.TIMELINES_HELP)
-        chosen = group_timeline(shown.payload, highlight=before, key="group_timeline")
+        chosen = group_timeline(shown.drawing, highlight=before, key="group_timeline")
         chosen = chosen if chosen in known else None
         state.select_group(shown.key, chosen)
         _ledger(shown, chosen)

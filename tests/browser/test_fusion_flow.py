@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from analysis.timeline import script
+from analysis.timeline.packing import packed_json
 from tests.browser.timelines import HOSTILE, Timeline, open_report, payload, side, wait_until
 
 BLUE, ORANGE = (0, 114, 178), (230, 159, 0)
@@ -380,15 +380,14 @@ def test_paper_keeps_the_mode(show: Callable[[Any], Timeline], page: Page) -> No
 
 
 HOST = """
-import json
 import streamlit as st
 from app.timeline import group_timeline
 
-payload = json.loads({data!r})
+drawing = {data!r}
 st.session_state.runs = st.session_state.get("runs", 0) + 1
 if not st.checkbox("hide"):
     before = st.session_state.get("group", 2)
-    group = group_timeline(payload, highlight=before, key="timeline")
+    group = group_timeline(drawing, highlight=before, key="timeline")
     if group != before:
         st.session_state.group = group
         st.rerun()
@@ -401,7 +400,7 @@ st.text(f"runs {{st.session_state.runs}}")
 
 
 def test_streamlit_host(page: Page, serve: Callable[[str], str]) -> None:
-    page.goto(serve(HOST.format(data=json.dumps(small()))))
+    page.goto(serve(HOST.format(data=packed_json(small()))))
     timeline = Timeline(page)
     expect(page.get_by_text("group 2", exact=True)).to_be_visible()
     expect(timeline.root).to_have_attribute("data-mode", "flow")

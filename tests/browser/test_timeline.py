@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from analysis.timeline.packing import packed_json
 from tests.browser.timelines import HOSTILE, Timeline, open_report, payload, side, wait_until
 
 SPAN = 1_000_000
@@ -34,7 +35,34 @@ def crowd(count: int = 5000) -> Any:
     """Far more calls than pixels: 90 % of the time in one class, one call in two."""
     operators = [("conv", "Conv", "convolution", 0), ("add", "Add", "elementwise", 1)]
     calls = [(i % 2, (i // 2) * 1000 + (i % 2) * 900, (900, 100)[i % 2]) for i in range(count)]
-    return payload(side("baseline", operators, calls))
+    sparse = [(0, i * 1000, 100) for i in range(count // 2)]
+    return payload(side("baseline", operators, calls), side("candidate", operators, sparse))
+
+
+def cut() -> Any:
+    """The first side ends its run at 1000 µs but is drawn to 600; the second has folded lanes."""
+    data = small()
+    first, second = data["sides"]
+    first["calls"] = {name: values[:2] for name, values in first["calls"].items()}
+    first |= {"shown_ns": 700_000, "not_drawn": 1, "caption": "only the first 2 of 3 drawn"}
+    second["lanes"] += [{"label": f"stream {n}", "small": True} for n in (8, 9)]
+    second["folded"] = "2 lanes of nearly nothing are folded: 2 executions"
+    for name, values in (
+        ("op", [0, 0]),
+        ("lane", [1, 2]),
+        ("start_ns", [0, 9]),
+        ("dur_ns", [1] * 2),
+    ):
+        second["calls"][name] += values
+    data["groups"] = [group(0)]
+    for each in (first, second):
+        each["ops"]["group"][0] = 0
+    return data
+
+
+def group(id_: int) -> Any:
+    times = {"before_ns": 1, "after_ns": 1, "gain_ns": 0}
+    return {"id": id_, "pattern": "A", "becomes": "A", "kind": "kept", "hurts": False, **times}
 
 
 @pytest.fixture
@@ -219,7 +247,38 @@ def test_a_crowd_of_calls_keeps_the_proportions_of_time(show: Callable[[Any], Ti
     pixels = timeline.row_of_pixels()
     heavy, light = pixels.count(BLUE) / len(pixels), pixels.count(GREEN) / len(pixels)
     assert heavy + light > 0.99
-    assert 0.05 < light < 0.4  # 10 % of the time, half of the calls
+    assert light == pytest.approx(0.1, abs=0.02)  # of the time, half of the calls
+    # One tenth of every pixel of the second side is busy: none looks idle, none looks full.
+    assert set(timeline.row_of_pixels(lane=1)) == {BLUE}
+    x, y = timeline.at(1_000_000, lane=1)
+    assert timeline.pixel(x, y - 12)[3] < 50
+
+
+def test_what_is_not_drawn_is_hatched_and_folded_lanes_unfold(
+    show: Callable[[Any], Timeline], page: Page
+) -> None:
+    timeline = show(cut())
+    width = timeline.box()["width"]
+    row = timeline.row_of_pixels()
+    colours = [set(row[int(a * width) : int(b * width)]) for a, b in ((0.42, 0.48), (0.72, 0.79))]
+    assert len(colours[0]) == 1  # between two operators: idle, in one colour
+    assert len(colours[1]) > 1  # lines over what is not drawn
+    expect(timeline.canvas).to_have_attribute("aria-label", re.compile("only the first 2 of 3"))
+    # Groups lead from side to side only where both are whole.
+    expect(page.get_by_role("radio")).to_have_count(0)
+    expect(timeline.root).to_contain_text("need both runs drawn whole")
+    lanes = "data-lane-centres"
+    assert len((timeline.root.get_attribute(lanes) or "").split()) == 2
+    expect(timeline.root).to_contain_text("fused: 2 lanes of nearly nothing are folded")
+    page.get_by_role("button", name="Show the folded lanes").click()
+    wait_until(page, lambda: len((timeline.root.get_attribute(lanes) or "").split()) == 4)
+    fold = page.get_by_role("button", name="Fold the lanes of nearly nothing")
+    expect(fold).to_have_attribute("aria-expanded", "true")
+    timeline.hover(250_000, lane=1)
+    expect(timeline.tip).to_contain_text("laneCPU")
+    fold.click()
+    wait_until(page, lambda: len((timeline.root.get_attribute(lanes) or "").split()) == 2)
+    assert page.console_errors == []
 
 
 def test_legend_singles_out_a_class(show: Callable[[Any], Timeline], page: Page) -> None:
@@ -276,14 +335,13 @@ def test_resize_keeps_the_window(show: Callable[[Any], Timeline], page: Page) ->
 
 
 HOST = """
-import json
 import streamlit as st
 from app.timeline import timeline
 
-payload = json.loads({data!r})
+drawing = {data!r}
 st.session_state.runs = st.session_state.get("runs", 0) + 1
 before = st.session_state.get("row")
-row = timeline(payload, selected=before, key="timeline")
+row = timeline(drawing, selected=before, key="timeline")
 if row != before:
     st.session_state.row = row
     st.rerun()
@@ -296,7 +354,7 @@ st.text(f"runs {{st.session_state.runs}}")
 
 
 def test_streamlit_host(page: Page, serve: Callable[[str], str]) -> None:
-    page.goto(serve(HOST.format(data=json.dumps(small()))))
+    page.goto(serve(HOST.format(data=packed_json(small()))))
     timeline = Timeline(page)
     expect(page.get_by_text("row None")).to_be_visible()
     expect(page.get_by_text("runs 1", exact=True)).to_be_visible()

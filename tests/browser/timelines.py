@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from playwright.sync_api import FloatRect, Page
 
 from analysis.timeline import script
+from analysis.timeline.packing import packed_json
 from tests.patience import GIVE_UP_S
 
 HOSTILE = "<img src=x onerror=\"document.title='pwned'\"></script><script>document.title='pwned'"
@@ -40,7 +40,10 @@ def side(
         "label": {"baseline": "unfused", "candidate": "fused"}[name],
         "caption": f"{len(calls)} operators as profiled",
         "dur_ns": max(start + dur for start, dur in zip(starts, durations, strict=True)),
-        "lanes": ["CPU", "CPU 2", "CPU 3"][: max(lanes, default=0) + 1],
+        "lanes": [
+            {"label": label, "small": False}
+            for label in ["CPU", "CPU 2", "CPU 3"][: max(lanes, default=0) + 1]
+        ],
         "ops": {
             "name": names,
             "op_type": types,
@@ -77,7 +80,7 @@ def report(data: Any) -> str:
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
         "img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
     )
-    text = json.dumps(data).replace("<", "\\u003c")
+    text = packed_json(data).replace("<", "\\u003c")
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'

@@ -49,8 +49,11 @@ def payload(*boxes: tuple[int, int, str], lanes: int = 1, span: int = 1200) -> d
             {
                 "label": "a",
                 "caption": "",
+                "folded": "",
                 "dur_ns": span,
-                "lanes": [f"lane {n}" for n in range(lanes)],
+                "shown_ns": span,
+                "not_drawn": 0,
+                "lanes": [{"label": f"lane {n}", "small": False} for n in range(lanes)],
                 "ops": {"op_class": classes},
                 "calls": {
                     "op": [classes.index(name) for _, _, name in boxes],

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
-from analysis.compare.comparison import Comparison, side_of_variant
+from analysis.compare.comparison import Comparison, Side, side_of_variant
 from analysis.compare.fusion import Fusion, Group, Operator
 from analysis.compare.ledger import ledger
 from analysis.experiment import Experiment
 from analysis.readers import read, read_path
 from analysis.readers.source import Source
-from analysis.timeline.payload import timeline_payload
+from analysis.timeline.packing import packed_json
+from analysis.timeline.payload import first_starts, timeline_payload
+from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from tests.factories import experiment_zip
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
@@ -82,7 +85,7 @@ def test_operators_name_their_group_and_groups_their_gain(comparison: Comparison
             "hurts": False,
         },
     ]
-    json.dumps(payload, allow_nan=False)
+    json.loads(packed_json(payload))
 
 
 def test_a_name_that_two_groups_claim_is_in_neither(comparison: Comparison) -> None:
@@ -104,7 +107,7 @@ def test_a_gain_that_is_not_known_is_null(comparison: Comparison) -> None:
     rows = grouped.ledger.rows.assign(gain_ns=float("nan"), before_ns=float("nan"))
     payload = timeline_payload(replace(grouped, ledger=replace(grouped.ledger, rows=rows)))
     assert [group["gain_ns"] for group in payload["groups"]] == [None, None]
-    json.dumps(payload, allow_nan=False)
+    json.loads(packed_json(payload))
 
 
 @pytest.mark.parametrize("name", ["mobilenetv2", "resnet50"])
@@ -131,3 +134,84 @@ def test_groups_of_a_sample(name: str) -> None:
     }
     told = comparison.ledger.ungrouped
     assert ungrouped == set(zip(told["side"], told["name"], strict=True))
+
+
+def side_of(calls: list[tuple[int | None, int]], **more: list[Any]) -> Side:
+    """A trace of one operator a call, (start, duration) each, in one run of 1000 ns from 100."""
+    count = len(calls)
+    trace = Trace(
+        Meta("kineto", "t", file_name="a.json"),
+        runs=runs_frame(run=[0], kind=["step"], start_ns=[100], dur_ns=[1000], profiled=[True]),
+        operators=operators_frame(operator=range(count), name=[f"op{i}" for i in range(count)]),
+        calls=calls_frame(
+            operator=range(count),
+            run=[0] * count,
+            start_ns=[start for start, _ in calls],
+            dur_ns=[dur for _, dur in calls],
+            **more,
+        ),
+    )
+    return Side("a.json", trace)
+
+
+def drawn(side: Side, most_calls: int = 100) -> dict[str, Any]:
+    """The baseline of the payload of a side with itself."""
+    found: dict[str, Any] = timeline_payload(compare(side, side), most_calls)["sides"][0]
+    return found
+
+
+def test_what_is_not_drawn_is_said_and_never_looks_idle() -> None:
+    calls: list[tuple[int | None, int]] = [(100 + 200 * i, 50 + i) for i in range(5)]
+    whole = drawn(side_of(calls))
+    assert (whole["not_drawn"], whole["shown_ns"], whole["dur_ns"]) == (0, 1000, 1000)
+    assert "drawn" not in whole["caption"]
+    cut = drawn(side_of(calls), 3)
+    assert list(cut["calls"]["start_ns"]) == [0, 200, 400]
+    # The fourth begins at 600: from there to the end of the run nothing is known to be idle.
+    assert (cut["not_drawn"], cut["shown_ns"], cut["dur_ns"]) == (2, 600, 1000)
+    assert "only the first 3 of 5 executions are drawn" in cut["caption"]
+    assert "not drawn, not idle" in cut["caption"]
+
+
+def test_the_axis_reaches_to_the_end_of_what_is_not_drawn() -> None:
+    cut = drawn(side_of([(100, 10), (200, 5000), (300, 10)]), 1)
+    assert (cut["shown_ns"], cut["dur_ns"]) == (100, 5100)
+
+
+def test_without_start_times_operators_stand_in_their_order() -> None:
+    side = drawn(side_of([(None, 30), (None, 10), (None, 60)]))
+    assert side["in_order"]
+    assert list(side["calls"]["start_ns"]) == [0, 30, 40]
+    assert list(side["calls"]["dur_ns"]) == [30, 10, 60]
+    assert side["dur_ns"] == 100  # not that of the run: where it idled is not known
+    assert "no start times in the file, so drawn one after the other" in side["caption"]
+    assert "sum of all executions" not in side["caption"]
+    assert first_starts(side) == {}
+    summed = drawn(side_of([(None, 30)], n=[4]))
+    assert "each box is the sum of all executions of an operator" in summed["caption"]
+
+
+def test_calls_without_a_start_among_others_are_counted() -> None:
+    side = drawn(side_of([(100, 30), (None, 10)]))
+    assert not side["in_order"]
+    assert "1 execution without a start time is not drawn" in side["caption"]
+    assert first_starts(side) == {0: 0}
+
+
+def test_folded_lanes_say_how_much_they_are() -> None:
+    side = side_of([(100, 900), (200, 2), (300, 1)], stream=["7", "8", "9"], device=["0"] * 3)
+    found = drawn(side)
+    assert [lane["small"] for lane in found["lanes"]] == [False, True, True]
+    said = (
+        "2 lanes of nearly nothing are folded: 2 executions, 3.00 ns (0.3 % of the operator time)"
+    )
+    assert found["folded"] == said
+    assert drawn(side_of([(100, 900)], stream=["7"], device=["0"]))["caption"].endswith(
+        "on GPU 0, stream 7"
+    )
+
+
+def test_first_starts_are_those_of_the_rows() -> None:
+    ops = {"row": [3, None, 3]}
+    calls = {"op": [2, 1, 0, 2], "start_ns": [5, 6, 7, 8]}
+    assert first_starts({"in_order": False, "ops": ops, "calls": calls}) == {3: 5}

@@ -54,7 +54,7 @@ def page_with_a_timeline() -> None:
 
     from app.timeline import group_timeline, timeline
 
-    empty = {"span_ns": 10, "classes": [], "groups": [], "sides": []}
+    empty = '{"span_ns": 10, "classes": [], "groups": [], "sides": []}'
     st.text(timeline(empty, selected=3, key="first"))
     st.text(timeline(empty, selected=None, key="second"))
     st.text(group_timeline(empty, highlight=5, key="third"))

@@ -1,0 +1,21 @@
+/* The line below the canvas that says which lanes are folded away, and unfolds them. */
+
+function createFolded(view, onToggle) {
+  const box = element("div", "fst-folded");
+  const text = element("span");
+  const toggle = element("button");
+  toggle.type = "button";
+  toggle.addEventListener("click", onToggle);
+  box.append(text, " ", toggle);
+  return {
+    box,
+    refresh() {
+      const some = view.sides.filter((side) => side.smallLanes.includes(true));
+      box.hidden = some.length === 0;
+      text.textContent = view.unfolded ? "" : some.map((side) => `${side.label}: ${side.folded}.`).join(" ");
+      toggle.textContent = view.unfolded ? "Fold the lanes of nearly nothing" : "Show them";
+      toggle.setAttribute("aria-label", view.unfolded ? toggle.textContent : "Show the folded lanes");
+      toggle.setAttribute("aria-expanded", String(view.unfolded));
+    },
+  };
+}

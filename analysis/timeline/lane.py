@@ -1,0 +1,103 @@
+"""Lanes of a timeline: what they are called, in which order they stand, which are folded."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+# A lane with less than this part of the side's time is folded, where at least FOLD_FROM are.
+SMALL_SHARE = 0.005
+FOLD_FROM = 2
+_NPU = ("ascend", "msprof", "mindspore_legacy", "akg")  # how names of formats start
+_GPU = ("kineto", "nsys", "rocprof", "tensorrt")
+_NUMBERED = re.compile(r".*\((\d{1,4})\)")  # NVIDIA A10G (0)
+_TYPED = re.compile(r"([A-Za-z]+):(\d{1,4})")  # TPU:0
+_XLA_STREAM = re.compile(r"Stream #(\d+)\s*(?:\((.*)\))?")
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One row of a timeline: `calls` executions that took `busy_ns` together."""
+
+    label: str
+    calls: int
+    busy_ns: int
+    is_small: bool = False
+
+
+def lanes(
+    calls: pd.DataFrame, communicates: np.ndarray, format_: str
+) -> tuple[tuple[Lane, ...], np.ndarray]:
+    """The lanes of these calls and the place of each call's lane among them.
+
+    `communicates` says of each call whether it is communication. Lanes stand in the order of their
+    devices and streams, numbers as numbers.
+    """
+    keys = [calls[name].astype("object") for name in ("device", "stream")]
+    place, firsts = _factorized(keys)
+    pairs = [tuple(_text(key.iloc[first]) for key in keys) for first in firsts]
+    count = np.bincount(place, minlength=len(pairs))
+    busy = np.bincount(place, weights=calls["dur_ns"].to_numpy(), minlength=len(pairs))
+    talks = np.bincount(place, weights=communicates, minlength=len(pairs)) == count
+    names = [
+        lane_name(device, stream, format_, talks=bool(only))
+        for (device, stream), only in zip(pairs, talks, strict=True)
+    ]
+    small = busy < SMALL_SHARE * busy.sum()
+    folds = small.sum() >= FOLD_FROM
+    order = sorted(range(len(pairs)), key=lambda at: [_natural(text) for text in pairs[at]])
+    rank = np.empty(len(pairs), dtype="int64")
+    rank[order] = np.arange(len(pairs))
+    found = tuple(
+        Lane(names[at], int(count[at]), int(busy[at]), bool(folds and small[at])) for at in order
+    )
+    return found, rank[place]
+
+
+def lane_name(device: str, stream: str, format_: str, *, talks: bool = False) -> str:
+    """What the lane of a device and a stream is called: 'GPU 0, stream 7'; '' where neither is
+    known. `talks` is true where it holds nothing but communication."""
+    where, on = _device(device, format_), _stream(stream)
+    if where and not on and talks:
+        on = "communication"
+    return ", ".join(filter(None, (where, on)))
+
+
+def _device(device: str, format_: str) -> str:
+    kind = "NPU" if format_.startswith(_NPU) else "GPU" if format_.startswith(_GPU) else "device"
+    if not device:
+        return "" if kind == "device" else kind
+    if device.isdecimal():
+        return f"{kind} {device}"
+    numbered, typed = _NUMBERED.fullmatch(device), _TYPED.fullmatch(device)
+    if numbered and kind != "device":
+        return f"{kind} {numbered[1]}"
+    return f"{typed[1]} {typed[2]}" if typed else device
+
+
+def _stream(stream: str) -> str:
+    xla = _XLA_STREAM.fullmatch(stream)
+    if xla:
+        return f"stream {xla[1]}" + (f" ({xla[2]})" if xla[2] else "")
+    return f"stream {stream}" if stream[:1].isdecimal() else stream
+
+
+def _text(value: object) -> str:
+    return "" if pd.isna(value) else str(value)  # type: ignore[call-overload]
+
+
+def _natural(text: str) -> list[tuple[bool, int, str]]:
+    """A key that sorts 'stream 7' before 'stream 20'."""
+    parts = re.split(r"(\d{1,18})", text)
+    return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
+
+
+def _factorized(keys: list[pd.Series]) -> tuple[np.ndarray, np.ndarray]:
+    """A number for each pair of values, and the first row of each."""
+    codes = [pd.factorize(key, use_na_sentinel=False)[0] for key in keys]
+    joined = codes[0] * (codes[1].max(initial=0) + 1) + codes[1]
+    _, firsts, place = np.unique(joined, return_index=True, return_inverse=True)
+    return place, firsts

@@ -1,0 +1,68 @@
+"""Lanes: their names, their order, and which of them are folded."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from analysis.timeline.lane import lane_name, lanes
+from analysis.trace import calls_frame
+
+
+@pytest.mark.parametrize(
+    ("device", "stream", "format_", "name"),
+    [
+        ("0", "7", "kineto", "GPU 0, stream 7"),
+        ("NVIDIA A10G (1)", "13", "nsys_db", "GPU 1, stream 13"),
+        ("0", "2", "ascend_kernel_details", "NPU 0, stream 2"),
+        ("", "2", "ascend_trace_view", "NPU, stream 2"),
+        ("", "Group 0 Communication", "ascend_trace_view", "NPU, Group 0 Communication"),
+        ("", "stream 519", "mindspore_legacy", "NPU, stream 519"),
+        ("CPU", "thread 4711", "onnxruntime", "CPU, thread 4711"),
+        ("GPU:0", "Stream #14(Compute)", "xplane", "GPU 0, stream 14 (Compute)"),
+        ("worker", "io", "chrome_trace", "worker, io"),
+        ("", "1", "tensorrt_profile", "GPU, stream 1"),
+        ("", "", "chrome_trace", ""),
+    ],
+)
+def test_a_lane_is_called_as_its_users_call_it(
+    device: str, stream: str, format_: str, name: str
+) -> None:
+    assert lane_name(device, stream, format_) == name
+
+
+def test_a_lane_of_communication_alone_says_so() -> None:
+    assert lane_name("0", "", "ascend_op_summary", talks=True) == "NPU 0, communication"
+    assert lane_name("0", "3", "ascend_op_summary", talks=True) == "NPU 0, stream 3"
+
+
+def found(streams: list[tuple[str | None, int]]) -> tuple[list[tuple[str, int, bool]], list[int]]:
+    """Lanes of calls with these streams and durations, on GPU 0."""
+    calls = calls_frame(
+        operator=[0] * len(streams),
+        device=["0"] * len(streams),
+        stream=[stream for stream, _ in streams],
+        start_ns=list(range(len(streams))),
+        dur_ns=[dur for _, dur in streams],
+    )
+    made, place = lanes(calls, np.zeros(len(streams), dtype=bool), "kineto")
+    return [(lane.label, lane.calls, lane.is_small) for lane in made], [int(at) for at in place]
+
+
+def test_streams_stand_in_the_order_of_their_numbers() -> None:
+    made, place = found([("20", 5), ("7", 5), (None, 5), ("20", 5)])
+    assert made == [
+        ("GPU 0", 1, False),
+        ("GPU 0, stream 7", 1, False),
+        ("GPU 0, stream 20", 2, False),
+    ]
+    assert place == [2, 1, 0, 2]
+
+
+def test_lanes_of_nearly_nothing_are_folded_where_there_are_several() -> None:
+    # 4 of 1000 ns are less than half a per cent, 6 are not.
+    made, _ = found([("1", 986), ("2", 4), ("3", 4), ("4", 6)])
+    assert [small for _, _, small in made] == [False, True, True, False]
+    made, _ = found([("1", 996), ("2", 4)])  # one line of text is no shorter than one lane
+    assert [small for _, _, small in made] == [False, False]
+    assert found([]) == ([], [])
