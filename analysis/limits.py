@@ -24,6 +24,14 @@ class Limits:
     text_chars: int = 512
     name_chars: int = 120
 
+    def hint(self, name: str, needed: int | None = None) -> str:
+        """What to do about a refusal by this limit: the option that raises it, far enough.
+
+        Without what the file needs, twice the present value.
+        """
+        value = _rounded(needed or 2 * getattr(self, name), is_size=name.endswith("_bytes"))
+        return f"Give less at once, or raise it: `fusescope --limit {name}={value} …`."
+
 
 DEFAULT_LIMITS = Limits()
 
@@ -50,6 +58,15 @@ def parse_limits(text: str) -> Limits:
             )
         given[name] = number
     return dataclasses.replace(DEFAULT_LIMITS, **given)
+
+
+def _rounded(number: int, *, is_size: bool) -> str:
+    """The number rounded up to two digits, a size to whole M or G, as `parse_limits` reads it."""
+    if is_size:
+        scale, letter = (1024**3, "G") if number > 1024**3 else (MIB, "M")
+        return f"{-(-number // scale)}{letter}"
+    step = 10 ** max(0, len(str(number)) - 2)
+    return str(-(-number // step) * step)
 
 
 def _whole(text: str) -> int | None:

@@ -143,7 +143,7 @@ def _state(path: Path) -> str:
             raise FuseScopeError(
                 f"This folder holds more than {most} files",
                 where=display_name(str(path)),
-                hint="Give the folder of one recording.",
+                hint=places.limits().hint("zip_members"),
             )
         facts = [
             (str(file), (of := file.lstat()).st_mtime_ns, of.st_size) for file in sorted(files)

@@ -289,7 +289,7 @@ def _body(
             raise FuseScopeError(
                 f"This table has more than {source.limits.events} rows, the limit",
                 where=source.name,
-                hint="Record fewer steps.",
+                hint=source.limits.hint("events"),
             )
         may_head = row[0] in known_heads or row[-1] in known_heads
         if may_head and _is_head_row(row, heads, number, source):

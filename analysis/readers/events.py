@@ -15,6 +15,7 @@ import msgspec
 from analysis.errors import FuseScopeError
 from analysis.limits import Limits
 from analysis.readers.encoding import utf8, valid_utf8, without_lone_surrogates
+from analysis.readers.json_array import check_length
 from analysis.trace import Diagnostic
 
 EventT = TypeVar("EventT", bound=msgspec.Struct)
@@ -28,8 +29,6 @@ _LAST_EVENT = re.compile(
 _BYTE = re.compile(r"\(byte (\d+)\)")
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
 _RAW = msgspec.json.Decoder(list[msgspec.Raw])
-_MOST_OBJECTS = 40  # per event, on average over a file
-_MOST_VALUES = 500  # per object
 _MOST_CUTS = 8
 _TAIL_BYTES = 1024 * 1024
 _DECODING = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
@@ -66,48 +65,21 @@ def decode_file(
 ) -> tuple[list[EventT], FileT, list[Diagnostic]]:
     """Like `decode_events`, with what stands beside the events; defaults in the array form."""
     notes: list[Diagnostic] = []
-    data = utf8(data)
-    _check_count(data, where, limits)
-    data = without_lone_surrogates(data, notes)
+    data = without_lone_surrogates(utf8(data), notes)
     decoder = msgspec.json.Decoder(list[event])  # type: ignore[valid-type]
-    events: list[EventT]
     try:
         header = msgspec.json.decode(data, type=file) if _is_object(data) else file()
-        events = decoder.decode(header.trace_events if _is_object(data) else data)
+        array = header.trace_events if _is_object(data) else data
+        check_length(array, where, limits, objects=True)
+        events: list[EventT] = decoder.decode(array)
     except _DECODING:
-        header, raw = _repaired(data, file, where, notes)
+        header, raw = _repaired(data, file, where, limits, notes)
         events = _decode_each(raw, event, notes)
-    if len(events) > limits.events:
-        raise FuseScopeError(
-            f"This trace has {len(events)} events, more than the limit of {limits.events}",
-            where=where,
-            hint="Record fewer runs.",
-        )
     return events, header, notes
 
 
 def _is_object(data: bytes) -> bool:
     return _OBJECT.match(data) is not None
-
-
-def _check_count(data: bytes, where: str, limits: Limits) -> None:
-    """Refuse what would fill the memory before it is decoded.
-
-    An event has one "cat" (or "ph") and, with shapes and thread statistics, some ten objects.
-    """
-    events = max(data.count(b'"cat"'), data.count(b'"ph"'))
-    if events > limits.events:
-        raise FuseScopeError(
-            f"This trace has {events} events, more than the limit of {limits.events}",
-            where=where,
-            hint="Record fewer runs.",
-        )
-    if data.count(b"{") > _MOST_OBJECTS * events + 10_000:
-        raise FuseScopeError(
-            "This JSON holds far more objects than events, so it is no trace",
-            where=where,
-            hint="Give the profiler's own file.",
-        )
 
 
 def _decode_each(
@@ -129,14 +101,12 @@ def _decode_each(
 
 
 def _repaired(
-    data: bytes, file: type[FileT], where: str, notes: list[Diagnostic]
+    data: bytes, file: type[FileT], where: str, limits: Limits, notes: list[Diagnostic]
 ) -> tuple[FileT, list[msgspec.Raw]]:
     """What stands beside the events, and the events undecoded, of a file that is damaged."""
     data = valid_utf8(data, notes)
-    if data.count(b",") > _MOST_VALUES * (data.count(b"{") + 2000):
-        raise _no_list(where)
     try:
-        return _split_noted(data, file, notes)
+        return _split_noted(data, file, where, limits, notes)
     except (msgspec.ValidationError, RecursionError) as error:
         raise _no_trace(error, where) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -144,7 +114,7 @@ def _repaired(
     if "truncated" not in str(damage):
         mended, count = _mended(data)
         try:
-            header, raw = _split_noted(mended, file, notes)
+            header, raw = _split_noted(mended, file, where, limits, notes)
         except (msgspec.ValidationError, RecursionError) as error:
             raise _no_trace(error, where) from error
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -156,30 +126,32 @@ def _repaired(
             return header, raw
         if count:
             notes.append(Diagnostic("warning", "json_mended", count))
-    return _cut_short(data, file, where, notes, damage)
+    return _cut_short(data, file, where, limits, notes, damage)
 
 
 def _split_noted(
-    data: bytes, file: type[FileT], notes: list[Diagnostic]
+    data: bytes, file: type[FileT], where: str, limits: Limits, notes: list[Diagnostic]
 ) -> tuple[FileT, list[msgspec.Raw]]:
     """Like `_split`, without what follows the end of the JSON."""
     try:
-        return _split(data, file)
+        return _split(data, file, where, limits)
     except msgspec.DecodeError as error:
         end = _TRAILING.search(str(error))
         if end is None:
             raise
         at = int(end[1]) - 1  # it counts the first of them
-        found = _split(data[:at], file)
+        found = _split(data[:at], file, where, limits)
         notes.append(Diagnostic("warning", "trailing_bytes", len(data) - at))
         return found
 
 
-def _split(data: bytes, file: type[FileT]) -> tuple[FileT, list[msgspec.Raw]]:
-    if not _is_object(data):
-        return file(), _RAW.decode(data)
-    header = msgspec.json.decode(data, type=file)
-    return header, _RAW.decode(header.trace_events or b"null")
+def _split(
+    data: bytes, file: type[FileT], where: str, limits: Limits
+) -> tuple[FileT, list[msgspec.Raw]]:
+    header = msgspec.json.decode(data, type=file) if _is_object(data) else file()
+    array = (header.trace_events or msgspec.Raw(b"null")) if _is_object(data) else data
+    check_length(array, where, limits)
+    return header, _RAW.decode(array)
 
 
 def _mended(data: bytes) -> tuple[bytes, int]:
@@ -206,7 +178,12 @@ def _at_end(error: Exception, data: bytes) -> bool:
 
 
 def _cut_short(
-    data: bytes, file: type[FileT], where: str, notes: list[Diagnostic], damage: Exception
+    data: bytes,
+    file: type[FileT],
+    where: str,
+    limits: Limits,
+    notes: list[Diagnostic],
+    damage: Exception,
 ) -> tuple[FileT, list[msgspec.Raw]]:
     """The whole events of a file that ends too early."""
     text = data.strip()
@@ -226,6 +203,7 @@ def _cut_short(
     elif not text.startswith(b"["):
         raise _damaged(damage, where)
     whole = text[begin:].rstrip(b", \t\r\n")
+    check_length(whole, where, limits)
     for end, bracket in _cut_points(whole, is_object=begin > 0):
         kept = whole[:end].rstrip(b", \t\r\n")
         try:

@@ -26,7 +26,7 @@ from analysis.experiment import (
 )
 from analysis.graph import Graph, parse_graph
 from analysis.limits import Limits
-from analysis.readers.folder import ZIP_ERRORS
+from analysis.readers.folder import ZIP_ERRORS, check_size
 from analysis.readers.onnxruntime import ProfileTables
 from analysis.readers.reader import ALWAYS
 from analysis.readers.source import Source, clean_text
@@ -153,15 +153,11 @@ class _Archive:
         infos = self._zip.infolist()
         if len(infos) > self._limits.zip_members:
             raise FuseScopeError(
-                f"This zip has {len(infos)} members, more than an experiment can have", hint=_AGAIN
+                f"This zip has {len(infos)} members, more than the limit of "
+                f"{self._limits.zip_members}",
+                hint=self._limits.hint("zip_members", len(infos)),
             )
-        packed = max(1, len(source.data))
-        unpacked = sum(info.file_size for info in infos)
-        if unpacked > self._limits.unpacked_bytes or unpacked / packed > self._limits.zip_ratio:
-            raise FuseScopeError(
-                f"This zip would unpack to {unpacked // 2**20} MiB, more than FuseScope reads",
-                hint="Record fewer blocks or profiled rounds.",
-            )
+        check_size(sum(info.file_size for info in infos), len(source.data), self._limits)
         self._infos = {info.filename: info for info in infos}
         if RECORD_NAME not in self._infos:
             raise FuseScopeError(
@@ -213,9 +209,10 @@ class _Archive:
         matches = parse_matches(data, where)
         if len(matches) > self._limits.events:
             raise FuseScopeError(
-                f"This experiment has {len(matches)} tensor matches, more than FuseScope reads",
+                f"This experiment has {len(matches)} tensor matches, more than the limit of "
+                f"{self._limits.events}",
                 where=where,
-                hint=_AGAIN,
+                hint=self._limits.hint("events", len(matches)),
             )
         return matches
 

@@ -11,7 +11,7 @@ import zlib
 from pathlib import Path
 
 from analysis.errors import FuseScopeError
-from analysis.limits import DEFAULT_LIMITS, Limits
+from analysis.limits import DEFAULT_LIMITS, MIB, Limits
 from analysis.readers.source import Load, Source, clean_text, display_name, load_file
 
 _MOST_DEPTH = 12
@@ -53,7 +53,7 @@ def folder_sources(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[Source,
             raise FuseScopeError(
                 f"This folder holds more than {limits.zip_members} files",
                 where=display_name(str(path)),
-                hint="Give the folder of one recording.",
+                hint=limits.hint("zip_members"),
             )
     return tuple(found)
 
@@ -106,14 +106,9 @@ def zip_sources(source: Source) -> tuple[Source, ...]:
         raise FuseScopeError(
             f"This zip has {len(infos)} members, more than the limit of {limits.zip_members}",
             where=source.name,
-            hint="Zip one recording alone.",
+            hint=limits.hint("zip_members", len(infos)),
         )
-    if unpacked > limits.unpacked_bytes or unpacked > limits.zip_ratio * max(1, len(source.data)):
-        raise FuseScopeError(
-            f"This zip would unpack to {unpacked // 2**20} MiB, more than FuseScope reads",
-            where=source.name,
-            hint="Zip one recording alone.",
-        )
+    check_size(unpacked, len(source.data), limits, source.name)
     budget = [limits.unpacked_bytes]
     found: dict[str, Source] = {}
     for info in infos:
@@ -128,6 +123,25 @@ def zip_sources(source: Source) -> tuple[Source, ...]:
         name = display_name(parts[-1])
         found[path] = Source(name, _member(archive, info, name, budget), limits, path=path)
     return tuple(found.values())
+
+
+def check_size(unpacked: int, packed: int, limits: Limits, where: str | None = None) -> None:
+    """Refuse a zip by the bytes that it says it unpacks to: too many, or too many a packed one."""
+    if unpacked > limits.unpacked_bytes:
+        raise FuseScopeError(
+            f"This zip would unpack to {unpacked // MIB} MiB, more than the limit of "
+            f"{limits.unpacked_bytes // MIB} MiB",
+            where=where,
+            hint=limits.hint("unpacked_bytes", unpacked),
+        )
+    ratio = -(-unpacked // max(1, packed))
+    if ratio > limits.zip_ratio:
+        raise FuseScopeError(
+            f"This zip would unpack to {unpacked // MIB} MiB, {ratio} times its size and more than "
+            f"the limit of {limits.zip_ratio} times",
+            where=where,
+            hint=limits.hint("zip_ratio", ratio),
+        )
 
 
 def _is_regular(path: Path) -> bool:

@@ -57,6 +57,7 @@ _CAPPED = re.compile(r"exceeded max|dropped [1-9]|buffer limit", re.IGNORECASE)
 _EVENT_CAP = 1_000_000
 _MOST_DEVICES = 4
 _MOST_MESSAGES = 1000
+_MOST_HEADER_BYTES = 4 * 1024 * 1024  # of one entry; decoding takes some forty times as much
 
 
 class _File(EventFile):
@@ -155,11 +156,11 @@ def _runs(steps: Steps) -> pd.DataFrame:
 
 def _devices(file: _File) -> dict[str, str]:
     """Device id -> name, from the header; '' stands for ids that it does not list."""
+    raw = file.device_properties or file.compute_properties or b"[]"
+    if len(memoryview(raw)) > _MOST_HEADER_BYTES:
+        return {}
     try:
-        listed = msgspec.json.decode(
-            file.device_properties or file.compute_properties or b"[]",
-            type=list[dict[str, object]],
-        )
+        listed = msgspec.json.decode(raw, type=list[dict[str, object]])
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return {}
     names = ((each.get("id"), each.get("name")) for each in listed)
@@ -178,6 +179,8 @@ def _private(file: _File) -> dict[str, str]:
 def _capped(events: int, file: _File) -> list[Diagnostic]:
     """A note when the profiler stopped early: the file says so, or has a round million events."""
     for raw in (file.errors, file.warnings, file.messages):
+        if len(memoryview(raw)) > _MOST_HEADER_BYTES:
+            continue
         try:
             messages = msgspec.json.decode(raw or b"[]", type=list[str])
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):

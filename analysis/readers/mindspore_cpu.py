@@ -109,7 +109,8 @@ class MindSporeCpuTimelineReader:
         ran = Executions()
         other = 0
         for row, event in enumerate(events):
-            if event.ph == "X" and _text(_argument(event.args, "type")) == "HostCpuOps":
+            kind = event.args.type if isinstance(event.args, _Args) else None
+            if event.ph == "X" and kind == "HostCpuOps":
                 start, dur = exact_ns(event.ts, "us"), exact_ns(event.dur, "us")
                 ran.add(_text(event.name), start, dur, f"thread {_text(event.tid)}"[:40], row)
             else:
@@ -154,13 +155,20 @@ class MindSporeCpuSummaryReader:
         return build_trace(meta, rows, notes=notes, limits=source.limits)
 
 
+_Cell = str | int | float | bool | None
+
+
+class _Args(msgspec.Struct, gc=False):
+    type: _Cell = None
+
+
 class _Event(msgspec.Struct, gc=False):
-    ph: object = ""
-    name: object = ""
-    tid: object = None
+    ph: _Cell = ""
+    name: _Cell = ""
+    tid: _Cell = None
     ts: msgspec.Raw = msgspec.Raw(b"null")
     dur: msgspec.Raw = msgspec.Raw(b"null")
-    args: object = None
+    args: _Args | _Cell = None
 
 
 def _trace(name: str, source: Source, ran: Executions, notes: list[Diagnostic]) -> Trace:
@@ -221,10 +229,6 @@ def _meta(name: str, source: Source, beside: Beside) -> Meta:
         sha256=source.sha256,
         files=tuple(beside.files),
     )
-
-
-def _argument(args: object, name: str) -> object:
-    return args.get(name) if isinstance(args, dict) else None
 
 
 def _text(value: object) -> str:

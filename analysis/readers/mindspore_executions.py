@@ -87,7 +87,7 @@ def read_timestamps(source: Source, kind: str, unit: Unit) -> tuple[Executions, 
             raise FuseScopeError(
                 f"This trace has more than {source.limits.events} events, the limit",
                 where=source.name,
-                hint="Record fewer steps.",
+                hint=source.limits.hint("events"),
             )
     if foreign:
         notes.append(Diagnostic("warning", "bad_event", foreign, example))

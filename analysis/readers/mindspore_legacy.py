@@ -48,6 +48,7 @@ _COMMUNICATION_PID = 10000
 _PROVIDERS = {9000: "AI_CPU", _COMMUNICATION_PID: "HCCL", 11000: "CPU"}
 _ROUNDING = 1e-4  # relative: means in these files are rounded
 _GPU_STAMPS = re.compile(rb"(?m)^[^;\r\n]*;GpuOps;[ \t]*\d+,[-+.\deE]")
+_MOST_ARGUMENTS_BYTES = 1024 * 1024
 _DISPLAY = re.compile(rb'"args"\s*:\s*\{[^{}]{0,400}"fullname"\s*:\s*"')
 
 _ASCEND: Mapping[str, str] = MappingProxyType(
@@ -138,7 +139,7 @@ class MindSporeLegacyDisplayReader:
                 other += event.ph != "M"
                 continue
             start, dur = exact_ns(event.ts, "us"), exact_ns(event.dur, "us")
-            args = event.args if isinstance(event.args, dict) else {}
+            args = _arguments(event.args)
             name, lane = args.get("fullname"), _text(event.tid)
             known = isinstance(name, str)
             if lane == "Steps" and start is not None and dur is not None and dur >= 0:
@@ -220,14 +221,27 @@ class MindSporeLegacySummaryReader:
             beside.files.append(other.path)
 
 
+_Cell = str | int | float | bool | None
+
+
 class _Event(msgspec.Struct, gc=False):
-    ph: object = ""
-    name: object = ""
-    pid: object = None
-    tid: object = None
+    ph: _Cell = ""
+    name: _Cell = ""
+    pid: _Cell = None
+    tid: _Cell = None
     ts: msgspec.Raw = msgspec.Raw(b"null")
     dur: msgspec.Raw = msgspec.Raw(b"null")
-    args: object = None
+    args: msgspec.Raw = msgspec.Raw(b"null")
+
+
+def _arguments(raw: msgspec.Raw) -> dict[str, object]:
+    """Name -> value, of one event; none where they are no arguments or longer than any are."""
+    if len(memoryview(raw)) > _MOST_ARGUMENTS_BYTES:
+        return {}
+    try:
+        return msgspec.json.decode(raw, type=dict[str, object])
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return {}
 
 
 def _check_means(beside: Beside, ran: Executions) -> None:

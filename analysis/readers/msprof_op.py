@@ -31,7 +31,6 @@ _OF_A_TASK = ("Task Start Time", "Start Time", "Task Type", "Task Wait Time", "T
 _BLOCKS = ("block_id", "sub_block_id")
 _NOT_COUNTERS = {"blockid", "subblockid", "aictotalcycles", "aivtotalcycles"}
 _CORES = ("aic", "aiv")
-_MOST_BLOCKS = 1_000_000  # of one table; an operator has a few hundred
 
 
 @dataclass(frozen=True)
@@ -121,8 +120,6 @@ def _files(source: Source, notes: list[Diagnostic]) -> tuple[_Table | None, list
             if not is_basic and not has_columns(file.head, *_BLOCKS):
                 continue
             table = read_csv(file, _is_head)
-            if len(table) > _MOST_BLOCKS:
-                raise FuseScopeError("Too many blocks", where=file.name, hint="Give one operator.")
         except FuseScopeError:
             if file is source:
                 raise

@@ -89,7 +89,7 @@ class MsprofTimelineReader:
             raise FuseScopeError(
                 f"These timelines have more than {source.limits.events} operators, the limit",
                 where=source.name,
-                hint="Give fewer iterations.",
+                hint=source.limits.hint("events", len(columns["name"])),
             )
         spans = _iterations(source, parts, columns["start_ns"])
         meta = Meta(

@@ -29,8 +29,8 @@ class Args(msgspec.Struct, gc=False):
     output_size: str | int | float | None = None
     input_type_shape: msgspec.Raw = msgspec.Raw(b"")
     output_type_shape: msgspec.Raw = msgspec.Raw(b"")
-    parent_name: object = None
-    stream: object = None
+    parent_name: str | int | float | None = None
+    stream: str | int | float | None = None
 
 
 class Event(msgspec.Struct, gc=False):

@@ -12,7 +12,6 @@ import io
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
@@ -20,6 +19,7 @@ from analysis.errors import FuseScopeError
 from analysis.readers.csv_numbers import unit_of
 from analysis.readers.csv_table import column_key, name_and_unit
 from analysis.readers.encoding import decoded, utf8
+from analysis.readers.json_array import check_length
 from analysis.readers.source import Source
 from analysis.readers.times import Unit, exact_ns
 from analysis.trace import Diagnostic
@@ -89,7 +89,7 @@ def read_counters(source: Source) -> tuple[list[Counted], list[Diagnostic]]:
                 raise FuseScopeError(
                     f"This table has more than {source.limits.events} rows, the limit",
                     where=source.name,
-                    hint="Record fewer requests.",
+                    hint=source.limits.hint("events"),
                 )
             name, status, kind, how, real = (
                 _cell(cells, places.get(key))
@@ -131,12 +131,15 @@ def _is_total(cells: list[str]) -> bool:
     )
 
 
+_Cell = str | int | float | bool | None
+
+
 class _Node(msgspec.Struct, gc=False):
-    name: Any = None
-    node_name: Any = None
-    status: Any = None
-    node_type: Any = None
-    exec_type: Any = None
+    name: _Cell = None
+    node_name: _Cell = None
+    status: _Cell = None
+    node_type: _Cell = None
+    exec_type: _Cell = None
     real_time: msgspec.Raw = msgspec.Raw(b"")
 
 
@@ -146,25 +149,30 @@ class _Report(msgspec.Struct, gc=False):
 
 
 class _Table(msgspec.Struct, gc=False):
-    nodes: list[msgspec.Raw] = []
+    nodes: msgspec.Raw = msgspec.Raw(b"[]")
 
 
 def _from_json(data: bytes, source: Source) -> list[Counted]:
     try:
         report = msgspec.json.decode(data, type=_Report)
         raw = report.detailed_performance or report.avg_performance
+        check_length(raw, source.name, source.limits, objects=True)
         tables = msgspec.json.decode(raw, type=list[_Table] | _Table)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise FuseScopeError("This report is damaged", where=source.name, hint=_HINT) from error
     found: list[Counted] = []
     for table, part in enumerate(tables if isinstance(tables, list) else [tables]):
-        for row, item in enumerate(part.nodes, start=1):
+        for row, item in enumerate(_nodes(part, source), start=1):
             try:
                 node = msgspec.json.decode(item, type=_Node)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 node = _Node()
             if len(found) >= source.limits.events:
-                break
+                raise FuseScopeError(
+                    f"This report has more than {source.limits.events} rows, the limit",
+                    where=source.name,
+                    hint=source.limits.hint("events"),
+                )
             found.append(
                 Counted(
                     table,
@@ -177,3 +185,11 @@ def _from_json(data: bytes, source: Source) -> list[Counted]:
                 )
             )
     return found
+
+
+def _nodes(table: _Table, source: Source) -> list[msgspec.Raw]:
+    check_length(table.nodes, source.name, source.limits)
+    try:
+        return msgspec.json.decode(table.nodes, type=list[msgspec.Raw])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise FuseScopeError("This report is damaged", where=source.name, hint=_HINT) from error

@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 from xml.parsers import expat
 
 import msgspec
 
 from analysis.errors import FuseScopeError
 from analysis.readers.encoding import utf8, valid_utf8
+from analysis.readers.json_array import check_length
 from analysis.readers.source import Source, clean_text
 from analysis.readers.tables import dtype_name, shape_text
 from analysis.readers.times import exact_ns
@@ -220,7 +220,7 @@ class _Builder:
                 raise FuseScopeError(
                     f"This graph has more than {self._source.limits.events} nodes, the limit",
                     where=self._source.name,
-                    hint="Give the graph of one model.",
+                    hint=self._source.limits.hint("events"),
                 )
             self.graph.nodes.append(self._node)
             self._node, self.whole = None, self._parser.CurrentByteIndex
@@ -252,21 +252,24 @@ def _from_xml(data: bytes, source: Source) -> tuple[ExecutionGraph, list[Diagnos
     return builder.graph, notes
 
 
+_Cell = str | int | float | bool | None
+
+
 class _Counted(msgspec.Struct, gc=False):
     """A node of `profiling_info`, under the names that different writers give its fields."""
 
-    node_name: Any = None
-    name: Any = None
-    node_type: Any = None
-    exec_type: Any = None
-    status: Any = None
+    node_name: _Cell = None
+    name: _Cell = None
+    node_type: _Cell = None
+    exec_type: _Cell = None
+    status: _Cell = None
     real_us: msgspec.Raw = msgspec.Raw(b"")
 
 
 class _Document(msgspec.Struct, gc=False):
-    exec_graph: list[msgspec.Raw] = []
-    nodes: list[msgspec.Raw] = []
-    perf_counts: list[msgspec.Raw] = []
+    exec_graph: msgspec.Raw = msgspec.Raw(b"")
+    nodes: msgspec.Raw = msgspec.Raw(b"")
+    perf_counts: msgspec.Raw = msgspec.Raw(b"")
 
 
 def _starts_with_counts(text: bytes) -> bool:
@@ -276,24 +279,25 @@ def _starts_with_counts(text: bytes) -> bool:
 def _from_json(data: bytes, source: Source) -> ExecutionGraph:
     try:
         if data.lstrip().startswith(b"["):
-            document = _Document(msgspec.json.decode(data, type=list[msgspec.Raw]))
+            document = _Document(msgspec.Raw(data))
         else:
             document = msgspec.json.decode(data, type=_Document)
+        nodes = _items(document.exec_graph or document.nodes, source)
+        counts = _items(document.perf_counts, source)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise FuseScopeError(
             f"This JSON is damaged: {clean_text(str(error), 120)}", where=source.name, hint=_HINT
         ) from error
     graph = ExecutionGraph()
-    for raw in (document.exec_graph or document.nodes)[: source.limits.events]:
-        node = _json_node(raw)
-        if node is not None:
-            graph.nodes.append(node)
+    graph.nodes += [node for raw in nodes if (node := _json_node(raw)) is not None]
     if not graph.nodes:
-        for raw in document.perf_counts[: source.limits.events]:
-            node = _counted_node(raw)
-            if node is not None:
-                graph.nodes.append(node)
+        graph.nodes += [node for raw in counts if (node := _counted_node(raw)) is not None]
     return graph
+
+
+def _items(raw: msgspec.Raw, source: Source) -> list[msgspec.Raw]:
+    check_length(raw, source.name, source.limits)
+    return msgspec.json.decode(raw or b"[]", type=list[msgspec.Raw])
 
 
 def _json_node(raw: msgspec.Raw) -> Node | None:

@@ -87,7 +87,7 @@ def find_recordings(sources: Sequence[Source], readers: Sequence[Reader]) -> Fou
                 raise FuseScopeError(
                     f"Here are more than {main.limits.recordings} recordings",
                     where=display_name(main.path.partition("/")[0]),
-                    hint="Give the folder or zip of one recording.",
+                    hint=main.limits.hint("recordings"),
                 )
             root, whole = _root(main, mains), _whole(main)
             inside = [s for s in sources if s is not main and s.path.startswith(root)]

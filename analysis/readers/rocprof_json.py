@@ -6,14 +6,16 @@ A dispatch names its kernel by number, and agents by a handle. Every part may la
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
 from analysis.errors import FuseScopeError
+from analysis.limits import Limits
 from analysis.readers.encoding import utf8, valid_utf8
 from analysis.readers.events import decode_events
+from analysis.readers.json_array import check_length
 from analysis.readers.rocprof_rows import (
     MOST_COUNTERS,
     RocprofRows,
@@ -27,24 +29,108 @@ from analysis.readers.source import clean_text
 from analysis.readers.times import exact_ns
 from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS
 
+PartT = TypeVar("PartT")
+
 _MOST_COUNTED = 1e300  # a larger number is no counter, and no double
 _SIGN = re.compile(rb'\{\s*"rocprofiler-sdk-tool"\s*:')
 _GPU = 2  # rocprofiler_agent_type_t
 
 
-class _Dispatch(msgspec.Struct, gc=False):
-    """A dispatch or copy; numbers may be text, and every part may lack."""
+_Cell = str | int | float | bool | None  # numbers may be text
 
-    start_timestamp: Any = None
-    end_timestamp: Any = None
-    dispatch_info: Any = None
-    correlation_id: Any = None
-    stream_id: Any = None
-    operation: Any = None
-    src_agent_id: Any = None
-    dst_agent_id: Any = None
-    bytes: Any = None
-    kernel_name: Any = None
+
+class _Handle(msgspec.Struct, gc=False):
+    """A number that stands in an object: {'handle': 7}."""
+
+    handle: _Cell = None
+
+
+_Number = _Handle | _Cell
+
+
+class _Info(msgspec.Struct, gc=False):
+    """What was dispatched, and where."""
+
+    kernel_id: _Number = None
+    agent_id: _Number = None
+    queue_id: _Number = None
+    dispatch_id: _Number = None
+
+
+class _Dispatch(msgspec.Struct, gc=False):
+    """A dispatch or copy; every part may lack."""
+
+    start_timestamp: _Cell = None
+    end_timestamp: _Cell = None
+    dispatch_info: _Info | _Cell = None
+    stream_id: _Number = None
+    operation: _Cell = None
+    dst_agent_id: _Number = None
+    bytes: _Cell = None
+    kernel_name: _Cell = None
+
+
+class _Agent(msgspec.Struct, gc=False):
+    id: _Number = None
+    node_id: _Number = None
+    type: _Cell = None
+    name: _Cell = None
+    product_name: _Cell = None
+
+
+class _Symbol(msgspec.Struct, gc=False):
+    """A kernel; it has its demangled name in newer files."""
+
+    kernel_id: _Number = None
+    formatted_kernel_name: _Cell = None
+    demangled_kernel_name: _Cell = None
+    kernel_name: _Cell = None
+
+
+class _Counter(msgspec.Struct, gc=False):
+    id: _Number = None
+    name: _Cell = None
+
+
+class _Value(msgspec.Struct, gc=False):
+    counter_id: _Number = None
+    value: _Cell = None
+
+
+class _Counted(msgspec.Struct, gc=False):
+    dispatch_info: _Info | _Cell = None
+
+
+class _Record(msgspec.Struct, gc=False):
+    """Counters of one dispatch, one entry a unit of the device."""
+
+    dispatch_data: _Counted | _Cell = None
+    records: msgspec.Raw = msgspec.Raw(b"[]")
+
+
+class _Kind(msgspec.Struct, gc=False):
+    kind: _Cell = None
+    operations: msgspec.Raw = msgspec.Raw(b"[]")
+
+
+class _Strings(msgspec.Struct, gc=False):
+    buffer_records: msgspec.Raw = msgspec.Raw(b"[]")
+
+
+class _Node(msgspec.Struct, gc=False):
+    hostname: _Cell = None
+
+
+class _Metadata(msgspec.Struct, gc=False):
+    node: _Node | _Cell = None
+
+
+class _Records(msgspec.Struct, gc=False):
+    """What was recorded, by kind."""
+
+    kernel_dispatch: msgspec.Raw = msgspec.Raw(b"[]")
+    memory_copy: msgspec.Raw = msgspec.Raw(b"[]")
+    counter_collection: msgspec.Raw = msgspec.Raw(b"[]")
 
 
 class _Tool(msgspec.Struct, gc=False):
@@ -73,37 +159,37 @@ def is_json(head: bytes) -> bool:
 def add_json(rows: RocprofRows, data: bytes, where: str) -> None:
     """The dispatches and copies of every process. Raises FuseScopeError when damaged."""
     file = _decoded(valid_utf8(utf8(data), rows.notes), _File, where)
-    for raw in _items(file.tools):
+    for raw in _items(file.tools, where, rows.limits):
         _add_tool(rows, _decoded(raw, _Tool, where), where)
 
 
 def _add_tool(rows: RocprofRows, tool: _Tool, where: str) -> None:
-    kernels = _kernel_names(tool.kernel_symbols)
-    agents = _agents(rows, tool.agents)
-    metadata = _plain(tool.metadata)
-    if isinstance(metadata, dict) and isinstance(metadata.get("node"), dict):
-        host = metadata["node"].get("hostname")
-        if isinstance(host, str) and host:
-            rows.private["host"] = clean_text(host, 120)
-    records = _plain_map(tool.buffer_records)
-    operations = _operations(tool.strings)
-    for kind in ("kernel_dispatch", "memory_copy"):
-        raw = records.get(kind, msgspec.Raw(b"[]"))
-        events, notes = decode_events(bytes(raw) or b"[]", _Dispatch, where, rows.limits)
+    kernels = _kernel_names(_typed_items(tool.kernel_symbols, _Symbol, where, rows.limits))
+    agents = _agents(rows, _typed_items(tool.agents, _Agent, where, rows.limits))
+    metadata = _typed(tool.metadata, _Metadata)
+    if isinstance(metadata.node, _Node) and (host := _text(metadata.node.hostname)):
+        rows.private["host"] = clean_text(host, 120)
+    records = _typed(tool.buffer_records, _Records)
+    operations = _operations(tool.strings, where, rows.limits)
+    for kind, raw in (
+        ("kernel_dispatch", records.kernel_dispatch),
+        ("memory_copy", records.memory_copy),
+    ):
+        events, notes = decode_events(bytes(raw), _Dispatch, where, rows.limits)
         rows.notes += notes
         names: list[str] = []
         columns: dict[str, list[object]] = {
             name: [] for name in ("device", "stream", "start_ns", "end", "bytes", "dispatch")
         }
         for event in events:
-            info = event.dispatch_info if isinstance(event.dispatch_info, dict) else {}
+            info = event.dispatch_info if isinstance(event.dispatch_info, _Info) else _Info()
             if kind == "kernel_dispatch":
-                number = info.get("kernel_id")
+                number = _handle(info.kernel_id)
                 names.append(
                     kernels.get(str(number))
                     or kernel_name(_text(event.kernel_name) or f"kernel {number}")
                 )
-                agent, queue = _handle(info.get("agent_id")), _handle(info.get("queue_id"))
+                agent, queue = _handle(info.agent_id), _handle(info.queue_id)
             else:
                 names.append(copy_name(_name_of(operations, event.operation)))
                 agent, queue = _handle(event.dst_agent_id), _handle(event.stream_id)
@@ -112,7 +198,7 @@ def _add_tool(rows: RocprofRows, tool: _Tool, where: str) -> None:
             columns["start_ns"].append(exact_ns(event.start_timestamp, "ns"))
             columns["end"].append(exact_ns(event.end_timestamp, "ns"))
             columns["bytes"].append(exact_ns(event.bytes, "ns"))
-            columns["dispatch"].append(_handle(info.get("dispatch_id")))
+            columns["dispatch"].append(_handle(info.dispatch_id))
         if not names:
             continue
         ends, dispatches = columns.pop("end"), columns.pop("dispatch")
@@ -120,88 +206,74 @@ def _add_tool(rows: RocprofRows, tool: _Tool, where: str) -> None:
         columns["source_row"] = list(range(1, len(names) + 1))
         if kind == "kernel_dispatch":
             del columns["bytes"]
-            columns.update(_counter_columns(tool, dispatches))
+            columns.update(_counter_columns(tool, dispatches, where, rows.limits))
         rows.extend({**described(names), **columns})
 
 
-def _agents(rows: RocprofRows, raw: msgspec.Raw) -> dict[str, str]:
+def _agents(rows: RocprofRows, agents: Iterable[_Agent]) -> dict[str, str]:
     """Handle of an agent -> its number among all agents, as the tables write it."""
     found: dict[str, str] = {}
-    for agent in _items(raw):
-        value = _plain(agent)
-        if not isinstance(value, dict):
-            continue
-        handle, number = _handle(value.get("id")), _handle(value.get("node_id"))
+    for agent in agents:
+        handle, number = _handle(agent.id), _handle(agent.node_id)
         if handle is None:
             continue
         found[handle] = agent_name(number) or handle
-        product = value.get("product_name") or value.get("name")
-        if value.get("type") in (_GPU, "GPU") and isinstance(product, str):
+        product = _text(agent.product_name) or _text(agent.name)
+        if agent.type in (_GPU, "GPU") and product:
             rows.products[found[handle]] = clean_text(product, 80)
     return found
 
 
-def _counter_columns(tool: _Tool, dispatches: Sequence[object]) -> dict[str, list[object]]:
+def _counter_columns(
+    tool: _Tool, dispatches: Sequence[object], where: str, limits: Limits
+) -> dict[str, list[object]]:
     """Counters of the JSON by dispatch: the sum over all units of the device."""
     names: dict[str, str] = {}
-    for raw in _items(tool.counters):
-        value = _plain(raw)
-        if isinstance(value, dict) and isinstance(value.get("name"), str):
-            if value["name"] in OPERATOR_COLUMNS or value["name"] in CALL_COLUMNS:
-                continue
-            names[_handle(value.get("id")) or ""] = value["name"]
+    for counter in _typed_items(tool.counters, _Counter, where, limits):
+        name = _text(counter.name)
+        if name and name not in OPERATOR_COLUMNS and name not in CALL_COLUMNS:
+            names[_handle(counter.id) or ""] = name
     place = {str(number): row for row, number in enumerate(dispatches) if number is not None}
     columns: dict[str, list[object]] = {}
-    records = _plain_map(tool.callback_records).get("counter_collection")
-    for raw in _items(records) if records is not None else ():
-        record = _plain(raw)
-        data = record.get("dispatch_data") if isinstance(record, dict) else None
-        info = data.get("dispatch_info") if isinstance(data, dict) else None
-        number = _handle(info.get("dispatch_id")) if isinstance(info, dict) else None
+    records = _typed(tool.callback_records, _Records).counter_collection
+    for record in _typed_items(records, _Record, where, limits):
+        data = record.dispatch_data
+        info = data.dispatch_info if isinstance(data, _Counted) else None
+        number = _handle(info.dispatch_id) if isinstance(info, _Info) else None
         row = place.get(number or "")
-        found = record.get("records") if isinstance(record, dict) else None
-        if row is None or not isinstance(found, list):
+        if row is None:
             continue
-        for item in found:
-            if not isinstance(item, dict):
-                continue
-            name = names.get(_handle(item.get("counter_id")) or "")
-            value = item.get("value")
-            if name is None or isinstance(value, bool) or not isinstance(value, int | float):
+        for item in _typed_items(record.records, _Value, where, limits):
+            known_name = names.get(_handle(item.counter_id) or "")
+            value = item.value
+            if known_name is None or isinstance(value, bool) or not isinstance(value, int | float):
                 continue
             if not abs(value) < _MOST_COUNTED:
                 continue
-            if name not in columns and len(columns) >= MOST_COUNTERS:
+            if known_name not in columns and len(columns) >= MOST_COUNTERS:
                 continue
-            column = columns.setdefault(name, [None] * len(dispatches))
+            column = columns.setdefault(known_name, [None] * len(dispatches))
             known = column[row]
             column[row] = (known if isinstance(known, float) else 0.0) + float(value)
     return columns
 
 
-def _kernel_names(raw: msgspec.Raw) -> dict[str, str]:
+def _kernel_names(symbols: Iterable[_Symbol]) -> dict[str, str]:
     """Number of a kernel -> its name, demangled where the file has it."""
     found = {}
-    for item in _items(raw):
-        symbol = _plain(item)
-        if not isinstance(symbol, dict):
-            continue
-        for key in ("formatted_kernel_name", "demangled_kernel_name", "kernel_name"):
-            name = _text(symbol.get(key))
-            if name:
-                found[str(_handle(symbol.get("kernel_id")))] = kernel_name(name)
-                break
+    for symbol in symbols:
+        names = (symbol.formatted_kernel_name, symbol.demangled_kernel_name, symbol.kernel_name)
+        if name := next((text for each in names if (text := _text(each))), ""):
+            found[str(_handle(symbol.kernel_id))] = kernel_name(name)
     return found
 
 
-def _operations(raw: msgspec.Raw) -> list[str]:
+def _operations(raw: msgspec.Raw, where: str, limits: Limits) -> list[str]:
     """Names of the kinds of copy, by their number."""
-    strings = _plain(raw)
-    kinds = strings.get("buffer_records") if isinstance(strings, dict) else None
-    for kind in kinds if isinstance(kinds, list) else ():
-        if isinstance(kind, dict) and kind.get("kind") == "MEMORY_COPY":
-            names = kind.get("operations")
-            return [str(name) for name in names] if isinstance(names, list) else []
+    kinds = _typed(raw, _Strings).buffer_records
+    for kind in _typed_items(kinds, _Kind, where, limits):
+        if kind.kind == "MEMORY_COPY":
+            return [_typed(name, str) for name in _items(kind.operations, where, limits)]
     return []
 
 
@@ -211,39 +283,41 @@ def _name_of(names: Sequence[str], number: object) -> str:
     return _text(number)
 
 
-def _handle(value: object) -> str | None:
+def _handle(value: _Number) -> str | None:
     """A number that may stand in an object: {'handle': 7} and 7 are '7'."""
-    if isinstance(value, dict):
-        value = value.get("handle")
-    if value is None or isinstance(value, bool | dict | list):
-        return None
-    return str(value)[:40]
+    if isinstance(value, _Handle):
+        value = value.handle
+    return None if value is None or isinstance(value, bool) else str(value)[:40]
 
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _plain(raw: msgspec.Raw) -> Any:
+def _typed(raw: msgspec.Raw, kind: Callable[[], PartT]) -> PartT:
+    """What `raw` holds of a kind; an empty one where it is none."""
     try:
-        return msgspec.json.decode(raw)
+        found: PartT = msgspec.json.decode(raw, type=kind)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        return None
+        return kind()
+    return found
 
 
-def _plain_map(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:
-    try:
-        return msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        return {}
+def _typed_items(
+    raw: msgspec.Raw, kind: Callable[[], PartT], where: str, limits: Limits
+) -> Iterator[PartT]:
+    return (_typed(item, kind) for item in _items(raw, where, limits))
 
 
-def _items(raw: msgspec.Raw) -> list[msgspec.Raw]:
-    """Entries of an array; an object counts as its only one."""
+def _items(raw: msgspec.Raw, where: str, limits: Limits) -> list[msgspec.Raw]:
+    """Entries of an array; an object counts as its only one. Raises for more than the limit."""
+    if bytes(memoryview(raw)[:64]).lstrip().startswith(b"{"):
+        return [raw]
+    check_length(raw, where, limits)
     try:
         return msgspec.json.decode(raw, type=list[msgspec.Raw])
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        return [raw] if bytes(raw).lstrip().startswith(b"{") else []
+        return []
 
 
 def _decoded(data: bytes | msgspec.Raw, kind: Callable[..., Any], where: str) -> Any:

@@ -109,7 +109,7 @@ class Source:
     def _unpacked(self) -> tuple[bytes, tuple[Diagnostic, ...]]:
         if not self.data.startswith(_GZIP):
             return self.data, ()
-        content, notes = _gunzip(self.data, self.name, self.limits.unpacked_bytes)
+        content, notes = _gunzip(self.data, self.name, self.limits)
         if content.startswith(_GZIP):
             raise FuseScopeError(
                 "This file is compressed twice", where=self.name, hint="Unpack it once and retry."
@@ -133,7 +133,7 @@ def load_file(path: Path, name: str, limits: Limits) -> Load:
                     f"This file has {size // 2**20} MiB, more than the limit of "
                     f"{limits.file_bytes // 2**20} MiB",
                     where=name,
-                    hint="Record fewer runs.",
+                    hint=limits.hint("file_bytes", size),
                 )
             with path.open("rb") as file:
                 # read(n) takes n bytes of memory at once, however short the file is.
@@ -177,7 +177,7 @@ def clean_text(text: str, chars: int = DEFAULT_LIMITS.text_chars) -> str:
     return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
-def _gunzip(data: bytes, name: str, limit: int) -> tuple[bytes, tuple[Diagnostic, ...]]:
+def _gunzip(data: bytes, name: str, limits: Limits) -> tuple[bytes, tuple[Diagnostic, ...]]:
     """All members of a gzip file, bounded, and what was odd.
 
     Raises FuseScopeError for a bomb or damaged data.
@@ -195,11 +195,11 @@ def _gunzip(data: bytes, name: str, limit: int) -> tuple[bytes, tuple[Diagnostic
                     at, step = at + len(pending), _BLOCK
                 block = member.decompress(pending, _BLOCK)
                 size += len(block)
-                if size > limit:
+                if size > limits.unpacked_bytes:
                     raise FuseScopeError(
-                        f"This file decompresses to more than {limit // 2**20} MiB",
+                        f"This file decompresses to more than {limits.unpacked_bytes // 2**20} MiB",
                         where=name,
-                        hint="Record fewer runs.",
+                        hint=limits.hint("unpacked_bytes"),
                     )
                 parts.append(block)
                 if not block and not pending:

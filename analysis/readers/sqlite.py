@@ -82,7 +82,7 @@ class Database:
         self._connection = connection
         self._where = source.name
         self._most_rows = min(source.limits.events, len(source.content) // _LEAST_ROW + 1)
-        self._events = source.limits.events
+        self._limits = source.limits
         # Damage can make many rows share one long text: all of them together fit the file.
         self._bytes = _Left(2 * len(source.content) + 2**20)
         connection.text_factory = self._text
@@ -157,11 +157,12 @@ class Database:
         return data.decode("utf-8", errors="replace")
 
     def _refuse(self, table: str) -> None:
-        if self._most_rows >= self._events:
+        if self._most_rows >= self._limits.events:
             raise FuseScopeError(
-                f"Table {clean_text(table, 60)} has more than {self._events} rows, the limit",
+                f"Table {clean_text(table, 60)} has more than {self._limits.events} rows, "
+                "the limit",
                 where=self._where,
-                hint="Record fewer steps.",
+                hint=self._limits.hint("events"),
             )
         raise FuseScopeError(
             "This database is damaged: it has more rows than it has room for",

@@ -164,7 +164,7 @@ def _valid(
         raise FuseScopeError(
             f"This trace has {total} events, more than the limit of {limits.events}",
             where=meta.file_name,
-            hint="Record fewer runs.",
+            hint=limits.hint("events", total),
         )
     kept = [place for place, dur in enumerate(columns["dur_ns"]) if _is_time(dur)]
     if len(kept) < total:

@@ -20,6 +20,7 @@ from analysis.errors import FuseScopeError
 from analysis.members import Members, members_text, tensorrt, tensorrt_metadata, type_in_name
 from analysis.op_classes import HEAVY, heaviest, op_class
 from analysis.readers.encoding import json_text, utf8
+from analysis.readers.json_array import check_length
 from analysis.readers.source import Source
 from analysis.readers.tables import dtype_bytes, shape_text
 
@@ -107,7 +108,7 @@ class _Layer(msgspec.Struct, gc=False, rename="pascal"):
 
 
 class _Document(msgspec.Struct, gc=False):
-    layers: list[msgspec.Raw] = msgspec.field(default_factory=list, name="Layers")
+    layers: msgspec.Raw = msgspec.field(default=msgspec.Raw(b"[]"), name="Layers")
 
 
 class _Parameter(msgspec.Struct, gc=False):
@@ -127,17 +128,18 @@ def read_layers(source: Source) -> list[Layer]:
     if _CONTROL.search(data):  # separators of the engine's metadata, not escaped
         data = _CONTROL.sub(lambda match: b"\\u%04x" % match[0][0], data)
     try:
-        if data.lstrip().startswith(b"["):
-            raw = msgspec.json.decode(data, type=list[msgspec.Raw])
-        else:
-            raw = msgspec.json.decode(data, type=_Document).layers
+        layers = msgspec.Raw(data)
+        if not data.lstrip().startswith(b"["):
+            layers = msgspec.json.decode(data, type=_Document).layers
+        check_length(layers, source.name, source.limits)
+        raw = msgspec.json.decode(layers, type=list[msgspec.Raw])
     except _ERRORS as error:
         raise FuseScopeError(
             "This TensorRT layer information is damaged",
             where=source.name,
             hint="Copy or record the file again.",
         ) from error
-    return [layer for layer in map(_layer, raw[: source.limits.events]) if layer is not None]
+    return [layer for layer in map(_layer, raw) if layer is not None]
 
 
 def layer_of_name(name: str) -> Layer:

@@ -16,6 +16,7 @@ import msgspec
 from analysis.errors import FuseScopeError
 from analysis.limits import Limits
 from analysis.readers.encoding import json_text
+from analysis.readers.json_array import check_length
 from analysis.readers.source import clean_text
 from analysis.trace import Diagnostic
 
@@ -26,7 +27,6 @@ _NO_NUMBER = re.compile(r":\s*[-+]?(?:nan|inf)(?:\(ind\))?(?=\s*[,}])", re.IGNOR
 _GAP = re.compile(r"[\s,]*")
 _NEXT_LINE = re.compile(r"\n[ \t\r,]*(?=\{)")
 _MOST_RESTARTS = 1000
-_MOST_BRACKETS = 40  # a row, on average over a file
 _FIRST_LOOK = 4096
 _LONGEST_ROW = 2**20
 _LONGEST_TOKEN = 16  # of those that may be cut in two where a look ends, strings not among them
@@ -43,22 +43,16 @@ def decode_rows(
     """
     notes: list[Diagnostic] = []
     data = json_text(data, notes)
-    most = max(data.count(b"}"), data.count(b"]"))
-    if most > _MOST_BRACKETS * limits.events:
-        raise FuseScopeError(
-            f"This file has more than {limits.events} rows, the limit",
-            where=where,
-            hint="Record fewer iterations.",
-        )
     try:
+        check_length(data, where, limits, objects=True)
         rows: list[RowT] = msgspec.json.decode(data, type=list[row])  # type: ignore[valid-type]
     except _ERRORS:
         rows = _one_by_one(data, row, where, limits, notes)
     if len(rows) > limits.events:
         raise FuseScopeError(
-            f"This file has {len(rows)} rows, more than the limit of {limits.events}",
+            f"This file has more than {limits.events} rows, the limit",
             where=where,
-            hint="Record fewer iterations.",
+            hint=limits.hint("events"),
         )
     return rows, notes
 
@@ -71,8 +65,6 @@ def _one_by_one(
     at = first.end() if first else 0
     if text[at : at + 1] != "[":
         raise FuseScopeError("This JSON is not a list of rows", where=where, hint=_HINT)
-    if text.count("[") + text.count("{") > _MOST_BRACKETS * (text.count("}") + 10_000):
-        raise FuseScopeError("This JSON is nested too deep", where=where, hint=_HINT)
     typed = msgspec.json.Decoder(row)
     plain = _Values(text)
     rows: list[RowT] = []

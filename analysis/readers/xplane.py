@@ -220,7 +220,7 @@ def _add_events(
         raise FuseScopeError(
             f"This trace has more than {source.limits.events} events, the limit",
             where=source.name,
-            hint="Record fewer steps.",
+            hint=source.limits.hint("events"),
         )
     own, nested = [event.dur_ns for event in events], 0
     if not lane[1].startswith("Stream #"):  # kernels of a stream only follow each other

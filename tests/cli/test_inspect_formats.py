@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from analysis.errors import FuseScopeError
+from app import places
 from app.cli.compare import compare
 from app.cli.inspect import inspect
+from app.cli.main import app
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 
 
@@ -76,3 +81,20 @@ def test_a_file_without_runs_has_no_figures_per_run(
     assert "Neither file marks its runs" in out
     assert "1 and 1 files" in out
     assert "No throughput: the file does not mark its runs." in out
+
+
+@pytest.mark.parametrize("verb", ["inspect", "compare"])
+def test_the_option_that_a_refusal_names_works_as_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    path = tmp_path / "p.json"
+    path.write_bytes(profile_json(UNFUSED_OPERATORS, runs=3))
+    given = [verb, str(path)] + [str(path)] * (verb == "compare")
+    monkeypatch.setenv(places.LIMITS_VARIABLE, "")  # what is set meanwhile goes with the test
+    refused = CliRunner().invoke(app, ["--limit", "events=5", *given])
+    assert isinstance(refused.exception, FuseScopeError)
+    told = re.search(r"`fusescope (--limit \S+) …`", refused.exception.hint)
+    assert told
+    monkeypatch.setenv(places.LIMITS_VARIABLE, "")
+    done = CliRunner().invoke(app, [*told[1].split(), *given])
+    assert done.exception is None and done.output

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from analysis.errors import FuseScopeError
 from analysis.limits import DEFAULT_LIMITS, Limits
 from analysis.readers.events import EventFile, decode_events, decode_file
+from analysis.readers.json_array import array_length
 from analysis.readers.nesting import Nesting
 from analysis.trace import Diagnostic
 
@@ -107,9 +108,10 @@ def test_what_is_valid_is_not_mended() -> None:
         (b'{"traceEvents": {"name": "a"}}', "not a list of trace events"),
         (b"null", "not a list of trace events"),
         (b'{"traceEvents"', "damaged"),
-        (b'{"traceEvents":[' * 50_000, "far more objects than events"),
+        (b'{"traceEvents":[' * 50_000, "nested too deep"),
         (b'[{"ph":' + b"[" * 200_000, "nested too deep"),
-        (b"[" + b"0," * 2_000_000 + b"0]", "not a list of trace events"),
+        (b"[" + b"0," * 6_000_000 + b"0]", "6000001 events, more than the limit of 5000000"),
+        (b'[{"ph":"X"},' + b"{}," * 5_000_000, "events, more than the limit of 5000000"),
     ],
 )
 def test_what_is_no_list_of_events_gets_one_sentence(data: bytes, says: str) -> None:
@@ -129,6 +131,31 @@ def test_what_follows_the_end_is_left_out_and_told(data: bytes, junk: bytes) -> 
 def test_more_events_than_the_limit_are_refused_with_their_number() -> None:
     with pytest.raises(FuseScopeError, match="9 events, more than the limit of 8"):
         decode(as_object(), Limits(events=8))
+
+
+VALUES = st.recursive(
+    st.integers() | st.booleans() | st.text(alphabet='a,"\\[]{}é'),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(alphabet='a,"\\[{', max_size=3), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.lists(VALUES, min_size=1, max_size=6), st.sampled_from([3, 7, 4096]))
+def test_the_length_of_an_array_is_counted_in_its_bytes(values: list[object], block: int) -> None:
+    data = json.dumps(values, ensure_ascii=False).encode()
+    for behind in (b"", b', "and": [1, 2, 3]}'):
+        assert array_length(data + behind, block) == len(values)
+
+
+def test_braces_and_commas_in_names_are_no_events() -> None:
+    lambdas = "{lambda(int, int)#1}, " * 20
+    named = json.dumps([{**event, "name": lambdas} for event in EVENTS]).encode()
+    assert decode(named, Limits(events=9)) == ([lambdas] * 9, [])
+    names, notes = decode(named[:-1], Limits(events=9))
+    assert names == [lambdas] * 9 and [note.code for note in notes] == ["missing_bracket"]
 
 
 def test_events_of_a_wrong_shape_are_dropped_and_counted() -> None:

@@ -16,9 +16,10 @@ import pandas as pd
 import pytest
 
 from analysis.errors import FuseScopeError
-from analysis.limits import MIB, Limits
+from analysis.limits import MIB, Limits, parse_limits
 from analysis.metrics.breakdown import by_type
-from analysis.readers import read, read_all
+from analysis.readers import find, read, read_all, read_path
+from analysis.readers.folder import folder_sources
 from analysis.readers.source import Source
 from analysis.report.inspection import inspection, inspection_json
 from analysis.trace import Trace
@@ -65,7 +66,7 @@ def test_r1_a_gzip_bomb_takes_no_memory() -> None:
     script = (
         "import gzip, resource, zlib\n"
         "from analysis.errors import FuseScopeError\n"
-        "from analysis.limits import MIB, Limits\n"
+        "from analysis.limits import MIB, Limits, parse_limits\n"
         "from analysis.readers import read\n"
         "from analysis.readers.source import Source\n"
         "packer = zlib.compressobj(9, wbits=31)\n"
@@ -162,6 +163,58 @@ def test_r8_more_events_than_the_limit_are_refused(kind: Kind) -> None:
     rows = [(f"op{i}", str(2000 + i), "1") for i in range(300)]
     assert "more than" in refusal(kind.write(rows), Limits(events=200))
     assert len(read_bytes(kind.write(rows), Limits(events=400)).calls) == 300
+
+
+def _named(error: FuseScopeError) -> Limits:
+    """The limits that the hint of a refusal says to give."""
+    told = re.search(r"`fusescope --limit (\w+=\w+) …`", error.hint)
+    assert told, error.text
+    return parse_limits(told[1])
+
+
+@every_kind
+def test_r8_a_refusal_names_the_option_that_lifts_it(kind: Kind) -> None:
+    data = kind.write([(f"op{i}", str(2000 + i), "1") for i in range(300)])
+    with pytest.raises(FuseScopeError) as caught:
+        read_bytes(data, Limits(events=200))
+    assert len(read_bytes(data, _named(caught.value)).calls) == 300
+
+
+def test_a_refusal_for_size_or_number_names_the_option_that_lifts_it(tmp_path: Path) -> None:
+    big = KINDS[0].write([(f"op{i}", str(1000 + i), "5") for i in range(20_000)])
+    plain = tmp_path / "plain.json"
+    plain.write_bytes(big)
+    packed = tmp_path / "packed.json.gz"
+    packed.write_bytes(gzip.compress(big))
+    alike = tmp_path / "alike.zip"
+    alike.write_bytes(_zip({"a.json": big[:-1] + b" " * 30 * MIB + b"]"}))
+    many = tmp_path / "many"
+    many.mkdir()
+    for number in range(30):
+        (many / f"{number:02}.json").write_bytes(KINDS[number % 2].file())
+    zipped = tmp_path / "many.zip"
+    zipped.write_bytes(_zip({str(number): b"x" for number in range(29)} | {"a": big}))
+
+    tried = [
+        (plain, Limits(file_bytes=MIB)),
+        (packed, Limits(unpacked_bytes=3 * MIB)),
+        (alike, Limits(zip_ratio=5)),
+        (zipped, Limits(unpacked_bytes=MIB)),
+        (zipped, Limits(zip_members=20)),
+        (many, Limits(zip_members=20)),
+    ]
+    for path, limits in tried:
+        with pytest.raises(FuseScopeError) as caught:
+            read_path(path, limits)
+        lifted = _named(caught.value)
+        if path is many:
+            with pytest.raises(FuseScopeError, match="30 recordings"):
+                read_path(path, lifted)
+        else:
+            assert isinstance(read_path(path, lifted), Trace)
+    with pytest.raises(FuseScopeError) as caught:
+        find(folder_sources(many, Limits(recordings=20)))
+    assert len(find(folder_sources(many, _named(caught.value))).recordings) == 30
 
 
 def test_r9_a_hundred_thousand_op_types_stay_a_table() -> None:
