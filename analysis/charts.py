@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import html
 import textwrap
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from analysis import units
+from analysis.axis import LogScale, Tick, decades, log_time_ticks
 from analysis.compare.comparison import Comparison, Side
 from analysis.compare.roofline import Dot, Line, Picture, roofline_picture
+from analysis.compare.verdict import Verdict
+from analysis.interval import interval_picture
 from analysis.waterfall import ends_ns, waterfall_steps
 from analysis.wording.roofline import line_label, line_name, place_text, share_text
 
-BASELINE = "#D55E00"
+BASELINE = "#6E7781"  # as in the report: vermilion means slower
 CANDIDATE = "#0072B2"
 _SPREAD = 0.16
+_ROOM = 1.04  # at both ends of a logarithmic axis
 _LABEL_CHARS = 40
 FASTER = "#0072B2"
 SLOWER = "#D55E00"
@@ -50,6 +55,9 @@ def run_times(comparison: Comparison) -> go.Figure | None:
         figure.add_trace(_quartiles(runs, label, colour, shift))
     if not drawn:
         return None
+    times = pd.concat([shown_runs(side)["ms"] for side in _sides(comparison)]) * 1e6
+    times = times[times > 0]
+    scale = LogScale(float(times.min()) / _ROOM, float(times.max()) * _ROOM)
     blocks = max(len(shown_runs(side)["block"].unique()) for side in _sides(comparison))
     figure.update_layout(
         height=320,
@@ -66,7 +74,89 @@ def run_times(comparison: Comparison) -> go.Figure | None:
             "zeroline": False,
             "automargin": True,
         },
-        yaxis={"title": {"text": "run time, ms"}, "automargin": True, "zeroline": False},
+        yaxis={
+            "title": {"text": "run time, logarithmic"},
+            "type": "log",
+            **_ticks(log_time_ticks(scale), scale, 1e6),
+            "automargin": True,
+            "zeroline": False,
+        },
+    )
+    return figure
+
+
+def _ticks(ticks: Sequence[Tick], scale: LogScale, unit: float = 1.0) -> dict[str, object]:
+    """The report's ticks on a logarithmic axis of Plotly; `unit` divides the values."""
+    ends = (scale.low / unit, scale.high / unit)
+    return {
+        "range": [float(end) for end in np.log10(ends)],
+        "tickvals": [scale.value(tick.at) / unit for tick in ticks],
+        "ticktext": [tick.text for tick in ticks],
+    }
+
+
+def interval(verdict: Verdict) -> go.Figure | None:
+    """The verdict on a logarithmic axis of speedups: the point, its 95 % interval, the A/A control
+    (a grey band) and no change (dashed). None where there is no speedup."""
+    picture = interval_picture(verdict)
+    if picture is None or verdict.speedup is None:
+        return None
+    scale = picture.scale
+    colour = {"faster": FASTER, "slower": SLOWER}.get(verdict.outcome, TOTAL)
+    figure = go.Figure()
+    for name, pair, width, opacity in (
+        ("A/A control: two copies of the baseline", verdict.noise_floor, 18, 0.45),
+        ("95 % interval", verdict.interval, 6, 0.6),
+    ):
+        if pair is not None:
+            figure.add_trace(
+                go.Scatter(
+                    x=[pair.low, pair.high],
+                    y=[0, 0],
+                    mode="lines",
+                    name=name,
+                    opacity=opacity,
+                    line={"color": TOTAL if width > 6 else colour, "width": width},
+                    hovertemplate=f"{name}: {units.factor(pair.low)} to {units.factor(pair.high)}"
+                    "<extra></extra>",
+                )
+            )
+    known = "" if verdict.interval else ", without interval"
+    figure.add_trace(
+        go.Scatter(
+            x=[verdict.speedup],
+            y=[0],
+            mode="markers",
+            name=f"speedup {units.factor(verdict.speedup)}{known}",
+            marker={"color": colour, "size": 13},
+            hovertemplate=f"speedup {units.factor(verdict.speedup)}<extra></extra>",
+        )
+    )
+    figure.update_layout(
+        height=104,
+        margin={"l": 8, "r": 8, "t": 4, "b": 4},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": 1.05,
+            "yanchor": "bottom",
+            "traceorder": "reversed",
+        },
+        shapes=[
+            {
+                "type": "line",
+                "x0": 1,
+                "x1": 1,
+                "y0": -1,
+                "y1": 1,
+                "line": {"color": TOTAL, "dash": "dash", "width": 1},
+            }
+        ],
+        hovermode="closest",
+        xaxis={"type": "log", **_ticks(picture.ticks, scale), "zeroline": False},
+        yaxis={"range": [-1, 1], "visible": False, "fixedrange": True},
     )
     return figure
 
@@ -171,8 +261,7 @@ def roofline(comparison: Comparison) -> go.Figure | None:
         dots = [dot for dot in picture.dots if dot.side == role]
         if dots:
             figure.add_trace(_operators(dots, label_text(side.label), colour))
-    low, high = np.log10(picture.intensities)
-    floor, ceiling = np.log10(picture.rates)
+    across, up = LogScale(*picture.intensities), LogScale(*picture.rates)
     of_int8 = " (of 8-bit numbers OP/s)" if any(dot.int8 for dot in picture.dots) else ""
     figure.update_layout(
         height=440,
@@ -191,16 +280,13 @@ def roofline(comparison: Comparison) -> go.Figure | None:
         xaxis={
             "title": {"text": "arithmetic intensity, FLOP/B"},
             "type": "log",
-            "range": [low, high],
-            "dtick": "D2",  # 1, 2 and 5
+            **_ticks(decades(across, lambda value: f"{value:g}"), across),
             "automargin": True,
         },
         yaxis={
-            "title": {"text": f"attained, FLOP/s{of_int8}"},
+            "title": {"text": f"attained{of_int8}"},
             "type": "log",
-            "range": [floor, ceiling],
-            "exponentformat": "SI",
-            "dtick": "D2",
+            **_ticks(decades(up, units.flop_rate), up),
             "automargin": True,
         },
     )

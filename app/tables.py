@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -10,12 +10,14 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.matching import match_launchers, without_changes
+from analysis.compare.totals import Total
 from analysis.metrics.counters import MEASURES
 from analysis.op_classes import LABELS
 from analysis.timeline.payload import first_starts
-from analysis.wording import FIGURES
+from analysis.wording import FIGURES, total_basis, total_label
 from app.loading import Shown
 
 SIDES = ("baseline", "candidate")
@@ -251,6 +253,22 @@ def operator_table(rows: pd.DataFrame) -> Table:
     table.text("Inputs", rows["inputs"], "Data types and shapes read.", "medium")
     table.text("Outputs", rows["outputs"], "Data types and shapes written.", "medium")
     table.text("Core type", _core(rows["provider"]), "Execution provider that ran it.", "small")
+    return table
+
+
+def totals_table(comparison: Comparison, found: Sequence[Total]) -> Table:
+    """The times of a run, each with what it rests on."""
+    table = Table()
+
+    def column(cells: list[str]) -> pd.Series:
+        return pd.Series(cells, dtype="object")
+
+    table.text("Time", column([total_label(total) for total in found]), "Per run.", "small")
+    for side in SIDES:
+        cells = [units.duration(getattr(total, f"{side}_ns")) for total in found]
+        table.text(side, column(cells), f"Of the {side}.", "small")
+    basis = column([total_basis(total, comparison) for total in found])
+    table.text("What it is", basis, "What it rests on, and where it stands.", "large")
     return table
 
 

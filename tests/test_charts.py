@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from analysis.charts import label_text, roofline, run_times, shown_runs
+import math
+from dataclasses import replace
+
+import pytest
+
+from analysis import units
+from analysis.charts import (
+    BASELINE,
+    CANDIDATE,
+    interval,
+    label_text,
+    roofline,
+    run_times,
+    shown_runs,
+)
 from analysis.compare import compare
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import side_of_trace, side_of_variant
 from analysis.experiment import Experiment
 from analysis.readers import read
 from analysis.readers.source import Source
+from analysis.report.pages import asset
+from analysis.report.roofline import roofline as report_roofline
 from analysis.trace import Trace
 from tests.factories import (
     CONV,
@@ -94,7 +110,7 @@ def test_integers_are_drawn_without_flops() -> None:
     assert figure is not None
     assert figure.data[0].name == "8-bit peak ~1.00 GOP/s"
     assert "6.22 OP/B, 138 MOP/s" in figure.data[1].customdata[0]  # as in test_roofline_report.py
-    assert figure.layout.yaxis.title.text == "attained, FLOP/s (of 8-bit numbers OP/s)"
+    assert figure.layout.yaxis.title.text == "attained (of 8-bit numbers OP/s)"
     assert [note.text for note in figure.layout.annotations] == ["8-bit peak"]
     assert figure.data[0].line.dash == "14px,5px"
 
@@ -102,3 +118,34 @@ def test_integers_are_drawn_without_flops() -> None:
 def test_no_counted_operator_no_roofline() -> None:
     side = side_of_trace(profile("a", (RELU,), runs=2))
     assert roofline(compare(side, side)) is None
+
+
+def test_colours_and_ticks_are_those_of_the_report() -> None:
+    css = asset("report.css")
+    for role, colour in (("baseline", BASELINE), ("candidate", CANDIDATE)):
+        assert f"--{role}: {colour.lower()};" in css
+    sides = [side_of_trace(profile("a", (CONV,), runs=2)) for _ in range(2)]
+    comparison = compare(*sides, Assumptions(peak_flops_per_s=1e9))
+    figure, still = roofline(comparison), report_roofline(comparison)
+    assert figure is not None and still is not None
+    assert tuple(figure.layout.xaxis.ticktext) == tuple(tick.text for tick in still.x_ticks)
+    assert tuple(figure.layout.yaxis.ticktext) == tuple(tick.text for tick in still.y_ticks)
+    for value, tick in zip(figure.layout.yaxis.tickvals, still.y_ticks, strict=True):
+        low, high = figure.layout.yaxis.range
+        assert (math.log10(value) - low) / (high - low) == pytest.approx(tick.at)
+
+
+def test_the_verdict_as_a_picture() -> None:
+    both = experiment(unfused=[10.0 + b / 10 for b in range(8)], fused=[5.0] * 8)
+    found = compare(*(side_of_variant(both, name) for name in ("unfused", "fused"))).verdict
+    figure = interval(found)
+    assert figure is not None and found.interval is not None
+    drawn = {trace.name: list(trace.x) for trace in figure.data}
+    assert drawn["95 % interval"] == [found.interval.low, found.interval.high]
+    assert drawn[f"speedup {units.factor(found.speedup)}"] == [found.speedup]
+    assert "A/A control: two copies of the baseline" in drawn
+    assert interval(replace(found, speedup=None)) is None
+    alone = interval(replace(found, interval=None, noise_floor=None))
+    assert alone is not None and [trace.name for trace in alone.data] == [
+        f"speedup {units.factor(found.speedup)}, without interval"
+    ]

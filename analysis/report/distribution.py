@@ -9,11 +9,11 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from analysis.axis import LogScale, Tick, log_time_ticks
 from analysis.compare.comparison import Comparison, Side
 from analysis.compare.latency import are_paired
 from analysis.compare.statistics import trimmed_mean, typical_log
 from analysis.metrics.warmup import steady_runs
-from analysis.report.axis import LogScale, Tick, log_time_ticks
 
 Role = Literal["baseline", "baseline_copy", "candidate"]
 

@@ -5,22 +5,26 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from markupsafe import Markup
 
 from analysis import wording
 from analysis.compare.comparison import Comparison, Side
+from analysis.compare.totals import totals
+from analysis.compare.trust import trust
+from analysis.interval import interval_picture
 from analysis.report import cards, tables
 from analysis.report.ablation import ablation_table
 from analysis.report.blocked import blocked_rows
 from analysis.report.counters import counters
 from analysis.report.distribution import distribution
 from analysis.report.doctor import file_facts
-from analysis.report.interval import interval_picture
 from analysis.report.ledger import ledger_table
-from analysis.report.method import method, recorded
+from analysis.report.method import method
+from analysis.report.origins import origins
 from analysis.report.pages import asset, template
 from analysis.report.roofline import roofline
 from analysis.report.still import still
@@ -29,19 +33,11 @@ from analysis.report.waterfall import waterfall
 from analysis.timeline import script
 from analysis.timeline.packing import packed_json
 from analysis.timeline.payload import REPORT_CALLS, timeline_payload
+from analysis.trace import Diagnostic
 from analysis.wording.advice import NEAR_MISSES_HELP
 from analysis.wording.fusion import KNOWN_BY_HELP, LEDGER_HELP, WATERFALL_HELP
 
 MAX_HEAD = 18  # characters
-
-
-@dataclass(frozen=True)
-class Origin:
-    """The file of one side, or of both."""
-
-    file_name: str
-    sha256: str
-    made: str
 
 
 def report_html(comparison: Comparison, *, include_environment: bool = False) -> str:
@@ -67,13 +63,22 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
         basis=wording.verdict_basis(shown.verdict),
         change=minus(wording.change_sentence(shown)),
         interval=interval_picture(shown.verdict),
-        origins=_origins(shown),
+        origins=origins(shown),
         labels=(shown.baseline.label, shown.candidate.label),
         sides=tuple(_column_name(side, role) for side, role in _roles(shown)),
         verdict=shown.verdict,
-        notes=[(n.severity, wording.diagnostic_sentence(n)) for n in shown.diagnostics],
+        trust=_trust(shown),
         file_facts=file_facts(shown),
         figures=cards.figures(shown),
+        totals_of_runs=[
+            (
+                wording.total_label(total),
+                total.baseline_ns,
+                total.candidate_ns,
+                wording.total_basis(total, shown),
+            )
+            for total in totals(shown)
+        ],
         payload=Markup(_script_data(packed_json(payload))),
         still=still(payload),
         fusion_parts=[
@@ -108,6 +113,24 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
         styles=[Markup(css) for css in (script.style_sheet(), _dark_still(), asset("report.css"))],
         **{name: Markup(text) for name, text in scripts.items()},
     )
+
+
+def _trust(comparison: Comparison) -> dict[str, Any]:
+    """The line under the verdict and the whole list: doubts, general ones apart, then notes."""
+    found = trust(comparison.diagnostics)
+
+    def told(notes: Iterable[Diagnostic]) -> list[tuple[str, str]]:
+        return [(note.severity, minus(wording.diagnostic_sentence(note))) for note in notes]
+
+    return {
+        "line": minus(wording.trust_line(found)),
+        "doubts": found.doubts,
+        "specific": told(found.specific),
+        "general": told(found.general),
+        "notes": told(found.notes),
+        "general_head": wording.GENERAL_DOUBT,
+        "count": len(comparison.diagnostics),
+    }
 
 
 def report_file_name(comparison: Comparison) -> str:
@@ -170,19 +193,3 @@ def _ledger_method(comparison: Comparison) -> tuple[str, ...]:
     """What the ledger's words mean, and its sum in numbers."""
     sum_ = minus(wording.reconciliation_sentence(comparison.ledger.reconciliation))
     return tuple(filter(None, (LEDGER_HELP, KNOWN_BY_HELP, WATERFALL_HELP, sum_)))
-
-
-def _origins(comparison: Comparison) -> tuple[Origin, ...]:
-    sides = (comparison.baseline, comparison.candidate)
-    return tuple(dict.fromkeys(_origin(side) for side in sides))
-
-
-def _origin(side: Side) -> Origin:
-    meta = side.trace.meta
-    record = side.experiment.record if side.experiment else None
-    if record is None:
-        made = f"{meta.tool} profile, recording date not in the file"
-    else:
-        engine = f"{record.engine.name} {record.engine.version}"
-        made = f"recorded {recorded(record.created)}, {engine}, {record.machine.cpu_model}"
-    return Origin(meta.file_name, meta.sha256[:12], made)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from analysis import units, wording
+from analysis.axis import LogScale, Tick, decades
 from analysis.compare.comparison import Comparison
 from analysis.compare.roofline import Dot, Line, Picture, roofline_picture
-from analysis.report.axis import LogScale, Tick
 from analysis.report.text import minus
 from analysis.wording.roofline import attained, line_label, line_name, place_text, share_text
 
@@ -17,7 +16,6 @@ WIDTH, HEIGHT = 960, 400
 MOST_DRAWN = 300  # of one side
 TABLE_ROWS = 20
 _LEAST_RADIUS, _LARGEST_RADIUS = 3.0, 15.0
-_LEAST_GAP = 0.06
 _NAME_CHARS = 46
 
 
@@ -96,8 +94,8 @@ def roofline(comparison: Comparison) -> Roofline | None:
     return Roofline(
         marks=tuple(_mark(dot, across, up) for dot in drawn),
         roofs=tuple(_roof(line, picture, across, up) for line in picture.lines),
-        x_ticks=_decades(across, lambda value: f"{value:g}"),
-        y_ticks=_decades(up, units.flop_rate),
+        x_ticks=decades(across, lambda value: f"{value:g}"),
+        y_ticks=decades(up, units.flop_rate),
         rows=tuple(_row(dot) for dot in picture.dots[:TABLE_ROWS]),
         notes=tuple(minus(note) for note in wording.roofline_notes(comparison, picture)),
         cut=len(picture.dots) - len(drawn),
@@ -153,15 +151,3 @@ def _row(dot: Dot) -> Row:
         share=f"~{units.percent(dot.bound_share)}" if known else units.MISSING,
         bound_by=dot.bound_by or units.MISSING,
     )
-
-
-def _decades(scale: LogScale, text: Callable[[float], str]) -> tuple[Tick, ...]:
-    """Powers of ten on an axis; with 2 and 5 between them where there are few."""
-    first, last = math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high))
-    factors = (1, 2, 5) if last - first <= 3 else (1,)
-    kept: list[Tick] = []
-    for value in (factor * 10.0**power for power in range(first, last + 1) for factor in factors):
-        inside = scale.low <= value <= scale.high
-        if inside and (not kept or scale.at(value) - kept[-1].at >= _LEAST_GAP):
-            kept.append(Tick(scale.at(value), text(value)))
-    return tuple(kept)

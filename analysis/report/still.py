@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.report.axis import Tick, time_ticks
+from analysis.axis import Tick, time_ticks
 
 # Units across the picture, about one a pixel; boxes thinner than THIN share a unit.
 WIDTH = 1200

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from analysis import units
+from analysis.axis import Tick, time_ticks
 from analysis.compare.comparison import Comparison
-from analysis.report.axis import Tick, time_ticks
 from analysis.report.text import minus, signed_duration
 from analysis.waterfall import Step, StepKind, ends_ns, waterfall_steps
 

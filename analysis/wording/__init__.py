@@ -58,6 +58,7 @@ from analysis.wording.texts import (
     TIMELINES_HELP,
     FigureText,
 )
+from analysis.wording.totals import total_basis, total_label, totals_title
 from analysis.wording.trust import GENERAL_DOUBT, TRUST, trust_line
 
 __all__ = [
@@ -104,7 +105,10 @@ __all__ = [
     "reconciliation_sentence",
     "roofline_notes",
     "source_text",
+    "total_basis",
+    "total_label",
     "totals_sentence",
+    "totals_title",
     "trust_line",
     "verdict_basis",
     "verdict_interval",

@@ -7,7 +7,9 @@ import streamlit as st
 from analysis import wording
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison
+from analysis.compare.totals import totals
 from analysis.report import cards
+from analysis.report.origins import origins
 from app import doctor, entered_runs, exports, ledger, operators, pair, panels, roofline, tables
 from app.pair import Chosen
 
@@ -19,6 +21,7 @@ KINDS = {
     "Classes": tables.class_table,
     LAUNCHED: tables.launcher_table,
 }
+HEAD_HEIGHT = 112
 MOST_TYPES = 14  # rows that are shown without scrolling
 
 
@@ -40,6 +43,7 @@ def _results(chosen: Chosen, fusion_page: st.Page) -> None:
     comparison = shown.comparison
     with chosen.main:
         panels.verdict(comparison)
+        _head(comparison)
         entered_runs.ask(shown, chosen.baseline, chosen.candidate)
     with tools:
         exports.downloads(shown)
@@ -48,9 +52,26 @@ def _results(chosen: Chosen, fusion_page: st.Page) -> None:
     _cards(comparison)
     _bought(comparison, fusion_page)
     operators.show(shown)
-    roofline.show(comparison)
     _op_types(comparison)
+    roofline.show(comparison)
     _runs(comparison)
+
+
+def _head(comparison: Comparison) -> None:
+    """The speedup as a picture, and where the files come from."""
+    from analysis.charts import interval
+
+    figure = interval(comparison.verdict)
+    if figure is not None:
+        with st.container(height=HEAD_HEIGHT, border=False):  # so that nothing below it moves
+            st.plotly_chart(
+                figure,
+                key="interval",
+                config={"displayModeBar": False, "scrollZoom": False},
+                alt="Speedup with its interval, the A/A control and no change",
+            )
+    for origin in origins(comparison):
+        st.text(f"{origin.file_name}: {origin.made}")
 
 
 def _bought(comparison: Comparison, fusion_page: st.Page) -> None:
@@ -90,6 +111,7 @@ def _cards(comparison: Comparison) -> None:
     missing = " ".join(gap.sentence for gap in cards.gaps(comparison))
     if missing:
         st.caption(panels.own(missing))
+    _totals(comparison)
     with st.expander("More figures", key="all_figures"):
         more = st.grid(4, min_column_width=200, border=True, key="more_figures")
         for figure in comparison.figures:
@@ -97,6 +119,25 @@ def _cards(comparison: Comparison) -> None:
                 with more.cell():
                     panels.card(figure)
         st.caption(panels.own(wording.assumptions_sentence(comparison)))
+
+
+def _totals(comparison: Comparison) -> None:
+    """Which of the times of a run on this page is which."""
+    found = totals(comparison)
+    if len(found) < 2:
+        return
+    table = tables.totals_table(comparison, found)
+    with st.expander(panels.own(wording.totals_title(comparison)), key="totals"):
+        st.dataframe(
+            table.frame,
+            key="totals_table",
+            height="content",
+            row_height=tables.ROW_HEIGHT,
+            hide_index=True,
+            column_config=table.settings,
+            placeholder="–",
+            alt="Times of a run and what each rests on",
+        )
 
 
 def _assumptions() -> Assumptions:

@@ -16,7 +16,7 @@ def drawn(page: AppTest) -> list[str]:
     """Names of what the picture shows."""
     for chart in page.get("plotly_chart"):
         spec = json.loads(chart.proto.spec)
-        if spec["layout"].get("xaxis", {}).get("type") == "log":
+        if "intensity" in spec["layout"].get("xaxis", {}).get("title", {}).get("text", ""):
             return [trace["name"] for trace in spec["data"]]
     return []
 
@@ -26,7 +26,7 @@ def test_dots_stand_alone_where_the_recording_has_no_bandwidth(start: Start) -> 
     assert is_clean(page)
     assert drawn(page) == ["float32 peak 100 GFLOP/s", "unfused", "fused"]
     assert any("memory bandwidth is not in the file" in c.value for c in page.caption)
-    assert figures(page)["share of the roofline"][0] == "–"
+    assert "share of the roofline" not in figures(page)
 
 
 def test_an_entered_bandwidth_is_a_roof_and_a_column(start: Start) -> None:

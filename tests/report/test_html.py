@@ -256,7 +256,24 @@ def test_bare_profiles_say_why_parts_are_missing() -> None:
     assert "No un-profiled runs in blocks" in page.text
     assert "~10.0 µs, assumed" in page.text
     assert "fusescope compare before.json after.json --html report.html" in page.text
-    assert "4 warnings" in page.text
+    assert "1 doubt. They are two separate recordings" in page.text
+
+
+def test_sections_stand_in_the_order_of_the_dashboard() -> None:
+    html = report_html(compare(*choose_sides(experiment())))
+    ids = re.findall(r'<section id="(\w+)"', html)
+    wanted = [
+        "verdict",
+        "trust",
+        "figures",
+        "fusion",
+        "timelines",
+        "operators",
+        "types",
+        "roofline",
+    ]
+    assert [name for name in ids if name in wanted] == wanted
+    assert html.index("Which time is which") > html.index('id="figures"')
 
 
 def test_what_only_one_side_has_is_no_card_but_named() -> None:

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.axis import LogScale, log_time_ticks, time_ticks
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
 from analysis.compare.verdict import Interval, Verdict
+from analysis.interval import interval_picture
 from analysis.readers import read
 from analysis.readers.source import Source
-from analysis.report.axis import LogScale, log_time_ticks, time_ticks
 from analysis.report.distribution import Distribution, distribution
-from analysis.report.interval import interval_picture
 from analysis.report.method import recorded, without_folders
 from analysis.report.still import MAX_LANES, WIDTH, still
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json

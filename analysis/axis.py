@@ -1,12 +1,14 @@
-"""Axes of the report's static charts: round ticks, as fractions of the axis."""
+"""Axes of charts on pages and in the report: round ticks, as fractions of the axis."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _LEAST_GAP = 0.13
+_NARROW_GAP = 0.06
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,10 @@ class LogScale:
 
     low: float
     high: float
+
+    def value(self, at: float) -> float:
+        """The value at a fraction of the axis."""
+        return self.low * math.exp(at * math.log(self.high / self.low))
 
     def at(self, value: float) -> float:
         """Where `value` lies as a fraction of the axis, kept inside it."""
@@ -52,6 +58,18 @@ def log_time_ticks(scale: LogScale, count: int = 8) -> tuple[Tick, ...]:
     for ns in marks:
         if scale.low <= ns <= scale.high and (not kept or scale.at(ns) - kept[-1].at >= _LEAST_GAP):
             kept.append(Tick(scale.at(ns), _time(ns, scale.high)))
+    return tuple(kept)
+
+
+def decades(scale: LogScale, text: Callable[[float], str]) -> tuple[Tick, ...]:
+    """Powers of ten on an axis; with 2 and 5 between them where there are few."""
+    first, last = math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high))
+    factors = (1, 2, 5) if last - first <= 3 else (1,)
+    kept: list[Tick] = []
+    for value in (factor * 10.0**power for power in range(first, last + 1) for factor in factors):
+        inside = scale.low <= value <= scale.high
+        if inside and (not kept or scale.at(value) - kept[-1].at >= _NARROW_GAP):
+            kept.append(Tick(scale.at(value), text(value)))
     return tuple(kept)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from analysis.axis import LogScale, Tick
 from analysis.compare.verdict import Verdict
-from analysis.report.axis import LogScale, Tick
 
 _MARGIN = 0.12
 _LEAST_GAP = 0.09
@@ -20,6 +20,8 @@ _MARKS = (
 @dataclass(frozen=True)
 class IntervalPicture:
     """Fractions of a logarithmic axis of speedups: the point, its interval, the control band."""
+
+    scale: LogScale
 
     one: float
     point: float
@@ -43,6 +45,7 @@ def interval_picture(verdict: Verdict) -> IntervalPicture | None:
 
     interval, noise = verdict.interval, verdict.noise_floor
     return IntervalPicture(
+        scale=scale,
         one=scale.at(1.0),
         point=scale.at(verdict.speedup),
         interval=span(interval.low, interval.high) if interval else None,

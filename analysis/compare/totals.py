@@ -1,0 +1,72 @@
+"""Totals: the times of a whole run that stand beside each other, and what tells them apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import pandas as pd
+
+from analysis.compare.comparison import Comparison
+from analysis.metrics.spans import run_spans
+
+Kind = Literal["latency", "mean_run", "profiled_run", "busy", "operator_sum"]
+
+
+@dataclass(frozen=True)
+class Total:
+    """One time per run of both sides in ns, None where a side does not have it."""
+
+    kind: Kind
+    baseline_ns: float | None
+    candidate_ns: float | None
+
+
+def totals(comparison: Comparison) -> tuple[Total, ...]:
+    """Every time of a run that the comparison shows, as far as a side has it.
+
+    `latency` is the verdict's; `mean_run` the mean that the waterfall starts from; `profiled_run`
+    the median run under the profiler, which the timelines show; `busy` the union of operator times,
+    mean; `operator_sum` the sum of operators' mean times, without communication.
+    """
+    latency = comparison.figure("latency")
+    sum_ = comparison.ledger.reconciliation
+    after = None
+    if sum_.baseline_ns is not None and sum_.delta_ns is not None:
+        after = float(sum_.baseline_ns + sum_.delta_ns)
+    before = None if after is None or sum_.baseline_ns is None else float(sum_.baseline_ns)
+    found = [
+        Total("latency", latency.baseline.value, latency.candidate.value),
+        Total("mean_run", before, after),
+    ]
+    spans = [run_spans(side.trace) for side in (comparison.baseline, comparison.candidate)]
+    if any(_are_runs(comparison)):
+        found.append(Total("profiled_run", *(_median(table["span_ns"]) for table in spans)))
+    found.append(Total("busy", *(_mean(table["busy_ns"]) for table in spans)))
+    rows = comparison.op_classes
+    rows = rows[rows["op_class"] != "communication"]
+    sums = [float(rows[f"per_run_ns_{side}"].fillna(0.0).sum()) for side in _SIDES]
+    found.append(Total("operator_sum", *(value or None for value in sums)))
+    return tuple(
+        total for total in found if total.baseline_ns is not None or total.candidate_ns is not None
+    )
+
+
+_SIDES = ("baseline", "candidate")
+
+
+def _are_runs(comparison: Comparison) -> list[bool]:
+    """Whether each side marks its runs: a whole file is no run."""
+    traces = (comparison.baseline.trace, comparison.candidate.trace)
+    return [bool((trace.profiled_runs["kind"] != "file").any()) for trace in traces]
+
+
+def _median(times: pd.Series) -> float | None:
+    """The lower median, which is the time of a run that there was."""
+    known = sorted(times.dropna())
+    return float(known[(len(known) - 1) // 2]) if known else None
+
+
+def _mean(times: pd.Series) -> float | None:
+    known = times.dropna()
+    return float(known.mean()) if len(known) else None

@@ -1,0 +1,49 @@
+"""Which total is which: names of the times of a run, and what each rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from analysis import units
+from analysis.compare.comparison import Comparison
+from analysis.compare.totals import Total, totals
+from analysis.wording.texts import TIME_SOURCES
+
+TOTALS_TITLE = "Which time is which"
+LABELS: Mapping[str, str] = {
+    "latency": "latency",
+    "mean_run": "mean run",
+    "profiled_run": "profiled run",
+    "busy": "busy",
+    "operator_sum": "sum of operators",
+}
+_WHAT: Mapping[str, str] = {
+    "latency": "{of}: the typical run, which the verdict compares",
+    "mean_run": "{mean}, mean: slow runs weigh in it; the waterfall and the ledger add up to it",
+    "profiled_run": "the median run under the profiler, which the timelines show",
+    "busy": "union of operator times, from the profile, mean: what runs side by side counts once",
+    "operator_sum": "operator times of the profile added up, mean: in tables of operators",
+}
+
+
+def total_label(total: Total) -> str:
+    """What to call a total."""
+    return LABELS[total.kind]
+
+
+def total_basis(total: Total, comparison: Comparison) -> str:
+    """What a total rests on and where it stands."""
+    return _WHAT[total.kind].format(
+        of=TIME_SOURCES[comparison.verdict.of],
+        mean=TIME_SOURCES[comparison.ledger.reconciliation.of],
+    )
+
+
+def totals_title(comparison: Comparison) -> str:
+    """'Which time is which: 10.6 ms, 11.7 ms, 12.4 ms, 13.3 ms of the baseline'."""
+    shown = dict.fromkeys(
+        units.duration(total.baseline_ns)
+        for total in totals(comparison)
+        if total.baseline_ns is not None
+    )
+    return f"{TOTALS_TITLE}: {', '.join(shown)} of the baseline" if shown else TOTALS_TITLE
