@@ -46,15 +46,10 @@ def write(path: Path, record: ExperimentRecord, members: Mapping[str, Path | byt
     try:
         with Draft(path) as draft:
             with draft.path.open("r+b") as file:
-                with zipfile.ZipFile(
-                    file, "w", zipfile.ZIP_DEFLATED, compresslevel=COMPRESSION
-                ) as archive:
-                    archive.writestr(RECORD_NAME, record_json(record))
+                with zipfile.ZipFile(file, "w") as archive:
+                    _add(archive, RECORD_NAME, record_json(record))
                     for name, content in members.items():
-                        if isinstance(content, Path):
-                            archive.write(content, name)
-                        else:
-                            archive.writestr(name, content)
+                        _add(archive, name, content)
                 file.flush()
                 os.fsync(file.fileno())
             return draft.publish_numbered()
@@ -65,3 +60,9 @@ def write(path: Path, record: ExperimentRecord, members: Mapping[str, Path | byt
             where=str(path),
             hint="Free some space or choose another place with --out.",
         ) from None
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: Path | bytes) -> None:
+    """Without the time of day: a zip has none before 1980, where boards without a battery start."""
+    data = content.read_bytes() if isinstance(content, Path) else content
+    archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, COMPRESSION)

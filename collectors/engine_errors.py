@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
 import tempfile
+from pathlib import Path
 
 from analysis.errors import FuseScopeError
-from collectors import library_errors
+from collectors import library_errors, scratch
 
-TEXT_CHARS = 240
+TEXT_CHARS = 400
+_WORD_CHARS = 80
+_READ_CHARS = 8000
 OTHER_MODEL = "Check that the model runs in ONNX Runtime by itself."
 
 _PREFIX = re.compile(r"^\s*\[ONNXRuntimeError\]\s*:\s*\d+\s*:\s*\w+\s*:\s*")
 _SOURCE = re.compile(r"\S*\.(?:cc|h|cpp|hpp):\d+\s*")  # the engine's own source positions
+# A C++ signature in front of what a macro of the engine says, and what it says of itself.
+_SIGNATURE = re.compile(
+    r"(?:\b(?:static|virtual|void|bool|auto|int|size_t|(?:common::)?Status)\s+)*"
+    r"onnxruntime::[\w:~]+(?:<[^<>()]*>)?\([^()]*(?:\([^()]*\)[^()]*)*\)(?:\s*const\b)?\s*"
+)
+_THROWN = re.compile(r"what\(\):\s*(.+)")
 _TEMPORARY = re.compile(r"[^\s'\"(]*[/\\]fusescope-(?:recording|worker)-[^/\\\s]*[/\\]?")
 _MEMORY = re.compile(
     r"bad[_ ]alloc|bad allocation|failed to allocate|unable to allocate|out of memory|"
@@ -27,10 +37,21 @@ _NO_KERNEL = re.compile(r"Could not find an implementation for (\S+)\((\d+)\)")
 
 
 def clean(text: str, limit: int = TEXT_CHARS) -> str:
-    """One line without control characters and private folders, at most `limit` characters."""
-    line = "".join(c if c.isprintable() else " " for c in _without_folder(text))
-    line = " ".join(line.split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    """One line without control characters and private folders, at most `limit` characters.
+
+    Long words (names) and long lines are cut in the middle: an engine names the node first and
+    gives its reason last.
+    """
+    line = "".join(c if c.isprintable() else " " for c in _without_folder(_cut(text, _READ_CHARS)))
+    line = " ".join(_cut(word, _WORD_CHARS) for word in line.split())
+    return _cut(line, limit)
+
+
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    head = (limit - 1) // 3
+    return f"{text[:head]}…{text[len(text) - (limit - 1 - head) :]}"
 
 
 def _without_folder(text: str) -> str:
@@ -42,6 +63,10 @@ def _without_folder(text: str) -> str:
 def sentence(error: BaseException, memory_bytes: int | None) -> FuseScopeError:
     """The error of an engine (or of a package it needs) as something the user can act on."""
     text = str(error)
+    if isinstance(error, OSError) and error.errno in scratch.FULL:
+        return scratch.refused(error)
+    if scratch.is_full(Path(tempfile.gettempdir())):  # engines say nothing of the kind
+        return scratch.refused(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
     if isinstance(error, MemoryError) or _MEMORY.search(text):
         return too_big(memory_bytes)
     if isinstance(error, ImportError):
@@ -64,7 +89,8 @@ def sentence(error: BaseException, memory_bytes: int | None) -> FuseScopeError:
 
 def refused(text: str) -> str:
     """The engine's own words, without what only its developers need."""
-    return clean(_SOURCE.sub("", _PREFIX.sub("", text)))
+    known = _SOURCE.sub("", _PREFIX.sub("", _cut(text, _READ_CHARS)))
+    return clean(_SIGNATURE.sub("", known))
 
 
 def unreadable() -> FuseScopeError:
@@ -112,4 +138,6 @@ def crash(
         how = f"by signal {-code}"
     if library:
         return library_errors.crash(clean(library, 80), how, last_words)
-    return FuseScopeError(f"The engine's process ended {how}", hint=OTHER_MODEL)
+    thrown = _THROWN.search(last_words)
+    said = f": {refused(thrown[1])}" if thrown else ""
+    return FuseScopeError(f"The engine's process ended {how}{said}", hint=OTHER_MODEL)

@@ -8,12 +8,16 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from analysis.errors import FuseScopeError
+from collectors import clock
 from collectors.blocks import Lane, plan_block
 from collectors.jobs import BlockJob as Job
 from collectors.jobs import BlockMeasured, LaneRuns, ProfiledRuns
 from collectors.runtimes.onnxruntime import Session
 from collectors.sessions import open_session
 from collectors.variants import file_name, find
+
+PROFILE_ATTEMPTS = 3
 
 
 def run(job: Job) -> BlockMeasured:
@@ -26,7 +30,7 @@ def run(job: Job) -> BlockMeasured:
     runs = _timed(sessions, plan.rounds)
     sessions.clear()
     gc.collect()
-    return BlockMeasured(lanes=runs, profiles=_profiled(job))
+    return BlockMeasured(lanes=runs, profiles=_profiled_steadily(job))
 
 
 def _timed(sessions: dict[Lane, Session], rounds: Sequence[Sequence[Lane]]) -> list[LaneRuns]:
@@ -48,6 +52,27 @@ def _timed(sessions: dict[Lane, Session], rounds: Sequence[Sequence[Lane]]) -> l
     finally:
         gc.enable()
     return list(runs.values())
+
+
+def _profiled_steadily(job: Job) -> list[ProfiledRuns]:
+    """Profiles count on the system's clock: those during which it was set are taken again.
+
+    Raises FuseScopeError where it is set again and again.
+    """
+    for _ in range(PROFILE_ATTEMPTS):
+        watch = clock.Watch()
+        try:
+            profiles = _profiled(job)
+        except FuseScopeError:
+            if not watch.was_set():
+                raise
+            continue
+        if not watch.was_set():
+            return profiles
+    raise FuseScopeError(
+        "The system's clock was set while profiles were taken, several times",
+        hint="Wait until it is synchronised, and record again.",
+    )
 
 
 def _profiled(job: Job) -> list[ProfiledRuns]:

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 from pathlib import Path
 from typing import Self
 
+from collectors import ownership
+
 _MOST_NUMBERS = 10_000
+_ENDING = ".fusescope.partial"
+_DRAFT = re.compile(rf"\..*\.[0-9a-f]{{8}}{re.escape(_ENDING)}", re.DOTALL)
 
 
 class Draft:
     """A new, empty file at `path`, hidden beside `target`; gone with the end of the block.
 
     Made at once, so that a folder that refuses is found before any work. Raises OSError there.
+    Removes what killed processes left in that folder.
     """
 
     def __init__(self, target: Path) -> None:
         self.target = target
-        self.path = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
-        os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        ownership.remove_stale(target.parent, lambda name: _DRAFT.fullmatch(name) is not None)
+        self._lock = -1
+        while self._lock < 0:
+            self.path = target.with_name(f".{target.name}.{secrets.token_hex(4)}{_ENDING}")
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+            self._lock = ownership.take(self.path)
 
     def __enter__(self) -> Self:
         return self
@@ -28,6 +38,7 @@ class Draft:
     def __exit__(self, *_: object) -> None:
         with contextlib.suppress(OSError):
             self.path.unlink(missing_ok=True)
+        os.close(self._lock)
 
     def publish(self) -> Path:
         """Gives the file the name of the target, and returns that. Raises FileExistsError where

@@ -1,51 +1,78 @@
-"""The folder of a recording in progress, and those that killed recorders left behind."""
+"""Temporary folders of a recording and of its workers, and those that killed ones left behind."""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
+import errno
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-PREFIX = "fusescope-recording-"
-OWNER = "owner.pid"
+from analysis.errors import FuseScopeError
+from collectors import ownership
+
+RECORDING = "fusescope-recording-"
+WORKER = "fusescope-worker-"
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+_PROBE_BYTES = 1 << 16
 
 
 @contextlib.contextmanager
-def folder() -> Iterator[Path]:
-    """A private temporary folder that goes in the end; removes stale ones first.
+def folder(prefix: str = RECORDING) -> Iterator[Path]:
+    """A private, empty temporary folder that goes in the end; that of a recording removes stale
+    ones first.
 
-    Its pid file is locked as long as the recorder lives. The system drops the lock however a
-    process ends, and a lock, unlike a number, means the same in every container.
+    Raises FuseScopeError where there is no room for one, or where the body runs out of it.
     """
-    remove_stale()
-    with tempfile.TemporaryDirectory(prefix=PREFIX) as name:
-        unready = Path(name, f".{OWNER}")
-        with unready.open("w") as owner:
-            owner.write(f"{os.getpid()}\n")
-            owner.flush()
-            fcntl.flock(owner, fcntl.LOCK_EX)
-            unready.rename(Path(name, OWNER))  # nobody sees it unlocked
-            yield Path(name)
+    if prefix == RECORDING:
+        remove_stale()
+    lock, path = -1, Path()
+    try:
+        while lock < 0:
+            path = Path(tempfile.mkdtemp(prefix=prefix))
+            lock = ownership.take(path)
+    except OSError as error:
+        raise refused(error) from None
+    try:
+        yield path
+    except OSError as error:
+        if is_full(path):
+            raise refused(error) from None
+        raise
+    finally:
+        ownership.remove(path)
+        os.close(lock)
 
 
 def remove_stale() -> None:
-    """Removes this user's recording folders whose owner is gone. Follows no links."""
-    with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
-        for entry in entries:
-            if entry.name.startswith(PREFIX):
-                with contextlib.suppress(OSError):
-                    _remove_if_stale(entry)
+    """Removes this user's folders whose owner is gone. Follows no links."""
+    with contextlib.suppress(OSError):
+        ownership.remove_stale(
+            tempfile.gettempdir(), lambda name: name.startswith((RECORDING, WORKER))
+        )
 
 
-def _remove_if_stale(entry: os.DirEntry[str]) -> None:
-    mine = entry.stat(follow_symlinks=False).st_uid == os.geteuid()
-    if mine and entry.is_dir(follow_symlinks=False):
-        path = os.path.join(entry.path, OWNER)
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with os.fdopen(handle) as owner:
-            fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)  # OSError: its recorder lives
-            shutil.rmtree(entry.path, ignore_errors=True)
+def is_full(path: Path) -> bool:
+    """Whether a folder takes no more data."""
+    try:
+        with tempfile.TemporaryFile(dir=path) as probe:
+            probe.write(bytes(_PROBE_BYTES))
+    except OSError as error:
+        return error.errno in FULL
+    return False
+
+
+def refused(error: OSError) -> FuseScopeError:
+    """The temporary folder takes nothing more."""
+    try:
+        place = tempfile.gettempdir()
+        if os.path.basename(place).startswith(WORKER):  # its own folder, from inside
+            place = os.path.dirname(place)
+    except OSError:  # none of the places that Python tries can be written to
+        place = os.environ.get("TMPDIR", "/tmp")
+    return FuseScopeError(
+        f"The temporary folder cannot be written to: {(error.strerror or 'refused').lower()}",
+        where=place,
+        hint="Free some space there, or name another folder in the environment as TMPDIR.",
+    )

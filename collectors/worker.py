@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import importlib
 import os
 import resource
 import selectors
-import shutil
 import signal
 import subprocess
 import sys
@@ -28,7 +28,7 @@ from typing import IO, Any, TypeVar
 import msgspec
 
 from analysis.errors import FuseScopeError
-from collectors import ENGINE_TELEMETRY_OFF, engine_errors
+from collectors import ENGINE_TELEMETRY_OFF, engine_errors, scratch
 
 TASKS = {  # task -> module whose `run(job)` does it; imported in the child only
     "prepare": "collectors.model",
@@ -67,6 +67,7 @@ class Limits:
 class _Failure(msgspec.Struct):
     what: str
     hint: str
+    where: str | None = None
 
 
 class _Order(msgspec.Struct):
@@ -103,34 +104,37 @@ def run(
             os.getpid(), limits.memory_bytes, limits.seconds, msgspec.Raw(msgspec.json.encode(job))
         )
     )
-    directory = tempfile.mkdtemp(prefix="fusescope-worker-")
-    try:
-        with tempfile.TemporaryFile() as stderr:
-            child = subprocess.Popen(
-                [sys.executable, "-P", "-m", "collectors.worker", task],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-                cwd=directory,
-                env=_environment(directory),
-                start_new_session=True,
-            )
-            try:
-                text = _converse(child, order, limits, where, cancelled)
-                code = child.wait()
-            finally:
-                _end(child)
-            stderr.seek(max(0, stderr.seek(0, os.SEEK_END) - 4096))
-            last_words = stderr.read().decode(errors="replace")
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
+    with (
+        scratch.folder(scratch.WORKER) as directory,
+        tempfile.TemporaryFile(dir=directory.parent) as stderr,
+    ):
+        child = subprocess.Popen(
+            [sys.executable, "-P", "-m", "collectors.worker", task],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            cwd=directory,
+            env=_environment(str(directory)),
+            start_new_session=True,
+        )
+        try:
+            text = _converse(child, order, limits, where, cancelled)
+            code = child.wait()
+        finally:
+            _end(child)
+        stderr.seek(max(0, stderr.seek(0, os.SEEK_END) - 4096))
+        last_words = stderr.read().decode(errors="replace")
+        left_no_room = scratch.is_full(directory)
     try:
         reply = msgspec.json.decode(text, type=_Reply)
     except msgspec.MsgspecError:
+        if left_no_room:
+            raise scratch.refused(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))) from None
         ended = engine_errors.crash(code, last_words, limits.memory_bytes, library)
         raise ended.at(where) from None
     if reply.failure is not None:
-        raise FuseScopeError(reply.failure.what, hint=reply.failure.hint, where=where)
+        failed = reply.failure
+        raise FuseScopeError(failed.what, hint=failed.hint, where=failed.where or where)
     return msgspec.json.decode(reply.answer, type=answer)
 
 
@@ -195,6 +199,7 @@ def main(task: str) -> None:
     """The child: one job from stdin, one reply to stdout."""
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no reply
+    tempfile.tempdir = os.getcwd()  # full or not: what is elsewhere would stay
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=_Order)
     _confine(order)
     reply = _Reply()
@@ -206,7 +211,7 @@ def main(task: str) -> None:
         reply.failure = _Failure(error.what, error.hint)
     except Exception as error:  # noqa: BLE001 - the engine raises many kinds; the user reads one sentence
         told = engine_errors.sentence(error, order.memory_bytes)
-        reply.failure = _Failure(told.what, told.hint)
+        reply.failure = _Failure(told.what, told.hint, told.where)
     _say(replies, reply)
 
 

@@ -106,7 +106,7 @@ class SegmentsSession:
             return
         start = self._clock()
         self._run()
-        self._runs.append((start, self._clock() - start))
+        self._runs.append((start, max(0, self._clock() - start)))  # it may be set back
 
     def outputs(self) -> list[Array | None]:
         """The model's outputs of the latest run; None for what numpy cannot hold."""
@@ -235,7 +235,7 @@ class _Kernel:
         else:
             start = clock()
             self._function(*self._arguments)
-            self._calls.append((start, clock() - start))
+            self._calls.append((start, max(0, clock() - start)))
         over = self._call.over
         values[self._output] = values[over] if over else self._value
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 from pathlib import Path
 
@@ -12,17 +13,17 @@ from collectors.zoo import ZooModel, calibration
 
 
 def model_file(name: str, cache_folder: Path, fallback: Path) -> Path:
-    """The model's file in the cache, built when it is not there.
+    """The model's file in the cache, built when it is not there or not what was put there.
 
     Where the cache is not writable the file goes into `fallback`. Raises FuseScopeError for an
     unknown name.
     """
     entry = zoo.chosen(name, None)
     path = cache_folder / entry.cached
-    if path.is_file():
+    if _is_whole(path):
         return path
     data = build(entry).SerializeToString(deterministic=True)
-    if cache.write_atomic(path, data):
+    if cache.write_atomic(path, data) and cache.write_atomic(_digest_file(path), _digest(data)):
         return path
     path = fallback / path.name
     path.write_bytes(data)
@@ -36,3 +37,19 @@ def build(entry: ZooModel) -> onnx.ModelProto:
     if entry.calibration is not None:
         calibration.calibrate(model, entry.calibration)
     return model
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a file is the one whose digest lies beside it: disks fill, and people edit."""
+    try:
+        return _digest_file(path).read_bytes() == _digest(path.read_bytes())
+    except OSError:
+        return False
+
+
+def _digest_file(path: Path) -> Path:
+    return path.with_suffix(".sha256")
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.sha256(data).hexdigest().encode()

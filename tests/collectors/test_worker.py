@@ -109,6 +109,11 @@ def test_a_cancelled_worker_is_ended() -> None:
         (-6, "terminate called after throwing an instance of 'std::bad_alloc'", "more memory"),
         (-250, "", "ended by signal 250"),
         (1, "", "ended with status 1"),
+        (
+            -6,
+            "terminate called after throwing an instance of 'x'\n  what():  bad \x1b[31mgraph\n",
+            "ended by signal SIGABRT: bad [31mgraph.",
+        ),
     ],
 )
 def test_how_a_process_ended(code: int, last_words: str, expected: str) -> None:
@@ -128,12 +133,27 @@ def test_how_a_process_ended(code: int, last_words: str, expected: str) -> None:
             "refused the model: Verify [0m not true",
         ),
         ("", "refused the model: RuntimeError"),
+        (  # what the macro of the engine puts in front of its reason
+            "[ONNXRuntimeError] : 1 : FAIL : Load model from m.onnx "  # noqa: ISC004
+            "/build/graph/model.cc:181 onnxruntime::Model::Model(onnx::ModelProto&&, const "
+            "onnxruntime::PathString&, const std::function<void(int)>&) Unsupported model IR "
+            "version: 99, max supported IR version: 13",
+            "Load model from m.onnx Unsupported model IR version: 99, max supported IR",
+        ),
+        (  # a long name in front of the reason, and words that have no end
+            f"Load model failed:Node ({'n' * 5000}) Op (Add) [ShapeInferenceError] Incompatible",
+            "nn…nn",
+        ),
+        (f"{'name ' * 4000}Incompatible dimensions", "name name"),
+        (f"Node ({'n' * 5000}) Op (Add) [ShapeInferenceError] Incompatible", "] Incompatible"),
+        ("onnxruntime::" * 2000 + "(" * 2000, "onnxruntime::"),
     ],
 )
 def test_what_an_engine_says_becomes_one_sentence(said: str, expected: str) -> None:
     text = engine_errors.sentence(RuntimeError(said), None).text
     assert expected in text
     assert text.isprintable()
+    assert len(text) < 600
 
 
 @pytest.mark.parametrize("folder", ["/tmp", "/Users/Jo Doe/tmp"])
@@ -159,3 +179,42 @@ def test_progress_survives_a_line() -> None:
     step = Progress("blocks", 1, 8, 'Block "2"\nof 8', 3.5)
     assert "\n" not in encode(step)
     assert decode(encode(step)) == step
+
+
+def test_a_full_disk_is_not_blamed_on_the_model(tmp_path: Path) -> None:
+    """A limit on the size of files stands for a disk: the inputs of mul_add take 4 MB."""
+    code = (
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n"
+        "from app.cli.main import main; main()"
+    )
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", code, "collect", "mul_add", "--out", str(tmp_path / "x.zip")],
+        cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(temporary)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    last = done.stderr.splitlines()[-1]
+    assert last == (
+        f"fusescope: The temporary folder cannot be written to: file too large ({temporary}). "
+        "Free some space there, or name another folder in the environment as TMPDIR."
+    )
+    assert list(temporary.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["temporary"]
+
+
+@pytest.mark.parametrize("error", [RuntimeError("Protobuf serialization failed."), ValueError()])
+def test_what_an_engine_says_on_a_full_disk_is_about_the_disk(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "/t/fusescope-worker-1")
+    monkeypatch.setattr("collectors.scratch.is_full", lambda path: True)
+    told = engine_errors.sentence(error, None)
+    assert told.text.startswith(
+        "The temporary folder cannot be written to: no space left on device (/t). "
+    )

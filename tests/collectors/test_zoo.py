@@ -413,11 +413,20 @@ def test_recordings_that_ship_are_of_these_models(
         np.testing.assert_allclose(weights[weight].ravel()[:2], values, rtol=1e-5)
 
 
-def test_a_file_is_kept_by_version(tmp_path: Path) -> None:
+def test_a_file_is_kept_by_version_and_built_again_when_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = store.model_file("mynet", tmp_path / "cache", tmp_path)
     assert path == tmp_path / "cache" / "zoo" / "mynet-v1.onnx"
-    path.write_bytes(b"kept")
-    assert store.model_file("mynet", tmp_path / "cache", tmp_path).read_bytes() == b"kept"
+    whole = path.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.delattr(store, "build")  # not needed
+        assert store.model_file("mynet", tmp_path / "cache", tmp_path) == path
+    for damaged in (b"", whole[: len(whole) // 2], whole.replace(b"mynet", b"mynex")):
+        path.write_bytes(damaged)
+        assert store.model_file("mynet", tmp_path / "cache", tmp_path).read_bytes() == whole
+    path.with_suffix(".sha256").unlink()  # of an older FuseScope
+    assert store.model_file("mynet", tmp_path / "cache", tmp_path).read_bytes() == whole
     (tmp_path / "file").write_text("")
     elsewhere = store.model_file("mynet", tmp_path / "file", tmp_path)
     assert elsewhere == tmp_path / "mynet-v1.onnx"
