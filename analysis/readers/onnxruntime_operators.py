@@ -154,7 +154,7 @@ class OperatorTable:
                 for tensor in listed
                 for dtype, dims in tensor.items()
             )
-            text = self._shape_text[raw] = text[: self._limits.text_chars]
+            text = self._shape_text[raw] = clean_text(text, self._limits.text_chars, is_name=False)
         return text
 
 

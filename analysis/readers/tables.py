@@ -18,6 +18,7 @@ from analysis import flops
 from analysis.errors import FuseScopeError
 from analysis.limits import DEFAULT_LIMITS, Limits
 from analysis.op_classes import kernel_class, op_class
+from analysis.readers.repeats import without_repeats
 from analysis.readers.source import clean_text
 from analysis.trace import (
     CALL_COLUMNS,
@@ -37,6 +38,8 @@ _TEXTS = [name for name, dtype in OPERATOR_COLUMNS.items() if dtype == "category
 _SIZES = ("bytes_in", "bytes_param", "bytes_out", "flops")
 _MOST = 2**62
 _LONGEST_NS = 2**55  # a year; sums of what is longer would not fit 64 bits
+_MANY_OVERLAPS = 8
+_MUCH_OVERLAP = 0.25  # of all executions
 _HEAD_CHARS = 160  # of a counter's name
 _MEMBERS_CHARS = 64  # times those of other text: members are a list of names
 
@@ -61,6 +64,7 @@ def build_trace(
     """
     found = [_clean(note) for note in notes]
     columns, kept = _valid(rows, meta, found, limits)
+    columns, kept = without_repeats(columns, kept, found)
     if note := _long_text(columns, limits):
         found.append(note)
     operators, codes = _operators(columns, limits)
@@ -88,8 +92,19 @@ def build_trace(
     frame = calls_frame(**calls)
     frame, overlapping = _in_order(frame, has_wait="wait_ns" in columns)
     if overlapping:
-        found.append(Diagnostic("info", "overlapping_calls", overlapping))
+        found.append(_overlap(overlapping, frame, operators))
     return Trace(meta, runs, operators, frame, tuple(found))
+
+
+def _overlap(count: int, calls: pd.DataFrame, operators: pd.DataFrame) -> Diagnostic:
+    """A note on executions that overlap on their stream, serious where many kernels do.
+
+    A stream of a device runs one kernel at a time, so they are of several devices told as one.
+    """
+    is_device = (operators["level"] == "device_kernel").all()
+    if is_device and count >= _MANY_OVERLAPS and count >= _MUCH_OVERLAP * len(calls):
+        return Diagnostic("warning", "streams_overlap", count, values={"of": len(calls)})
+    return Diagnostic("info", "overlapping_calls", count)
 
 
 def shape_text(dtypes: Sequence[str], shapes: Sequence[str], layouts: Sequence[str] = ()) -> str:
@@ -217,7 +232,8 @@ def _operators(
         if name == "members":
             made[name] = _members(distinct[name], limits)
         elif name in _TEXTS:
-            made[name] = _texts(distinct[name], count, limits)
+            is_name = name not in ("inputs", "outputs")
+            made[name] = _texts(distinct[name], count, limits, is_name=is_name)
         elif name in _SIZES:
             made[name] = pd.array([_size(value) for value in distinct[name]], dtype="Int64")
         else:
@@ -257,7 +273,9 @@ def _text(value: object) -> str | None:
     return None if value is None or pd.isna(value) else str(value) or None  # type: ignore[call-overload]
 
 
-def _texts(values: Sequence[object] | None, count: int, limits: Limits) -> pd.Categorical[str]:
+def _texts(
+    values: Sequence[object] | None, count: int, limits: Limits, *, is_name: bool = True
+) -> pd.Categorical[str]:
     """A column of text made fit to be shown, '' and None as null."""
     values = [None] * count if values is None else values
     known: dict[object, int] = {}
@@ -267,7 +285,7 @@ def _texts(values: Sequence[object] | None, count: int, limits: Limits) -> pd.Ca
         code = known.get(value)
         if code is None:
             text = _text(value)
-            shown = clean_text(text, limits.text_chars) if text else ""
+            shown = clean_text(text, limits.text_chars, is_name=is_name) if text else ""
             code = known[value] = categories.setdefault(shown, len(categories)) if shown else -1
         codes[place] = code
     return pd.Categorical.from_codes(codes, pd.Index(list(categories)))

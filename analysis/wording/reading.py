@@ -36,6 +36,19 @@ READING: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         f"the column heads stand again {'once' if n == 1 else f'{n} times'}: tables were put one "
         "after the other, and figures are of all of them together."
     ),
+    "rows_twice": lambda n, v: (
+        f"{plural(n, 'row')} left out that stand twice, with the same name, time and place: the "
+        "file may have been joined or exported twice."
+    ),
+    "total_row": lambda n, v: "a last row that is the sum of all others left out.",
+    "totals_joined": lambda n, v: (
+        f"{plural(n, 'row')} of totals with the name of an earlier row: tables of several devices "
+        "or recordings were joined, and sums are of all of them."
+    ),
+    "streams_overlap": lambda n, v: (
+        f"{plural(n, 'execution')} of {v.get('of')} begin while their stream still runs another "
+        "one: the file may hold several devices or ranks as one, and its sums are of all of them."
+    ),
     "ambiguous_commas": lambda n, v: (
         f"{plural(n, 'number')} with a comma that may group digits or be the decimal sign, read "
         "as the first. If they are a thousand times too large, save the table with points."
