@@ -31,7 +31,9 @@ from analysis.trace import Trace
 from analysis.wording.doctor import files_sentence, listed
 from app import places
 from app.doctor import examined
-from app.state import MAX_OPENED, Fate, Opened
+from app.same_origin import is_local
+from app.shelf import megabytes
+from app.state import MOST_OPENED, MOST_OPENED_BYTES, Fate, Opened
 
 if TYPE_CHECKING:
     from analysis.advice import NearMiss
@@ -51,10 +53,16 @@ NOT_HERE = Fate(
 
 
 def closed(files: Iterable[Opened]) -> list[Fate]:
-    """What is said of files that this session closed to make room; nothing where it closed none."""
+    """What is said of files that were closed to make room; nothing where none was."""
     names = ", ".join(file.name for file in files)
-    text = f"Closed to make room, a tab keeps {MAX_OPENED} files: {names}. Open them again to use."
+    text = f"Closed to make room, {keeps()}: {names}. Open them again to use them."
     return [Fate("closed", None, text)] if names else []
+
+
+def keeps() -> str:
+    """Who keeps how many opened files, as part of a sentence."""
+    who = "the dashboard" if is_local() else "a tab"
+    return f"{who} keeps {MOST_OPENED} files and {megabytes(MOST_OPENED_BYTES)} of them in memory"
 
 
 class Missing(FuseScopeError):
@@ -71,7 +79,7 @@ def side(id_: str, opened: Mapping[str, Opened]) -> Side:
     """The side that `id_` names. Raises Missing, or FuseScopeError for a file that is damaged."""
     kind, _, rest = id_.partition(":")
     if kind in ("upload", "file"):
-        file = _opened_as(id_, opened)
+        file = opened_as(id_, opened)
         if file is None:
             raise Missing()
         return _side(file.value, id_[len(file.id) + 1 :], file.name)
@@ -86,7 +94,7 @@ def side(id_: str, opened: Mapping[str, Opened]) -> Side:
     return _side(_value_at(files[name]), variant, name)
 
 
-def _opened_as(id_: str, opened: Mapping[str, Opened]) -> Opened | None:
+def opened_as(id_: str, opened: Mapping[str, Opened]) -> Opened | None:
     """The opened file that an id names, with or without a variant behind it."""
     if id_ in opened:
         return opened[id_]
@@ -228,9 +236,9 @@ def _open_folder(path: Path) -> tuple[list[Opened], list[Fate]]:
 
 
 def open_link(id_: str, opened: Mapping[str, Opened]) -> tuple[list[Opened], list[Fate]]:
-    """The file that a `file:` id names, where this session has not opened it, and its fate."""
+    """The file that a `file:` id names, where it is not among those opened, and its fate."""
     kind, _, rest = id_.partition(":")
-    if kind != "file" or _opened_as(id_, opened) is not None:
+    if kind != "file" or opened_as(id_, opened) is not None:
         return [], []
     for name in (rest, rest.rpartition("/")[0]):
         path = places.linked_file(name)

@@ -11,9 +11,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from analysis.compare.assumptions import Assumptions
+from analysis.trace import Trace
 from app import choices, doctor, loading, panels, places, state, uploads
 from app.choices import Pair
 from app.loading import Shown
+from app.same_origin import is_local
 from app.state import Opened
 
 
@@ -30,7 +32,8 @@ class Chosen:
         """The comparison of both sides, with a spinner in the wide column while it is made."""
         runs = state.entered_runs(self.baseline, self.candidate)
         assumptions = replace(assumptions, runs=runs)
-        private = any(loading.is_upload(id_) for id_ in (self.baseline, self.candidate))
+        uploads_ = any(loading.is_upload(id_) for id_ in (self.baseline, self.candidate))
+        private = uploads_ and not is_local()
         with self.main, st.spinner("Reading and comparing …"):
             return loading.compare(
                 loading.side(self.baseline, state.opened()),
@@ -42,10 +45,11 @@ class Chosen:
 
 def choose() -> Chosen | None:
     """Draw the selectors and the uploader; None when there is nothing to compare, which it says."""
-    if not state.greeted():
+    is_new = not state.greeted()
+    if is_new:
         _open_given()
     _follow_read()
-    pair, gone = _asked()
+    pair, gone = _asked(is_new)
     main, side = st.columns([2.6, 1], gap="medium")
     with main:
         _choose(pair)
@@ -59,14 +63,20 @@ def choose() -> Chosen | None:
     return Chosen(baseline, candidate, main, side)
 
 
-def _asked() -> tuple[Pair, str | None]:
-    """Ids to compare, all of which can be chosen, and an upload that a link names in vain."""
+def _asked(is_new: bool) -> tuple[Pair, str | None]:
+    """Ids to compare, all of which can be chosen, and an upload that a link names in vain.
+
+    A session that `is_new` reads files below the folders again: they may have changed.
+    """
     asked = state.compared()
     for id_ in filter(None, asked):
-        read, told = loading.open_link(id_, state.opened())
+        read, told = loading.open_link(id_, {} if is_new else state.opened())
         told += loading.closed(state.remember(read))
         if told:
             state.tell(told)
+        file = loading.opened_as(id_, state.opened())
+        if file is not None:
+            state.use(file.id)
     known = {choice.id for choice in choices.choices(state.opened())}
     missing = [id_ for id_ in asked if id_ and id_ not in known]
     first, second = (id_ if id_ in known else None for id_ in asked)
@@ -180,21 +190,33 @@ def _follow_read() -> None:
     inbox = state.inbox()
     if not inbox.told:
         return
+    before = state.last_opened()
     inbox.told += loading.closed(state.remember(inbox.read))
     state.tell(list(inbox.told))
-    _follow(inbox.read, inbox.gone)
+    _follow(inbox.read, inbox.gone, before)
     state.empty_uploader()
     inbox.put([], [], None)
 
 
-def _follow(read: list[Opened], gone: str | None) -> None:
+def _follow(read: list[Opened], gone: str | None, before: str) -> None:
     """Compare what was just opened, unless it is what a link has been waiting for."""
     if not read or (gone is not None and any(gone.startswith(file.id) for file in read)):
         return
-    pair = choices.suggested(_kept(read))
+    kept = _kept(read)
+    pair = choices.suggested(kept)
     if None in pair:
-        pair = choices.suggested(state.opened().values())
+        pair = choices.suggested([*_waiting(kept, before), *kept])
     state.compare(*pair)
+
+
+def _waiting(kept: list[Opened], before: str) -> list[Opened]:
+    """The profile that one profile alone is compared with: the one whose page asks for another,
+    else the one that this session opened `before`."""
+    sides = state.compared()
+    alone = next((id_ for id_ in sides if id_), "") if None in sides else ""
+    file = state.opened().get(alone) or state.opened().get(before)
+    is_other = file is not None and file.id not in {one.id for one in kept}
+    return [file] if file is not None and is_other and isinstance(file.value, Trace) else []
 
 
 def _kept(read: list[Opened]) -> list[Opened]:
@@ -205,10 +227,17 @@ def _kept(read: list[Opened]) -> list[Opened]:
 def _nothing(pair: Pair, gone: str | None) -> None:
     """What to do where there is nothing to show."""
     if gone is not None:
-        st.subheader("This link leads to a file of another session", anchor=False)
+        own = is_local()
+        where = "an upload that is no longer here" if own else "a file of another browser tab"
+        st.subheader(f"This link leads to {where}", anchor=False)
+        stay = (
+            f"Uploads stay until the dashboard ends, and {loading.keeps()}."
+            if own
+            else "Uploads stay with the tab that opened them, until it is closed or reloaded."
+        )
         st.markdown(
-            "Uploaded files stay with the browser tab that opened them. Open the same file again "
-            "and the comparison appears here, or choose something else."
+            f"{stay} Open the same file again and the comparison appears here, or choose "
+            "something else."
         )
     elif pair == (None, None):
         st.subheader("Nothing to compare yet", anchor=False)

@@ -11,10 +11,10 @@ import streamlit as st
 from analysis.errors import FuseScopeError
 from app import places, recorder
 from app.recorder import Status
+from app.same_origin import is_local
 
 NEEDED = ("onnxruntime", "onnx", "psutil")
 COMPILER = "numba"
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 STAGES = {
     "prepare": "Preparing the model",
     "check": "Trying each variant alone",
@@ -41,7 +41,7 @@ def refusal(*, compiler: bool = False) -> str | None:
             f"Recording needs {', '.join(lacking)}. Install what is missing with "
             f"`pip install 'fusescope[{extra}]'` and start the dashboard again."
         )
-    if st.get_option("server.address") not in LOOPBACK:
+    if not is_local():
         return (
             "Recording is off because this dashboard answers other machines. Start it on "
             "127.0.0.1, or record with `fusescope collect` and open the file on the Compare page."

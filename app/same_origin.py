@@ -10,11 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
+import streamlit as st
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _REFUSED = b"This address is not one of this dashboard."
 _POLICY_VIOLATION = 1008
+
+
+def is_local() -> bool:
+    """True where the server answers this machine only, so that whoever uses it is one user."""
+    return st.get_option("server.address") in LOOPBACK
 
 
 class SameOrigin:

@@ -31,7 +31,7 @@ from streamlit import config
 
 from analysis.errors import FuseScopeError
 from app.recorder import RECORDER
-from app.same_origin import LOOPBACK, SameOrigin
+from app.same_origin import LOOPBACK, SameOrigin, is_local
 
 MAIN = Path(__file__).with_name("main.py")
 
@@ -110,10 +110,6 @@ def _on_script_error(error: Exception) -> bool:
     return panels.unexpected(error)
 
 
-def _is_local() -> bool:
-    return config.get_option("server.address") in LOOPBACK
-
-
 app = st.App(
     MAIN,
     lifespan=_lifespan,
@@ -121,7 +117,7 @@ app = st.App(
         Middleware(
             SecurityHeaders, headers={**HEADERS, "Content-Security-Policy": content_policy()}
         ),
-        Middleware(SameOrigin, is_local=_is_local),
+        Middleware(SameOrigin, is_local=is_local),
     ],
     on_script_error=_on_script_error,
 )

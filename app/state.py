@@ -9,10 +9,14 @@ from typing import Any
 import streamlit as st
 
 from analysis.experiment import Experiment
+from analysis.limits import MIB
 from analysis.trace import Trace
+from app.same_origin import is_local
+from app.shelf import Shelf, weight
 
 SIDES = ("baseline", "candidate")
-MAX_OPENED = 16
+MOST_OPENED = 32
+MOST_OPENED_BYTES = 256 * MIB
 _MAX_ID = 400
 _GROUP = "group"
 _GROUP_DIGITS = 9
@@ -23,7 +27,7 @@ _MAX_RECIPE = 60
 
 @dataclass(frozen=True)
 class Opened:
-    """A file that this session opened: `id` is what a link to it holds, without variant."""
+    """A file that was opened: `id` is what a link to it holds, without variant."""
 
     id: str
     name: str
@@ -60,9 +64,14 @@ class Inbox:
         self.read, self.told, self.gone = read, told, gone
 
 
+def _empty_shelf() -> Shelf[Opened]:
+    return Shelf(MOST_OPENED, MOST_OPENED_BYTES, lambda file: weight(file.value))
+
+
 @dataclass
 class _Session:
-    opened: dict[str, Opened] = field(default_factory=dict)
+    shelf: Shelf[Opened] = field(default_factory=_empty_shelf)
+    last_opened: str = ""
     fates: list[Fate] = field(default_factory=list)
     uploads: int = 0
     pair: tuple[str | None, str | None] = (None, None)
@@ -174,22 +183,40 @@ def _runs_param(side: str) -> str:
     return f"{side}_runs"
 
 
-# Files that this session opened.
+# Files that were opened: by anybody where the server is one user's own, else by this session.
 
 
 def opened() -> dict[str, Opened]:
-    """Files that this session opened, oldest first, by id."""
-    return _session().opened
+    """Files that are open to this session, oldest first, by id."""
+    return _shelf().values()
 
 
 def remember(files: Iterable[Opened]) -> list[Opened]:
-    """Keep opened files; beyond MAX_OPENED the oldest go and are returned."""
-    kept = _session().opened
-    for file in files:
-        kept.pop(file.id, None)
-        kept[file.id] = file
-    oldest = list(kept)[: max(0, len(kept) - MAX_OPENED)]
-    return [kept.pop(id_) for id_ in oldest]
+    """Keep opened files; beyond the bounds those used longest ago go and are returned."""
+    files = {file.id: file for file in files}
+    if files:
+        _session().last_opened = next(reversed(files))
+    return _shelf().put(files)
+
+
+def use(id_: str) -> None:
+    """The file of this id is on screen, so others make room before it."""
+    _shelf().get(id_)
+
+
+def last_opened() -> str:
+    """Id of the file that this session opened last; empty where it opened none."""
+    return _session().last_opened
+
+
+def _shelf() -> Shelf[Opened]:
+    return _server_shelf() if is_local() else _session().shelf
+
+
+@st.cache_resource(show_spinner=False)
+def _server_shelf() -> Shelf[Opened]:
+    """Files of a server that is one user's own: a reload and a second tab find them again."""
+    return _empty_shelf()
 
 
 def fates() -> list[Fate]:

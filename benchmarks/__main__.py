@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from benchmarks import commands, dashboard, interval, lineage
+from benchmarks import commands, dashboard, interval, lineage, uploads
 from benchmarks.row import print_rows
 
 GROUPS = {
@@ -13,6 +13,7 @@ GROUPS = {
     "dashboard": dashboard.measure,
     "interval": interval.measure,
     "lineage": lineage.measure,
+    "uploads": uploads.measure,
 }
 
 

@@ -20,7 +20,7 @@ CHROMIUM = os.environ.get("FUSESCOPE_CHROMIUM", "/usr/bin/chromium")
 _STARTS = 3
 _CLICKS = 12
 _TABS = 10
-_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
 _OTHER_SAMPLE = "baseline=sample:resnet50/unfused&candidate=sample:resnet50/fused"
 _VERDICT = re.compile("faster|slower|Cannot tell")
 
@@ -33,30 +33,30 @@ def measure() -> list[Row]:
 
     starts, clicks = [], []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         for _ in range(_STARTS):
-            port = _free_port()
+            port = free_port()
             begin = time.perf_counter()
-            server = _serve(port)
+            server = serve(port)
             try:
-                _wait_healthy(port, server)
+                wait_healthy(port, server)
                 page = browser.new_context().new_page()
                 page.goto(f"http://127.0.0.1:{port}")
                 page.get_by_role("heading", name=_VERDICT).first.wait_for(timeout=60_000)
                 starts.append(time.perf_counter() - begin)
             finally:
-                _stop(server)
-        port = _free_port()
-        server = _serve(port)
+                stop(server)
+        port = free_port()
+        server = serve(port)
         try:
-            _wait_healthy(port, server)
+            wait_healthy(port, server)
             page = browser.new_context().new_page()
             page.set_default_timeout(60_000)
             page.goto(f"http://127.0.0.1:{port}")
             heading = page.get_by_role("heading", name=_VERDICT).first
             heading.wait_for()
             for _ in range(_CLICKS):
-                _wait_idle(page)
+                wait_idle(page)
                 before = heading.inner_text()
                 begin = time.perf_counter()
                 page.get_by_role("button", name=re.compile("swap", re.IGNORECASE)).click()
@@ -67,20 +67,20 @@ def measure() -> list[Row]:
                     arg=before,
                 )
                 clicks.append(time.perf_counter() - begin)
-            _wait_idle(page)
+            wait_idle(page)
             page.goto(f"http://127.0.0.1:{port}/?{_OTHER_SAMPLE}")
             page.get_by_role("heading", name="1.").first.wait_for()
-            _wait_idle(page)
-            process = _app_process(server)
+            wait_idle(page)
+            process = app_process(server)
             loaded = process.memory_info().rss
             for _ in range(_TABS):
                 tab = browser.new_context().new_page()
                 tab.goto(f"http://127.0.0.1:{port}")
                 tab.get_by_role("heading", name=_VERDICT).first.wait_for(timeout=60_000)
-                _wait_idle(tab)
+                wait_idle(tab)
             per_tab = (process.memory_info().rss - loaded) / _TABS
         finally:
-            _stop(server)
+            stop(server)
         browser.close()
     start, click = statistics.median(starts), statistics.median(clicks)
     return [
@@ -96,7 +96,7 @@ def measure() -> list[Row]:
     ]
 
 
-def _serve(port: int) -> subprocess.Popen[bytes]:
+def serve(port: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         ["make", "run", f"ARGS=--no-browser --port {port}"],
         cwd=ROOT,
@@ -106,18 +106,18 @@ def _serve(port: int) -> subprocess.Popen[bytes]:
     )
 
 
-def _stop(server: subprocess.Popen[bytes]) -> None:
+def stop(server: subprocess.Popen[bytes]) -> None:
     os.killpg(server.pid, signal.SIGTERM)
     server.wait(timeout=20)
 
 
-def _app_process(server: subprocess.Popen[bytes]) -> psutil.Process:
+def app_process(server: subprocess.Popen[bytes]) -> psutil.Process:
     """The server itself below make and its shell: the largest of them."""
     processes = psutil.Process(server.pid).children(recursive=True)
     return max(processes, key=lambda process: process.memory_info().rss)
 
 
-def _wait_healthy(port: int, server: subprocess.Popen[bytes]) -> None:
+def wait_healthy(port: int, server: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and server.poll() is None:
         with socket.socket() as probe:
@@ -127,11 +127,11 @@ def _wait_healthy(port: int, server: subprocess.Popen[bytes]) -> None:
     raise RuntimeError("the dashboard did not start")
 
 
-def _wait_idle(page) -> None:  # type: ignore[no-untyped-def]
+def wait_idle(page) -> None:  # type: ignore[no-untyped-def]
     page.wait_for_selector("[data-testid='stApp'][data-test-script-state='notRunning']")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -10,7 +10,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from app import places
+from app import places, same_origin
 from tests.factories import experiment_zip
 from tests.patience import GIVE_UP_S
 
@@ -46,9 +46,17 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv(places.RECORDINGS_VARIABLE, str(tmp_path / "recordings"))
     monkeypatch.setenv(places.FOLDERS_VARIABLE, str(tmp_path / "open"))
     monkeypatch.delenv(places.FILES_VARIABLE, raising=False)
+    # AppTest has no address, and the dashboard is one user's own unless a test says otherwise.
+    monkeypatch.setattr(same_origin, "LOOPBACK", (*same_origin.LOOPBACK, None))
     yield tmp_path
     st.cache_data.clear()
     st.cache_resource.clear()
+
+
+@pytest.fixture
+def answers_others(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The dashboard answers other machines."""
+    monkeypatch.setattr(same_origin, "LOOPBACK", ())
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 from analysis.wording import GENERAL_DOUBT
 from app import loading, places
+from app.state import MOST_OPENED
 from tests.app.conftest import BLOCKS
 from tests.app.pages import (
     address,
@@ -33,6 +34,9 @@ from tests.factories import (
     UNFUSED_OPERATORS,
     experiment_zip,
     profile_json,
+)
+from tests.factories import (
+    FUSED as FUSED_CONV,
 )
 
 Start = Callable[..., AppTest]
@@ -245,9 +249,30 @@ def test_a_truncated_profile_is_read_and_its_loss_is_told(start: Start) -> None:
     assert any("cut short" in text for text in texts(page))
 
 
+@pytest.mark.usefixtures("answers_others")
 def test_files_opened_by_one_session_stay_there(start: Start) -> None:
-    upload(start(), ("before.json", UNFUSED), ("after.json", FUSED))
+    page = upload(start(), ("before.json", UNFUSED), ("after.json", FUSED))
     assert "before.json" not in options(start(), "baseline")
+    assert "before.json" not in options(start(**address(page)), "baseline")
+
+
+def test_files_of_a_server_of_ones_own_outlive_a_reload(start: Start) -> None:
+    first = upload(start(), ("before.json", UNFUSED), ("after.json", FUSED))
+    upload(first, ("third.json", profile_json(FUSED_OPERATORS, runs=9)))
+    again = start(**address(first))
+    assert headline(again) == headline(first)
+    assert {"before.json", "after.json", "third.json"} <= set(options(again, "baseline"))
+    assert headline(start()) == "fused is 2.00× faster than unfused"  # nobody asked for them
+
+
+def test_one_profile_meets_the_one_before_it_and_not_what_other_tabs_opened(start: Start) -> None:
+    upload(start(), ("other.json", profile_json(FUSED_OPERATORS, runs=9)))
+    page = upload(start(), ("before.json", UNFUSED))
+    assert page.subheader[0].value == "Choose a baseline to compare with"
+    page = upload(start(**address(page)), ("after.json", FUSED))  # reloaded in between
+    assert "before.json" in headline(page) and "after.json" in headline(page)
+    page = upload(page, ("third.json", profile_json(FUSED_OPERATORS, runs=3)))
+    assert "third.json" in headline(page) and "other.json" not in headline(page)
 
 
 # Hostile text.
@@ -318,17 +343,25 @@ def test_half_a_link_asks_for_the_other_half(start: Start) -> None:
     assert headline(page) == "fused is 2.00× faster than unfused"
 
 
+@pytest.mark.usefixtures("answers_others")
 def test_a_link_to_an_upload_that_is_gone_asks_for_the_file(start: Start) -> None:
     first = upload(start(), ("before.json", UNFUSED), ("after.json", FUSED))
     page = start(**address(first))
     assert is_clean(page)
-    assert page.subheader[0].value == "This link leads to a file of another session"
+    assert page.subheader[0].value == "This link leads to a file of another browser tab"
     assert not page.metric
     page = upload(page, ("before.json", UNFUSED))
     assert not page.metric  # one of the two is still missing
     page = upload(page, ("renamed.json", FUSED))
     assert "renamed.json" in headline(page)
     assert "before.json" in headline(page)
+
+
+def test_a_link_to_an_upload_before_the_server_started_asks_for_the_file(start: Start) -> None:
+    page = start(baseline="upload:0123456789ab", candidate="sample:mobilenetv2/fused")
+    assert page.subheader[0].value == "This link leads to an upload that is no longer here"
+    assert not page.metric
+    assert any("until the dashboard ends" in text.value for text in page.markdown)
 
 
 def test_a_link_to_a_file_below_a_configured_folder_opens_it(tree: Path, start: Start) -> None:
@@ -494,10 +527,11 @@ def test_op_types_or_classes(start: Start) -> None:
 
 def test_files_that_were_closed_to_make_room_are_named(start: Start) -> None:
     page = start()
-    many = [(f"n{i:02}.json", profile_json(FUSED_OPERATORS, runs=i + 1)) for i in range(18)]
-    upload(page, *many[:16])
+    most = MOST_OPENED
+    many = [(f"n{i:02}.json", profile_json([FUSED_CONV], runs=i + 1)) for i in range(most + 2)]
+    upload(page, *many[:most])
     assert not any("Closed to make room" in text for text in texts(page))
-    upload(page, *many[16:])
+    upload(page, *many[most:])
     assert any(text.startswith("Closed to make room") for text in texts(page))
-    assert any("n00.json, n01.json" in text for text in texts(page))
-    assert not any("n02.json" in text for text in texts(page))
+    assert any("n01.json, n02.json" in text for text in texts(page))  # n00 was on screen
+    assert not any("n03.json" in text for text in texts(page))

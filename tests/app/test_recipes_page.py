@@ -87,7 +87,6 @@ def shipped(tree: Path) -> Callable[[Recipe, bytes], None]:
 def open_page(tree: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
     """`open_page(name)` is the card of a recipe in a session of its own, without a name all."""
     monkeypatch.setattr(recorder, "RECORDER", recorder.Recorder())
-    monkeypatch.setattr(recording, "LOOPBACK", (*recording.LOOPBACK, None))
 
     def run(name: str = "") -> AppTest:
         page = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S)

@@ -41,7 +41,6 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Recording]]:
 
     monkeypatch.setattr(recorder, "RECORDER", recorder.Recorder())
     monkeypatch.setattr(collectors.record, "record", record)
-    monkeypatch.setattr(recording, "LOOPBACK", (*recording.LOOPBACK, None))
     yield started
     recorder.RECORDER.stop()
 
