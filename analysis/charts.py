@@ -38,8 +38,9 @@ def run_times(comparison: Comparison) -> go.Figure | None:
     Un-profiled runs where the side has them, else profiled ones. The short line is the lower
     quartile, what the verdict rests on. None when neither side has runs.
     """
+    if all(len(shown_runs(side)) < 2 for side in _sides(comparison)):
+        return None
     figure = go.Figure()
-    drawn = 0
     for side, colour, shift in (
         (comparison.baseline, BASELINE, -0.21),
         (comparison.candidate, CANDIDATE, 0.21),
@@ -47,16 +48,15 @@ def run_times(comparison: Comparison) -> go.Figure | None:
         runs = shown_runs(side)
         if runs.empty:
             continue
-        drawn += len(runs)
         label = label_text(side.label)
         for copy in sorted(set(runs["copy"])):
             group = runs[runs["copy"] == copy]
             figure.add_trace(_dots(group, label, colour, shift, copy))
         figure.add_trace(_quartiles(runs, label, colour, shift))
-    if not drawn:
-        return None
     times = pd.concat([shown_runs(side)["ms"] for side in _sides(comparison)]) * 1e6
     times = times[times > 0]
+    if times.empty:
+        return None
     scale = LogScale(float(times.min()) / _ROOM, float(times.max()) * _ROOM)
     blocks = max(len(shown_runs(side)["block"].unique()) for side in _sides(comparison))
     figure.update_layout(

@@ -75,6 +75,12 @@ def test_a_profile_is_one_column_of_its_runs() -> None:
     assert set(shown_runs(side_of_trace(first))["block"]) == {1}
 
 
+def test_one_run_a_side_is_left_out() -> None:
+    one, two = (profile("a", UNFUSED_OPERATORS, runs=runs) for runs in (1, 2))
+    assert run_times(compare(side_of_trace(one), side_of_trace(one))) is None
+    assert run_times(compare(side_of_trace(one), side_of_trace(two))) is not None
+
+
 def test_labels_are_text() -> None:
     assert "<" not in label_text(HOSTILE)
     named = profile(HOSTILE, FUSED_OPERATORS, runs=2)

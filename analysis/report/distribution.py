@@ -25,6 +25,7 @@ MAX_ROWS = 96
 SPARSE = 80  # runs in all, up to which dots are drawn large
 # Beyond this many times the slower side's median a run would flatten everything else.
 FAR = 2.5
+_SIDES = ("baseline", "candidate")
 _PADDING = 0.14
 _MARGIN = 0.06
 
@@ -106,7 +107,7 @@ class Distribution:
 
 
 def distribution(comparison: Comparison) -> Distribution | None:
-    """The distribution, None where no side has a run with a time."""
+    """The distribution, None where no side has two runs, or none a time."""
     sides = (comparison.baseline, comparison.candidate)
     in_blocks = all(not side.trace.sampled_runs.empty for side in sides)
     paired = in_blocks and are_paired(*sides)
@@ -114,9 +115,10 @@ def distribution(comparison: Comparison) -> Distribution | None:
     times = [strip.times_ns for column in columns for strip in column.strips]
     every = np.concatenate(times) if times else np.empty(0)
     every = every[every > 0]
-    if not len(every):
+    most = max(sum(_count(column, side) for column in columns) for side in _SIDES)
+    if not len(every) or most < 2:
         return None
-    typical = [column.typical_ns(side) for column in columns for side in ("baseline", "candidate")]
+    typical = [column.typical_ns(side) for column in columns for side in _SIDES]
     slowest = max((time for time in typical if time is not None), default=float(every.max()))
     high = min(float(every.max()), FAR * slowest) * (1 + _MARGIN)
     low = float(every.min()) / (1 + _MARGIN)

@@ -227,11 +227,10 @@ def _kinds(kind: str, table: tables.Table) -> None:
 def _runs(comparison: Comparison) -> None:
     from analysis.charts import run_times
 
-    st.subheader("Run times", anchor=False, help=wording.RUN_TIMES_HELP)
     figure = run_times(comparison)
     if figure is None:
-        st.caption("Neither file marks its runs, so there is no distribution to show.")
         return
+    st.subheader("Run times", anchor=False, help=wording.RUN_TIMES_HELP)
     st.plotly_chart(
         figure,
         key="run_times",

@@ -284,13 +284,21 @@ def test_what_only_one_side_has_is_no_card_but_named() -> None:
     assert "peak memory" not in cards
 
 
+def test_one_run_a_side_is_no_distribution() -> None:
+    for runs, is_there in ((1, False), (2, True)):
+        sides = [read(Source("a.json", profile_json(UNFUSED_OPERATORS, n))) for n in (1, runs)]
+        page = report_html(compare(*choose_sides(*sides)))
+        assert ('<section id="runs">' in page) is is_there
+        assert ('href="#runs"' in page) is is_there
+
+
 def test_no_time_at_all_shows_no_number() -> None:
     idle = [(name, kind, 0, i, o) for name, kind, _, i, o in UNFUSED_OPERATORS]
     trace = read(Source("idle.json", profile_json(idle, 2, gap_us=0)))
     page = Page(report_html(compare(*choose_sides(trace, trace))))
     assert "Cannot tell" in page.text
     assert "A side has no time" in page.text
-    assert "No runs to show" in page.text
+    assert "Run times" not in page.text
     assert not re.search(r"\b(nan|inf|NaN|None)\b", page.text)
 
 
