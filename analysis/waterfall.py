@@ -11,11 +11,12 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.ledger import Ledger, gain_kind
 from analysis.compare.reconciliation import Reconciliation
 from analysis.wording.fusion import TERMS, becomes_text
+from analysis.wording.slow_executions import slow_note
 
 MAX_PATTERNS = 6
 SMALL_SHARE = 0.01  # of the largest pattern: smaller ones share a bar
 SHOWN_ROUNDING_NS = 1_000
-_OTHER_TERMS = ("ungrouped_ns", "overlap_ns", "dispatch_ns", "profiler_bias_ns")
+_INNER_TERMS = ("ungrouped_ns", "slow_ns", "dispatch_ns")
 StepKind = Literal["total", "faster", "slower", "same", "term"]
 
 
@@ -36,19 +37,55 @@ class Step:
 def waterfall_steps(comparison: Comparison) -> tuple[Step, ...]:
     """Baseline, changes, candidate: the changes lead from one total to the other exactly.
 
-    The patterns with the largest |gain|, the other groups in one step, then what is no group.
-    Rounding below SHOWN_ROUNDING_NS is part of the last term, whose note says so. Empty where the
-    traces have no time of a whole run in common. Labels hold text of the traces.
+    The baseline's run, its profiler bias and overlap, which lead to what its operators and the
+    gaps between them take; the patterns with the largest |gain|, the other groups in one step,
+    what is in no group, slow executions and dispatch; then back to the candidate's run by its own
+    overlap and bias. In this order no step goes below zero: everything is taken from where it
+    was. Rounding below SHOWN_ROUNDING_NS is part of the last term, whose note says so. Empty where
+    the traces have no time of a whole run in common. Labels and notes hold text of the traces.
     """
     sum_ = comparison.ledger.reconciliation
     if sum_.delta_ns is None or sum_.baseline_ns is None or sum_.groups_ns is None:
         return ()
+    into, out = _sides_steps(sum_)
+    inner = [
+        Step(TERMS[name], value, "term", slow_note(comparison.ledger) if name == "slow_ns" else "")
+        for name in _INNER_TERMS
+        if (value := getattr(sum_, name))
+    ]
+    beside = sum(step.value_ns for step in (*into, *out))
+    rounding = (sum_.rounding_ns or 0) - beside
+    rounding += (sum_.overlap_ns or 0) + (sum_.profiler_bias_ns or 0)
     return (
         Step(comparison.baseline.label, sum_.baseline_ns, "total"),
+        *into,
         *_pattern_steps(comparison.ledger),
-        *_term_steps(sum_),
+        *_with_rounding([*inner, *out], rounding),
         Step(comparison.candidate.label, sum_.baseline_ns + sum_.delta_ns, "total"),
     )
+
+
+def _sides_steps(sum_: Reconciliation) -> tuple[list[Step], list[Step]]:
+    """From the baseline's run to its operators, and from the candidate's operators to its run."""
+    into: list[Step] = []
+    out: list[Step] = []
+    for side, name, sign, steps in (
+        (sum_.baseline, "baseline", 1, into),
+        (sum_.candidate, "candidate", -1, out),
+    ):
+        if sum_.profiler_bias_ns is not None:
+            value = _less(side.profiled_ns, side.run_ns)
+            note = f"profiled run {units.duration(side.profiled_ns)}"
+            steps.append(Step(f"{TERMS['profiler_bias_ns']}, {name}", sign * value, "term", note))
+        if sum_.overlap_ns is not None:
+            value = _less(side.operators_ns, side.busy_ns)
+            note = f"operators {units.duration(side.operators_ns)}"
+            steps.append(Step(f"{TERMS['overlap_ns']}, {name}", sign * value, "term", note))
+    return [step for step in into if step.value_ns], [step for step in out[::-1] if step.value_ns]
+
+
+def _less(value: int | None, other: int | None) -> int:
+    return (value or 0) - (other or 0)
 
 
 def ends_ns(steps: Sequence[Step]) -> list[int]:
@@ -83,16 +120,12 @@ def _pattern_step(row: Mapping[Hashable, Any], change_ns: int) -> Step:
     return Step(label, change_ns, gain_kind(row), becomes_text(row))
 
 
-def _term_steps(sum_: Reconciliation) -> list[Step]:
-    values = [(name, getattr(sum_, name) or 0) for name in _OTHER_TERMS]
-    terms = [(name, value) for name, value in values if value]
-    rounding = sum_.rounding_ns or 0
-    if rounding and (abs(rounding) >= SHOWN_ROUNDING_NS or not terms):
-        terms.append(("rounding_ns", rounding))
-        rounding = 0
-    steps = [Step(TERMS[name], value, "term") for name, value in terms]
-    if rounding:
-        last = steps.pop()
-        note = f"{rounding:+d} ns of rounding included"
-        steps.append(Step(last.label, last.value_ns + rounding, "term", note))
-    return steps
+def _with_rounding(steps: list[Step], rounding: int) -> list[Step]:
+    """The steps and what rounding took: of its own where it is large, else in the last one."""
+    if not rounding:
+        return steps
+    if abs(rounding) >= SHOWN_ROUNDING_NS or not steps:
+        return [*steps, Step(TERMS["rounding_ns"], rounding, "term")]
+    *first, last = steps
+    note = "; ".join(filter(None, (last.note, f"{rounding:+d} ns of rounding included")))
+    return [*first, Step(last.label, last.value_ns + rounding, "term", note)]

@@ -140,8 +140,7 @@ def _drawn(cells: pd.DataFrame) -> Table:
         ("high", "high_ns", "95 % interval of the gain over blocks: upper end."),
     ):
         made.number("Interval of gain, µs", label, cells[name] / 1e3, help_, "%+.1f")
-    share = "Part of the whole change of the run time; all terms together are 100 %."
-    made.number("", "Share, %", _percent(cells["share"]), share, "%.1f")
+    _share(made, cells)
     if (cells["hurts"] != "").any():
         hurts = "It got slower beyond noise: corrected for the number of groups."
         made.text("Hurts", cells["hurts"], hurts, 76)
@@ -156,10 +155,17 @@ def _drawn(cells: pd.DataFrame) -> Table:
     return made
 
 
+def _share(made: Table, rows: pd.DataFrame) -> None:
+    """Nothing where no line has one."""
+    if rows["share"].notna().any():
+        share = "Part of the whole change of the run time; all terms together are 100 %."
+        made.number("", "Share of change, %", _percent(rows["share"]), share, "%.1f")
+
+
 def _times(made: Table, cells: pd.DataFrame) -> None:
     for label, name, help_, format_ in (
-        ("before", "before_ns", "Baseline: mean over blocks.", "%.1f"),
-        ("after", "after_ns", "Candidate: mean over blocks.", "%.1f"),
+        ("before", "before_ns", "Baseline: mean over blocks, without slow executions.", "%.1f"),
+        ("after", "after_ns", "Candidate: mean over blocks, without slow executions.", "%.1f"),
         ("gain", "gain_ns", "Before - after. Negative: the candidate takes longer.", "%+.1f"),
     ):
         made.number(_TIMES, label, cells[name] / 1e3, help_, format_)
@@ -175,8 +181,7 @@ def summary(ledger: Ledger) -> Table:
     made.text("Becomes", becomes, "Op types that the candidate ran instead.", 90)
     made.number("", "Groups", top["groups"], "Groups of this shape.", "%.0f")
     _times(made, top)
-    share = "Part of the whole change of the run time; all terms together are 100 %."
-    made.bar("Share of change, %", _percent(top["share"]), share)
+    _share(made, top)
     speedup = (top["before_ns"] / top["after_ns"]).where(top["after_ns"] > 0)
     made.number("", "Speedup", speedup, "Before / after.", "%.2f×")
     return made

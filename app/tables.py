@@ -168,14 +168,6 @@ class Table:
         column = st.column_config.NumberColumn(label, help=help_, format=format_)
         self._add(group, label, values.astype(float), column)
 
-    def bar(self, label: str, values: pd.Series, help_: str) -> None:
-        """Add a column of percentages with bars; 100, or the largest value, fills the cell."""
-        highest = float(max(100.0, values.max() if values.notna().any() else 0.0))
-        column = st.column_config.ProgressColumn(
-            label, help=help_, format="%.1f", min_value=0.0, max_value=highest
-        )
-        self._add("", label, values.astype(float), column)
-
     def figure(self, figure: Figure, rows: pd.DataFrame) -> None:
         """Add a figure of both sides; nothing when no row has it."""
         if f"{figure.source}_{SIDES[0]}" not in rows:

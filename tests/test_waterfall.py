@@ -15,7 +15,7 @@ from analysis.compare import compare
 from analysis.compare.choice import choose_sides
 from analysis.compare.comparison import Comparison
 from analysis.compare.ledger import Ledger
-from analysis.compare.reconciliation import Reconciliation
+from analysis.compare.reconciliation import Reconciliation, SideTimes
 from analysis.readers import read
 from analysis.readers.source import Source
 from analysis.report.waterfall import waterfall as still
@@ -24,6 +24,7 @@ from tests.factories import experiment_zip
 
 MS = 1_000_000
 NAN = float("nan")
+AFTER = "profiled run 8.49 ms; -2 ns of rounding included"
 
 
 @cache
@@ -43,11 +44,15 @@ def of_groups(
     ungrouped: int = 0,
     dispatch: int | None = 0,
     bias: int | None = 0,
+    slow: int = 0,
+    overlap: int = 0,
+    beside: tuple[int, int] = (0, 0),
     rounding: int = 0,
     baseline: int = 10 * MS,
     interval: tuple[float, float] = (NAN, NAN),
 ) -> Comparison:
-    """Groups of (pattern, gain in ns); the terms of the sum follow from them."""
+    """Groups of (pattern, gain in ns); the terms of the sum follow from them. `beside`: what the
+    baseline's profile takes longer than its run, and its operators longer than their union."""
     rows = pd.DataFrame(groups, columns=["pattern", "gain_ns"])
     rows["key"] = rows["pattern"]
     patterns = rows.groupby("key", sort=False).agg(
@@ -57,17 +62,23 @@ def of_groups(
     patterns["low_ns"], patterns["high_ns"] = interval
     order = patterns["gain_ns"].abs().sort_values(ascending=False, kind="stable").index
     gains = -sum(round(gain) for _, gain in groups)
-    terms = [gains, ungrouped, dispatch or 0, bias or 0, rounding]
+    terms = [gains, ungrouped, slow, overlap, dispatch or 0, bias or 0, rounding]
+    inflation, side_by_side = beside
+    profiled = baseline + inflation
+    after = profiled + sum(terms) - (bias or 0)
     sum_ = Reconciliation(
         of="unprofiled_wall",
         delta_ns=sum(terms),
         groups_ns=gains,
         ungrouped_ns=ungrouped,
-        overlap_ns=0,
+        slow_ns=slow,
+        overlap_ns=overlap,
         dispatch_ns=dispatch,
         profiler_bias_ns=bias,
         rounding_ns=rounding,
         baseline_ns=baseline,
+        baseline=SideTimes(baseline, profiled, profiled, profiled + side_by_side),
+        candidate=SideTimes(baseline + sum(terms), after, after, after + side_by_side - overlap),
     )
     return of_ledger(Ledger(rows, patterns.loc[order], pd.DataFrame(), sum_, None, 8))
 
@@ -76,22 +87,29 @@ def test_totals_patterns_and_terms_in_their_order() -> None:
     comparison = of_groups(
         [("Conv + Relu", 2.0 * MS), ("Conv + Relu", 1.0 * MS), ("Gemm", -0.5 * MS)],
         ungrouped=20_000,
+        slow=70_000,
         dispatch=-100_000,
         bias=300_000,
         rounding=-2,
+        beside=(MS, MS),
     )
     steps = waterfall_steps(comparison)
     assert steps == (
         Step("unfused", 10 * MS, "total"),
+        Step("profiler bias, baseline", MS, "term", "profiled run 11.0 ms"),
+        Step("overlap of streams, baseline", MS, "term", "operators 12.0 ms"),
         Step("2 × Conv + Relu", -3 * MS, "faster", "→ Conv"),
         Step("Gemm", 500_000, "slower", "→ Conv"),
         Step("operators in no group", 20_000, "term"),
+        Step("slow executions", 70_000, "term"),
         Step("dispatch", -100_000, "term"),
-        Step("profiler bias", 299_998, "term", "-2 ns of rounding included"),
-        Step("fused", 7_719_998, "total"),
+        Step("overlap of streams, candidate", -MS, "term", "operators 9.49 ms"),
+        Step("profiler bias, candidate", -700_002, "term", AFTER),
+        Step("fused", 7_789_998, "total"),
     )
     assert ends_ns(steps) == [
-        *(10_000_000, 7_000_000, 7_500_000, 7_520_000, 7_420_000, 7_719_998, 7_719_998),
+        *(10_000_000, 11_000_000, 12_000_000, 9_000_000, 9_500_000, 9_520_000, 9_590_000),
+        *(9_490_000, 8_490_000, 7_789_998, 7_789_998),
     ]
 
 
@@ -140,6 +158,9 @@ def test_without_a_time_in_common_there_is_nothing_to_draw() -> None:
     st.integers(-(10**9), 10**9),
     st.none() | st.integers(-(10**9), 10**9),
     st.none() | st.integers(-(10**9), 10**9),
+    st.integers(-(10**9), 10**9),
+    st.integers(-(10**9), 10**9),
+    st.tuples(st.integers(-(10**9), 10**9), st.integers(0, 10**9)),
     st.integers(-5000, 5000),
 )
 def test_the_bars_add_up_to_the_change_exactly(
@@ -147,10 +168,20 @@ def test_the_bars_add_up_to_the_change_exactly(
     ungrouped: int,
     dispatch: int | None,
     bias: int | None,
+    slow: int,
+    overlap: int,
+    beside: tuple[int, int],
     rounding: int,
 ) -> None:
     comparison = of_groups(
-        groups, ungrouped=ungrouped, dispatch=dispatch, bias=bias, rounding=rounding
+        groups,
+        ungrouped=ungrouped,
+        dispatch=dispatch,
+        bias=bias,
+        slow=slow,
+        overlap=overlap,
+        beside=beside,
+        rounding=rounding,
     )
     first, *changes, last = waterfall_steps(comparison)
     assert first.value_ns + sum(step.value_ns for step in changes) == last.value_ns

@@ -293,13 +293,17 @@ def _attribution(verdict: Verdict, ledger: Ledger) -> Iterator[Diagnostic]:
         yield _note(
             "warning",
             "weak_attribution",
-            beside_ns=(total.dispatch_ns or 0) + (total.profiler_bias_ns or 0),
+            beside_ns=total.beside_ns,
             delta_ns=total.delta_ns,
         )
     if total.delta_ns is not None and total.baseline_ns and verdict.latency_change is not None:
         mean, typical = total.delta_ns / total.baseline_ns, verdict.latency_change
         if verdict.outcome != "cannot_tell" and abs(mean - typical) > _MUCH_APART * abs(typical):
             yield _note("warning", "mean_differs", mean=mean, typical=typical)
+    dominated = ledger.rows[ledger.dominated]
+    if len(dominated):
+        example = clean_text(str(dominated["pattern"].iloc[0]), 80)
+        yield Diagnostic("warning", "slow_executions", len(dominated), example)
     foreign = ledger.ungrouped[ledger.ungrouped["reason"] == "not_in_graph"]
     for side, rows in foreign.groupby("side"):
         values: dict[str, Value] = {

@@ -1,53 +1,54 @@
-"""Intervals of many gains at once: statistics.yuen and yuen_welch over the columns of a matrix."""
+"""Intervals of many gains at once: Student's and Welch's t over the columns of a matrix.
+
+Of means, where the verdict has trimmed means: gains have to add up to those of patterns and of the
+whole run, and an estimate has to lie inside its own interval. What makes means fragile, single
+slow executions, has been taken out of them before (slow_executions.py).
+Source: Welch (1947), "The generalization of 'Student's' problem when several different population
+variances are involved", Biometrika 34.
+"""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from scipy.special import stdtrit
 
-from analysis.compare.statistics import MIN_SAMPLES, TRIM
+from analysis.compare.statistics import MIN_SAMPLES
 
 Bounds = tuple[np.ndarray, np.ndarray]
 
 
 def gain_intervals(
+    gain: np.ndarray,
     before: np.ndarray,
     after: np.ndarray,
     alpha: float,
     paired: bool,
     least: np.ndarray | float = 0.0,
 ) -> Bounds:
-    """(low, high) of the gain before - after of each column, two-sided at level 1 - alpha.
+    """(low, high) around the gain before - after of each column, two-sided at level 1 - alpha.
 
-    Rows are blocks or runs, in ns. Paired: Yuen over the differences of the rows; else
-    Yuen-Welch. All NaN below 5 rows a side. No squared error is taken as smaller than `least`:
-    rows of whole µs are equal by chance, and their spread then says nothing.
+    Rows are blocks or runs, in ns; `gain` is the difference of their means. Paired: Student's t
+    over the differences of the rows; else Welch's. All NaN below 5 rows a side. No squared error
+    is taken as smaller than `least`: rows of whole µs are equal by chance, and their spread then
+    says nothing.
     """
     if min(len(before), len(after)) < MIN_SAMPLES:
         nothing = np.full(before.shape[1], np.nan)
         return nothing, nothing.copy()
+    df: np.ndarray | float
     if paired:
-        mean, squared_error, kept = _trimmed(before - after)
-        reach = stdtrit(kept - 1, 1 - alpha / 2) * np.sqrt(np.maximum(squared_error, least))
-        return mean - reach, mean + reach
-    mean_b, error_b, kept_b = _trimmed(before)
-    mean_a, error_a, kept_a = _trimmed(after)
-    total = error_b + error_a
-    floor = error_b**2 / (kept_b - 1) + error_a**2 / (kept_a - 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        df = np.where(floor > 0, total**2 / floor, min(kept_b, kept_a) - 1)
-    reach = stdtrit(df, 1 - alpha / 2) * np.sqrt(np.maximum(total, least))
-    return mean_b - mean_a - reach, mean_b - mean_a + reach
+        error, df = _squared_error(before - after), len(before) - 1
+    else:
+        of_before, of_after = _squared_error(before), _squared_error(after)
+        error = of_before + of_after
+        floor = of_before**2 / (len(before) - 1) + of_after**2 / (len(after) - 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            df = np.where(floor > 0, error**2 / floor, min(len(before), len(after)) - 1)
+    reach = stdtrit(df, 1 - alpha / 2) * np.sqrt(np.maximum(error, least))
+    return gain - reach, gain + reach
 
 
-def _trimmed(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """Trimmed mean and squared standard error of each column, and how many rows were kept."""
-    ordered = np.sort(values, axis=0)
-    n = len(ordered)
-    cut = max(1, math.floor(TRIM * n))
-    kept = n - 2 * cut
-    winsorised = np.clip(ordered, ordered[cut], ordered[n - cut - 1])
-    squared_error = winsorised.var(axis=0, ddof=1) * (n - 1) / (kept * (kept - 1))
-    return ordered[cut : n - cut].mean(axis=0), squared_error, kept
+def _squared_error(values: np.ndarray) -> np.ndarray:
+    """Squared standard error of the mean of each column."""
+    error: np.ndarray = values.var(axis=0, ddof=1) / len(values)
+    return error

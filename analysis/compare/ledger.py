@@ -19,9 +19,12 @@ from analysis.compare.gain_interval import gain_intervals
 from analysis.compare.latency import are_paired, has_runs, time_source
 from analysis.compare.reconciliation import Reconciliation, change_ns, reconcile
 from analysis.compare.run_times import LabelTimes, RunTimes, run_times, shared_blocks
+from analysis.compare.slow_executions import SlowExecutions
 from analysis.compare.verdict import PROCESS_SPREAD, SHOWN_ALPHA
 from analysis.readers.source import clean_text
 from analysis.trace import Trace
+
+NoShares = Literal["within_noise", "cancels"]
 
 # The shortest duration that ONNX Runtime's profile gives an operator, however little it does.
 PROFILED_FLOOR_NS = 2_000.0
@@ -36,13 +39,14 @@ _ROW_TYPES = {
 }  # fmt: skip
 _ROW_ORDER = (
     "group", "pattern", "becomes", "kind", "known_by", "scope", "originals", "operators_baseline",
-    "operators_candidate", "before_ns", "after_ns", "gain_ns", "before_median_ns",
-    "after_median_ns", "low_ns", "high_ns", "share", "bytes_removed", "difference_absolute",
-    "difference_relative", "hurts", "key",
+    "operators_candidate", "before_ns", "after_ns", "gain_ns", "slow_before_ns", "slow_after_ns",
+    "before_median_ns", "after_median_ns", "low_ns", "high_ns", "share", "bytes_removed",
+    "difference_absolute", "difference_relative", "hurts", "key",
 )  # fmt: skip
 _PATTERN_ORDER = (
-    "key", "pattern", "becomes", "kind", "groups", "before_ns", "after_ns", "gain_ns", "low_ns",
-    "high_ns", "share", "bytes_removed", "difference_relative", "hurts",
+    "key", "pattern", "becomes", "kind", "groups", "before_ns", "after_ns", "gain_ns",
+    "slow_before_ns", "slow_after_ns", "low_ns", "high_ns", "share", "bytes_removed",
+    "difference_relative", "hurts",
 )  # fmt: skip
 
 
@@ -53,19 +57,23 @@ class Ledger:
     `rows`, one a group: group (id), pattern (original op types in graph order), becomes (the
     candidate's), kind, known_by, scope (what the originals have in common), originals,
     operators_baseline, operators_candidate (counts), before_ns, after_ns, gain_ns = before - after
-    (profiled means per run, which add), before_median_ns, after_median_ns (over runs), low_ns,
-    high_ns (95 % interval of the gain), share (-gain / delta: all shares and those of the other
-    terms sum to 1), bytes_removed (inside the group, before - after), difference_absolute,
-    difference_relative (at its outputs), hurts, key (equal for groups of one shape).
+    (profiled means per run, which add, without what slow executions took beyond their medians),
+    slow_before_ns, slow_after_ns (that), before_median_ns, after_median_ns (over runs), low_ns,
+    high_ns (95 % interval of the gain, which holds it), share (-gain / delta: all shares and those
+    of the other terms sum to 1; NaN where `no_shares` says why), bytes_removed (inside the group,
+    before - after), difference_absolute, difference_relative (at its outputs), hurts, key (equal
+    for groups of one shape).
 
     `patterns`, one a key: key, pattern, becomes, kind, groups (count), before_ns, after_ns,
-    gain_ns, low_ns, high_ns (of the sum), share, bytes_removed (null when one is), the largest
-    difference_relative, hurts (how many groups).
+    gain_ns, slow_before_ns, slow_after_ns, low_ns, high_ns (of the sum), share, bytes_removed
+    (null when one is), the largest difference_relative, hurts (how many groups).
 
     `ungrouped`, one an operator that ran and is in no group: side, name, op_type, reason
-    (inserted, not_in_graph, communication, unmatched), per_run_ns.
+    (inserted, not_in_graph, communication, unmatched), per_run_ns (without slow executions).
 
-    Intervals are Yuen's over `blocks` paired blocks, Yuen-Welch over the blocks or runs of either
+    `slow`: the slow executions of baseline and candidate.
+
+    Intervals are Student's over `blocks` paired blocks, Welch's over the blocks or runs of either
     side where they are not paired (`blocks`: the smaller number), NaN below 5. A group `hurts`
     when it got slower, its interval at level `alpha` = 0.05 / groups with a time (Bonferroni) lies
     below 0, and its loss is more than a file in whole µs and the profiler's shortest duration of
@@ -78,6 +86,22 @@ class Ledger:
     reconciliation: Reconciliation
     alpha: float | None
     blocks: int
+    slow: tuple[SlowExecutions, SlowExecutions] = (SlowExecutions(), SlowExecutions())
+    no_shares: NoShares | None = None
+
+    @property
+    def dominated(self) -> pd.Series:
+        """Whether slow executions change a row by more than its gain and its interval's reach."""
+        slow_ns = (self.rows["slow_after_ns"] - self.rows["slow_before_ns"]).abs()
+        reach_ns = ((self.rows["high_ns"] - self.rows["low_ns"]) / 2).fillna(0.0)
+        return slow_ns > np.maximum(self.rows["gain_ns"].abs(), reach_ns)
+
+    def share(self, change_ns: float | None) -> float | None:
+        """The part of the whole change that this change is; None where `no_shares` says why."""
+        whole = self.reconciliation.delta_ns
+        if change_ns is None or not whole or self.no_shares is not None:
+            return None
+        return change_ns / whole + 0.0
 
     @property
     def has_gains(self) -> bool:
@@ -87,13 +111,11 @@ class Ledger:
 
 @dataclass(frozen=True, eq=False)
 class _Gains:
-    """Times by label on both sides, the change that their shares are of, and the resolution of
-    either file."""
+    """Times by label on both sides, and the resolution of either file."""
 
     before: LabelTimes
     after: LabelTimes
     paired: bool
-    delta_ns: float | None
     resolution_ns: tuple[float, float]
 
     @property
@@ -101,20 +123,18 @@ class _Gains:
         gain_ns: np.ndarray = self.before.mean_ns - self.after.mean_ns
         return gain_ns
 
-    @property
-    def share(self) -> np.ndarray:
-        return np.asarray(-self.mean_ns / (self.delta_ns or np.nan))
-
     def interval(self, alpha: float) -> tuple[np.ndarray, np.ndarray]:
         before, after = self.before, self.after
         least = before.rounding_error(self.resolution_ns[0])
         least = least + after.rounding_error(self.resolution_ns[1])
-        return gain_intervals(before.by_unit, after.by_unit, alpha, self.paired, least)
+        return gain_intervals(
+            self.mean_ns, before.by_unit, after.by_unit, alpha, self.paired, least
+        )
 
     def summed(self, labels: np.ndarray, count: int) -> _Gains:
         """The same by a coarser label."""
         before, after = (times.summed(labels, count) for times in (self.before, self.after))
-        return _Gains(before, after, self.paired, self.delta_ns, self.resolution_ns)
+        return _Gains(before, after, self.paired, self.resolution_ns)
 
 
 def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
@@ -145,14 +165,13 @@ def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
         ],
         ignore_index=True,
     )
-    delta = change_ns(times[0], times[1], of) if all(known) or of == "unprofiled_wall" else None
-    resolution_ns = (_resolution_ns(traces[0]), _resolution_ns(traces[1]))
-    gains = _Gains(before, after, paired, delta, resolution_ns)
+    gains = _Gains(before, after, paired, (times[0].resolution_ns, times[1].resolution_ns))
     if all(known):
         sign = np.where(ungrouped["side"] == "candidate", 1.0, -1.0)
         changes = sign * ungrouped["per_run_ns"].to_numpy(dtype=float)
-        total = reconcile(times[0], times[1], of, gains.mean_ns, changes)
+        total = reconcile(times[0], times[1], of, gains.mean_ns, changes, paired)
     else:
+        delta = change_ns(times[0], times[1], of) if of == "unprofiled_wall" else None
         total = Reconciliation(of, None if delta is None else round(delta))
     tested = int(((before.executions > 0) | (after.executions > 0)).sum())
     rows = _rows(groups, gains)
@@ -160,13 +179,18 @@ def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
     alpha = SHOWN_ALPHA / tested if has_intervals and tested else None
     if alpha is not None:
         rows["hurts"] = _hurts(gains, alpha)
+    patterns = _patterns(rows, gains)
+    no_shares = _no_shares(total, patterns["gain_ns"])
+    rows, patterns = (_with_shares(table, total, no_shares) for table in (rows, patterns))
     return Ledger(
         rows=_by_gain(rows[list(_ROW_ORDER)]),
-        patterns=_by_gain(_patterns(rows, gains)[list(_PATTERN_ORDER)]),
+        patterns=_by_gain(patterns[list(_PATTERN_ORDER)]),
         ungrouped=ungrouped,
         reconciliation=total,
         alpha=alpha,
         blocks=min(side.units for side in times),
+        slow=(times[0].slow, times[1].slow),
+        no_shares=no_shares,
     )
 
 
@@ -188,9 +212,8 @@ def sequence_text(operators: Sequence[Operator]) -> str:
 def gain_kind(row: Mapping[Any, Any]) -> Literal["faster", "slower", "same"]:
     """What the gain of a row or pattern means; same where it is 0, unknown, or may be 0."""
     gain, low, high = (row[name] for name in ("gain_ns", "low_ns", "high_ns"))
-    # Comparisons with NaN are false: without an interval the sign decides. A few slow runs can
-    # turn the sign of a mean that its interval, of trimmed means, does not share.
-    if pd.isna(gain) or gain == 0 or low <= 0 <= high or low > 0 > gain or high < 0 < gain:
+    # Comparisons with NaN are false: without an interval the sign decides.
+    if pd.isna(gain) or gain == 0 or low <= 0 <= high:
         return "same"
     return "faster" if gain > 0 else "slower"
 
@@ -307,10 +330,35 @@ def _with_times(table: pd.DataFrame, gains: _Gains) -> pd.DataFrame:
         before_ns=gains.before.mean_ns,
         after_ns=gains.after.mean_ns,
         gain_ns=gains.mean_ns,
+        slow_before_ns=gains.before.slow_ns,
+        slow_after_ns=gains.after.slow_ns,
         low_ns=low,
         high_ns=high,
-        share=gains.share,
     )
+
+
+def _no_shares(total: Reconciliation, gains_ns: pd.Series) -> NoShares | None:
+    """Why parts of the change say nothing: it may be none, or it is what gains and losses larger
+    than itself leave of each other."""
+    delta = total.delta_ns
+    if delta is None:
+        return None
+    if (
+        total.low_ns is not None
+        and total.high_ns is not None
+        and total.low_ns <= 0 <= total.high_ns
+    ):
+        return "within_noise"
+    others = (total.ungrouped_ns, total.slow_ns, total.overlap_ns, total.dispatch_ns)
+    terms = [*gains_ns.dropna(), *(value or 0 for value in (*others, total.profiler_bias_ns))]
+    return "cancels" if abs(delta) < sum(map(abs, terms)) / 2 else None
+
+
+def _with_shares(
+    table: pd.DataFrame, total: Reconciliation, no_shares: NoShares | None
+) -> pd.DataFrame:
+    whole = total.delta_ns if total.delta_ns and no_shares is None else math.nan
+    return table.assign(share=-table["gain_ns"] / whole)
 
 
 def _hurts(gains: _Gains, alpha: float) -> np.ndarray:
@@ -325,11 +373,6 @@ def _hurts(gains: _Gains, alpha: float) -> np.ndarray:
     _, high = gains.interval(alpha)
     slower: np.ndarray = (high < -spread_ns) & (gains.mean_ns < -floor_ns)
     return slower
-
-
-def _resolution_ns(trace: Trace) -> float:
-    """1000 where every duration is in whole µs, else 1."""
-    return 1000.0 if bool((trace.calls["dur_ns"] % 1000 == 0).all()) else 1.0
 
 
 def _by_gain(table: pd.DataFrame) -> pd.DataFrame:

@@ -7,43 +7,68 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.compare.gain_interval import gain_intervals
 from analysis.compare.run_times import RunTimes
-from analysis.compare.verdict import TimeSource
+from analysis.compare.verdict import SHOWN_ALPHA, TimeSource
 
 WEAK_SHARE = 0.25
 
 
 @dataclass(frozen=True)
+class SideTimes:
+    """Mean times per run of one side in whole ns: the run as compared, the profiled run, the union
+    of its operators and their sum; None where the traces do not have it."""
+
+    run_ns: int | None = None
+    profiled_ns: int | None = None
+    busy_ns: int | None = None
+    operators_ns: int | None = None
+
+
+@dataclass(frozen=True)
 class Reconciliation:
-    """delta = groups + ungrouped + overlap + dispatch + profiler_bias + rounding, exactly.
+    """delta = groups + ungrouped + slow + overlap + dispatch + profiler_bias + rounding, exactly.
 
     Candidate - baseline of means per run in whole ns, so faster is negative; None where the
     traces do not have it. `of` names the time of which `delta_ns` is the change.
-    `groups_ns`: minus the sum of the gains; `ungrouped_ns`: operators in no group; `overlap_ns`:
-    (union - sum) of operator time, 0 where none ran side by side; `dispatch_ns`: profiled run
-    span - union (- sum where the files have no start times); `profiler_bias_ns`: un-profiled
-    time - profiled run span; `rounding_ns`: what rounding every row and term to whole ns took.
-    `weak`: |dispatch + profiler bias| exceeds a quarter of |delta|, so the profile does not show
-    where the change came from.
+    `groups_ns`: minus the sum of the gains; `ungrouped_ns`: operators in no group; `slow_ns`: what
+    slow executions took beyond their medians, which is in neither; `overlap_ns`: (union - sum) of
+    operator time, 0 where none ran side by side; `dispatch_ns`: profiled run span - union (- sum
+    where the files have no start times); `profiler_bias_ns`: un-profiled time - profiled run span;
+    `rounding_ns`: what rounding every row and term to whole ns took.
+    `weak`: |slow + dispatch + profiler bias| exceeds a quarter of |delta|, so operators do not show
+    where the change came from. A pause in a profiled run alone is in slow and, turned round, in
+    the bias: together nothing.
     `baseline_ns`: the baseline's mean run, from which delta leads to the candidate's.
+    `low_ns`, `high_ns`: 95 % interval of delta, None below 5 blocks or runs a side.
     """
 
     of: TimeSource
     delta_ns: int | None = None
     groups_ns: int | None = None
     ungrouped_ns: int | None = None
+    slow_ns: int | None = None
     overlap_ns: int | None = None
     dispatch_ns: int | None = None
     profiler_bias_ns: int | None = None
     rounding_ns: int | None = None
     weak: bool = False
     baseline_ns: int | None = None
+    low_ns: int | None = None
+    high_ns: int | None = None
+    baseline: SideTimes = SideTimes()
+    candidate: SideTimes = SideTimes()
+
+    @property
+    def beside_ns(self) -> int:
+        """What the operators' usual times do not show: slow executions, dispatch, profiler bias."""
+        return (self.slow_ns or 0) + (self.dispatch_ns or 0) + (self.profiler_bias_ns or 0)
 
 
 def change_ns(baseline: RunTimes, candidate: RunTimes, of: TimeSource) -> float | None:
     """Candidate - baseline of the mean time per run by that source; None where one lacks it."""
-    before, after = _mean(baseline, of), _mean(candidate, of)
-    return None if before is None or after is None else float(after - before)
+    before, after = baseline.mean_ns(of), candidate.mean_ns(of)
+    return None if before is None or after is None else after - before
 
 
 def reconcile(
@@ -52,6 +77,7 @@ def reconcile(
     of: TimeSource,
     gains_ns: np.ndarray,
     ungrouped_ns: np.ndarray,
+    paired: bool,
 ) -> Reconciliation:
     """The sum of these rows: gains by group (before - after), changes by ungrouped operator.
 
@@ -60,51 +86,72 @@ def reconcile(
     delta = change_ns(baseline, candidate, of)
     if delta is None:
         return Reconciliation(of)
+    slow = candidate.slow.per_run_ns - baseline.slow.per_run_ns
     overlap = dispatch = bias = None
-    inner = "kernel_ns"
+    inner: TimeSource = "kernel_sum"
     if of != "kernel_sum":
-        if baseline.busy_ns is not None and candidate.busy_ns is not None:
-            overlap = _change(baseline, candidate, "busy_ns", "kernel_ns")
-            inner = "busy_ns"
+        overlap = _change(baseline, candidate, "busy_union", "kernel_sum")
+        if overlap is not None:
+            inner = "busy_union"
         if of != "busy_union":
-            dispatch = _change(baseline, candidate, "span_ns", inner)
+            dispatch = _change(baseline, candidate, "run_span", inner)
             if of != "run_span":
-                bias = _change(baseline, candidate, "wall_ns", "span_ns")
-    terms = [term for term in (overlap, dispatch, bias) if term is not None]
+                bias = _change(baseline, candidate, "unprofiled_wall", "run_span")
+    terms = [term for term in (slow, overlap, dispatch, bias) if term is not None]
     exact = [*(-gains_ns), *ungrouped_ns, *terms]
     took = math.fsum(value - round(value) for value in exact) - (delta - round(delta))
-    beside = (dispatch or 0.0) + (bias or 0.0)
+    low, high = _interval(baseline, candidate, of, delta, paired)
+    beside = slow + (dispatch or 0.0) + (bias or 0.0)
     return Reconciliation(
         of=of,
         delta_ns=round(delta),
         groups_ns=-_rounded_sum(gains_ns),
         ungrouped_ns=_rounded_sum(ungrouped_ns),
+        slow_ns=round(slow),
         overlap_ns=_rounded(overlap),
         dispatch_ns=_rounded(dispatch),
         profiler_bias_ns=_rounded(bias),
         rounding_ns=round(took),
         weak=abs(beside) > WEAK_SHARE * abs(delta),
-        baseline_ns=_rounded(_mean(baseline, of)),
+        baseline_ns=_rounded(baseline.mean_ns(of)),
+        low_ns=low,
+        high_ns=high,
+        baseline=_side(baseline, of),
+        candidate=_side(candidate, of),
     )
 
 
-def _mean(times: RunTimes, of: TimeSource) -> float | None:
-    """Mean time per run by that source; None where the trace lacks it."""
-    field = {
-        "unprofiled_wall": "wall_ns",
-        "run_span": "span_ns",
-        "busy_union": "busy_ns",
-        "kernel_sum": "kernel_ns",
-    }[of]
-    value = getattr(times, field)
-    return None if value is None else float(value)
+def _interval(
+    baseline: RunTimes, candidate: RunTimes, of: TimeSource, delta: float, paired: bool
+) -> tuple[int | None, int | None]:
+    """Of candidate - baseline: the gain of the baseline over the candidate."""
+    after, before = (times.means[of].by_unit[:, np.newaxis] for times in (candidate, baseline))
+    low, high = gain_intervals(np.array([delta]), after, before, SHOWN_ALPHA, paired)
+    if np.isnan(low[0]):
+        return None, None
+    return math.floor(low[0]), math.ceil(high[0])
 
 
-def _change(baseline: RunTimes, candidate: RunTimes, outer: str, inner: str) -> float:
-    """Change of (outer - inner)."""
-    before = getattr(baseline, outer) - getattr(baseline, inner)
-    after = getattr(candidate, outer) - getattr(candidate, inner)
-    return float(after - before)
+def _side(times: RunTimes, of: TimeSource) -> SideTimes:
+    return SideTimes(
+        run_ns=_rounded(times.mean_ns(of)),
+        profiled_ns=_rounded(times.mean_ns("run_span")),
+        busy_ns=_rounded(times.mean_ns("busy_union")),
+        operators_ns=_rounded(times.mean_ns("kernel_sum")),
+    )
+
+
+def _change(
+    baseline: RunTimes, candidate: RunTimes, outer: TimeSource, inner: TimeSource
+) -> float | None:
+    """Change of (outer - inner); None where a side lacks one of them."""
+    left: list[float] = []
+    for times in (baseline, candidate):
+        outside, inside = times.mean_ns(outer), times.mean_ns(inner)
+        if outside is None or inside is None:
+            return None
+        left.append(outside - inside)
+    return left[1] - left[0]
 
 
 def _rounded(value: float | None) -> int | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from analysis.compare.slow_executions import SlowExecutions, excess_ns, slow_executions
+from analysis.compare.verdict import TimeSource
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.spans import run_spans, union_ns
 from analysis.metrics.warmup import steady_runs
@@ -20,9 +23,14 @@ MAX_BATCHES = 200
 class LabelTimes:
     """Operator time by label, arrays over labels: mean and median over runs of the time per run
     in ns, executions per run, and `by_unit`, the mean per run of each block or batch (rows).
-    `runs` are all behind them."""
+    `runs` are all behind them.
+
+    Means and `by_unit` are without what slow executions took beyond their medians, `slow_ns` is
+    the mean of that: both together are the mean as measured.
+    """
 
     mean_ns: np.ndarray
+    slow_ns: np.ndarray
     median_ns: np.ndarray
     executions: np.ndarray
     by_unit: np.ndarray
@@ -42,6 +50,7 @@ class LabelTimes:
             return self
         return LabelTimes(
             self.mean_ns * np.nan,
+            self.slow_ns * np.nan,
             self.median_ns * np.nan,
             self.executions,
             self.by_unit * np.nan,
@@ -54,11 +63,20 @@ class LabelTimes:
         np.add.at(by_unit.T, labels, self.by_unit.T)
         return LabelTimes(
             mean_ns=np.bincount(labels, weights=self.mean_ns, minlength=count),
+            slow_ns=np.bincount(labels, weights=self.slow_ns, minlength=count),
             median_ns=np.full(count, np.nan),
             executions=np.bincount(labels, weights=self.executions, minlength=count),
             by_unit=by_unit,
             runs=self.runs,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Mean:
+    """A mean per run in ns, and that of each block or batch."""
+
+    ns: float
+    by_unit: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,27 +100,33 @@ class _Units:
         mean: np.ndarray = sums.sum(axis=0) / runs
         return mean
 
-    def mean_of(self, times: pd.Series) -> float:
+    def mean_of(self, times: pd.Series) -> Mean:
         """Mean of one time a run, indexed by run."""
         values = times.loc[self.of.index].to_numpy(dtype=float)
-        return float(self.mean(np.bincount(self.of, weights=values, minlength=len(self.runs))))
+        sums = np.bincount(self.of, weights=values, minlength=len(self.runs))
+        return Mean(float(self.mean(sums)), sums / self.runs)
 
 
 @dataclass(frozen=True, eq=False)
 class RunTimes:
-    """Means per run of one side in ns, None where the trace has no such time.
+    """Means per run of one side, by what they are of; absent where the trace has no such time.
 
     Mean over the runs inside a block, then over blocks; over runs where there are no blocks.
-    `wall_ns` un-profiled, `span_ns` profiled, `busy_ns` union of operators, `kernel_ns` sum of
-    their self time. `calls` are those behind the means: operator, run, unit, dur_ns.
+    unprofiled_wall, run_span (profiled), busy_union (of operators), kernel_sum (of their self
+    time). `calls` are those behind the means: operator, run, unit, dur_ns, and slow_ns, the part
+    of dur_ns that `slow` executions took beyond their medians. Durations are cut to
+    `resolution_ns`.
     """
 
-    wall_ns: float | None
-    span_ns: float | None
-    busy_ns: float | None
-    kernel_ns: float
+    means: Mapping[TimeSource, Mean]
     calls: pd.DataFrame
+    slow: SlowExecutions
+    resolution_ns: float
     _units: _Units
+
+    def mean_ns(self, of: TimeSource) -> float | None:
+        """The mean run by that source; None where the trace lacks it."""
+        return self.means[of].ns if of in self.means else None
 
     @property
     def units(self) -> int:
@@ -115,12 +139,17 @@ class RunTimes:
         kept = self.calls[label >= 0]
         label = label[label >= 0]
         cell = kept["unit"].to_numpy() * count + label
-        dur_ns = kept["dur_ns"].to_numpy(dtype=float)
-        sums = np.bincount(cell, weights=dur_ns, minlength=self.units * count)
-        sums = sums.reshape(self.units, count)
+        slow_ns = kept["slow_ns"].to_numpy()
+
+        def summed(values: np.ndarray) -> np.ndarray:
+            sums = np.bincount(cell, weights=values, minlength=self.units * count)
+            return sums.reshape(self.units, count)
+
+        sums = summed(kept["dur_ns"].to_numpy(dtype=float) - slow_ns)
         runs = self._units.runs
         return LabelTimes(
             mean_ns=self._units.mean(sums),
+            slow_ns=self._units.mean(summed(slow_ns)),
             median_ns=self._medians(label, kept, count),
             executions=np.bincount(label, minlength=count) / runs.sum(),
             by_unit=sums / runs[:, np.newaxis],
@@ -160,31 +189,40 @@ def shared_blocks(*traces: Trace) -> list[int] | None:
 def run_times(trace: Trace, blocks: list[int] | None) -> RunTimes:
     """Means over `blocks`, each with the same weight; over all runs that count when None."""
     sampled = trace.sampled_runs[~trace.sampled_runs["warmup"]].set_index("run")
-    wall_ns = None if sampled.empty else _units(sampled, blocks).mean_of(sampled["dur_ns"])
+    means: dict[TimeSource, Mean] = {}
+    if not sampled.empty:
+        means["unprofiled_wall"] = _units(sampled, blocks).mean_of(sampled["dur_ns"])
     calls = steady_calls(trace)[["operator", "run", "start_ns", "dur_ns", "span_ns"]]
     if trace.profiled_runs.empty:
         # Runs are not known: what there is counts as one.
         timed = len(calls) > 0 and bool(calls["start_ns"].notna().all())
-        return RunTimes(
-            wall_ns=wall_ns,
-            span_ns=None,
-            busy_ns=float(_union(calls)) if timed else None,
-            kernel_ns=float(calls["dur_ns"].sum()),
-            calls=calls.assign(run=0, unit=0),
-            _units=_Units(pd.Series([0], index=[0]), np.ones(1), True),
+        sums: dict[TimeSource, float] = {"kernel_sum": float(calls["dur_ns"].sum())}
+        if timed:
+            sums["busy_union"] = float(_union(calls))
+        means |= {of: Mean(ns, np.array([ns])) for of, ns in sums.items()}
+        return _run_times(
+            trace, means, calls.assign(run=0, unit=0), _Units(pd.Series([0]), np.ones(1), True)
         )
     spans = run_spans(trace).set_index("run")
     units = _units(trace.profiled_runs.set_index("run").loc[spans.index], blocks)
-    timed = bool(spans["busy_ns"].notna().all())
+    means["run_span"] = units.mean_of(spans["span_ns"])
+    if bool(spans["busy_ns"].notna().all()):
+        means["busy_union"] = units.mean_of(spans["busy_ns"])
+    means["kernel_sum"] = units.mean_of(spans["kernel_ns"])
     calls = calls.assign(run=calls["run"].astype("int64"))
-    return RunTimes(
-        wall_ns=wall_ns,
-        span_ns=units.mean_of(spans["span_ns"]),
-        busy_ns=units.mean_of(spans["busy_ns"]) if timed else None,
-        kernel_ns=units.mean_of(spans["kernel_ns"]),
-        calls=calls.join(units.of.rename("unit"), on="run", how="inner"),
-        _units=units,
+    return _run_times(
+        trace, means, calls.join(units.of.rename("unit"), on="run", how="inner"), units
     )
+
+
+def _run_times(
+    trace: Trace, means: Mapping[TimeSource, Mean], calls: pd.DataFrame, units: _Units
+) -> RunTimes:
+    resolution_ns = 1000.0 if bool((trace.calls["dur_ns"] % 1000 == 0).all()) else 1.0
+    excess = excess_ns(calls, resolution_ns)
+    sums = np.bincount(calls["unit"], weights=excess, minlength=len(units.runs))
+    slow = slow_executions(trace, calls, excess, float(units.mean(sums)))
+    return RunTimes(means, calls.assign(slow_ns=excess), slow, resolution_ns, units)
 
 
 def _units(runs: pd.DataFrame, blocks: list[int] | None) -> _Units:

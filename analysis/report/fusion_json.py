@@ -16,10 +16,12 @@ from analysis.advice import NearMiss, near_misses
 from analysis.compare.ablation import ablation
 from analysis.compare.comparison import Comparison
 from analysis.compare.fusion import Group, Operator
+from analysis.compare.slow_executions import SlowExecutions
 from analysis.report.text import plain
 from analysis.wording.advice import near_miss_remedy, near_miss_sentence
 
-_ROW_TIMES = ("before_ns", "after_ns", "gain_ns", "before_median_ns", "after_median_ns")
+_PATTERN_TIMES = ("before_ns", "after_ns", "gain_ns", "slow_before_ns", "slow_after_ns")
+_ROW_TIMES = (*_PATTERN_TIMES, "before_median_ns", "after_median_ns")
 
 
 def fusion_values(comparison: Comparison) -> dict[str, Any]:
@@ -44,6 +46,11 @@ def fusion_values(comparison: Comparison) -> dict[str, Any]:
         },
         "ungrouped": [_ungrouped(row) for row in ledger.ungrouped.to_dict("records")],
         "reconciliation": asdict(ledger.reconciliation),
+        "slow_executions": {
+            "baseline": _slow(ledger.slow[0]),
+            "candidate": _slow(ledger.slow[1]),
+        },
+        "no_shares": ledger.no_shares,
         "alpha": ledger.alpha,
         "blocks": ledger.blocks,
         "near_misses": [_near_miss(miss) for miss in near_misses(comparison)],
@@ -83,7 +90,7 @@ def _pattern(row: Mapping[Any, Any]) -> dict[str, Any]:
         "becomes": row["becomes"],
         "kind": row["kind"],
         "groups": int(row["groups"]),
-        **{name: whole(row[name]) for name in _ROW_TIMES[:3]},
+        **{name: whole(row[name]) for name in _PATTERN_TIMES},
         "low": whole(row["low_ns"]),
         "high": whole(row["high_ns"]),
         "share": plain(row["share"]),
@@ -105,6 +112,13 @@ def _ungrouped(row: Mapping[Any, Any]) -> dict[str, Any]:
         "reason": row["reason"],
         "per_run_ns": whole(row["per_run_ns"]),
     }
+
+
+def _slow(slow: SlowExecutions) -> dict[str, Any]:
+    largest = None if slow.largest is None else asdict(slow.largest)
+    if largest is not None:
+        largest["median_ns"] = whole(largest["median_ns"])
+    return {"count": slow.count, "per_run_ns": whole(slow.per_run_ns), "largest": largest}
 
 
 def _near_miss(miss: NearMiss) -> dict[str, Any]:

@@ -98,6 +98,7 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
         blocked_help=NEAR_MISSES_HELP,
         ablation=ablation_table(shown),
         ledger_method=_ledger_method(shown),
+        no_shares=wording.no_shares_sentence(shown.ledger),
         types=tables.type_rows(shown),
         operators=tables.operator_rows(shown),
         totals=tables.operator_totals(shown),

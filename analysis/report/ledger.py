@@ -17,6 +17,7 @@ from analysis.report.group_svg import group_svg
 from analysis.report.tables import Rows
 from analysis.report.text import known, minus, signed_duration, signed_range
 from analysis.wording.fusion import KNOWN_BY, TERMS, becomes_text
+from analysis.wording.slow_executions import slow_note
 
 VISIBLE_PATTERNS = 10
 MAX_PATTERNS = 300
@@ -97,11 +98,12 @@ class PatternRow:
 
 @dataclass(frozen=True)
 class Term:
-    """A line of the sum below the patterns, as time saved."""
+    """A line of the sum below the patterns, as time saved; `note` may hold text of a trace."""
 
     label: str
     text: str
     share: str
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -260,21 +262,22 @@ def _groups_total(comparison: Comparison) -> tuple[str, str, str, str]:
 
 def _terms(comparison: Comparison) -> tuple[tuple[Term, ...], Term | None]:
     """The terms beside the groups, as time saved (the minus of a change), and their sum."""
-    sum_ = comparison.ledger.reconciliation
+    ledger = comparison.ledger
+    sum_ = ledger.reconciliation
     if sum_.delta_ns is None:
         return (), None
+
+    def term(label: str, change_ns: int, note: str = "") -> Term:
+        share = minus(units.percent(ledger.share(change_ns)))
+        return Term(label, signed_duration(-change_ns), share, note)
+
     terms = tuple(
-        _term(TERMS[name], getattr(sum_, name), sum_.delta_ns)
+        term(TERMS[name], getattr(sum_, name), slow_note(ledger) if name == "slow_ns" else "")
         for name in TERMS
         if name != "groups_ns" and getattr(sum_, name) is not None
         if getattr(sum_, name) or name in ("dispatch_ns", "profiler_bias_ns")
     )
-    return terms, _term("gain of the whole run", sum_.delta_ns, sum_.delta_ns)
-
-
-def _term(label: str, change_ns: int, delta_ns: int) -> Term:
-    share = minus(units.percent(change_ns / delta_ns)) if delta_ns else units.MISSING
-    return Term(label, signed_duration(-change_ns), share)
+    return terms, term("the whole run", sum_.delta_ns)
 
 
 def _ungrouped(comparison: Comparison) -> tuple[Ungrouped, ...]:

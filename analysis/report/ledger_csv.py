@@ -10,7 +10,15 @@ from analysis.report.table_csv import table_csv
 from analysis.wording.fusion import TERMS
 
 _FACTS = ("kind", "known_by", "pattern", "becomes", "scope")
-_TIMES = ("before_ns", "after_ns", "gain_ns", "low_ns", "high_ns")
+_TIMES = (
+    "before_ns",
+    "after_ns",
+    "gain_ns",
+    "slow_before_ns",
+    "slow_after_ns",
+    "low_ns",
+    "high_ns",
+)
 _FIGURES = ("share", "bytes_removed", "difference_absolute", "difference_relative", "hurts")
 
 
@@ -39,7 +47,7 @@ def ledger_csv(comparison: Comparison) -> bytes:
         {
             "line": label,
             "gain_ns": -getattr(sum_, name),
-            "share": getattr(sum_, name) / sum_.delta_ns + 0.0 if sum_.delta_ns else None,
+            "share": comparison.ledger.share(getattr(sum_, name)),
         }
         for name, label in TERMS.items()
         if name != "groups_ns" and getattr(sum_, name) is not None

@@ -21,6 +21,7 @@ from analysis.wording.fusion import (
     coverage_sentence,
     fusion_parts,
     fusion_sentence,
+    no_shares_sentence,
     reconciliation_sentence,
     waterfall_basis,
 )
@@ -45,6 +46,7 @@ from analysis.wording.sentences import (
     verdict_sentence,
     why_not_told,
 )
+from analysis.wording.slow_executions import slow_note, slow_parts
 from analysis.wording.texts import (
     ASCEND_HELP,
     CANNOT_TELL,
@@ -99,11 +101,14 @@ __all__ = [
     "fusion_sentence",
     "light_work",
     "no_roofline",
+    "no_shares_sentence",
     "offer_sentence",
     "opened_sentence",
     "quantity_text",
     "reconciliation_sentence",
     "roofline_notes",
+    "slow_note",
+    "slow_parts",
     "source_text",
     "total_basis",
     "total_label",

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from analysis import units
 from analysis.trace import Diagnostic, Value
-from analysis.wording.phrases import capital, number, plural
+from analysis.wording.phrases import capital, number, plural, saved_text
 from analysis.wording.reading import READING
 from analysis.wording.texts import TIME_SOURCES
 
@@ -315,10 +315,14 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         "peak was measured too low, or FLOPs are counted too high."
     ),
     "weak_attribution": lambda n, v: (
-        "attribution is weak: dispatch and profiler bias together are "
-        f"{units.duration(-number(v, 'beside_ns'), signed=True)} of the whole run's gain of "
-        f"{units.duration(-number(v, 'delta_ns'), signed=True)}, more than a quarter, so the "
-        "operators' own times explain only part of it."
+        "attribution is weak: slow executions, dispatch and profiler bias together "
+        f"{saved_text(number(v, 'beside_ns'))}, the whole run {saved_text(number(v, 'delta_ns'))}, "
+        "so the operators' own times explain only part of it."
+    ),
+    "slow_executions": lambda n, v: (
+        f"{plural(n, 'fusion group')} dominated by single slow executions: they change the group's "
+        "mean time by more than its gain and its interval. They are in no gain; the ledger has "
+        "them in a line of their own."
     ),
     "mean_differs": lambda n, v: (
         f"the mean run, whose change the ledger adds up to, changed by "

@@ -11,7 +11,7 @@ import pandas as pd
 from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.fusion import Fusion, group_places
-from analysis.wording.phrases import plural
+from analysis.wording.phrases import plural, saved_text
 from analysis.wording.sentences import Part
 from analysis.wording.texts import TIME_SOURCES
 
@@ -50,21 +50,26 @@ KNOWN_BY_HELP = (
 )
 LEDGER_HELP = (
     "A fusion group is the smallest set of operators with the same boundary tensors on both "
-    "sides. Before and after are profiled times per run, means over blocks, which add; gain is "
-    "before - after, positive when the candidate takes less. Share is the gain / the whole "
-    "change of the run time. Hurts: the 95 % interval of the gain, corrected for the number of "
-    "groups, lies below zero."
+    "sides. Before and after are profiled times per run, means over blocks, which add, without "
+    "what slow executions took beyond their medians: single ones of more than three times the "
+    "operator's median, which are a line of their own. Gain is before - after, positive when the "
+    "candidate takes less. Share is the gain / the whole change of the run time. Hurts: the 95 % "
+    "interval of the gain, corrected for the number of groups, lies below zero."
 )
 WATERFALL_HELP = (
     "From the baseline's to the candidate's mean time per run. Groups and ungrouped operators "
-    "are changes of profiled time. Dispatch is the change of the time between operators. Profiler "
-    "bias is the change of (un-profiled time - profiled run span): the profiler charges every "
-    "operator, and fusion removes operators. Every term is computed from the data by itself, and "
-    "together they are the whole change."
+    "are changes of profiled time. Slow executions: what single ones, of more than three times "
+    "their operator's median, took beyond it. Dispatch is the change of the time between "
+    "operators. Profiler bias is the change of (un-profiled time - profiled run span): the "
+    "profiler charges every operator, and fusion removes operators. The picture shows each side's "
+    "own: from the baseline's run to its profiled run first, and from the candidate's profiled run "
+    "to its run last; likewise the overlap of streams. Every term is computed from the data by "
+    "itself, and together they are the whole change."
 )
 TERMS: Mapping[str, str] = {
     "groups_ns": "groups",
     "ungrouped_ns": "operators in no group",
+    "slow_ns": "slow executions",
     "overlap_ns": "overlap of streams",
     "dispatch_ns": "dispatch",
     "profiler_bias_ns": "profiler bias",
@@ -89,8 +94,10 @@ def fusion_parts(comparison: Comparison) -> tuple[Part, ...]:
     outcome = comparison.verdict.outcome
     if outcome == "cannot_tell":
         start, slower = "The whole change cannot be told from noise; ", False
-    else:
+    elif outcome in ("faster", "slower"):
         start, slower = "", outcome == "slower"
+    else:
+        start, slower = "", (comparison.ledger.reconciliation.delta_ns or 0) > 0
     gains = -rows["gain_ns"] if slower else rows["gain_ns"]
     whole = float(gains[gains > 0].sum())
     noun = "loss" if slower else "gain"
@@ -120,15 +127,17 @@ def fusion_sentence(comparison: Comparison) -> str:
 
 
 def _largest_term(sum_: Reconciliation) -> str:
-    """' The largest part of the whole run's gain of +8.22 ms, +7.22 ms, is dispatch.'; '' where
-    none is."""
+    """' The whole run gained 8.22 ms; the largest part, 7.22 ms, is in dispatch.'; '' where none
+    is."""
+    delta = sum_.delta_ns
     values = {name: getattr(sum_, name) or 0 for name in TERMS}
     name = max(values, key=lambda term: abs(values[term]))
-    if sum_.delta_ns is None or not abs(sum_.delta_ns) / 2 < abs(values[name]):
+    if delta is None or not abs(delta) / 2 < abs(values[name]):
         return ""
-    most, whole = (units.duration(-ns, signed=True) for ns in (values[name], sum_.delta_ns))
-    what = "in operators" if name == "groups_ns" else TERMS[name]
-    return f" The largest part of the whole run's gain of {whole}, {most}, is {what}."
+    what = "operators" if name == "groups_ns" else TERMS[name]
+    return (
+        f" The whole run {saved_text(delta)}; the largest term, {what}, {saved_text(values[name])}."
+    )
 
 
 def _nothing_fused(ledger: Ledger) -> str:
@@ -144,8 +153,7 @@ def _weak(sum_: Reconciliation) -> str:
     saved, as in the ledger."""
     if sum_.groups_ns is None or sum_.delta_ns is None:
         return ""
-    groups, whole = (units.duration(-ns, signed=True) for ns in (sum_.groups_ns, sum_.delta_ns))
-    text = f" Groups add up to {groups} of the whole run's gain of {whole}"
+    text = f" Groups {saved_text(sum_.groups_ns)}, the whole run {saved_text(sum_.delta_ns)}"
     if sum_.weak:
         return f"{text}: attribution is weak."
     if abs(sum_.ungrouped_ns or 0) > abs(sum_.delta_ns) / 4:
@@ -283,6 +291,20 @@ def reconciliation_sentence(sum_: Reconciliation) -> str:
     return f"Change of the mean run {units.duration(sum_.delta_ns, signed=True)} = " + ", ".join(
         shown
     )
+
+
+def no_shares_sentence(ledger: Ledger) -> str:
+    """Why no line has a share of the change; '' where they have."""
+    if ledger.no_shares is None:
+        return ""
+    why = {
+        "within_noise": "the 95 % interval of the mean run's change includes no change",
+        "cancels": (
+            "gains and losses cancel each other: the change of the mean run is less than half of "
+            "what the lines add up to without their signs"
+        ),
+    }
+    return f"No shares of the change are shown: {why[ledger.no_shares]}."
 
 
 def waterfall_basis(sum_: Reconciliation) -> str:

@@ -23,3 +23,10 @@ def plural(count: Value, noun: str) -> str:
     """'1 block', '2 blocks'."""
     shown = units.count(count) if isinstance(count, int | float) else str(count)
     return f"{shown} {noun}{'' if count == 1 else 's'}"
+
+
+def saved_text(change_ns: float | None) -> str:
+    """A change of time as what became of it: 'gained 7.00 ms', 'lost 46.6 ms'."""
+    if not change_ns:
+        return "changed by nothing"
+    return f"{'gained' if change_ns < 0 else 'lost'} {units.duration(abs(change_ns))}"

@@ -29,7 +29,13 @@ def print_ledger(console: Console, comparison: Comparison) -> None:
     console.print(clean_text(wording.fusion_sentence(comparison), 1000))
     if comparison.ledger.has_gains:
         console.print(_table(comparison, is_narrow=console.width < NARROW))
-    console.print(wording.coverage_sentence(comparison.fusion), style="dim")
+    notes = (
+        "".join(part.text for part in wording.slow_parts(comparison.ledger)),
+        wording.no_shares_sentence(comparison.ledger),
+        wording.coverage_sentence(comparison.fusion),
+    )
+    for note in filter(None, notes):
+        console.print(clean_text(note, 1000), style="dim")
     _print_misses(console, comparison)
 
 
@@ -38,6 +44,8 @@ def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("original operators", overflow="fold", ratio=None)
     columns = ("groups", "gain") if is_narrow else ("groups", "before", "after", "gain", "share")
+    if ledger.no_shares is not None:
+        columns = tuple(name for name in columns if name != "share")
     for name in columns:
         table.add_column(name, justify="right", no_wrap=True)
 
@@ -71,10 +79,9 @@ def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
     for name, label in TERMS.items():
         change = getattr(sum_, name)
         if name != "groups_ns" and change is not None and (change or name in _ALWAYS):
-            share = units.percent(change / sum_.delta_ns) if sum_.delta_ns else ""
-            add(label, gain=_saved(-change), share=share)
-    label = f"= gain of the whole run, {wording.TIME_SOURCES[sum_.of]}"
-    add(label, gain=_saved(-sum_.delta_ns), share=units.percent(1.0) if sum_.delta_ns else "")
+            add(label, gain=_saved(-change), share=units.percent(ledger.share(change)))
+    label = f"= the whole run, {wording.TIME_SOURCES[sum_.of]}"
+    add(label, gain=_saved(-sum_.delta_ns), share=units.percent(ledger.share(sum_.delta_ns)))
     return table
 
 

@@ -95,7 +95,10 @@ def _bought(comparison: Comparison, fusion_page: st.Page) -> None:
             alt="Patterns of fused operators, largest gain or loss first",
         )
         terms = wording.reconciliation_sentence(comparison.ledger.reconciliation)
-        st.caption(panels.own(terms))
+        unshared = wording.no_shares_sentence(comparison.ledger)
+        st.caption(panels.own(" ".join(filter(None, (f"{terms}." if terms else "", unshared)))))
+        if slow := wording.slow_parts(comparison.ledger):
+            st.caption(panels.parts_text(slow, "gray"))
 
 
 def _cards(comparison: Comparison) -> None:

@@ -41,6 +41,8 @@ def _bought(comparison: Comparison) -> None:
         terms = wording.reconciliation_sentence(comparison.ledger.reconciliation)
         if terms:
             st.caption(panels.own(terms))
+        if slow := wording.slow_parts(comparison.ledger):
+            st.caption(panels.parts_text(slow, "gray"))
 
 
 def _waterfall(comparison: Comparison) -> None:
@@ -127,6 +129,8 @@ def _ledger(shown: Shown, chosen: int | None) -> None:
         placeholder="",
         alt="Fusion groups by pattern, largest gain or loss first",
     )
+    if unshared := wording.no_shares_sentence(comparison.ledger):
+        st.caption(panels.own(unshared))
     if found is not None:
         st.caption(f"{len(found)} of {len(comparison.fusion.groups)} groups")
 

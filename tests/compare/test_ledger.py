@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from analysis.compare import compare
 from analysis.compare.comparison import Side, side_of_trace, side_of_variant
@@ -18,7 +19,6 @@ from analysis.compare.fusion import Fusion, Group, Operator
 from analysis.compare.gain_interval import gain_intervals
 from analysis.compare.grouping import group_operators
 from analysis.compare.ledger import Ledger, common_scope, gain_kind, ledger, sequence_text
-from analysis.compare.statistics import yuen, yuen_welch
 from analysis.experiment import Experiment
 from analysis.graph import graph_json
 from analysis.readers import read
@@ -85,8 +85,8 @@ def test_rows_by_hand() -> None:
     assert (row["originals"], row["operators_baseline"], row["operators_candidate"]) == (3, 3, 1)
     assert (row["before_ns"], row["after_ns"], row["gain_ns"]) == (150_000, 110_000, 40_000)
     assert (row["before_median_ns"], row["after_median_ns"]) == (150_000, 110_000)
-    # Equal in all 8 blocks of 3 runs, yet cut to whole µs 4 times a run; t of 5 degrees is 2.571.
-    reach = 2.5706 * np.sqrt(1e6 / 12 * 4 / 24)
+    # Equal in all 8 blocks of 3 runs, yet cut to whole µs 4 times a run; t of 7 degrees is 2.365.
+    reach = 2.3646 * np.sqrt(1e6 / 12 * 4 / 24)
     assert row["low_ns"] == pytest.approx(40_000 - reach, abs=1)
     assert row["high_ns"] == pytest.approx(40_000 + reach, abs=1)
     assert row["share"] == pytest.approx(40e3 / 5e6) and row["bytes_removed"] == 2048
@@ -107,7 +107,7 @@ def test_shares_of_groups_and_of_the_other_terms_sum_to_one() -> None:
         assert total.delta_ns is not None
         others = sum(
             value or 0
-            for value in (total.ungrouped_ns, total.overlap_ns, total.dispatch_ns,
+            for value in (total.ungrouped_ns, total.slow_ns, total.overlap_ns, total.dispatch_ns,
                           total.profiler_bias_ns)
         )  # fmt: skip
         assert book.rows["share"].sum() + others / total.delta_ns == pytest.approx(1, abs=1e-6)
@@ -214,8 +214,6 @@ def test_blocks_that_agree_by_chance_do_not_hurt() -> None:
         (5.0, 1.0, 9.0, "faster"),
         (-5.0, -9.0, -1.0, "slower"),
         (5.0, -1.0, 9.0, "same"),
-        (-5.0, 1.0, 9.0, "same"),  # a few slow runs turned the mean
-        (5.0, -9.0, -1.0, "same"),
         (5.0, np.nan, np.nan, "faster"),
         (np.nan, np.nan, np.nan, "same"),
     ],
@@ -316,14 +314,16 @@ def test_a_planted_slow_fusion_hurts_and_nothing_else_does(
     planted = fused[place]
     sides = sides_of(plant(data, "fused", planted.candidate[0].name, 5))
     after = ledger(*sides, group_operators(*sides))
-    assert after.rows.loc[after.rows["hurts"], "group"].tolist() == [planted.id]
+    hurting = [set(book.rows.loc[book.rows["hurts"], "group"]) for book in (before, after)]
+    assert hurting[1] - hurting[0] == {planted.id}
     old, new = (book.rows.set_index("group") for book in (before, after))
     others = [group.id for group in fusion.groups if group is not planted]
     assert new.loc[others, "after_ns"].tolist() == old.loc[others, "after_ns"].tolist()
     # None of it is taken for the time of the operators that it now overlaps.
     assert new.loc[planted.id, "after_ns"] == pytest.approx(5 * old.loc[planted.id, "after_ns"])
     sum_ = after.reconciliation
-    terms = ("groups_ns", "ungrouped_ns", "overlap_ns", "dispatch_ns", "profiler_bias_ns")
+    terms = ("groups_ns", "ungrouped_ns", "slow_ns", "overlap_ns", "dispatch_ns",
+             "profiler_bias_ns")  # fmt: skip
     assert sum(getattr(sum_, term) for term in terms) + sum_.rounding_ns == sum_.delta_ns
     assert sum_.delta_ns == before.reconciliation.delta_ns
     longer = new.loc[planted.id, "after_ns"] - old.loc[planted.id, "after_ns"]
@@ -332,7 +332,9 @@ def test_a_planted_slow_fusion_hurts_and_nothing_else_does(
 
 def test_nothing_hurts_where_nothing_was_planted(recorded: tuple[bytes, Fusion, Ledger]) -> None:
     data, _, book = recorded
-    assert not book.rows["hurts"].any() and book.alpha is not None
+    hurts = book.rows[book.rows["hurts"]]
+    # A Flatten is 1 µs slower in every block, after a Reorder: so it is.
+    assert (hurts["gain_ns"] > -2_000).all() and len(hurts) <= 1 and book.alpha is not None
     again = sides_of(data, "fused", "fused")
     same = ledger(*again, group_operators(*again))
     assert not same.rows["hurts"].any() and (same.rows["gain_ns"] == 0).all()
@@ -384,23 +386,26 @@ columns = st.integers(5, 12).flatmap(
 
 @settings(deadline=None)
 @given(columns, columns, st.sampled_from([0.05, 0.001]))
-def test_intervals_of_columns_are_those_of_yuen(
+def test_intervals_of_columns_are_those_of_student_and_welch(
     before: list[list[int]], after: list[list[int]], alpha: float
 ) -> None:
     count = min(len(before), len(after))
     left, right = np.array(before[:count], float).T, np.array(after[:count], float).T
-    low, high = gain_intervals(left, right, alpha, paired=False)
+    gain = left.mean(axis=0) - right.mean(axis=0)
+    low, high = gain_intervals(gain, left, right, alpha, paired=False)
     rows = min(len(left), len(right))
-    paired = gain_intervals(left[:rows], right[:rows], alpha, paired=True)
+    apart = left[:rows] - right[:rows]
+    paired = gain_intervals(apart.mean(axis=0), left[:rows], right[:rows], alpha, paired=True)
+    assert (low <= gain).all() and (gain <= high).all()
     for column in range(count):
-        estimate = yuen_welch(right[:, column], left[:, column])
-        assert estimate is not None
-        assert (low[column], high[column]) == pytest.approx(estimate.interval(alpha), abs=1e-6)
-        one = yuen(left[:rows, column] - right[:rows, column])
-        assert one is not None
-        assert (paired[0][column], paired[1][column]) == pytest.approx(
-            one.interval(alpha), abs=1e-6
-        )
+        if left[:, column].std() + right[:, column].std():
+            welch = stats.ttest_ind(left[:, column], right[:, column], equal_var=False)
+            expected = welch.confidence_interval(1 - alpha)
+            assert (low[column], high[column]) == pytest.approx(tuple(expected), abs=1e-3)
+        if apart[:, column].std():
+            student = stats.ttest_1samp(apart[:, column], 0).confidence_interval(1 - alpha)
+            found = paired[0][column], paired[1][column]
+            assert found == pytest.approx(tuple(student), abs=1e-3)
 
 
 def test_a_comparison_carries_groups_ledger_and_their_doubts() -> None:
@@ -421,9 +426,8 @@ def test_a_comparison_carries_groups_ledger_and_their_doubts() -> None:
         "3.00 µs a run. First: elsewhere"
     )
     assert diagnostic_sentence(notes["weak_attribution"]) == (
-        "Attribution is weak: dispatch and profiler bias together are +1.00 ms of the whole run's "
-        "gain of +1.00 ms, more than a quarter, so the operators' own times explain only part of "
-        "it."
+        "Attribution is weak: slow executions, dispatch and profiler bias together gained 1.00 ms, "
+        "the whole run gained 1.00 ms, so the operators' own times explain only part of it."
     )
 
 

@@ -15,7 +15,7 @@ from analysis.compare.comparison import Side, side_of_trace, side_of_variant
 from analysis.compare.fusion import Fusion, Group, Operator
 from analysis.compare.grouping import group_operators
 from analysis.compare.ledger import Ledger, ledger
-from analysis.compare.reconciliation import Reconciliation
+from analysis.compare.reconciliation import Reconciliation, SideTimes
 from analysis.experiment import Experiment
 from analysis.readers import read
 from analysis.readers.source import Source
@@ -33,7 +33,7 @@ from tests.factories import (
 )
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
-TERMS = ("groups_ns", "ungrouped_ns", "overlap_ns", "dispatch_ns", "profiler_bias_ns")
+TERMS = ("groups_ns", "ungrouped_ns", "slow_ns", "overlap_ns", "dispatch_ns", "profiler_bias_ns")
 
 
 def group(id: int, before: list[str], after: list[str]) -> Group:
@@ -72,12 +72,17 @@ def test_each_term_by_hand() -> None:
         delta_ns=-5_000_000,
         groups_ns=-40_000,
         ungrouped_ns=0,
+        slow_ns=0,
         overlap_ns=0,
         dispatch_ns=-4_000,
         profiler_bias_ns=-4_956_000,
         rounding_ns=0,
         weak=True,
         baseline_ns=10_000_000,
+        low_ns=-5_000_000,
+        high_ns=-5_000_000,
+        baseline=SideTimes(10_000_000, 210_000, 200_000, 200_000),
+        candidate=SideTimes(5_000_000, 166_000, 160_000, 160_000),
     )
     half = ledger(*sides, Fusion("graphs", (GEMM_GROUP,))).reconciliation
     assert (half.groups_ns, half.ungrouped_ns) == (0, -40_000) and total(half) == -5_000_000
@@ -194,19 +199,27 @@ def check(book: Ledger, before: RawMeans, after: RawMeans, fusion: Fusion) -> No
             (grouped[0], one.baseline, before, "before_ns"),
             (grouped[1], one.candidate, after, "after_ns"),
         ):
+            slow = f"slow_{column}"
             of_group = {operator.name for operator in operators}
             seen |= of_group
-            expected = sum((times.operators.get(name, Fraction(0)) for name in of_group), start=0)
-            assert float(rows.loc[one.id, column]) == pytest.approx(float(expected), abs=1e-3)
+            taken = sum((times.operators.get(name, Fraction(0)) for name in of_group), start=0)
+            beyond = sum((times.slow.get(name, Fraction(0)) for name in of_group), start=0)
+            assert float(rows.loc[one.id, column]) == pytest.approx(float(taken - beyond), abs=1e-3)
+            assert float(rows.loc[one.id, slow]) == pytest.approx(float(beyond), abs=1e-3)
     left = [
-        sum(time for name, time in times.operators.items() if name not in seen)
+        sum(time - times.slow[name] for name, time in times.operators.items() if name not in seen)
         for times, seen in ((before, grouped[0]), (after, grouped[1]))
     ]
-    inside = [sum(times.operators.values()) for times in (before, after)]
+    slow = [sum(times.slow.values()) for times in (before, after)]
+    inside = [
+        sum(times.operators.values()) - beyond
+        for times, beyond in zip((before, after), slow, strict=True)
+    ]
     exact = {
         "delta_ns": after.wall - before.wall,
         "groups_ns": (inside[1] - left[1]) - (inside[0] - left[0]),
         "ungrouped_ns": left[1] - left[0],
+        "slow_ns": slow[1] - slow[0],
         "overlap_ns": (after.busy - after.kernel) - (before.busy - before.kernel),
         "dispatch_ns": (after.span - after.busy) - (before.span - before.busy),
         "profiler_bias_ns": (after.wall - after.span) - (before.wall - before.span),
@@ -217,7 +230,11 @@ def check(book: Ledger, before: RawMeans, after: RawMeans, fusion: Fusion) -> No
     for term, value in exact.items():
         assert abs(float(getattr(result, term) - value)) <= slack[term], term
     assert result.rounding_ns is not None
-    assert abs(result.rounding_ns) <= 0.501 * (len(book.rows) + len(book.ungrouped) + 4)
+    assert abs(result.rounding_ns) <= 0.501 * (len(book.rows) + len(book.ungrouped) + 5)
+    for table in (book.rows, book.patterns):
+        judged = table[table["low_ns"].notna()]
+        inside_it = judged["gain_ns"].between(judged["low_ns"], judged["high_ns"])
+        assert inside_it.all(), judged[~inside_it]
 
 
 @st.composite

@@ -1,0 +1,195 @@
+"""Slow executions: what is one, what it adds, and that no gain rests on it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.compare import compare
+from analysis.compare.comparison import Comparison, side_of_variant
+from analysis.compare.grouping import group_operators
+from analysis.compare.ledger import ledger
+from analysis.compare.slow_executions import SlowExecution, excess_ns
+from analysis.experiment import Experiment
+from analysis.readers import read, read_path
+from analysis.readers.source import Source
+from analysis.report.fusion_json import fusion_values
+from analysis.report.html import report_html
+from analysis.report.ledger import ledger_table
+from analysis.report.ledger_csv import ledger_csv
+from analysis.waterfall import ends_ns, waterfall_steps
+from analysis.wording import diagnostic_sentence, fusion_sentence, slow_parts
+from tests.compare.raw_times import paused
+from tests.factories import experiment_zip
+
+RECORDINGS = Path(__file__).resolve().parents[2] / "sample_traces"
+RECIPES = sorted(RECORDINGS.glob("recipes/**/*.zip"))
+TIMES = {"unfused": [10.0] * 8, "fused": [9.9] * 8}
+SHAPE = [(1, 4)]
+CHAIN = tuple(
+    (name, kind, us, SHAPE, SHAPE)
+    for name, kind, us in (("conv", "Conv", 100), ("relu", "Relu", 30), ("view", "Unsqueeze", 3))
+)
+FUSED = (("conv", "FusedConv", 110, SHAPE, SHAPE), CHAIN[2])
+
+
+def excess(*calls: tuple[int, int, int], resolution_ns: float = 1.0) -> list[float]:
+    """Of calls of (operator, run, ns)."""
+    table = pd.DataFrame(calls, columns=["operator", "run", "dur_ns"])
+    return list(excess_ns(table, resolution_ns))
+
+
+def test_one_run_far_above_the_median_is_slow() -> None:
+    times = [10, 12, 11, 500, 10]
+    assert excess(*((0, run, ns) for run, ns in enumerate(times))) == [0, 0, 0, 489, 0]
+    # The same in two of five runs is what the operator is.
+    assert not any(excess(*((0, run, ns) for run, ns in enumerate([10, 12, 500, 500, 10]))))
+    # A quarter of the runs may be.
+    times = [10, 12, 500, 600, 10, 11, 11, 12]
+    assert sum(excess(*((0, run, ns) for run, ns in enumerate(times)))) == 489 + 589 - 1
+
+
+@pytest.mark.parametrize(("ns", "slow"), [(33, False), (34, True)])
+def test_far_is_three_times_what_the_median_may_be(ns: int, slow: bool) -> None:
+    """10 ns, cut to whole ns, may be 11."""
+    assert any(excess(*((0, run, value) for run, value in enumerate([10, 10, 10, 10, ns])))) == slow
+
+
+def test_whole_microseconds_do_not_make_zero_slow() -> None:
+    times = [0, 0, 0, 0, 3000]
+    calls = [(0, run, ns) for run, ns in enumerate(times)]
+    assert not any(excess(*calls, resolution_ns=1000.0)) and any(excess(*calls))
+
+
+def test_two_runs_tell_nothing() -> None:
+    assert not any(excess((0, 0, 10), (0, 1, 20_000)))
+
+
+def test_a_kernel_of_several_sizes_is_compared_with_itself_place_by_place() -> None:
+    calls = [(0, run, ns) for run in range(5) for ns in (10, 10, 10, 900)]
+    assert not any(excess(*calls))
+    calls[3] = (0, 0, 9000)
+    assert excess(*calls)[3] == 8100
+    # A run with one execution more is not judged: which of them is new is not known.
+    assert not any(excess(*((0, run, 10) for run in range(5)), (0, 4, 900)))
+
+
+def test_calls_in_any_order_are_told_by_operator_and_run() -> None:
+    calls = [(operator, run, 10) for run in range(6) for operator in (0, 1)]
+    calls[7] = (1, 3, 700)
+    table = pd.DataFrame(calls, columns=["operator", "run", "dur_ns"], index=range(50, 62))
+    assert np.flatnonzero(excess_ns(table, 1.0)).tolist() == [7]
+
+
+@pytest.fixture(scope="module")
+def interrupted() -> Comparison:
+    """The machine paused for 20 ms in one execution of an operator of 3 µs, once in 24 runs."""
+    data = experiment_zip(TIMES, {"unfused": CHAIN, "fused": FUSED})
+    data = paused(data, "unfused", 3, "view", 20_000)
+    experiment = read(Source("e.zip", data))
+    assert isinstance(experiment, Experiment)
+    return compare(*(side_of_variant(experiment, name) for name in ("unfused", "fused")))
+
+
+ADDED_NS = (20_000_000 - 3_000) / 24
+
+
+def test_one_execution_of_20_ms_is_neither_first_nor_the_headline(interrupted: Comparison) -> None:
+    rows = interrupted.ledger.rows
+    assert rows["pattern"].tolist() == ["Conv + Relu", "Unsqueeze"]
+    assert rows["gain_ns"].tolist() == [20_000, 0]
+    assert (rows["low_ns"] <= rows["gain_ns"]).all() and (rows["gain_ns"] <= rows["high_ns"]).all()
+    assert rows["slow_before_ns"].tolist() == pytest.approx([0, ADDED_NS])
+    assert interrupted.ledger.patterns["pattern"].tolist() == ["Conv + Relu", "Unsqueeze"]
+    headline = fusion_sentence(interrupted)
+    assert "Unsqueeze" not in headline and "1 Conv + Relu group" in headline
+
+
+def test_what_it_adds_is_a_term_under_its_name(interrupted: Comparison) -> None:
+    book = interrupted.ledger
+    assert book.slow[0].count == 1 and book.slow[1].count == 0
+    assert book.slow[0].largest == SlowExecution("view", "Unsqueeze", 20_000_000, 3_000.0)
+    assert book.reconciliation.slow_ns == round(-ADDED_NS)
+    assert "".join(part.text for part in slow_parts(book)) == (
+        "Slow executions, more than three times their operator's median, add 833 µs to the "
+        "baseline's mean profiled run (1 execution). The largest: view took 20.0 ms, its median "
+        "is 3.00 µs."
+    )
+    assert [part.text for part in slow_parts(book) if part.role == "name"] == ["view"]
+    note = "largest: view, 20.0 ms, median 3.00 µs"
+    assert [s.note for s in waterfall_steps(interrupted) if s.label == "slow executions"] == [note]
+    assert min(ends_ns(waterfall_steps(interrupted))) >= 0
+    table = ledger_table(interrupted)
+    assert table is not None
+    term = next(term for term in table.terms if term.label == "slow executions")
+    assert (term.text, term.note) == ("+833 µs", note)
+    assert note in report_html(interrupted)
+
+
+def test_every_output_adds_up_with_it(interrupted: Comparison) -> None:
+    values = fusion_values(interrupted)
+    sum_ = values["reconciliation"]
+    names = ("groups", "ungrouped", "slow", "overlap", "dispatch", "profiler_bias", "rounding")
+    assert sum(sum_[f"{name}_ns"] for name in names) == sum_["delta_ns"] == -100_000
+    assert values["slow_executions"]["candidate"] == {"count": 0, "per_run_ns": 0, "largest": None}
+    assert values["slow_executions"]["baseline"]["largest"]["dur_ns"] == 20_000_000
+    lines = list(csv.DictReader(io.StringIO(ledger_csv(interrupted).decode("utf-8-sig"))))
+    assert sum(int(line["gain_ns"]) for line in lines) == 100_000
+    # The pause was in a profiled run alone: what it adds, the profiler's bias takes back. Of
+    # -100 µs the operators explain -20.
+    beside = sum_["slow_ns"] + sum_["dispatch_ns"] + sum_["profiler_bias_ns"]
+    assert beside == pytest.approx(-80_000, abs=2) and sum_["weak"]
+
+
+def test_a_doubt_counts_the_groups_that_it_dominates(interrupted: Comparison) -> None:
+    note = next(note for note in interrupted.diagnostics if note.code == "slow_executions")
+    assert (note.severity, note.count, note.example) == ("warning", 1, "Unsqueeze")
+    assert diagnostic_sentence(note).startswith(
+        "1 fusion group dominated by single slow executions: they change the group's mean time by "
+        "more than its gain and its interval."
+    )
+
+
+def test_no_shares_where_the_change_is_small_beside_what_makes_it_up(
+    interrupted: Comparison,
+) -> None:
+    """-100 µs as the sum of -833 µs and as much of profiler bias."""
+    assert interrupted.ledger.no_shares == "cancels"
+    assert interrupted.ledger.rows["share"].isna().all()
+    assert interrupted.ledger.share(5) is None
+    values = fusion_values(interrupted)
+    assert values["no_shares"] == "cancels"
+    assert {group["share"] for group in values["groups"]} == {None}
+
+
+def test_no_shares_of_a_change_that_may_be_none() -> None:
+    times = {"unfused": [10.0] * 8, "fused": [9.0, 11.0, 10.0, 9.5, 10.4, 10.3, 9.6, 10.1]}
+    experiment = read(Source("e.zip", experiment_zip(times, {"unfused": CHAIN, "fused": FUSED})))
+    assert isinstance(experiment, Experiment)
+    sides = [side_of_variant(experiment, name) for name in ("unfused", "fused")]
+    book = ledger(sides[0], sides[1], group_operators(*sides))
+    sum_ = book.reconciliation
+    assert sum_.low_ns is not None and sum_.high_ns is not None and sum_.low_ns < 0 < sum_.high_ns
+    assert book.no_shares == "within_noise" and book.patterns["share"].isna().all()
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_every_gain_of_the_recipes_is_inside_its_interval(path: Path) -> None:
+    """Of every ordered pair; those of the other samples are checked with their sums."""
+    experiment = read_path(path)
+    assert isinstance(experiment, Experiment)
+    sides = [side_of_variant(experiment, v.name) for v in experiment.record.variants]
+    judged = 0
+    for first in sides:
+        for second in sides:
+            book = ledger(first, second, group_operators(first, second))
+            for table in (book.rows, book.patterns):
+                known = table[table["low_ns"].notna()]
+                assert known["gain_ns"].between(known["low_ns"], known["high_ns"]).all()
+                judged += len(known)
+    assert judged
