@@ -13,11 +13,12 @@ from pathlib import Path
 from analysis.errors import FuseScopeError
 from analysis.limits import DEFAULT_LIMITS, MIB, Limits
 from analysis.readers.source import Load, Source, clean_text, display_name, load_file
+from analysis.trace import Diagnostic
 
 _MOST_DEPTH = 12
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others unpack without a bound on memory
 _MOST_PATH = 400
-_NEIGHBOURS = 500
+_NEIGHBOURS = 5_000  # each is looked at, which takes 64 KiB of memory
 _OUTPUT_FOLDERS = ("ASCEND_PROFILER_OUTPUT", "FRAMEWORK", "mindstudio_profiler_output")
 
 
@@ -69,6 +70,7 @@ def source_with_neighbours(
     """
     name = display_name(str(path))
     data = load_file(path, name, limits)(None)
+    noted: list[Diagnostic] = []
 
     def neighbours() -> tuple[Source, ...]:
         folders = [path.parent]
@@ -76,17 +78,37 @@ def source_with_neighbours(
             folders.append(path.parent.parent)
         found = []
         for folder in folders:
-            try:
-                names = sorted(os.listdir(folder))
-            except OSError:
-                continue
-            for other in names[:_NEIGHBOURS]:
-                file = folder / other
-                if other[0] != "." and _is_regular(file) and not _is_same(file, path):
-                    found.append(_file(file, other, limits))
+            near, left = _nearest(path, folder)
+            found += [_file(file, file.name, limits) for file in near]
+            if left:
+                place = display_name(str(folder.resolve()))
+                noted.append(Diagnostic("warning", "neighbours_left", left, place))
         return tuple(found)
 
-    return Source(name, data, limits, beside=neighbours)
+    return Source(name, data, limits, beside=neighbours, noted=noted)
+
+
+def _nearest(path: Path, folder: Path) -> tuple[list[Path], int]:
+    """The other files of the folder by name, and how many there are more.
+
+    Of very many those written closest to `path` in time, as the files of one recording are.
+    """
+    try:
+        written_ns = path.stat().st_mtime_ns
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return [], 0
+    apart: dict[Path, int] = {}
+    for name in names:
+        file = folder / name
+        try:
+            facts = file.lstat()
+        except OSError:
+            continue
+        if name[0] != "." and stat.S_ISREG(facts.st_mode) and not _is_same(file, path):
+            apart[file] = abs(facts.st_mtime_ns - written_ns)
+    near = sorted(apart, key=lambda file: apart[file])[:_NEIGHBOURS]
+    return sorted(near), len(apart) - len(near)
 
 
 def zip_sources(source: Source) -> tuple[Source, ...]:

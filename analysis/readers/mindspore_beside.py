@@ -16,6 +16,12 @@ ValueT = TypeVar("ValueT")
 
 _NUMBERED = re.compile(r"-op\d+$")
 _RANK = re.compile(r"_(\d{1,4})(?:_detail|_type|_detail_time)?\.\w+$")
+_OWN_NAME = re.compile(
+    r"(?:cpu_(?:op_(?:execute_timestamp|type_info|detail_info)|framework|ms_memory_record)"
+    r"|output_(?:timeline_data|op_compute_time)|aicore_intermediate|aicpu_intermediate"
+    r"|framework_raw|flops|step_trace_raw|(?:ascend_)?timeline_display"
+    r"|gpu_(?:op_(?:type|detail)|activity_data)_info|gpu_framework)_\d"
+)
 
 
 class Beside:
@@ -26,20 +32,26 @@ class Beside:
         self.files: list[str] = []
         self.notes: list[Diagnostic] = []
 
-    def those(self, known: Callable[[bytes], bool]) -> list[Source]:
-        """Files whose head is `known`, without those that name another device of the recording."""
-        rank = _rank(self.source.name)
+    def those(self, known: Callable[[bytes], bool], *, of_a_device: bool = True) -> list[Source]:
+        """Files whose head is `known`, without those of another device of the recording.
+
+        The profiler ends its names with the number of the device. In names of somebody's own a
+        number may mean anything: there it only chooses among several files of a kind.
+        """
+        rank = _rank(self.source.name) if of_a_device else ""
         found = []
         for other in self.source.beside:
-            its_rank = _rank(other.name)
-            if rank and its_rank and rank != its_rank:
-                continue
             try:
                 if known(other.head):
                     found.append(other)
             except FuseScopeError:
                 continue
-        return found
+        if not rank:
+            return found
+        same = [other for other in found if _rank(other.name) in ("", rank)]
+        if same or not _is_own(self.source):
+            return same or found
+        return [other for other in found if not _is_own(other)]
 
     def read(
         self,
@@ -95,7 +107,7 @@ def fused_columns(
     """Members of fused kernels, and their tensors where AKG's files beside tell them."""
     if not any(is_kernel(op_type) for op_type in op_types):
         return {}
-    kernels, notes = read_kernels(beside.those(sniff_info))
+    kernels, notes = read_kernels(beside.those(sniff_info, of_a_device=False))
     beside.notes += notes
     known = {}
     for key in dict.fromkeys(zip(op_types, inputs, strict=True)):
@@ -126,3 +138,8 @@ def short_name(full_name: str) -> str:
 def _rank(name: str) -> str:
     match = _RANK.search(name)
     return match[1] if match else ""
+
+
+def _is_own(source: Source) -> bool:
+    """True where the profiler named the file."""
+    return _OWN_NAME.match(source.name) is not None

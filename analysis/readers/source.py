@@ -28,6 +28,7 @@ class Source:
 
     `path` tells files of one folder, zip or upload apart, parts joined by '/'. `beside` are the
     other files there that may belong to the same recording; they are loaded when they are read.
+    `noted` takes what is found out about them then.
     """
 
     def __init__(
@@ -38,12 +39,14 @@ class Source:
         *,
         path: str = "",
         beside: tuple[Source, ...] | Beside = (),
+        noted: list[Diagnostic] | None = None,
     ) -> None:
         self.name = name
         self.limits = limits
         self.path = path or name
         self._data = data
         self._beside = beside
+        self._noted = noted if noted is not None else []
 
     @cached_property
     def data(self) -> bytes:
@@ -87,8 +90,8 @@ class Source:
 
     @property
     def notes(self) -> tuple[Diagnostic, ...]:
-        """What was odd about the packing: junk after the end, an end that is missing."""
-        return self._unpacked[1]
+        """What was odd about the packing (junk, a missing end), and files left out beside it."""
+        return (*self._unpacked[1], *self._noted)
 
     @cached_property
     def head(self) -> bytes:

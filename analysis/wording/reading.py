@@ -60,6 +60,10 @@ READING: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         f"{plural(n, 'column')} with the head of another one and other cells; the first is read."
     ),
     "companion_unreadable": lambda n, v: f"{plural(n, 'file')} beside it could not be read.",
+    "neighbours_left": lambda n, v: (
+        f"{plural(n, 'more file')} of its folder {'was' if n == 1 else 'were'} not looked at, so "
+        "part of this recording may be missing. Put it into a folder of its own."
+    ),
     "companion_unmatched": lambda n, v: (
         f"{plural(n, 'row')} of the files beside it belong to no operator, left out."
     ),

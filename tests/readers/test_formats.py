@@ -58,6 +58,20 @@ def test_the_name_of_the_file_does_not_matter(reader: Reader) -> None:
 
 
 @every_format
+@pytest.mark.parametrize("name", ["mine_{}.txt", "{} of my run", "run{}_detail.csv"])
+def test_names_of_ones_own_change_nothing_in_a_folder(reader: Reader, name: str) -> None:
+    sources = miniatures.files(reader)
+    renamed = []
+    for number, source in enumerate(sources):
+        folder = source.path.rpartition("/")[0]
+        path = "/".join(filter(None, (folder, name.format(number))))
+        renamed.append(Source(name.format(number), source.load, path=path))
+    known, found = miniatures.only_trace(sources), miniatures.only_trace(tuple(renamed))
+    assert miniatures.tables(found) == miniatures.tables(known)
+    assert len(found.meta.files) == len(known.meta.files)
+
+
+@every_format
 def test_gzipped_it_says_the_same(reader: Reader) -> None:
     main = miniatures.main_file(reader)
     packed = Source("unknown", gzip.compress(main.content), beside=main.beside)

@@ -15,6 +15,7 @@ from analysis.metrics.breakdown import by_type
 from analysis.metrics.small_ops import small_ops
 from analysis.metrics.warmup import steady_runs
 from analysis.readers import READERS, read, read_all, read_path
+from analysis.readers.mindspore_beside import Beside
 from analysis.readers.source import Source
 from analysis.report.inspection import inspection
 from analysis.trace import Trace
@@ -298,3 +299,23 @@ def test_no_other_reader_takes_these_files(shared_traces: Path) -> None:
             assert len(takers) <= 1 and bool(mine) == (
                 folder.startswith("mindspore") and takers != []
             )
+
+
+@pytest.mark.parametrize(
+    ("main", "beside", "chosen"),
+    [
+        ("output_timeline_data_1.txt", ("step_trace_raw_0_detail_time.csv",), ()),
+        ("output_timeline_data_1.txt", ("cpu_framework_0.txt", "steps.csv"), ("steps.csv",)),
+        ("output_timeline_data_1.txt", ("my_steps_0.csv",), ("my_steps_0.csv",)),
+        ("my_run_7.txt", ("my_steps_0.csv", "framework_raw_0.csv"),
+         ("my_steps_0.csv", "framework_raw_0.csv")),
+        ("timeline_of_1.txt", ("steps_0.csv", "steps_1.csv"), ("steps_1.csv",)),
+        ("timeline.txt", ("steps_0.csv", "steps_1.csv"), ("steps_0.csv", "steps_1.csv")),
+    ],
+)  # fmt: skip
+def test_a_number_in_a_name_is_the_device_where_the_profiler_chose_it(
+    main: str, beside: tuple[str, ...], chosen: tuple[str, ...]
+) -> None:
+    others = tuple(Source(name, b"x") for name in beside)
+    found = Beside(Source(main, b"x", beside=others)).those(lambda head: True)
+    assert tuple(source.name for source in found) == chosen

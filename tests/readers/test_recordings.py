@@ -11,11 +11,12 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.limits import Limits
-from analysis.readers import csv_table, find, read, read_all, read_path
+from analysis.readers import csv_table, find, folder, read, read_all, read_path
 from analysis.readers.folder import folder_sources, source_with_neighbours
 from analysis.readers.recordings import Found
 from analysis.readers.source import Source
 from analysis.trace import Trace
+from analysis.wording import diagnostic_sentence
 from tests import miniatures
 
 
@@ -144,6 +145,35 @@ def test_files_that_cannot_be_looked_at_are_left_out(
     assert [source.path for source in folder_sources(tmp_path)] == ["b.json"]
     source = source_with_neighbours(tmp_path / "b.json")
     assert source.beside == ()
+
+
+def test_companions_are_found_among_a_thousand_files(tmp_path: Path) -> None:
+    for number in range(1000):
+        (tmp_path / f"a{number}").touch()
+    for source in sample("rocprof", ""):
+        (tmp_path / f"z{source.name}").write_bytes(source.data)
+    trace = read_path(tmp_path / "z4711_kernel_trace.csv")
+    assert isinstance(trace, Trace)
+    assert len(trace.meta.files) == 3
+    assert "neighbours_left" not in {note.code for note in trace.diagnostics}
+
+
+def test_files_that_are_not_looked_at_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of more than are looked at those written at the same time come first."""
+    monkeypatch.setattr(folder, "_NEIGHBOURS", 3)
+    for number in range(6):
+        (tmp_path / f"a{number}").touch()
+        os.utime(tmp_path / f"a{number}", (1, 1))
+    for source in sample("rocprof", ""):
+        (tmp_path / f"z{source.name}").write_bytes(source.data)
+    trace = read_path(tmp_path / "z4711_kernel_trace.csv")
+    assert isinstance(trace, Trace)
+    assert len(trace.meta.files) == 3
+    [note] = [note for note in trace.diagnostics if note.code == "neighbours_left"]
+    assert note.count == 6 and tmp_path.name in note.example
+    assert "6 more files of its folder were not looked at" in diagnostic_sentence(note)
 
 
 def test_names_of_files_on_disk_are_fit_to_be_shown(tmp_path: Path) -> None:
