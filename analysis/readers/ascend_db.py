@@ -40,6 +40,8 @@ _SCOPED = re.compile(r"(?:Default|Gradients|recompute_Default)/.*-op\d")  # of M
 _BFLOAT = {"bfp16": "bfloat16"}
 _VERSIONS = ("torch_npu_version", "cann_version", "CANN_VERSION", "mindspore_version")
 
+_LOG_TOO = "Give the file of the same name that ends in -wal with it, or the whole folder."
+
 
 class AscendDbReader:
     """One database, one Trace: device kernels, and collectives apart."""
@@ -85,6 +87,10 @@ class AscendDbReader:
             if holds_nsys(database):
                 return NsysReader().read(source)
             if not database.has("TASK") and not database.has("COMMUNICATION_OP"):
+                if not database.names:
+                    raise FuseScopeError(
+                        "This SQLite database holds no tables", where=source.name, hint=_LOG_TOO
+                    )
                 raise FuseScopeError(
                     "This is an SQLite database of no profiler that FuseScope knows",
                     where=source.name,
@@ -109,7 +115,7 @@ class AscendDbReader:
                 _meta(self.name, database, source, rows.columns["name"]),
                 rows.columns,
                 runs=runs,
-                notes=rows.notes,
+                notes=[*database.notes, *rows.notes],
                 limits=source.limits,
             )
 
@@ -398,6 +404,7 @@ def _meta(name: str, database: Database, source: Source, names: Iterable[object]
         device=clean_text(", ".join(dict.fromkeys(chips)), 120) or None,
         file_name=source.name,
         sha256=source.sha256,
+        files=tuple(database.files),
         redactable=MappingProxyType({"host": clean_text(hosts[0], 120)} if hosts else {}),
     )
 

@@ -20,6 +20,7 @@ _OPERATOR = "Give the whole OPPROF_* folder of the same operator, measured witho
 _ONE = "Give the OPPROF_* folder of one of its operators, measured with msprof op."
 _CPU = "Give cpu_op_execute_timestamp_*.txt of the same folder, or the whole folder."
 _RANK = "Give ascend_pytorch_profiler_*.db or ascend_mindspore_profiler_*.db of one rank."
+_DATABASE = "Give the database of the same name with it, or the whole folder."
 _AGAIN = "Give the op_summary_*.csv of a recording with a newer msprof."
 _PIPELINE = "the data pipeline"
 _LOAD = "the load of the machine"
@@ -138,6 +139,7 @@ _PLAIN = (
         "an analysis of several ranks",
         _RANK,
     ),
+    _Text(rb"^\x37\x7f\x06[\x82\x83]", "the last writes into a database", _DATABASE),
     _Text(rb"^Name,Input Shapes\s*\n", "shapes of calls on the host", _KERNELS),
     _Text(rb"^(?:Device_id,)?OP Type,Count,Total Time", "totals of collectives", _SUMMARY),
     _Text(rb"^op_ids,", _PIPELINE, _KERNELS),

@@ -81,7 +81,7 @@ class NsysReader:
         with open_database(source) as database:
             strings = database.strings("StringIds")
             launches = _launches(database, strings)
-            notes: list[Diagnostic] = []
+            notes: list[Diagnostic] = list(database.notes)
             columns = _activities(database, strings, notes)
             if not columns["name"]:
                 raise FuseScopeError(
@@ -90,7 +90,7 @@ class NsysReader:
                     hint="Record with `nsys profile --trace=cuda,nvtx`, and let the program reach "
                     "its first kernel.",
                 )
-            if not database.read(_KERNEL, "start") and not notes:
+            if not database.read(_KERNEL, "start") and notes == database.notes:
                 notes.append(Diagnostic("warning", "no_kernels"))
             ranges = _ranges(database, strings)
             marks = _marks(ranges)
@@ -387,5 +387,6 @@ def _meta(name: str, database: Database, source: Source) -> Meta:
         device=clean_text(", ".join(gpus), 120) or None,
         file_name=source.name,
         sha256=source.sha256,
+        files=tuple(database.files),
         redactable=MappingProxyType(private),
     )

@@ -16,6 +16,7 @@ from contextlib import closing, contextmanager
 from analysis.errors import FuseScopeError
 from analysis.readers.csv_table import column_key
 from analysis.readers.source import Source, clean_text
+from analysis.readers.sqlite_wal import WholeDatabase, with_log
 from analysis.readers.times import exact_ns
 
 MAGIC = b"SQLite format 3\x00"
@@ -78,13 +79,18 @@ class Table:
 class Database:
     """The ordinary tables of an open database."""
 
-    def __init__(self, connection: sqlite3.Connection, source: Source) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, source: Source, whole: WholeDatabase
+    ) -> None:
+        self.files = list(whole.files)  # beside it, that were read with it
+        self.notes = list(whole.notes)
+        size = len(whole.data)
         self._connection = connection
         self._where = source.name
-        self._most_rows = min(source.limits.events, len(source.content) // _LEAST_ROW + 1)
+        self._most_rows = min(source.limits.events, size // _LEAST_ROW + 1)
         self._limits = source.limits
         # Damage can make many rows share one long text: all of them together fit the file.
-        self._bytes = _Left(2 * len(source.content) + 2**20)
+        self._bytes = _Left(2 * size + 2**20)
         connection.text_factory = self._text
         self._names = self._ordinary_tables()
 
@@ -173,16 +179,20 @@ class Database:
 
 @contextmanager
 def open_database(source: Source) -> Iterator[Database]:
-    """The database in `source`, read-only. Raises FuseScopeError when it is none or damaged."""
-    data = source.content
+    """The database in `source` with the log beside it, read-only.
+
+    Raises FuseScopeError when it is none or damaged.
+    """
+    whole = with_log(source)
+    data = whole.data
     if not data.startswith(MAGIC):
         raise FuseScopeError(
             "This is no SQLite database", where=source.name, hint="Give the profiler's own file."
         )
-    if data[18:20] != b"\x01\x01":  # write-ahead logging: its log would have to be a file
+    if data[18:20] != b"\x01\x01":  # write-ahead logging, whose log is laid over it already
         data = data[:18] + b"\x01\x01" + data[20:]
     with closing(_opened(data, source.name)) as connection:
-        yield Database(connection, source)
+        yield Database(connection, source, whole)
 
 
 def _opened(data: bytes, where: str) -> sqlite3.Connection:
@@ -201,13 +211,21 @@ def schema_names(head: bytes, names: Sequence[bytes]) -> bool | None:
     """True when the schema names one of these tables, False when it names none.
 
     None when the schema is not in these first bytes: one that outgrew its first page lies where
-    the file had room. False for what is no SQLite database.
+    the file had room, one that was never checkpointed in the log beside. False for what is no
+    SQLite database.
     """
     if not head.startswith(MAGIC) or len(head) <= _ROOT_PAGE_KIND:
         return False
     if any(name in head for name in names):
         return True
-    return False if head[_ROOT_PAGE_KIND] == _LEAF else None
+    if head[_ROOT_PAGE_KIND] != _LEAF or _schema_in_log(head):
+        return None
+    return False
+
+
+def _schema_in_log(head: bytes) -> bool:
+    """True for a database that holds no table yet: all of it is in its write-ahead log."""
+    return head[18:20] == b"\x02\x02" and b"CREATE " not in head
 
 
 def integer(cell: object) -> int | None:

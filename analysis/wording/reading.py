@@ -49,6 +49,17 @@ READING: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         f"{plural(n, 'execution')} of {v.get('of')} begin while their stream still runs another "
         "one: the file may hold several devices or ranks as one, and its sums are of all of them."
     ),
+    "log_read": lambda n, v: (
+        f"{plural(n, 'page')} taken from the write-ahead log beside the database."
+    ),
+    "log_unreadable": lambda n, v: (
+        "the write-ahead log beside the database is damaged or of another one: what was written "
+        "last is missing."
+    ),
+    "database_half_written": lambda n, v: (
+        "a journal beside the database says that a write into it was interrupted: open it once "
+        "with sqlite3, or record it again."
+    ),
     "ambiguous_commas": lambda n, v: (
         f"{plural(n, 'number')} with a comma that may group digits or be the decimal sign, read "
         "as the first. If they are a thousand times too large, save the table with points."

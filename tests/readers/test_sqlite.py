@@ -5,13 +5,19 @@ from __future__ import annotations
 import random
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.limits import Limits
+from analysis.readers import read, read_all, read_path
 from analysis.readers.source import Source
 from analysis.readers.sqlite import MAGIC, integer, open_database, schema_names
+from analysis.readers.sqlite_wal import laid_over
+from analysis.trace import Trace
+from analysis.wording import diagnostic_sentence
+from tests import miniatures
 
 
 def database(tmp_path: Path, script: str, page_size: int = 512) -> bytes:
@@ -187,3 +193,96 @@ def test_rows_that_share_one_long_text_are_refused(tmp_path: Path) -> None:
         open_database(Source("made.db", bytes(data))) as db,
     ):
         db.read("T", "a")
+
+
+# --- the log beside a database ----------------------------------------------------------------
+
+
+def written(path: Path, page_size: int, *, checkpoint: bool = True) -> None:
+    """A copy of the Ascend miniature at `path` whose last kernels are only in its log."""
+    made = miniatures.FOLDER / "ascend_db" / "ascend_pytorch_profiler_0.db"
+    live = path.with_name("live.db")
+    connection = sqlite3.connect(live)
+    connection.execute(f"PRAGMA page_size = {page_size}")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA wal_autocheckpoint = 0")
+    old = sqlite3.connect(made)
+    connection.executescript("BEGIN;" + "".join(old.iterdump()).removeprefix("BEGIN TRANSACTION;"))
+    old.close()
+    if checkpoint:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.execute("UPDATE TASK SET endNs = endNs + 1000000")
+        connection.commit()
+    path.write_bytes(live.read_bytes())
+    path.with_name(path.name + "-wal").write_bytes(live.with_name("live.db-wal").read_bytes())
+    connection.close()
+    live.unlink()
+
+
+@pytest.mark.parametrize("page_size", [512, 4096, 65536])
+@pytest.mark.parametrize("checkpoint", [True, False])
+def test_the_log_beside_a_database_is_read_with_it(
+    tmp_path: Path, page_size: int, checkpoint: bool
+) -> None:
+    path = tmp_path / "ascend_pytorch_profiler_0.db"
+    written(path, page_size, checkpoint=checkpoint)
+    log = path.with_name(path.name + "-wal")
+    sample = miniatures.only_trace(miniatures.files(_ascend_db()))
+    kernels = int((~sample.operators["is_communication"])[sample.calls["operator"]].sum())
+    more = kernels * 1_000_000 if checkpoint else 0
+    expected = int(sample.calls["dur_ns"].sum()) + more
+    both = (Source(path.name, path.read_bytes()), Source(log.name, log.read_bytes()))
+    archive = Source("a.zip", miniatures.zipped(both))
+    values = [read_path(path), read_path(tmp_path), read_all(both).recordings[0].value]
+    if page_size < 65536:  # a zip of pages that are nearly empty would be refused
+        values.append(read_all([archive]).recordings[0].value)
+    for value in values:
+        assert isinstance(value, Trace)
+        assert value.calls["dur_ns"].sum() == expected
+        [note] = [one for one in value.diagnostics if one.code == "log_read"]
+        assert note.count > 0 and "write-ahead log" in diagnostic_sentence(note)
+        assert [name.rpartition("/")[2] for name in value.meta.files] == [log.name]
+
+
+def _ascend_db() -> Any:
+    return next(reader for reader in miniatures.FORMATS if reader.name == "ascend_db")
+
+
+def test_a_log_that_is_cut_or_foreign_spoils_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    written(path, 512)
+    data, log = path.read_bytes(), path.with_name("a.db-wal").read_bytes()
+    merged, count = laid_over(data, log)
+    assert merged is not None and count > 0
+    assert laid_over(data, log[:-1]) == (data, 0)  # its only commit is not whole
+    for place in (24 + 32 + 5, len(log) - 5):  # a salt, the last page
+        damaged = bytearray(log)
+        damaged[place] ^= 1
+        assert laid_over(data, bytes(damaged)) == (data, 0)
+    for foreign in (b"", b"x" * 100, log[:4] + b"\0" * 60, log[:24] + b"\0" * 8 + log[32:]):
+        assert laid_over(data, foreign) == (None, 0)
+    log_source = Source("a.db-wal", b"\x37\x7f\x06\x82" + b"\0" * 40, path="a.db-wal")
+    trace = read(Source("a.db", data, path="a.db", beside=(log_source,)))
+    assert isinstance(trace, Trace)
+    assert "log_unreadable" in {note.code for note in trace.diagnostics}
+
+
+def test_a_log_alone_and_a_database_without_it_are_sentences(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    written(path, 4096, checkpoint=False)
+    log = path.with_name("a.db-wal").read_bytes()
+    with pytest.raises(FuseScopeError, match="last writes into a database") as caught:
+        read(Source("a.db-wal", log))
+    assert "database of the same name" in caught.value.hint
+    with pytest.raises(FuseScopeError, match="no tables") as caught:
+        read(Source("a.db", path.read_bytes()))
+    assert "-wal" in caught.value.hint
+
+
+def test_a_write_that_was_interrupted_is_said() -> None:
+    data = (miniatures.FOLDER / "ascend_db" / "ascend_pytorch_profiler_0.db").read_bytes()
+    journal = Source("a.db-journal", bytes.fromhex("d9d505f920a163d7") + b"\0" * 100)
+    trace = read(Source("a.db", data, path="a.db", beside=(journal,)))
+    assert isinstance(trace, Trace)
+    [note] = [one for one in trace.diagnostics if one.code == "database_half_written"]
+    assert note.severity == "warning"
