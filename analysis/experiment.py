@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # at run time it would bring pandas into every worker that me
 
 SCHEMA_VERSION = 1
 RECORD_NAME = "experiment.json"
+_UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 # max|a-b| / max|a| up to which outputs of one precision are the same, to collectors and to doubts
 MOST_DIFFERENCE = 1e-4
 
@@ -254,8 +255,17 @@ class VariantRecord(msgspec.Struct, frozen=True):
         return "quantisation" in self.settings
 
 
+class OwnFusion(msgspec.Struct, frozen=True):
+    """Operators of the model that FuseScope's own pass makes one, tried and verified on this
+    model: node names in the order that data flows."""
+
+    pattern: str
+    operators: tuple[str, ...]
+
+
 class ExperimentRecord(msgspec.Struct, frozen=True):
-    """experiment.json. `created` is ISO 8601 in UTC."""
+    """experiment.json. `created` is ISO 8601 in UTC. `own_fusions` is the file inside the zip that
+    holds a list of OwnFusion, None where our own pass was not tried."""
 
     schema_version: int
     fusescope_version: str
@@ -268,6 +278,7 @@ class ExperimentRecord(msgspec.Struct, frozen=True):
     peaks: Peaks
     variants: Annotated[list[VariantRecord], msgspec.Meta(min_length=1)]
     model_graph: str | None = None
+    own_fusions: str | None = None
 
     def variant(self, name: str) -> VariantRecord:
         """The variant of that name. Raises FuseScopeError that lists what there is."""
@@ -285,6 +296,7 @@ class Experiment:
     """The record with its traces, graphs and tensor matches by variant name.
 
     `model_graph` is the model file's; a variant without recorded matches is not in `matches`.
+    `own_fusions` is what our own pass fuses at level O3, None where that is not known.
     """
 
     record: ExperimentRecord
@@ -295,6 +307,7 @@ class Experiment:
     sha256: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
     matches: dict[str, tuple[TensorMatch, ...]] = field(default_factory=dict)
+    own_fusions: tuple[OwnFusion, ...] | None = None
 
 
 def parse_record(data: bytes) -> ExperimentRecord:
@@ -321,12 +334,20 @@ def parse_matches(data: bytes, where: str) -> tuple[TensorMatch, ...]:
     """Tensor matches from their JSON. Raises FuseScopeError naming `where` and the field."""
     try:
         return msgspec.json.decode(data, type=tuple[TensorMatch, ...])
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise FuseScopeError(
-            f"These tensor matches are not readable: {error}",
-            where=where,
-            hint="Record the experiment again.",
-        ) from error
+    except _UNREADABLE as error:
+        raise _unreadable("These tensor matches are not readable", where, error) from error
+
+
+def parse_own_fusions(data: bytes, where: str) -> tuple[OwnFusion, ...]:
+    """What our own pass fuses, from its JSON. Raises FuseScopeError naming `where`."""
+    try:
+        return msgspec.json.decode(data, type=tuple[OwnFusion, ...])
+    except _UNREADABLE as error:
+        raise _unreadable("These fusions of our own pass are not readable", where, error) from error
+
+
+def _unreadable(what: str, where: str, error: Exception) -> FuseScopeError:
+    return FuseScopeError(f"{what}: {error}", where=where, hint="Record the experiment again.")
 
 
 def record_json(record: ExperimentRecord) -> bytes:

@@ -36,7 +36,7 @@ from app.shelf import megabytes
 from app.state import MOST_OPENED, MOST_OPENED_BYTES, Fate, Opened
 
 if TYPE_CHECKING:
-    from analysis.advice import NearMiss
+    from analysis.advice import NearMiss, Unjudged
 
 _UPLOAD = re.compile(r"upload:[0-9a-f]{12}(/|$)")
 # Folders of the command line beyond this are opened only when their path is given.
@@ -334,6 +334,13 @@ class Shown:
         from analysis.advice import near_misses
 
         return near_misses(self.comparison)
+
+    @cached_property
+    def attention(self) -> Unjudged | None:
+        """Attention that is named and not judged, found when it is first asked for."""
+        from analysis.advice import unjudged_attention
+
+        return unjudged_attention(self.comparison)
 
     @cached_property
     def redacted_sides(self) -> tuple[Side, Side]:

@@ -16,7 +16,7 @@ from app import panels
 from app.views import compare, fusion, recipes, record
 
 panels.set_up()
-fusion_page = st.Page(fusion.show, title="Fusion", url_path="fusion")
+fusion_page = st.Page(lambda: fusion.show(record_page), title="Fusion", url_path="fusion")
 compare_page = st.Page(
     lambda: compare.show(fusion_page), title="Compare", url_path="compare", default=True
 )

@@ -9,7 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from analysis.compare.comparison import Comparison
-from app import panels, tables
+from analysis.experiment import ModelFacts
+from app import panels, recording, tables
 from app.loading import Shown
 
 if TYPE_CHECKING:
@@ -25,15 +26,21 @@ _OTHER_ENGINE = (
     "The conditions under which this engine fuses are not known, so nothing is said about what it "
     "did not fuse."
 )
+OWN_PASS = "rules:O3"
+OWN_PASS_VARIANTS = ("unfused", "fused", OWN_PASS)
+_NOT_TRIED = (
+    "Whether FuseScope's own pass would fuse these is not in this recording; this command says it:"
+)
 _NOT_ABLATED = (
     "Not recorded. `fusescope collect MODEL --ablate` also records the model without each "
     "optimizer, and with it alone."
 )
 
 
-def near_misses(shown: Shown) -> None:
-    """The table of patterns that were not fused: what blocked them and what to change."""
-    from analysis.wording.advice import NEAR_MISSES_HELP
+def near_misses(shown: Shown, record_page: st.Page) -> None:
+    """The table of patterns that were not fused: what blocked them and what to change, and what
+    our own pass would fuse, which the `record_page` records."""
+    from analysis.wording.advice import NEAR_MISSES_HELP, attention_sentence
 
     with panels.guarded():
         st.subheader("Why not fused", anchor=False, help=NEAR_MISSES_HELP)
@@ -41,8 +48,45 @@ def near_misses(shown: Shown) -> None:
         if misses:
             table = _missed(misses)
             _draw(table, "near_misses", _ROW_HEIGHT, "Patterns that were not fused, and why")
+            _own_pass(shown, misses, record_page)
         else:
             st.caption(_none_missed(shown.comparison))
+        if shown.attention is not None:
+            st.caption(panels.own(attention_sentence(shown.attention)))
+
+
+def _own_pass(shown: Shown, misses: Sequence[NearMiss], record_page: st.Page) -> None:
+    """What our own pass would fuse of this, and how it is recorded."""
+    from analysis.wording.advice import own_pass_sentence
+
+    experiment = shown.comparison.candidate.experiment
+    if experiment is None or shown.comparison.candidate.label == OWN_PASS:
+        return
+    is_built_in = _is_built_in(experiment.record.model)
+    name = experiment.record.model.name if is_built_in else "MODEL.onnx"
+    if experiment.own_fusions is None:
+        st.caption(_NOT_TRIED)
+        st.code(f"fusescope fuse {name} --explain", language=None)
+        return
+    sentence = own_pass_sentence(misses)
+    if not sentence:
+        return
+    st.text(sentence)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        can_record = is_built_in and recording.refusal() is None
+        if can_record and st.button(f"Record with {OWN_PASS}", key="record_own_pass"):
+            variants = ",".join(OWN_PASS_VARIANTS)
+            st.switch_page(record_page, query_params={"model": name, "variants": variants})
+        st.code(f"fusescope collect {name} --variants {','.join(OWN_PASS_VARIANTS)}", language=None)
+
+
+def _is_built_in(model: ModelFacts) -> bool:
+    """Whether this installation can make the model anew."""
+    if model.source != "zoo" or recording.missing():
+        return False
+    from collectors.record import zoo_models
+
+    return model.name in zoo_models()
 
 
 def _none_missed(comparison: Comparison) -> str:
@@ -58,7 +102,12 @@ def _none_missed(comparison: Comparison) -> str:
 
 
 def _missed(misses: Sequence[NearMiss]) -> tables.Table:
-    from analysis.wording.advice import near_miss_remedy, near_miss_sentence
+    from analysis.wording.advice import (
+        OWN_PASS_HELP,
+        near_miss_remedy,
+        near_miss_sentence,
+        own_pass_text,
+    )
 
     made = tables.Table()
     for label, cells, help_, width in (
@@ -71,15 +120,22 @@ def _missed(misses: Sequence[NearMiss]) -> tables.Table:
         {
             "places": [miss.count or None for miss in misses],
             "stake": [miss.stake_ns for miss in misses],
+            "spent": [miss.spent_ns for miss in misses],
             "bytes": [miss.bytes_saved for miss in misses],
         },
         dtype="float64",
     )
     if facts["places"].notna().any():
         made.number("", "Places", facts["places"], "Places that miss alike.", "%.0f")
+    if facts["spent"].notna().any():
+        spent = "Measured, profiled: what the candidate runs for these places, per run."
+        made.number("", "Time spent, µs", facts["spent"] / 1e3, spent, "%.1f")
     if facts["stake"].notna().any():
-        stake = "Measured, profiled: what fusion would absorb takes per run; at most that is saved."
-        made.number("", "Time, µs", facts["stake"] / 1e3, stake, "%.1f")
+        stake = "Measured, profiled: what fusion would absorb takes per run; at most that is won."
+        made.number("", "Time to win, at most, µs", facts["stake"] / 1e3, stake, "%.1f")
+    own = pd.Series([own_pass_text(miss) for miss in misses], dtype="object")
+    if (own != "").any():
+        made.text("Own pass fuses", own, OWN_PASS_HELP, "small")
     if facts["bytes"].notna().any():
         saved = "Modelled: bytes of tensors that would no longer be written and read back."
         made.number("", "Bytes, kB", facts["bytes"] / 1e3, saved, "%.0f")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -181,6 +181,22 @@ def enter_runs(id_: str, runs: int | None) -> None:
 
 def _runs_param(side: str) -> str:
     return f"{side}_runs"
+
+
+# What a link asks to record.
+
+
+def preset_recording(models: Container[str], variants: Container[str]) -> None:
+    """Set model and variants of the Record page as its address asks, once; others are ignored."""
+    model, listed = (st.query_params.get(name) for name in ("model", "variants"))
+    for name in ("model", "variants"):
+        st.query_params.pop(name, None)
+    if model is None or model not in models:
+        return
+    st.session_state["record_model"] = model
+    asked = [name for name in (listed or "")[:_MAX_ID].split(",") if name in variants]
+    if asked:
+        st.session_state["record_variants"] = asked
 
 
 # Files that were opened: by anybody where the server is one user's own, else by this session.

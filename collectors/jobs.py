@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from analysis.experiment import Agreement, Cache
+from analysis.experiment import Agreement, Cache, OwnFusion
 from collectors.blocks import Lane
 from collectors.variants import Optimization
 
@@ -195,6 +195,20 @@ class Switches(msgspec.Struct, frozen=True):
 
     optimization: Optimization
     disabled: tuple[str, ...] = ()
+
+
+class OwnPassJob(msgspec.Struct, frozen=True):
+    """Try our own fusion pass on the model, at its highest level; files go into the folder."""
+
+    bench: Bench
+    folder: str
+    seed: int
+
+
+class OwnPassTried(msgspec.Struct, frozen=True):
+    """What it fuses and the verification held."""
+
+    fusions: tuple[OwnFusion, ...]
 
 
 class StructuresJob(msgspec.Struct, frozen=True):

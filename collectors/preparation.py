@@ -10,7 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.experiment import Machine, Peaks
+from analysis.errors import FuseScopeError
+from analysis.experiment import Machine, OwnFusion, Peaks
 from collectors import ablation, cache, machine, quiet, variants, zoo
 from collectors.ablation import Plan
 from collectors.blocks import Lane, lanes
@@ -23,6 +24,8 @@ from collectors.jobs import (
     Drawing,
     LibraryJob,
     LibraryLoaded,
+    OwnPassJob,
+    OwnPassTried,
     PeaksJob,
     Prepared,
     PrepareJob,
@@ -36,6 +39,7 @@ from collectors.recording import Recording
 from collectors.trials import Trials
 
 MATCHING_SHARE = 0.2  # of a time budget, for all variants together
+OWN_PASS_SHARE = 0.1  # of a time budget
 AGREEMENT_SHARE = 0.1  # likewise, and of the time that one variant may take
 
 OnProgress = Callable[[Progress], None]
@@ -44,7 +48,8 @@ OnProgress = Callable[[Progress], None]
 @dataclass(frozen=True)
 class Preparation:
     """`started` is ISO 8601 in UTC, `machine` holds the load of then. `model` is the working copy,
-    `plan` the variants to record, `trials` what each of them did alone."""
+    `plan` the variants to record, `trials` what each of them did alone. `own_fusions` is what our
+    own pass would fuse, None where it was not tried or did not end in time."""
 
     started: str
     baseline: str
@@ -54,6 +59,7 @@ class Preparation:
     plan: Plan
     trials: Trials
     peaks: Peaks
+    own_fusions: tuple[OwnFusion, ...] | None
 
     @property
     def lanes(self) -> tuple[Lane, ...]:
@@ -117,10 +123,27 @@ def prepare(
             report("check", f"Following the tensors of {name}", done, len(order))
             trials.match(name, _within(deadline, MATCHING_SHARE / len(order), crew.seconds))
         trials.drop_dump(name)
+    own_fusions = None
+    if recording.own_pass and any(variants.find(name).optimization != "none" for name in order):
+        report("check", "Trying FuseScope's own fusion pass")
+        most = _within(deadline, OWN_PASS_SHARE, crew.seconds)
+        own_fusions = _own_fusions(recording, bench, folder, crew, most)
     report("peaks", "Measuring what this machine can do")
     job = PeaksJob(bench.threads, bench.spin, facts.caches, crew.memory_bytes // 4)
     peaks = crew.run("peaks", job, Peaks)
-    return Preparation(started, baseline, facts, model, bench, plan, trials, peaks)
+    return Preparation(started, baseline, facts, model, bench, plan, trials, peaks, own_fusions)
+
+
+def _own_fusions(
+    recording: Recording, bench: Bench, folder: Path, crew: Crew, seconds: float
+) -> tuple[OwnFusion, ...] | None:
+    """What our own pass fuses; None where it fails or takes too long, which stops no recording."""
+    bench = msgspec.structs.replace(bench, derived={})
+    job = OwnPassJob(bench, str(folder / "own_pass"), recording.seed)
+    try:
+        return crew.run("own_pass", job, OwnPassTried, seconds).fusions
+    except FuseScopeError:
+        return None
 
 
 def _prepare_job(recording: Recording, folder: Path) -> PrepareJob:

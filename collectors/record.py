@@ -36,6 +36,7 @@ from collectors.series import Series, Stopped, expected_cost
 __all__ = ["Recording", "record", "zoo_models"]
 
 MEMORY_SHARE = 0.8
+_OWN_FUSIONS = "own_fusions.json"
 
 Enough = Callable[[ExperimentRecord, int], bool]
 
@@ -134,6 +135,8 @@ class _Recorder:
         self._remember_quiet(stopped)
         model_graph = graph_json(trials.model_graph())
         members: dict[str, Path | bytes] = {"graphs/model.json": model_graph}
+        if self._prepared.own_fusions is not None:
+            members[_OWN_FUSIONS] = msgspec.json.encode(self._prepared.own_fusions)
         for variant in result.variants:
             files = trials.files(variant.name)
             if variant.graph is not None:
@@ -248,6 +251,7 @@ class _Recorder:
             peaks=prepared.peaks,
             variants=[self._variant_record(name) for name in prepared.plan.variants],
             model_graph="graphs/model.json",
+            own_fusions=None if prepared.own_fusions is None else _OWN_FUSIONS,
         )
 
     def _variant_record(self, name: str) -> VariantRecord:

@@ -28,6 +28,8 @@ class Recording:
     variant may take. `rules` holds the text of the rule file of each `rules:` variant, by name; for
     rules that are built in none is needed. `custom_op_library` is the user's own library of
     operators, registered in every session: code that is run, so only the command line sets it.
+    `own_pass` also tries our own fusion pass on the model, so that the page can say where it would
+    fuse what the engine does not.
     """
 
     model: str
@@ -54,6 +56,7 @@ class Recording:
     command: str = ""
     profiled_rounds: int = PROFILED_ROUNDS
     run_timeout: float = 300.0
+    own_pass: bool = True
 
     @property
     def asked(self) -> tuple[str, ...]:

@@ -36,6 +36,7 @@ TASKS = {  # task -> module whose `run(job)` does it; imported in the child only
     "library": "collectors.library",
     "derive": "collectors.derive",
     "fuse": "collectors.fusion.task",
+    "own_pass": "collectors.fusion.trial",
     "structures": "collectors.structure",
     "check": "collectors.check",
     "matches": "collectors.matches",

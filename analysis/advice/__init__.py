@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from analysis.advice.near_misses import NearMiss, near_misses
+from analysis.advice.near_misses import NearMiss, Unjudged, near_misses, unjudged_attention
 
-__all__ = ["NearMiss", "near_misses"]
+__all__ = ["NearMiss", "Unjudged", "near_misses", "unjudged_attention"]

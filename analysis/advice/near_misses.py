@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -23,6 +23,7 @@ from analysis.patterns import (
     Conditions,
     Match,
     View,
+    attentions,
     chains,
     find,
 )
@@ -44,6 +45,9 @@ class NearMiss:
     where (of the first place, '' for none), `values` its facts, both fit to be shown. `stake_ns`
     is the time per run of the operators that fusion would have absorbed, summed over all places:
     at most that can be saved. It is None, and `basis` not measured, where none was timed.
+    `spent_ns` is the time per run of all that the candidate runs for these places, heavy operators
+    that stay included. `own_places` counts the places that FuseScope's own pass was seen to fuse
+    in this model, None where it was not tried.
     `bytes_saved` are the bytes, modelled from shapes, of the tensors that would no longer be
     written and read back; None where a size is not known.
     """
@@ -59,6 +63,8 @@ class NearMiss:
     places: tuple[tuple[str, ...], ...] = ()
     stake_ns: float | None = None
     bytes_saved: int | None = None
+    spent_ns: float | None = None
+    own_places: int | None = None
 
     @property
     def count(self) -> int:
@@ -86,6 +92,30 @@ def near_misses(comparison: Comparison) -> tuple[NearMiss, ...]:
     return _folded(list(survey.misses()))
 
 
+def unjudged_attention(comparison: Comparison) -> Unjudged | None:
+    """The attention that the candidate runs as operators of their own; None where there is none.
+
+    Its fusions depend on more than the graph says (masks, heads, past keys), so it is named and
+    not judged.
+    """
+    side = comparison.candidate
+    told = conditions_of(side)
+    graph = side.experiment.model_graph if side.experiment else None
+    if told is None or told.level == "none" or graph is None:
+        return None
+    if comparison.fusion.source != "graphs" or side.is_quantised:
+        return None
+    survey = _Survey(graph, comparison.fusion, side, told)
+    places = [
+        tuple(node.name for node in nodes)
+        for nodes in attentions(survey.view)
+        if any(survey.survives(node) for node in nodes if node.op_type == "Softmax")
+    ]
+    if not places:
+        return None
+    return Unjudged(tuple(places), survey.whole_time(name for place in places for name in place))
+
+
 def _without_engine(side: Side, values: dict[str, Value]) -> NearMiss:
     """The finding for a variant in which the engine optimises nothing: what fused in its place."""
     settings = side.variant.settings if side.variant else {}
@@ -102,6 +132,15 @@ def _without_engine(side: Side, values: dict[str, Value]) -> NearMiss:
         values["twin"] = clean_text(f"custom:{kernel}", _SHOWN)
         return NearMiss("every pattern", (), (), "", "same_cut", values)
     return NearMiss("every pattern", (), (), "", "optimisation_off", values)
+
+
+@dataclass(frozen=True)
+class Unjudged:
+    """Places of the model, as names of their operators, that are known and not judged; `spent_ns`
+    is what the candidate runs for them per run, None where none was timed."""
+
+    places: tuple[tuple[str, ...], ...]
+    spent_ns: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +243,21 @@ class _Survey:
             places=(names,),
             stake_ns=stake,
             bytes_saved=self.bytes_between(match, left),
+            spent_ns=self.whole_time(names),
+            own_places=self.own_places(left),
         )
+
+    def own_places(self, left: Sequence[str]) -> int | None:
+        """1 where our own pass makes these operators part of one, 0 where not."""
+        if self.own_fusions is None:
+            return None
+        return int(any(fusion.issuperset(left) for fusion in self.own_fusions))
+
+    @cached_property
+    def own_fusions(self) -> tuple[frozenset[str], ...] | None:
+        """Operators of each group that our own pass fuses; None where it was not tried."""
+        known = self.side.experiment.own_fusions if self.side.experiment else None
+        return None if known is None else tuple(frozenset(one.operators) for one in known)
 
     def provider_differs(self, match: Match) -> Block | None:
         """The Block where parts of the pattern ran on different execution providers."""
@@ -246,6 +299,13 @@ class _Survey:
                     return Block("engine_declined", name, facts)
         return Block("engine_declined", values=facts)
 
+    def whole_time(self, names: Iterable[str]) -> float | None:
+        """ns per run of the groups that hold these operators; None if none was timed."""
+        groups = {group.id: group for name in names if (group := self.group_of.get(name))}
+        ran = {op.name for group in groups.values() for op in group.candidate}
+        known = [float(self.times[name]) for name in ran if name in self.times]
+        return sum(known) if known else None
+
     def time(self, names: Sequence[str]) -> float | None:
         """ns per run of what the candidate runs for these operators; None if none was timed."""
         total, counted = None, set[str]()
@@ -285,12 +345,16 @@ def _folded(misses: list[NearMiss]) -> tuple[NearMiss, ...]:
         group.sort(key=lambda miss: -(miss.stake_ns or 0.0))
         stakes = [miss.stake_ns for miss in group if miss.stake_ns is not None]
         sizes = [miss.bytes_saved for miss in group if miss.bytes_saved is not None]
+        spent = [miss.spent_ns for miss in group if miss.spent_ns is not None]
+        own = [miss.own_places for miss in group if miss.own_places is not None]
         rows.append(
             replace(
                 group[0],
                 places=tuple(place for miss in group for place in miss.places),
                 stake_ns=sum(stakes) if stakes else None,
                 bytes_saved=sum(sizes) if len(sizes) == len(group) else None,
+                spent_ns=sum(spent) if spent else None,
+                own_places=sum(own) if own else None,
             )
         )
     return tuple(sorted(rows, key=lambda miss: -(miss.stake_ns or 0.0)))

@@ -12,6 +12,7 @@ from analysis.patterns.activation import (
     HARD_SWISH,
     QUICK_GELU,
 )
+from analysis.patterns.attention import attentions
 from analysis.patterns.chain import chains
 from analysis.patterns.convolution import (
     CONV_ACTIVATION,
@@ -90,6 +91,7 @@ __all__ = [
     "Match",
     "Pattern",
     "View",
+    "attentions",
     "chains",
     "find",
 ]

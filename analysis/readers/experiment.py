@@ -18,10 +18,12 @@ from analysis.experiment import (
     RECORD_NAME,
     Experiment,
     ExperimentRecord,
+    OwnFusion,
     Samples,
     TensorMatch,
     VariantRecord,
     parse_matches,
+    parse_own_fusions,
     parse_record,
 )
 from analysis.graph import Graph, parse_graph
@@ -72,6 +74,7 @@ class ExperimentReader:
             archive = _Archive(source)
             record = _cleaned(parse_record(archive.read(RECORD_NAME)))
             model_graph = archive.part(record.model_graph, parse_graph)
+            own_fusions = archive.part(record.own_fusions, archive.own_fusions)
             notes = archive.taken_notes()
             graphs, matches, traces = {}, {}, {}
             for variant in record.variants:
@@ -93,6 +96,7 @@ class ExperimentReader:
             sha256=source.sha256,
             diagnostics=notes,
             matches=matches,
+            own_fusions=own_fusions,
         )
 
     def _trace(
@@ -206,15 +210,21 @@ class _Archive:
 
     def matches(self, data: bytes, where: str) -> tuple[TensorMatch, ...]:
         """Tensor matches from their JSON; names stay as they are, for those of the graphs do."""
-        matches = parse_matches(data, where)
-        if len(matches) > self._limits.events:
+        return self._bounded(parse_matches(data, where), "tensor matches", where)
+
+    def own_fusions(self, data: bytes, where: str) -> tuple[OwnFusion, ...]:
+        """What our own pass fuses; names stay as they are, for those of the graphs do."""
+        return self._bounded(parse_own_fusions(data, where), "fusions of our own pass", where)
+
+    def _bounded(self, rows: tuple[_Part, ...], what: str, where: str) -> tuple[_Part, ...]:
+        if len(rows) > self._limits.events:
             raise FuseScopeError(
-                f"This experiment has {len(matches)} tensor matches, more than the limit of "
+                f"This experiment has {len(rows)} {what}, more than the limit of "
                 f"{self._limits.events}",
                 where=where,
-                hint=self._limits.hint("events", len(matches)),
+                hint=self._limits.hint("events", len(rows)),
             )
-        return matches
+        return rows
 
 
 def _cleaned(record: ExperimentRecord) -> ExperimentRecord:
@@ -246,7 +256,12 @@ def _cleaned(record: ExperimentRecord) -> ExperimentRecord:
     ]
     bare = clean(msgspec.to_builtins(msgspec.structs.replace(record, variants=variants[:1])))
     facts = msgspec.convert(bare, ExperimentRecord)
-    return msgspec.structs.replace(facts, variants=variants, model_graph=record.model_graph)
+    return msgspec.structs.replace(
+        facts,
+        variants=variants,
+        model_graph=record.model_graph,
+        own_fusions=record.own_fusions,
+    )
 
 
 def _with_samples(profiled: pd.DataFrame, variant: VariantRecord) -> pd.DataFrame:

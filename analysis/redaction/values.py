@@ -91,6 +91,11 @@ def _experiment(value: Experiment, redaction: Replacement) -> Experiment:
             )
             for k, rows in value.matches.items()
         },
+        own_fusions=value.own_fusions
+        and tuple(
+            msgspec.structs.replace(one, operators=tuple(map(redaction.name, one.operators)))
+            for one in value.own_fusions
+        ),
     )
 
 

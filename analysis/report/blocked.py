@@ -5,10 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from analysis import units
-from analysis.advice import NearMiss, near_misses
+from analysis.advice import NearMiss, near_misses, unjudged_attention
 from analysis.compare.comparison import Comparison
 from analysis.report.tables import Rows
-from analysis.wording.advice import near_miss_remedy, near_miss_sentence
+from analysis.wording.advice import (
+    attention_sentence,
+    near_miss_remedy,
+    near_miss_sentence,
+    own_pass_sentence,
+    own_pass_text,
+)
 
 VISIBLE_ROWS = 8
 MAX_ROWS = 200
@@ -24,10 +30,12 @@ class Blocked:
     count: int
     names: tuple[tuple[str, str], ...]
     more: int
+    spent: str
     time: str
     removed: str
     sentence: str
     remedy: str
+    own: str
 
 
 def blocked_rows(comparison: Comparison) -> Rows[Blocked] | None:
@@ -39,6 +47,16 @@ def blocked_rows(comparison: Comparison) -> Rows[Blocked] | None:
     return Rows(rows[:VISIBLE_ROWS], rows[VISIBLE_ROWS:], len(misses))
 
 
+def blocked_notes(comparison: Comparison) -> tuple[str, ...]:
+    """What our own pass would fuse of it, and what is not judged."""
+    attention = unjudged_attention(comparison)
+    notes = (
+        own_pass_sentence(near_misses(comparison)),
+        "" if attention is None else attention_sentence(attention),
+    )
+    return tuple(note for note in notes if note)
+
+
 def _row(miss: NearMiss) -> Blocked:
     shown = miss.nodes[:MAX_NAMES]
     return Blocked(
@@ -46,10 +64,12 @@ def _row(miss: NearMiss) -> Blocked:
         count=miss.count,
         names=tuple((units.middle_cut(name, _NAME_CHARS), name) for name in shown),
         more=len(miss.nodes) - len(shown),
+        spent=units.duration(miss.spent_ns),
         time=units.duration(miss.stake_ns),
         removed=units.MISSING
         if miss.bytes_saved is None
         else f"~{units.data_size(miss.bytes_saved)}",
         sentence=near_miss_sentence(miss),
         remedy=near_miss_remedy(miss),
+        own=own_pass_text(miss),
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.advice import NearMiss, near_misses
+from analysis.advice import NearMiss, near_misses, unjudged_attention
 from analysis.compare.ablation import ablation
 from analysis.compare.comparison import Comparison
 from analysis.compare.fusion import Group, Operator
@@ -54,6 +54,7 @@ def fusion_values(comparison: Comparison) -> dict[str, Any]:
         "alpha": ledger.alpha,
         "blocks": ledger.blocks,
         "near_misses": [_near_miss(miss) for miss in near_misses(comparison)],
+        "attention_not_judged": _attention(comparison),
         "ablation": _ablation(comparison),
     }
 
@@ -130,12 +131,21 @@ def _near_miss(miss: NearMiss) -> dict[str, Any]:
         "tensor": miss.tensor or None,
         "blocked_by": miss.blocked_by,
         "values": {name: plain(value) for name, value in miss.values.items()},
+        "spent_ns": whole(miss.spent_ns),
         "stake_ns": whole(miss.stake_ns),
         "bytes_saved": miss.bytes_saved,
         "places": [list(names) for names in miss.places],
         "sentence": near_miss_sentence(miss),
         "remedy": near_miss_remedy(miss),
+        "own_pass_places": miss.own_places,
     }
+
+
+def _attention(comparison: Comparison) -> dict[str, Any] | None:
+    found = unjudged_attention(comparison)
+    if found is None:
+        return None
+    return {"places": [list(names) for names in found.places], "spent_ns": whole(found.spent_ns)}
 
 
 def _ablation(comparison: Comparison) -> list[dict[str, Any]] | None:

@@ -18,7 +18,7 @@ from analysis.compare.trust import trust
 from analysis.interval import interval_picture
 from analysis.report import cards, tables
 from analysis.report.ablation import ablation_table
-from analysis.report.blocked import blocked_rows
+from analysis.report.blocked import blocked_notes, blocked_rows
 from analysis.report.counters import counters
 from analysis.report.distribution import distribution
 from analysis.report.doctor import file_facts
@@ -96,6 +96,7 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
         time_of_sum=wording.TIME_SOURCES[shown.ledger.reconciliation.of],
         blocked=blocked_rows(shown),
         blocked_help=NEAR_MISSES_HELP,
+        blocked_notes=blocked_notes(shown),
         ablation=ablation_table(shown),
         ledger_method=_ledger_method(shown),
         no_shares=wording.no_shares_sentence(shown.ledger),

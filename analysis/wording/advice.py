@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
+from analysis import units
 from analysis.trace import Value
 from analysis.wording.phrases import plural
 
@@ -24,11 +25,34 @@ class Blocked(Protocol):
     def values(self) -> Facts: ...
 
 
+class Unjudged(Protocol):
+    """What the sentence needs of places that are named and not judged."""
+
+    @property
+    def places(self) -> Sequence[object]: ...
+    @property
+    def spent_ns(self) -> float | None: ...
+
+
+class OwnFused(Protocol):
+    """What the sentences need of a near miss that our own pass may fuse."""
+
+    @property
+    def own_places(self) -> int | None: ...
+    @property
+    def count(self) -> int: ...
+
+
 NEAR_MISSES_HELP = (
     "Operators of the model that could run as one and do not. What was fused is read from the "
     "graph that ran; what blocked the rest is checked against conditions that were found by "
-    "optimising small models one at a time. Time is what the operators that fusion would absorb "
-    "take per run in the candidate's profile: at most that can be saved."
+    "optimising small models one at a time. Time spent is what the candidate runs for these places "
+    "per run; time to win is the part of the operators that fusion would absorb: at most that can "
+    "be saved."
+)
+OWN_PASS_HELP = (
+    "Places that FuseScope's own fusion pass makes one operator: tried on this model and verified "
+    "while it was recorded. The variant rules:O3 runs them."
 )
 
 
@@ -40,6 +64,41 @@ def near_miss_sentence(miss: Blocked) -> str:
 def near_miss_remedy(miss: Blocked) -> str:
     """What to change, in one sentence or two."""
     return _SAID[miss.blocked_by][1](miss.values, _at(miss.tensor))
+
+
+def own_pass_text(miss: OwnFused) -> str:
+    """How many of the places our own pass fuses: '7 of 7', 'none', '' where it was not tried."""
+    if miss.own_places is None or not miss.count:
+        return ""
+    return f"{miss.own_places} of {miss.count}" if miss.own_places else "none"
+
+
+def own_pass_sentence(misses: Iterable[OwnFused]) -> str:
+    """What our own pass would fuse of all this, '' where it would fuse nothing or is not known."""
+    known = [miss for miss in misses if miss.own_places]
+    places = sum(miss.own_places or 0 for miss in known)
+    if not places:
+        return ""
+    if places == 1:
+        return (
+            "FuseScope's own pass makes one of these places a single operator: record the variant "
+            "rules:O3 to see what that brings."
+        )
+    return (
+        f"FuseScope's own pass makes {units.count(places)} of these places single operators: "
+        "record the variant rules:O3 to see what that brings."
+    )
+
+
+def attention_sentence(attention: Unjudged) -> str:
+    """That attention is there, what it takes, and that nothing is said about its fusion."""
+    count = len(attention.places)
+    where = "one place" if count == 1 else f"{units.count(count)} places"
+    takes = "" if attention.spent_ns is None else f", {units.duration(attention.spent_ns)} a run"
+    return (
+        f"Attention runs as separate operators in {where}{takes}. It is not judged: whether an "
+        "engine fuses it depends on masks, heads and past keys, which are more than the graph says."
+    )
 
 
 def _at(tensor: str) -> str:

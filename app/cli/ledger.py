@@ -10,7 +10,7 @@ from analysis.advice import near_misses
 from analysis.compare.comparison import Comparison
 from analysis.readers.source import clean_text
 from analysis.report.text import known
-from analysis.wording.advice import near_miss_sentence
+from analysis.wording.advice import near_miss_sentence, own_pass_sentence
 from analysis.wording.fusion import TERMS, becomes_text
 from analysis.wording.phrases import plural
 
@@ -101,5 +101,7 @@ def _print_misses(console: Console, comparison: Comparison) -> None:
         stake = "" if miss.stake_ns is None else f", {units.duration(miss.stake_ns)} a run"
         text = f"- {miss.pattern}{count}{stake}: {near_miss_sentence(miss)}"
         console.print(clean_text(text, 1000))
+    if sentence := own_pass_sentence(misses):
+        console.print(f"- {sentence}")
     if len(misses) > TOP_MISSES:
         console.print(f"- {plural(len(misses) - TOP_MISSES, 'more kind')}: --json has all.")

@@ -13,8 +13,8 @@ from app.loading import Shown
 TABLE = "ledger_table"
 
 
-def show() -> None:
-    """Draw the page."""
+def show(record_page: st.Page) -> None:
+    """Draw the page; `record_page` is where what is missing can be recorded."""
     with panels.page():
         chosen = pair.choose()
         if chosen is None:
@@ -28,7 +28,7 @@ def show() -> None:
         _waterfall(comparison)
         if comparison.fusion.groups:
             _groups(shown)
-        missed.near_misses(shown)
+        missed.near_misses(shown, record_page)
         missed.ablation(comparison)
 
 

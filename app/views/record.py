@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from analysis.errors import FuseScopeError
-from app import choices, panels, places, recorder, recording
+from app import choices, panels, places, recorder, recording, state
 from app.recorder import Status
 from app.shapes import shapes_of
 
@@ -66,6 +66,7 @@ def _form(*, first: bool) -> None:
     from collectors.record import variant_names, zoo_models
 
     zoo, variants = zoo_models(), variant_names()
+    state.preset_recording(zoo, variants)
     models = list(zoo) + ([OWN_FILE] if places.folders() else [])
     model = st.selectbox(
         "Model",

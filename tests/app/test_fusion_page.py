@@ -79,9 +79,11 @@ def fused_zip(types: Mapping[str, str] | None = None, **changes: object) -> byte
 # AppTest opens only the first page of functions: here that is Fusion.
 SCRIPT = """
 import streamlit as st
-from app.views import fusion
+from app.views import fusion, record
 
-st.navigation([st.Page(fusion.show, title="Fusion", default=True)], position="top").run()
+record_page = st.Page(lambda: record.show(record_page), title="Record", url_path="record")
+fusion_page = st.Page(lambda: fusion.show(record_page), title="Fusion", default=True)
+st.navigation([fusion_page, record_page], position="top").run()
 """
 
 
@@ -117,6 +119,36 @@ def pictures(page: AppTest) -> list[str]:
         for image in page.image
         for url in image.value
     ]
+
+
+MISSED: list[Operator] = [
+    ("a/Mul", "Mul", 40, SHAPE, SHAPE), ("a/Add", "Add", 30, SHAPE, SHAPE),
+    ("head/Gemm", "Gemm", 50, SHAPE, [(1, 10)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("tried", [True, False])
+def test_what_our_own_pass_would_fuse_is_offered(
+    tried: bool, tree: Path, open_fusion: Start
+) -> None:
+    rows = {"unfused": MISSED, "fused": MISSED}
+    changes = {"own_fusions": "own_fusions.json" if tried else None}
+    data = io.BytesIO(experiment_zip(BLOCKS, rows, model_name="mul_add", changes=changes))
+    if tried:
+        with zipfile.ZipFile(data, "a") as archive:
+            own = [{"pattern": "Mul + Add", "operators": ["a/Mul", "a/Add"]}]
+            archive.writestr("own_fusions.json", json.dumps(own))
+    (tree / "samples" / "mobilenetv2.zip").write_bytes(data.getvalue())
+    page = open_fusion()
+    assert is_clean(page)
+    shown = "\n".join(texts(page))
+    offered = [button for button in page.button if button.key == "record_own_pass"]
+    if tried:
+        assert "FuseScope's own pass makes one of these places a single operator" in shown
+        assert "fusescope collect mul_add --variants unfused,fused,rules:O3" in shown
+        assert [button.label for button in offered] == ["Record with rules:O3"]
+    else:
+        assert "fusescope fuse mul_add --explain" in shown and not offered
 
 
 def test_the_page_says_what_fusion_bought_and_how_sure_that_is(open_fusion: Start) -> None:

@@ -98,6 +98,26 @@ def test_a_recording_from_form_to_comparison(open_page: Open, asked: list[Record
     assert not page.success
 
 
+def test_a_link_presets_model_and_variants_once(tree: Path) -> None:
+    page = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S)
+    page.query_params["model"] = "mul_add"
+    page.query_params["variants"] = "unfused,rules:O3,<b>,fused"
+    page.run()
+    assert is_clean(page)
+    assert page.selectbox(key="record_model").value == "mul_add"
+    assert page.multiselect(key="record_variants").value == ["unfused", "rules:O3", "fused"]
+    assert not page.query_params  # what is chosen now is no longer that of the link
+    page.selectbox(key="record_model").set_value("add_relu").run()
+    assert page.selectbox(key="record_model").value == "add_relu"
+
+    unknown = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S)
+    unknown.query_params["model"] = "../../etc/passwd"
+    unknown.query_params["variants"] = "fused"
+    unknown.run()
+    assert is_clean(unknown)
+    assert unknown.multiselect(key="record_variants").value == ["eager", "unfused", "fused"]
+
+
 def test_two_variants_are_needed(open_page: Open, asked: list[Recording]) -> None:
     page = open_page()
     page.multiselect(key="record_variants").set_value(["fused"])

@@ -41,6 +41,7 @@ class File:
 def short(model: str | Path, out: Path, **changes: Any) -> Recording:
     """One block of three rounds."""
     settings: dict[str, Any] = {"blocks": 1, "rounds": 3, "profiled_rounds": 2, "threads": 1}
+    settings["own_pass"] = False
     return Recording(model=str(model), out=out, **{**settings, **changes})
 
 

@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from analysis.advice import near_misses
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
 from analysis.errors import FuseScopeError
+from analysis.experiment import Experiment
 from analysis.limits import DEFAULT_LIMITS
 from analysis.readers import read_path
+from analysis.redaction import redacted
 from collectors import variants
 from tests.collectors.short_recordings import run, short
 
@@ -60,6 +63,20 @@ def test_a_file_without_rules_allows_everything(tmp_path: Path) -> None:
     )
     assert file.record.variants[1].settings["fusion_level"] == "O3"
     assert file.record.variants[1].settings["rules"] == ""
+
+
+def test_a_recording_says_what_our_own_pass_would_fuse(tmp_path: Path) -> None:
+    """ONNX Runtime never fuses Mul + Add; the pass does, and the page says so."""
+    file, steps = run(
+        short("mul_add", tmp_path, variants=("unfused", "basic"), own_pass=True, batch=None)
+    )
+    assert "Trying FuseScope's own fusion pass" in [step.message for step in steps]
+    experiment = read_path(file.path, DEFAULT_LIMITS)
+    assert isinstance(experiment, Experiment) and experiment.own_fusions is not None
+    [miss] = near_misses(compare(*choose_sides(experiment, None, "unfused", "basic")))
+    assert miss.own_places == 1
+    plain = redacted(experiment)
+    assert isinstance(plain, Experiment) and plain.own_fusions == experiment.own_fusions
 
 
 def test_a_module_that_the_model_lacks_ends_the_recording(tmp_path: Path) -> None:
