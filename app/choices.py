@@ -61,9 +61,9 @@ def choices(opened: Mapping[str, Opened]) -> tuple[Choice, ...]:
     for name, path in places.recordings().items():
         found += _variants(f"recorded:{name}", path, dated=True)
     for name, path in places.samples().items():
-        found += _variants(f"sample:{name}", path)
+        found += _variants(f"sample:{name}", path, tail=" (sample)")
     for name, path in places.recipe_samples().items():
-        found += _variants(f"recipe:{name}", path, recipe=name)
+        found += _variants(f"recipe:{name}", path, tail=f" (recipe {name})")
     times = Counter(choice.label for choice in found)
     alike = {label for label, count in times.items() if count > 1}
     return tuple(
@@ -146,13 +146,18 @@ def _looks_like(name: str) -> int:
     return 2 if any(word in lower for word in _CANDIDATE_WORDS) else 1
 
 
-def _variants(prefix: str, path: Path, *, dated: bool = False, recipe: str = "") -> list[Choice]:
+def is_sample(id_: str) -> bool:
+    """True for what comes with FuseScope and is nobody's own recording."""
+    return id_.partition(":")[0] in ("sample", "recipe")
+
+
+def _variants(prefix: str, path: Path, *, dated: bool = False, tail: str = "") -> list[Choice]:
     """The variants of the experiment at `path`; none where the file is no experiment."""
     head = _head_of(path)
     if head is None:
         return []
-    tail = f" ({head.created[:16].replace('T', ' ')})" if dated else ""
-    tail += f" (recipe {recipe})" if recipe else ""
+    if dated:
+        tail = f" ({head.created[:16].replace('T', ' ')})"
     return [Choice(f"{prefix}/{name}", f"{head.model} · {name}{tail}") for name in head.variants]
 
 

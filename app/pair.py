@@ -11,7 +11,9 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from analysis.compare.assumptions import Assumptions
+from analysis.readers.source import display_name
 from analysis.trace import Trace
+from analysis.wording import shown as words
 from app import choices, doctor, loading, panels, places, state, uploads
 from app.choices import Pair
 from app.loading import Shown
@@ -50,16 +52,29 @@ def choose() -> Chosen | None:
         _open_given()
     _follow_read()
     pair, gone = _asked(is_new)
+    baseline, candidate = pair
     main, side = st.columns([2.6, 1], gap="medium")
     with main:
-        _choose(pair)
+        labels = _choose(pair)
+        below = st.container(gap="xsmall")  # its place is kept, so nothing else is drawn anew
+    is_whole = gone is None and None not in pair
+    own = is_whole and not all(choices.is_sample(id_) for id_ in pair if id_)
+    refused = bool(state.fates()) and not any(fate.read for fate in state.fates())
     with side:
-        _files(gone)
-    baseline, candidate = pair
+        _files(gone, below, folded=own)
+        if not refused:
+            _fates()
+    if refused:
+        with below:
+            _fates(labels if is_whole else ())
     if gone is not None or baseline is None or candidate is None:
         with main:
             _nothing(pair, gone)
         return None
+    sample = words.sample_sentence(choices.is_sample(baseline), choices.is_sample(candidate))
+    if sample:
+        with below:
+            panels.note(sample, ":gray[:material/science:]")
     return Chosen(baseline, candidate, main, side)
 
 
@@ -92,8 +107,8 @@ def _asked(is_new: bool) -> tuple[Pair, str | None]:
     return pair, None
 
 
-def _choose(pair: Pair) -> None:
-    """The two selectors and the button that swaps them."""
+def _choose(pair: Pair) -> tuple[str, ...]:
+    """The two selectors and the button that swaps them; the labels of the pair are returned."""
     labels = {choice.id: choice.label for choice in choices.choices(state.opened())}
     state.set_selectors(*pair)
     left, middle, right = st.columns([5, 1, 5], vertical_alignment="bottom", gap="xsmall")
@@ -116,36 +131,54 @@ def _choose(pair: Pair) -> None:
         disabled=None in pair,
         width="stretch",
     )
+    return tuple(labels.get(id_ or "", "") for id_ in pair)
 
 
-def _files(gone: str | None) -> None:
-    """Where files are opened, and what became of those opened last."""
-    dropped = st.file_uploader(
-        "Drop traces here · nothing leaves this machine",
-        accept_multiple_files=True,
-        key=state.upload_key(),
-        help=(
-            "Files of any profiler in docs/formats.md, several at once, plain or gzipped, a zip of "
-            "a profiler's folder, or an experiment: files of one recording are read together, and "
-            "of two recordings one becomes the baseline. For more than 256 MB start the dashboard "
-            "with `--folder DIR` and give the path."
-        ),
-    )
-    if dropped:
-        _open(dropped, gone)
-    if places.folders():
-        _path_input(gone)
-    else:
-        st.caption("Larger files: start with `--folder DIR` and give the path here.")
+def _files(gone: str | None, below: DeltaGenerator, *, folded: bool) -> None:
+    """Where files are opened: in the open, or `folded` to a button."""
+    box = st.container()
+    if folded:
+        # A new key after each upload closes it.
+        box = st.popover(
+            "Open files",
+            icon=":material/upload_file:",
+            width="stretch",
+            key=f"folded_{state.upload_key()}",
+        )
+    with box:
+        dropped = st.file_uploader(
+            "Drop traces here · nothing leaves this machine",
+            accept_multiple_files=True,
+            key=state.upload_key(),
+            help=(
+                "Files of any profiler in docs/formats.md, several at once, plain or gzipped, a "
+                "zip of a profiler's folder, or an experiment: files of one recording are read "
+                "together, and of two recordings one becomes the baseline. For more than 256 MB "
+                "start the dashboard with `--folder DIR` and give the path."
+            ),
+        )
+        if dropped:
+            _open(dropped, gone, below)
+        if places.folders():
+            _path_input(gone)
+        else:
+            st.caption("Larger files: start with `--folder DIR` and give the path here.")
+
+
+def _fates(still: tuple[str, ...] = ()) -> None:
+    """What became of the files given last, and that the pair `still` is shown after a refusal."""
     told = state.fates()
-    if told:
-        with st.container(border=True):
-            for place, fate in enumerate(told):
-                panels.fate(fate)
-                if fate.id in state.opened():
-                    with st.expander("What is in it", key=f"fate_{place}"), panels.guarded():
-                        doctor.show(state.opened()[fate.id].value, whole=False)
-            st.button("Hide", key="hide_fates", type="tertiary", on_click=state.tell, args=([],))
+    if not told:
+        return
+    with st.container(border=True):
+        for place, fate in enumerate(told):
+            panels.fate(fate)
+            if fate.id in state.opened():
+                with st.expander("What is in it", key=f"fate_{place}"), panels.guarded():
+                    doctor.show(state.opened()[fate.id].value, whole=False)
+        if still and state.unchanged_since_told():
+            panels.note(words.unchanged_sentence(*still), ":gray[:material/info:]")
+        st.button("Hide", key="hide_fates", type="tertiary", on_click=state.tell, args=([],))
 
 
 def _open_given() -> None:
@@ -157,10 +190,11 @@ def _open_given() -> None:
             state.compare(*choices.suggested(_kept(read), in_order=True))
 
 
-def _open(files: list, gone: str | None) -> None:
+def _open(files: list, gone: str | None, below: DeltaGenerator) -> None:
     """Read what was uploaded, and start again, which opens it."""
     inbox = state.inbox()
-    with st.spinner("Reading …"):
+    names = [panels.name(display_name(file.name)) for file in files]
+    with below, st.spinner(words.reading_sentence(names)):
         inbox.put(*uploads.open_uploads(files), gone)
     st.rerun()
 
@@ -211,12 +245,15 @@ def _follow(read: list[Opened], gone: str | None, before: str) -> None:
 
 def _waiting(kept: list[Opened], before: str) -> list[Opened]:
     """The profile that one profile alone is compared with: the one whose page asks for another,
-    else the one that this session opened `before`."""
+    else the one that this session opened `before`, else one of those on screen."""
     sides = state.compared()
-    alone = next((id_ for id_ in sides if id_), "") if None in sides else ""
-    file = state.opened().get(alone) or state.opened().get(before)
-    is_other = file is not None and file.id not in {one.id for one in kept}
-    return [file] if file is not None and is_other and isinstance(file.value, Trace) else []
+    alone = sides if None in sides else ()
+    for id_ in (*alone, before, *reversed(sides)):
+        file = state.opened().get(id_ or "")
+        is_other = file is not None and file.id not in {one.id for one in kept}
+        if file is not None and is_other and isinstance(file.value, Trace):
+            return [file]
+    return []
 
 
 def _kept(read: list[Opened]) -> list[Opened]:

@@ -73,6 +73,7 @@ class _Session:
     shelf: Shelf[Opened] = field(default_factory=_empty_shelf)
     last_opened: str = ""
     fates: list[Fate] = field(default_factory=list)
+    told_beside: tuple[str | None, str | None] | None = None
     uploads: int = 0
     pair: tuple[str | None, str | None] = (None, None)
     selected: tuple[str, int | None] = ("", None)
@@ -243,6 +244,15 @@ def fates() -> list[Fate]:
 def tell(fates: list[Fate]) -> None:
     """Show these fates until the next files are given."""
     _session().fates = fates
+    _session().told_beside = None
+
+
+def unchanged_since_told() -> bool:
+    """True while the pair is the one beside which the fates were first shown."""
+    session = _session()
+    if session.told_beside is None:
+        session.told_beside = session.pair
+    return session.told_beside == session.pair
 
 
 def inbox() -> Inbox:

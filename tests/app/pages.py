@@ -65,6 +65,11 @@ def table(page: AppTest, number: int) -> Any:
     return page.dataframe[keys.index("operator_table") + number].value
 
 
+def folded(page: AppTest) -> bool:
+    """True where the uploader is behind a button."""
+    return any(block.proto.popover.label == "Open files" for block in page.get("popover"))
+
+
 def is_clean(page: AppTest) -> bool:
     """True when no stack trace is on the page."""
     return len(page.exception) == 0

@@ -15,12 +15,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from analysis.wording import GENERAL_DOUBT
-from app import loading, places
+from app import loading, pair, places
 from app.state import MOST_OPENED
 from tests.app.conftest import BLOCKS
 from tests.app.pages import (
     address,
     figures,
+    folded,
     headline,
     is_clean,
     markdown_texts,
@@ -81,7 +82,9 @@ def test_the_first_screen_compares_the_sample(start: Start) -> None:
         "baseline": "sample:mobilenetv2/unfused",
         "candidate": "sample:mobilenetv2/fused",
     }
-    assert "mobilenetv2 · unfused" in options(page, "baseline")
+    assert "mobilenetv2 · unfused (sample)" in options(page, "baseline")
+    assert "Sample: a recording that comes with FuseScope, not one of yours." in texts(page)
+    assert not folded(page)
 
 
 def test_tables_hold_the_columns_that_profilers_have(start: Start) -> None:
@@ -157,6 +160,10 @@ def test_two_profiles_become_baseline_and_candidate_by_name(start: Start) -> Non
     assert address(page)["baseline"].startswith("upload:")
     told = [text for text in texts(page) if "profile: 6 runs" in text]
     assert len(told) == 2
+    assert not any("sample" in text.lower() for text in texts(page))
+    assert folded(page)
+    page.selectbox(key="choose_baseline").set_value("sample:mobilenetv2/unfused").run()
+    assert "The baseline is a sample that comes with FuseScope." in texts(page)
     assert "4 operators" in "".join(told)
 
 
@@ -235,6 +242,22 @@ def test_a_bad_file_is_one_sentence_and_the_page_lives_on(start: Start, kind: st
     assert expected in told
     assert told.endswith(".")
     assert "Traceback" not in told
+    still = "Nothing was opened. What is shown is still mobilenetv2 · fused (sample) against"
+    assert sum(text.startswith(still) for text in texts(page)) == 1
+    page.button(key="swap").click().run()  # chosen now
+    assert not any(text.startswith("Nothing was opened") for text in texts(page))
+
+
+def test_while_files_are_read_the_page_says_that_the_rest_is_older(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    spinner = pair.st.spinner
+    monkeypatch.setattr(pair.st, "spinner", lambda text: (said.append(text), spinner(text))[1])
+    upload(start(), (f"{HOSTILE.replace('/', '∕')}.json", UNFUSED))
+    [reading] = [text for text in said if text.startswith("Reading") and "shown before" in text]
+    assert "<img" in reading
+    assert not any(piece in re.sub(r"(`+).*?\1", "", reading) for piece in DANGEROUS)
 
 
 def test_good_files_are_read_beside_bad_ones(start: Start) -> None:

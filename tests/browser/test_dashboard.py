@@ -169,6 +169,8 @@ def test_a_wrong_file_is_a_sentence_and_the_page_lives_on(
     wait_idle(page)
     upload(page, path)
     expect(page.get_by_text("This is a PNG image, not a trace (photo.json).")).to_be_visible()
+    expect(page.get_by_text("What is shown is still mobilenetv2 · fused (sample)")).to_be_visible()
+    expect(page.get_by_text("Sample: a recording that comes with FuseScope")).to_be_visible()
     expect(verdict(page)).to_contain_text("faster")
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
@@ -206,9 +208,18 @@ def test_uploads_outlive_a_reload_and_open_in_a_second_tab(
     wait_idle(page)
     page.reload()
     expect(verdict(page)).to_contain_text("1.27× faster")
+    wait_idle(page)
+    expect(page.get_by_test_id("stFileUploader")).to_have_count(0)
+    page.get_by_role("button", name="Open files").click()
+    third = tmp_path / "third.json"
+    third.write_bytes(profile_json(UNFUSED_OPERATORS, runs=3))
+    upload(page, third)
+    expect(verdict(page)).to_contain_text("third.json")
+    wait_idle(page)
+    expect(page.get_by_test_id("stFileUploader")).to_have_count(0)
     other = page.context.new_page()
     other.goto(page.url)
-    expect(verdict(other)).to_contain_text("1.27× faster")
+    expect(verdict(other)).to_contain_text("third.json")
     assert quiet(page)
 
 
