@@ -159,7 +159,13 @@ def find(sources: Sequence[Source]) -> Found:
 
 
 def _below(prefix: str, source: Source) -> Source:
-    return Source(source.name, source.load, source.limits, path=prefix + source.path)
+    return Source(
+        source.name,
+        source.load,
+        source.limits,
+        path=prefix + source.path,
+        on_disk=source.on_disk,
+    )
 
 
 def _is_folder(source: Source) -> bool:

@@ -19,6 +19,7 @@ _MOST_DEPTH = 12
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others unpack without a bound on memory
 _MOST_PATH = 400
 _NEIGHBOURS = 5_000  # each is looked at, which takes 64 KiB of memory
+_NO_BOMB_BYTES = 16 * MIB  # a few pages of a database that are nearly empty pack well
 _OUTPUT_FOLDERS = ("ASCEND_PROFILER_OUTPUT", "FRAMEWORK", "mindstudio_profiler_output")
 
 
@@ -85,7 +86,7 @@ def source_with_neighbours(
                 noted.append(Diagnostic("warning", "neighbours_left", left, place))
         return tuple(found)
 
-    return Source(name, data, limits, beside=neighbours, noted=noted)
+    return Source(name, data, limits, beside=neighbours, noted=noted, on_disk=path)
 
 
 def _nearest(path: Path, folder: Path) -> tuple[list[Path], int]:
@@ -157,7 +158,7 @@ def check_size(unpacked: int, packed: int, limits: Limits, where: str | None = N
             hint=limits.hint("unpacked_bytes", unpacked),
         )
     ratio = -(-unpacked // max(1, packed))
-    if ratio > limits.zip_ratio:
+    if ratio > limits.zip_ratio and unpacked > _NO_BOMB_BYTES:
         raise FuseScopeError(
             f"This zip would unpack to {unpacked // MIB} MiB, {ratio} times its size and more than "
             f"the limit of {limits.zip_ratio} times",
@@ -184,7 +185,13 @@ def _is_same(one: Path, other: Path) -> bool:
 def _file(path: Path, label: str, limits: Limits) -> Source:
     name = display_name(path.name)
     # Names on a disk may hold anything, and paths are shown.
-    return Source(name, load_file(path, name, limits), limits, path=clean_text(label, _MOST_PATH))
+    return Source(
+        name,
+        load_file(path, name, limits),
+        limits,
+        path=clean_text(label, _MOST_PATH),
+        on_disk=path,
+    )
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, budget: list[int]) -> Load:

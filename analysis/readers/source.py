@@ -28,7 +28,8 @@ class Source:
 
     `path` tells files of one folder, zip or upload apart, parts joined by '/'. `beside` are the
     other files there that may belong to the same recording; they are loaded when they are read.
-    `noted` takes what is found out about them then.
+    `noted` takes what is found out about them then. `on_disk` is where the file lies as it came;
+    None for what came through the browser or out of a zip.
     """
 
     def __init__(
@@ -40,12 +41,14 @@ class Source:
         path: str = "",
         beside: tuple[Source, ...] | Beside = (),
         noted: list[Diagnostic] | None = None,
+        on_disk: Path | None = None,
     ) -> None:
         self.name = name
         self.limits = limits
         self.path = path or name
         self._data = data
         self._beside = beside
+        self.on_disk = on_disk
         self._noted = noted if noted is not None else []
 
     @cached_property
@@ -73,7 +76,9 @@ class Source:
     def among(self, beside: tuple[Source, ...]) -> Source:
         """The same file with other files beside it."""
         data = self.__dict__.get("data", self._data)
-        return Source(self.name, data, self.limits, path=self.path, beside=beside)
+        return Source(
+            self.name, data, self.limits, path=self.path, beside=beside, on_disk=self.on_disk
+        )
 
     @cached_property
     def sha256(self) -> str:

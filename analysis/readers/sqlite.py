@@ -1,8 +1,9 @@
 """SQLite databases of profilers, opened in memory and only scanned.
 
-A database is untrusted input: it is copied into memory, no file is opened by it or for it, only
-plain scans of ordinary tables run (no view, trigger, index, virtual table, join or sort), and
-rows and steps of the engine are bounded by the size of the file.
+A database is untrusted input: it is copied into memory (one too large for that is opened where it
+lies, never to be written), no other file is opened by it or for it, only plain scans of ordinary
+tables run (no view, trigger, index, virtual table, join or sort), and rows and steps of the engine
+are bounded by the size of the file.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 
 from analysis.errors import FuseScopeError
+from analysis.limits import MIB
 from analysis.readers.csv_table import column_key
 from analysis.readers.source import Source, clean_text
 from analysis.readers.sqlite_wal import WholeDatabase, with_log
@@ -30,6 +32,7 @@ _LIMITS = (
 )
 _MOST_TABLES = 5000
 _CALLBACK_EVERY = 20_000  # steps of the engine
+_MOST_IN_MEMORY = 2_000_000_000  # bytes; SQLite takes less than 2 GiB of memory at once
 _LEAST_ROW = 3  # bytes of the smallest row that holds anything
 _ROOT_PAGE_KIND = 100  # offset of the kind of the schema's first page
 _LEAF = 13
@@ -189,22 +192,50 @@ def open_database(source: Source) -> Iterator[Database]:
         raise FuseScopeError(
             "This is no SQLite database", where=source.name, hint="Give the profiler's own file."
         )
-    if data[18:20] != b"\x01\x01":  # write-ahead logging, whose log is laid over it already
-        data = data[:18] + b"\x01\x01" + data[20:]
-    with closing(_opened(data, source.name)) as connection:
+    with closing(_connected(data, source)) as connection:
+        _prepare(connection, len(data), source.name)
         yield Database(connection, source, whole)
 
 
-def _opened(data: bytes, where: str) -> sqlite3.Connection:
+def _connected(data: bytes, source: Source) -> sqlite3.Connection:
+    if len(data) > _MOST_IN_MEMORY:
+        return _on_disk(data, source)
+    if data[18:20] != b"\x01\x01":  # write-ahead logging, whose log is laid over it already
+        data = data[:18] + b"\x01\x01" + data[20:]
     connection = sqlite3.connect(":memory:")
+    with _sqlite_errors(source.name):
+        connection.deserialize(data)
+    return connection
+
+
+def _on_disk(data: bytes, source: Source) -> sqlite3.Connection:
+    """The database where it lies; immutable, so SQLite makes and looks at no file beside it."""
+    if source.on_disk is None or source.data is not source.content:
+        raise FuseScopeError(
+            f"This database has {len(data) // MIB} MiB, too large to be read packed",
+            where=source.name,
+            hint="Unpack it and open it by its path or folder.",
+        )
+    if data is not source.content:
+        raise FuseScopeError(
+            f"This database has {len(data) // MIB} MiB, too large to be read with its log",
+            where=source.name,
+            hint="Let SQLite write the log into it: `sqlite3 FILE 'PRAGMA wal_checkpoint'`.",
+        )
+    with _sqlite_errors(source.name):
+        return sqlite3.connect(
+            f"{source.on_disk.absolute().as_uri()}?mode=ro&immutable=1", uri=True
+        )
+
+
+def _prepare(connection: sqlite3.Connection, size: int, where: str) -> None:
+    """Bounds for the engine, before anything of the database is looked at."""
     with _sqlite_errors(where):
         for limit, value in _LIMITS:
             connection.setlimit(limit, value)
-        connection.deserialize(data)
-        connection.set_progress_handler(_Budget(len(data)), _CALLBACK_EVERY)
+        connection.set_progress_handler(_Budget(size), _CALLBACK_EVERY)
         for setting in ("trusted_schema = OFF", "cell_size_check = ON", "query_only = ON"):
             connection.execute(f"PRAGMA {setting}")
-    return connection
 
 
 def schema_names(head: bytes, names: Sequence[bytes]) -> bool | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 import sqlite3
 from pathlib import Path
@@ -11,7 +12,8 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.limits import Limits
-from analysis.readers import read, read_all, read_path
+from analysis.readers import read, read_all, read_path, sqlite
+from analysis.readers.folder import folder_sources, source_with_neighbours
 from analysis.readers.source import Source
 from analysis.readers.sqlite import MAGIC, integer, open_database, schema_names
 from analysis.readers.sqlite_wal import laid_over
@@ -51,6 +53,39 @@ def test_columns_by_name_and_what_cells_become(tmp_path: Path) -> None:
         assert table.texts("extra") == [None, "text"]
         assert table.cells("missing") == [None, None]
         assert len(db.read("nothing", "a")) == 0
+
+
+@pytest.mark.parametrize("mode", ["DELETE", "WAL"])
+def test_one_too_large_for_memory_is_read_where_it_lies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    monkeypatch.setattr(sqlite, "_MOST_IN_MEMORY", 100)
+    path = tmp_path / "a name? with #signs%20.db"
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA journal_mode = {mode}")
+    connection.executescript(TASKS)
+    connection.close()
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    for source in (source_with_neighbours(path), folder_sources(tmp_path)[0]):
+        with open_database(source) as db:
+            assert db.read("Task", "startNs").integers("startNs") == [12, None]
+            with pytest.raises(FuseScopeError, match="readonly"):
+                list(db._query("DELETE FROM Task"))
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_one_too_large_for_memory_is_not_read_packed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "_MOST_IN_MEMORY", 100)
+    path = tmp_path / "made.db.gz"
+    path.write_bytes(gzip.compress(database(tmp_path, TASKS)))
+    for source in (source_with_neighbours(path), Source("made.db", database(tmp_path, TASKS))):
+        with (
+            pytest.raises(FuseScopeError, match="too large to be read packed"),
+            open_database(source),
+        ):
+            pass
 
 
 def test_views_virtual_tables_and_generated_columns_are_not_read(tmp_path: Path) -> None:
@@ -233,9 +268,12 @@ def test_the_log_beside_a_database_is_read_with_it(
     expected = int(sample.calls["dur_ns"].sum()) + more
     both = (Source(path.name, path.read_bytes()), Source(log.name, log.read_bytes()))
     archive = Source("a.zip", miniatures.zipped(both))
-    values = [read_path(path), read_path(tmp_path), read_all(both).recordings[0].value]
-    if page_size < 65536:  # a zip of pages that are nearly empty would be refused
-        values.append(read_all([archive]).recordings[0].value)
+    values = [
+        read_path(path),
+        read_path(tmp_path),
+        read_all(both).recordings[0].value,
+        read_all([archive]).recordings[0].value,
+    ]
     for value in values:
         assert isinstance(value, Trace)
         assert value.calls["dur_ns"].sum() == expected
@@ -246,6 +284,16 @@ def test_the_log_beside_a_database_is_read_with_it(
 
 def _ascend_db() -> Any:
     return next(reader for reader in miniatures.FORMATS if reader.name == "ascend_db")
+
+
+def test_one_too_large_for_memory_is_not_read_without_its_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "_MOST_IN_MEMORY", 100)
+    path = tmp_path / "a.db"
+    written(path, 4096)
+    with pytest.raises(FuseScopeError, match="too large to be read with its log"):
+        read_path(path)
 
 
 def test_a_log_that_is_cut_or_foreign_spoils_nothing(tmp_path: Path) -> None:
