@@ -125,6 +125,17 @@ def test_noise_is_named_first(plain: Comparison) -> None:
     )
 
 
+@pytest.mark.parametrize("outcome", ["cannot_tell", "noise_unknown"])
+def test_what_nobody_can_tell_is_told_by_the_sign_of_the_groups(
+    plain: Comparison, outcome: str
+) -> None:
+    """'55 % of the gain … Groups lost 14.2 ms' would contradict itself."""
+    rows = [(CB, "split", 1, 2, -3.0), ("Gemm", "kept", 1, 1, 1.0)]
+    lost = told(plain, rows, outcome, groups_ns=2 * MS, delta_ns=9 * MS, weak=True)
+    assert "ll of the loss in groups comes from 1 Conv + BatchNormalization" in lost
+    assert lost.endswith("Groups lost 2.00 ms, the whole run lost 9.00 ms: attribution is weak.")
+
+
 def test_weak_attribution_gives_the_proportion(plain: Comparison) -> None:
     sentence = told(plain, FUSED, weak=True, groups_ns=-7 * MS, delta_ns=-20 * MS)
     assert sentence.startswith("All of the gain in groups comes from 3 ")

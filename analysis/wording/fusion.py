@@ -92,12 +92,10 @@ def fusion_parts(comparison: Comparison) -> tuple[Part, ...]:
         largest = _largest_term(comparison.ledger.reconciliation)
         return (Part(_nothing_fused(comparison.ledger) + largest),)
     outcome = comparison.verdict.outcome
-    if outcome == "cannot_tell":
-        start, slower = "The whole change cannot be told from noise; ", False
-    elif outcome in ("faster", "slower"):
-        start, slower = "", outcome == "slower"
-    else:
-        start, slower = "", (comparison.ledger.reconciliation.delta_ns or 0) > 0
+    start = "The whole change cannot be told from noise; " if outcome == "cannot_tell" else ""
+    sum_ = comparison.ledger.reconciliation
+    is_told = outcome in ("faster", "slower")
+    slower = outcome == "slower" if is_told else (sum_.groups_ns or 0) > 0
     gains = -rows["gain_ns"] if slower else rows["gain_ns"]
     whole = float(gains[gains > 0].sum())
     noun = "loss" if slower else "gain"
@@ -109,7 +107,6 @@ def fusion_parts(comparison: Comparison) -> tuple[Part, ...]:
     share = float(by_family.iloc[0]) / whole
     members = rows[families == best]
     share_text = _share(share)
-    sum_ = comparison.ledger.reconciliation
     where = " in groups" if start or _weak(sum_) else ""
     groups = "group" if len(members) == 1 else "groups"
     return (

@@ -22,7 +22,7 @@ from analysis.readers.source import Source
 from app import exports, ledger
 from tests.app.conftest import BLOCKS
 from tests.app.pages import address, headline, is_clean, markdown_texts, texts
-from tests.compare.raw_times import rewritten
+from tests.compare.raw_times import paused, rewritten
 from tests.factories import Operator, experiment_zip, profile_json
 from tests.patience import GIVE_UP_S
 
@@ -363,9 +363,15 @@ def test_the_csv_has_every_group_and_no_formula() -> None:
 
 
 def test_compare_shows_the_patterns_and_the_sum(tree: Path, start: Start) -> None:
-    (tree / "samples" / "mobilenetv2.zip").write_bytes(fused_zip())
+    (tree / "samples" / "mobilenetv2.zip").write_bytes(
+        paused(fused_zip(), "fused", 3, "head/Gemm", 20_000)
+    )
     page = start()
-    frame = page.dataframe[0].value
+    frames = [one.value for one in page.dataframe]
+    frame = next(frame for frame in frames if ("", "Pattern") in frame)
     assert list(frame[("", "Pattern")]) == ["Conv + BatchNormalization + Relu", "Gemm"]
     assert list(frame[("", "Speedup")]) == [pytest.approx(310 / 230), 1.0]
-    assert any("groups -80.0 µs" in caption.value for caption in page.caption)
+    captions = [caption.value for caption in page.caption]
+    assert any("groups -80.0 µs, slow executions +831 µs" in text for text in captions), captions
+    slow = next(text for text in captions if text.startswith("Slow executions"))
+    assert "` head/Gemm ` took 20.0 ms, its median is 50.0 µs" in slow
