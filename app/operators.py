@@ -34,15 +34,19 @@ def _operators(shown: Shown, selected: int | None) -> None:
     title, search, classes = st.columns([4, 3, 3], vertical_alignment="bottom")
     with title.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         st.subheader("Operators", anchor=False, help=wording.OPERATORS_HELP, width="content")
-        view = st.segmented_control(
-            "Columns",
-            VIEWS,
-            default=VIEWS[1] if is_ascend else VIEWS[0],
-            key="ascend_view" if is_ascend else "operator_view",  # so each has its own default
-            required=True,
-            label_visibility="collapsed",
-            help=wording.ASCEND_HELP,
-        )
+        view = VIEWS[0]
+        if is_ascend:
+            view = st.segmented_control(
+                "View",
+                VIEWS,
+                default=VIEWS[1],
+                key="ascend_view",
+                required=True,
+                label_visibility="collapsed",
+                help=wording.ASCEND_HELP,
+            )
+        whole = tables.operator_table(rows)
+        more = tables.choice(whole, "operator_columns") if view == VIEWS[0] else []
     text = search.text_input(
         "Search",
         key="search",
@@ -64,10 +68,12 @@ def _operators(shown: Shown, selected: int | None) -> None:
     if found.empty:
         st.caption("No operator matches.")
         return
-    table = ascend.kernel_table(found) if view == VIEWS[1] else tables.operator_table(found)
+    table = (
+        ascend.kernel_table(found) if view == VIEWS[1] else tables.operator_table(found).only(more)
+    )
     state.mark_table(TABLE, found["row"], selected)
     st.dataframe(
-        table.frame,
+        table.drawn,
         key=TABLE,
         height=min(tables.HEIGHT, tables.ROW_HEIGHT * (len(rows) + 2) + 4),
         row_height=tables.ROW_HEIGHT,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 import pandas as pd
 import streamlit as st
+from pandas.io.formats.style import Styler
 
 from analysis import units
 from analysis.compare.comparison import Comparison
@@ -23,6 +25,14 @@ from app.loading import Shown
 SIDES = ("baseline", "candidate")
 HEIGHT = 388
 ROW_HEIGHT = 33
+MOST_DRAWN = 30_000  # cells whose text is made one by one
+LEAST_COLUMNS = 6
+NAME_CHARS = 44
+TYPE_CHARS = 24
+ONE_SIDED = {"baseline": "gone", "candidate": "new"}
+STANDS_FOR = {"gone": math.inf, "new": 0.0}  # baseline / candidate
+_MICRO = ", µs"
+Text = Callable[[Any], str]
 _PROVIDER_SUFFIX = "ExecutionProvider"
 
 
@@ -132,12 +142,57 @@ _OPERATOR_FIGURES = (
 )
 
 
+def _micro(us: float) -> str:
+    return units.duration(us * 1e3)
+
+
+def _micro_change(us: float) -> str:
+    return units.duration(us * 1e3, signed=True)
+
+
+def _or_blank(text: Text) -> Text:
+    return lambda value: "" if pd.isna(value) else text(value)
+
+
+def _without_unit(group: str, text: Text | None) -> str:
+    return group.removesuffix(_MICRO) if text is not None else group
+
+
 @dataclass
 class Table:
     """A table as it is drawn: columns under group heads, and Streamlit's settings for each."""
 
     columns: dict[tuple[str, str], pd.Series] = field(default_factory=dict)
     settings: dict[int, Any] = field(default_factory=dict)
+    texts: dict[int, Text] = field(default_factory=dict)
+    marks: dict[int, pd.Series] = field(default_factory=dict)
+    first: int = 0  # how many columns stand before those by choice; 0: there is no choice
+
+    @property
+    def drawn(self) -> pd.DataFrame | Styler:
+        """The cells as they are read: durations with a unit, long names cut in the middle.
+
+        What is sorted, copied and opened in a cell stays the whole value. A table too large for
+        that keeps plain numbers, whose unit is in the head.
+        """
+        frame = self.frame
+        if len(frame) * LEAST_COLUMNS > MOST_DRAWN:
+            return frame
+        heads = [(_without_unit(group, self.texts.get(i)), label)
+                 for i, (group, label) in enumerate(self.columns)]  # fmt: skip
+        if isinstance(frame.columns, pd.MultiIndex):
+            frame.columns = pd.MultiIndex.from_tuples(heads)
+        styler = frame.style.format(
+            {frame.columns[i]: _or_blank(text) for i, text in self.texts.items()}
+        )
+        for i, marks in self.marks.items():
+            marked = marks.reset_index(drop=True)
+            for mark, stands_for in STANDS_FOR.items():
+                rows = marked.index[marked == mark]
+                # A cell without a value shows no text, so it gets the one that sorts as it should.
+                frame.iloc[rows, i] = stands_for
+                styler.format(lambda _, told=mark: told, subset=(rows, [frame.columns[i]]))
+        return styler
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -158,14 +213,32 @@ class Table:
         frame.columns = [" ".join(filter(None, names)) for names in self.columns]
         return table_csv(frame)
 
-    def text(self, label: str, values: pd.Series, help_: str, width: str | int) -> None:
-        """Add a column of text; `width` in pixels or as Streamlit names it."""
+    def text(
+        self, label: str, values: pd.Series, help_: str, width: str | int, cut: int = 0
+    ) -> None:
+        """Add a column of text; `width` in pixels or as Streamlit names it, `cut` characters."""
         column = st.column_config.TextColumn(label, help=help_, width=width)  # type: ignore[arg-type]
+        if cut:
+            self.texts[len(self.columns)] = lambda name: units.middle_cut(str(name), cut)
         self._add("", label, values.astype("object").where(values.notna()), column)
 
-    def number(self, group: str, label: str, values: pd.Series, help_: str, format_: str) -> None:
-        """Add a column of numbers."""
-        column = st.column_config.NumberColumn(label, help=help_, format=format_)
+    def number(
+        self,
+        group: str,
+        label: str,
+        values: pd.Series,
+        help_: str,
+        format_: str,
+        text: Text | None = None,
+        marks: pd.Series | None = None,
+    ) -> None:
+        """Add a column of numbers. `text` makes of one what is read, `marks` stand in its place."""
+        if text is not None:
+            self.texts[len(self.columns)] = text
+        if marks is not None:
+            self.marks[len(self.columns)] = marks
+        plain = text is None or len(values) * LEAST_COLUMNS > MOST_DRAWN
+        column = st.column_config.NumberColumn(label, help=help_, format=format_ if plain else None)
         self._add(group, label, values.astype(float), column)
 
     def figure(self, figure: Figure, rows: pd.DataFrame) -> None:
@@ -177,7 +250,8 @@ class Table:
             return
         for side, values in sides.items():
             shown = values.astype(float) / figure.unit
-            self.number(figure.label, side, shown, figure.help, figure.format)
+            text = _micro if figure.label.endswith(_MICRO) else None
+            self.number(figure.label, side, shown, figure.help, figure.format, text)
 
     def counters(self, rows: pd.DataFrame) -> None:
         """Add the counters that a row has, of both sides."""
@@ -192,13 +266,37 @@ class Table:
             rows["delta_ns"] / _DURATION.unit,
             "Candidate - baseline. Negative: the candidate takes less time.",
             "%+.1f",
+            _micro_change if group.endswith(_MICRO) else None,
         )
         self.number(
             group,
             "speedup",
             rows["speedup"],
-            "Baseline / candidate, where both ran it.",
+            "Baseline / candidate, where both ran it; gone and new: on one side only.",
             "%.2f×",
+            units.factor,
+            rows["side"].map(ONE_SIDED),
+        )
+
+    def only(self, labels: Iterable[str]) -> Table:
+        """The same table with the first columns and those of these labels (groups)."""
+        wanted = {*labels}
+        kept = Table()
+        for i, ((group, label), values) in enumerate(self.columns.items()):
+            if i >= self.first and (group or label) not in wanted:
+                continue
+            at = len(kept.columns)
+            kept.texts |= {at: self.texts[i]} if i in self.texts else {}
+            kept.marks |= {at: self.marks[i]} if i in self.marks else {}
+            kept._add(group, label, values, self.settings[i + 1])
+        kept.first = self.first
+        return kept
+
+    @property
+    def choices(self) -> list[str]:
+        """What can be shown beside the first columns: labels, of both sides their group's."""
+        return list(
+            dict.fromkeys(group or label for group, label in list(self.columns)[self.first :])
         )
 
     def _add(self, group: str, label: str, values: pd.Series, column: Any) -> None:
@@ -233,10 +331,12 @@ def matching(rows: pd.DataFrame, text: str, classes: Iterable[str]) -> pd.DataFr
 def operator_table(rows: pd.DataFrame) -> Table:
     """The table of these operators, in their order."""
     table = Table()
-    table.text("Name", rows["name"], "Name of the operator in the graph.", "medium")
-    table.text("Type", rows["op_type"], "Op type; the candidate's where both ran it.", "small")
+    table.text("Name", rows["name"], "Name of the operator in the graph.", 330, NAME_CHARS)
+    kind = "Op type; the candidate's where both ran it."
+    table.text("Type", rows["op_type"], kind, 190, TYPE_CHARS)
     table.figure(_DURATION, rows)
     table.change(rows)
+    table.first = len(table.columns)
     for figure in _OPERATOR_FIGURES:
         table.figure(figure, rows)
     table.counters(rows)
@@ -287,15 +387,30 @@ def class_table(comparison: Comparison) -> Table:
 
 def _kinds(label: str, kinds: pd.Series, help_: str, rows: pd.DataFrame) -> Table:
     table = Table()
-    table.text(label, kinds, help_, "medium")
+    table.text(label, kinds, help_, 330, NAME_CHARS)
     provider = _core(either(rows, "provider"))
-    table.text("Core type", provider, "Execution provider of most of its time.", "small")
+    table.text("Core type", provider, "Execution provider of most of its time.", 190, TYPE_CHARS)
     table.figure(_DURATION, rows)
     table.change(rows)
+    table.first = len(table.columns)
     for figure in _TYPE_FIGURES:
         table.figure(figure, rows)
     table.counters(rows)
     return table
+
+
+def choice(table: Table, key: str) -> list[str]:
+    """The columns that the reader of the page adds to the first ones."""
+    with st.popover("Columns", help="What else the table shows"):
+        chosen: list[str] = st.pills(
+            "More columns",
+            table.choices,
+            selection_mode="multi",
+            key=key,
+            persist_state="session",
+            label_visibility="collapsed",
+        )
+    return chosen
 
 
 @cache

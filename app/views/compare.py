@@ -210,13 +210,15 @@ def _op_types(comparison: Comparison) -> None:
                 required=True,
                 label_visibility="collapsed",
             )
-        _kinds(kind, KINDS[kind if kind in kinds else kinds[0]](comparison))
+            table = KINDS[kind if kind in kinds else kinds[0]](comparison)
+            more = tables.choice(table, "type_columns")
+        _kinds(kind, table.only(more))
         st.caption(wording.totals_sentence(comparison))
 
 
 def _kinds(kind: str, table: tables.Table) -> None:
     st.dataframe(
-        table.frame,
+        table.drawn,
         key=f"{kind}_table",
         height="content" if len(table.frame) <= MOST_TYPES else tables.HEIGHT,
         row_height=tables.ROW_HEIGHT,

@@ -9,8 +9,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pandas.io.formats.style import Styler
 
 from app import ascend, panels, tables
+from app.tables import LEAST_COLUMNS, MOST_DRAWN, NAME_CHARS, operator_table
 
 
 def frame() -> pd.DataFrame:
@@ -22,6 +24,7 @@ def frame() -> pd.DataFrame:
             "per_run_ns_baseline": [2500.0, None],
             "per_run_ns_candidate": [1000.0, 500.0],
             "delta_ns": [-1500.0, 500.0],
+            "side": ["both", "candidate"],
             "speedup": [2.5, None],
             "median_ns_baseline": [2500.0, None],
             "median_ns_candidate": [1000.0, 500.0],
@@ -153,3 +156,28 @@ def test_a_code_span_cannot_be_left(text: str) -> None:
 
 def test_own_text_is_escaped() -> None:
     assert panels.own("~1 [x] $2 a_b *c*") == r"\~1 \[x\] \$2 a\_b \*c\*"
+
+
+def test_cells_are_read_with_unit_and_stay_whole_values() -> None:
+    rows = frame()
+    rows["name"] = ["module/" * 20 + "Conv", "new"]
+    drawn = operator_table(rows).only([]).drawn
+    assert isinstance(drawn, Styler)
+    assert [label for _, label in drawn.data.columns] == [
+        "Name", "Type", "baseline", "candidate", "change", "speedup",
+    ]  # fmt: skip
+    assert drawn.data.iloc[0, 0].startswith("module/module/")
+    assert len(drawn.data.iloc[0, 0]) > 100
+    drawn._compute()
+    body = drawn._translate(False, False)["body"]
+    read = [[str(cell["display_value"]) for cell in row if cell["type"] == "td"] for row in body]
+    assert len(read[0][0]) == NAME_CHARS and "…" in read[0][0]
+    assert read[0][2:] == ["2.50 µs", "1.00 µs", "-1.50 µs", "2.50×"]
+    assert read[1][2:] == ["", "500 ns", "+500 ns", "new"]
+
+
+def test_a_large_table_keeps_plain_numbers() -> None:
+    rows = pd.concat([frame()] * (MOST_DRAWN // LEAST_COLUMNS), ignore_index=True)
+    drawn = operator_table(rows).only([]).drawn
+    assert isinstance(drawn, pd.DataFrame)
+    assert ("Duration per run, µs", "change") in drawn.columns
