@@ -18,6 +18,7 @@ from analysis.readers import read
 from analysis.readers.hlo import read_module
 from analysis.readers.kernel_names import kernel_type
 from analysis.readers.rocprof_rows import kernel_name
+from analysis.readers.short_names import short_name
 from analysis.readers.source import Source
 from analysis.readers.tensorrt_graph import layout_of
 from analysis.trace import Trace
@@ -72,6 +73,10 @@ def test_lists_that_end_nowhere_in_many_rows() -> None:
         lambda: kernel_name("a" + " " * 300_000 + "b"),
         lambda: layout_of("a-" * 300_000),
         lambda: flops.parse_shapes("a" * 300_000),
+        lambda: short_name("igemm_fwd__nhwc_a1_" + "_nhwc_a1_" * 20_000),
+        lambda: short_name("Cijk_Alik_Bljk_BBS" + "_MT1x1" * 20_000),
+        lambda: short_name("sm90_xmma_gemm_bf16" + "_tn_" * 20_000),
+        lambda: short_name("cutlass_80" + "_align8" * 20_000),
     ],
 )
 def test_long_names(take: Callable[[], object]) -> None:

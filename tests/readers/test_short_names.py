@@ -1,0 +1,111 @@
+"""Short forms of kernel names: what is computed, on which type and tile, and never two alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.readers import find
+from analysis.readers.folder import folder_sources
+from analysis.readers.short_names import short_name, short_names
+from analysis.trace import Trace
+
+TENSILE = (
+    "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT16x16x512_MI16x16x1_SN_LDSB1_AFC1_AG0_AFEM1_"
+    "ASEM1_CLR1_CADS0_DTLA0_GRVWA8_GRVWB8_GSUAMBSK_ISA942_IU1_K1_{}_WG32_4_2"
+)
+ADD = (
+    "void at::native::vectorized_elementwise_kernel<{}, at::native::CUDAFunctor_add<c10::BFloat16>,"
+    " std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<c10::BFloat16>)"
+)
+CUTLASS = "cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_64x64_64x6_tn_align8"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (TENSILE, "Tensile GEMM TN bf16 MT16x16x512 MI16x16x1"),
+        (
+            "Cijk_Ailk_Bjlk_HHS_BH_MT128x64x32_MI32x32x8x1_SN_K1",
+            "Tensile GEMM NT fp16 MT128x64x32 MI32x32x8x1",
+        ),
+        ("Cijk_Ailk_Bljk_SB_MT32x32x16_SN_K1", "Tensile GEMM NN fp32 MT32x32x16"),
+        (
+            f"void cutlass::Kernel2<{CUTLASS}>({CUTLASS}::Params)",
+            "CUTLASS tensorop_bf16_s16816gemm_relu_bf16_64x64_64x6_tn sm80",
+        ),
+        (
+            (
+                "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize64x64x64_warpgroupsize1x1x1_"
+                "execute_segment_k_off_kernel__5x_cublas"
+            ),
+            "cuBLAS gemm TN bf16 64x64x64 sm90",
+        ),
+        (
+            (
+                "igemm_fwd_gtcx3_nhwc_bf16_bx0_ex1_bt128x256x32_wt32x32x8_ws1x2_wr2x2_"
+                "ta1x8x2x1_1x4x1x64_tb1x8x4x1_1x4x1x64"
+            ),
+            "MIOpen igemm fwd nhwc bf16 bt128x256x32",
+        ),
+        (ADD.format(8), "vectorized_elementwise_kernel<CUDAFunctor_add> bf16"),
+        (
+            "_ZN2ck16tensor_operation6device32kernel_grouped_conv_fwd_xdl_cshfILi256ELi128ELi64ELi8E",
+            "ck grouped_conv_fwd_xdl_cshf 256x128x64x8",
+        ),
+        ("volta_scudnn_128x128_stridedB_splitK_small_nn_v1",) * 2,
+        ("Default/network-Net/layer1/Conv2D-op7",) * 2,
+    ],
+)
+def test_library_operation_type_and_tile_stay(name: str, expected: str) -> None:
+    assert short_name(name) == expected
+
+
+def test_what_tells_two_apart_is_added() -> None:
+    names = [TENSILE.format("ULSGRO0"), TENSILE.format("ULSGRO1"), ADD.format(8), ADD.format(4)]
+    assert list(short_names([*names, "relu"], chars=70).values()) == [
+        "Tensile GEMM TN bf16 MT16x16x512 MI16x16x1 · ULSGRO0",
+        "Tensile GEMM TN bf16 MT16x16x512 MI16x16x1 · ULSGRO1",
+        "vectorized_elementwise_kernel<CUDAFunctor_add> bf16 · 8",
+        "vectorized_elementwise_kernel<CUDAFunctor_add> bf16 · 4",
+        "relu",
+    ]
+    # Alone each needs nothing added.
+    assert short_names(names[:1]) == {names[0]: "Tensile GEMM TN bf16 MT16x16x512 MI16x16x1"}
+
+
+def test_names_that_fit_stay() -> None:
+    short = "void addition_kernel<float>(float*, int)"
+    assert short_names([short], chars=60) == {short: short}
+
+
+@given(
+    st.lists(
+        st.text(alphabet="ab_<>(): 12,…#·", max_size=90)
+        | st.builds(TENSILE.format, st.text(alphabet="XY_1", max_size=9))
+        | st.builds(ADD.format, st.integers(0, 99)),
+        max_size=12,
+    ),
+    st.integers(32, 90),
+)
+def test_forms_are_short_and_different_where_names_are(names: list[str], chars: int) -> None:
+    found = short_names(names, chars)
+    assert list(found) == list(dict.fromkeys(names))
+    assert len(set(found.values())) == len(found)
+    assert all(len(form) <= chars for form in found.values())
+
+
+def test_real_names_are_told_apart(shared_traces: Path) -> None:
+    names: dict[str, None] = {}
+    for recording in find(folder_sources(shared_traces / "third_party" / "kineto")).recordings:
+        if isinstance(recording.value, Trace):
+            names |= dict.fromkeys(recording.value.operators["name"].astype(str))
+    found = short_names(names)
+    assert len(found) > 100 and len(set(found.values())) == len(found)
+    assert all(len(form) <= 60 for form in found.values())
+    gemms = [form for name, form in found.items() if name.startswith("Cijk_") and len(name) > 60]
+    assert all(form.startswith("Tensile GEMM ") and " MT" in form for form in gemms)
+    assert len(gemms) > 20
