@@ -148,6 +148,8 @@ class Outcome(msgspec.Struct, frozen=True):
     (time budget), interrupted. `quiet_reference`: mean ln(seconds) of quiet blocks on this
     machine, or None when none was stored; `blocks_replaced` blocks were slower than that by
     more than 10 % and were recorded again, `blocks_loaded` were as slow and had to be kept.
+    `preparation_s` is what everything before the first block took, `block_s` the median of the
+    blocks, both in seconds; None in files of older versions.
     """
 
     blocks: Count
@@ -155,6 +157,8 @@ class Outcome(msgspec.Struct, frozen=True):
     stopped: Literal["decided", "blocks", "seconds", "interrupted"]
     quiet_reference: float | None = None
     blocks_loaded: Count = 0
+    preparation_s: PositiveFloat | None = None
+    block_s: PositiveFloat | None = None
 
 
 class Samples(msgspec.Struct, frozen=True):

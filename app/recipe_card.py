@@ -9,6 +9,7 @@ import streamlit as st
 from analysis import wording
 from analysis.recipes import Recipe, RecipeTable
 from analysis.wording import recipes as words
+from analysis.wording.phrases import capital
 from app import exports, panels, recipe_results, recipe_run, recipe_table, tables
 from app.recipe_results import OWN, SHIPPED, Result
 
@@ -94,6 +95,8 @@ def _answer(recipe: Recipe, result: Result, compare_page: st.Page) -> None:
     tail = f" :small[:gray[({panels.own(interval)})]]" if interval else ""
     st.subheader(verdict_text(recipe, result) + tail, anchor=False)
     with st.container(gap="xxsmall"):
+        if recipe.same_cut is not None:
+            st.text(capital(words.cut_text(result.verdict(recipe.same_cut))) + ".")
         st.caption(panels.own(wording.verdict_basis(verdict)))
         mark = ":material/person:" if result.source == OWN else ":material/inventory_2:"
         panels.note(f"{_SOURCES[result.source]}: {words.made_text(result.record)}", mark)
@@ -104,6 +107,13 @@ def _answer(recipe: Recipe, result: Result, compare_page: st.Page) -> None:
             icon=":material/compare_arrows:",
             query_params=result.query(recipe.compare),
         )
+        if recipe.same_cut is not None:
+            st.page_link(
+                compare_page,
+                label="Against the same cut",
+                icon=":material/compare_arrows:",
+                query_params=result.query(recipe.same_cut),
+            )
         whole = (recipe.variants[0], recipe.variants[-1])
         if whole != recipe.compare:
             first, last = (step.label for step in (recipe.steps[0], recipe.steps[-1]))

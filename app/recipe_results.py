@@ -55,7 +55,10 @@ def recorded() -> list[Result]:
 
 
 def results(recipe: Recipe, own: Iterable[Result]) -> dict[str, Result]:
-    """What answers the recipe, by source: the first of `own` that does, then the shipped one."""
+    """What answers the recipe, by source: the first of `own` that does, then the shipped one.
+
+    A result of too few blocks for a verdict stands behind one that has enough.
+    """
     among = list(own)
     path = places.recipe_samples().get(recipe.name)
     if path is not None:
@@ -65,7 +68,10 @@ def results(recipe: Recipe, own: Iterable[Result]) -> dict[str, Result]:
     for result in among:
         if result.source not in found and misfit(recipe, result.record) is None:
             found[result.source] = result
-    return found
+    ranked = sorted(
+        found.items(), key=lambda item: item[1].verdict(recipe.compare).interval is None
+    )
+    return dict(ranked)
 
 
 def _result(source: str, prefix: str, path: Path) -> Result | None:

@@ -3,6 +3,7 @@ alone, and what the machine can do."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -49,7 +50,8 @@ OnProgress = Callable[[Progress], None]
 class Preparation:
     """`started` is ISO 8601 in UTC, `machine` holds the load of then. `model` is the working copy,
     `plan` the variants to record, `trials` what each of them did alone. `own_fusions` is what our
-    own pass would fuse, None where it was not tried or did not end in time."""
+    own pass would fuse, None where it was not tried or did not end in time. `seconds` is what all
+    of this took."""
 
     started: str
     baseline: str
@@ -60,6 +62,7 @@ class Preparation:
     trials: Trials
     peaks: Peaks
     own_fusions: tuple[OwnFusion, ...] | None
+    seconds: float
 
     @property
     def lanes(self) -> tuple[Lane, ...]:
@@ -78,6 +81,7 @@ def prepare(
     def structures(switches: tuple[Switches, ...]) -> tuple[Structure, ...]:
         return crew.run("structures", StructuresJob(bench, switches), Structures).structures
 
+    begun = time.monotonic()
     started = datetime.now(UTC).isoformat(timespec="seconds")
     facts = msgspec.structs.replace(machine.facts(), load_before=machine.load())
     busy = "" if quiet.was_calm(facts) else f" (the machine is busy: load {facts.load_before})"
@@ -131,7 +135,10 @@ def prepare(
     report("peaks", "Measuring what this machine can do")
     job = PeaksJob(bench.threads, bench.spin, facts.caches, crew.memory_bytes // 4)
     peaks = crew.run("peaks", job, Peaks)
-    return Preparation(started, baseline, facts, model, bench, plan, trials, peaks, own_fusions)
+    took_s = time.monotonic() - begun
+    return Preparation(
+        started, baseline, facts, model, bench, plan, trials, peaks, own_fusions, took_s
+    )
 
 
 def _own_fusions(

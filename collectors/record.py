@@ -247,6 +247,8 @@ class _Recorder:
                 stopped=stopped,
                 quiet_reference=series.quiet_reference,
                 blocks_loaded=series.loaded,
+                preparation_s=prepared.seconds,
+                block_s=series.block_s,
             ),
             peaks=prepared.peaks,
             variants=[self._variant_record(name) for name in prepared.plan.variants],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
+import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -49,6 +50,7 @@ class Series:
     attempts: int = 0
     replaced: int = 0
     complete: list[BlockMeasured] = field(default_factory=list)
+    durations_s: list[float] = field(default_factory=list)
 
     def run(self, enough: Callable[[int], bool], report: Callable[[], None]) -> Stopped:
         """Runs blocks until a look decides, all are done, or the time is over."""
@@ -79,6 +81,11 @@ class Series:
     def loaded(self) -> int:
         """Complete blocks that ran under load: no attempts or no time were left to replace them."""
         return sum(self._is_loaded(block) for block in self.complete)
+
+    @property
+    def block_s(self) -> float | None:
+        """Median seconds of a block, those that ran under load included; None before the first."""
+        return statistics.median(self.durations_s) if self.durations_s else None
 
     def seconds_left(self) -> float:
         """Estimate to the next look, or to the end of the budget."""
@@ -130,7 +137,8 @@ class Series:
         started = time.monotonic()
         measured = self._measure(folder)
         timed_ns = sum(sum(lane.wall_ns) for lane in measured.lanes)
-        self.cost.learn(time.monotonic() - started, timed_ns / 1e9, self.rounds)
+        self.durations_s.append(time.monotonic() - started)
+        self.cost.learn(self.durations_s[-1], timed_ns / 1e9, self.rounds)
         if self._is_loaded(measured) and self._may_replace():
             self.replaced += 1
             shutil.rmtree(folder, ignore_errors=True)

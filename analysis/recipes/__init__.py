@@ -11,7 +11,8 @@ figure and ours of it without reading profiles. `recipe_table(recipe, experiment
   `wording.recipes.COLUMNS[code]`. What no step has and nobody published is left out.
 - `table.rows`: one a step, each with `cells[code]` (a Quantity, for ratios with the bounds of its
   95 % interval, or a text) and with the verdicts against the first step and the one before.
-- `table.answer`: the verdict on the pair of steps that says most (`recipe.compare`).
+- `table.answer`: the verdict on the pair of steps that says most (`recipe.compare`); `table.cut`:
+  that of a kernel of one's own against the same cut without it (`recipe.same_cut`).
 - `table.published`: rows of the same form with what was published, each beside a step of ours.
 - `table.notes`: what the reader must know; `wording.recipes.note_sentence` makes the sentences.
 

@@ -117,7 +117,7 @@ RECIPES: tuple[Recipe, ...] = (
             "roofline_share",
             "output_difference",
         ),
-        compare=("segments:depthwise_conv", "custom:depthwise_conv"),
+        compare=("unfused", "custom:depthwise_conv"),
         published=(Published("depthwise_utilisation", (("unfused", 0.40),), "fraction"),),
         source="a depthwise convolution on an accelerator, default kernel",
         why_differ=(
@@ -139,7 +139,7 @@ RECIPES: tuple[Recipe, ...] = (
         model="mobilenetv2",
         steps=(_UNFUSED, *_kernel("depthwise_conv", "each of the depthwise convolutions"), _FUSED),
         columns=(*_TIME, "depthwise_time", "depthwise_utilisation", "output_difference"),
-        compare=("segments:depthwise_conv", "custom:depthwise_conv"),
+        compare=("unfused", "custom:depthwise_conv"),
         published=(Published("depthwise_utilisation", (("unfused", 0.40),), "fraction"),),
         source="a depthwise convolution on an accelerator, default kernel",
         why_differ=(
@@ -201,7 +201,7 @@ RECIPES: tuple[Recipe, ...] = (
         model="mynet",
         steps=(_UNFUSED, *_kernel("mul_add", "Mul and Add"), _FUSED),
         columns=(*_TIME, *_TRAFFIC, *_MEMORY),
-        compare=("segments:mul_add", "custom:mul_add"),
+        compare=("unfused", "custom:mul_add"),
         published=(
             Published("operators", (("unfused", 2.0), ("custom:mul_add", 1.0)), "count"),
         ),
@@ -221,7 +221,7 @@ RECIPES: tuple[Recipe, ...] = (
             _UNFUSED, *_kernel("sub_mul_pow", "the chain of Mul, Pow, Sub and Mul"), _FUSED,
         ),
         columns=(*_TIME, *_TRAFFIC, *_MEMORY),
-        compare=("segments:sub_mul_pow", "custom:sub_mul_pow"),
+        compare=("unfused", "custom:sub_mul_pow"),
         published=(
             Published(
                 "operators",
@@ -299,7 +299,7 @@ RECIPES: tuple[Recipe, ...] = (
         model="add_relu",
         steps=(_UNFUSED, *_kernel("add_relu", "Add and Relu"), _FUSED),
         columns=(*_TIME, *_TRAFFIC, *_MEMORY),
-        compare=("segments:add_relu", "custom:add_relu"),
+        compare=("unfused", "custom:add_relu"),
         why_differ=(),
         work=Work(bytes=21 * _MB),
         rounds=24,
@@ -313,7 +313,7 @@ RECIPES: tuple[Recipe, ...] = (
         model="mul_sigmoid",
         steps=(_UNFUSED, *_kernel("mul_sigmoid", "Sigmoid and Mul"), _FUSED),
         columns=(*_TIME, *_TRAFFIC, *_MEMORY),
-        compare=("segments:mul_sigmoid", "custom:mul_sigmoid"),
+        compare=("unfused", "custom:mul_sigmoid"),
         why_differ=(),
         work=Work(bytes=21 * _MB),
         rounds=24,

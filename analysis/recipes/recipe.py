@@ -97,17 +97,29 @@ class Recipe:
         return any(name.startswith("custom:") for name in self.variants)
 
     @property
+    def same_cut(self) -> tuple[str, str] | None:
+        """The kernel of one's own against the same cut without it, which tells what the kernel is
+        worth apart from the cut; None where `compare` has no such kernel, or is that pair."""
+        kind, _, kernel = self.compare[1].partition(":")
+        twin = f"segments:{kernel}"
+        if kind != "custom" or twin not in self.variants or self.compare[0] == twin:
+            return None
+        return twin, self.compare[1]
+
+    @property
     def runs(self) -> int:
         """Un-profiled runs of each step that count."""
         return self.blocks * self.rounds
 
     def seconds(self, record: ExperimentRecord | None = None, blocks: int | None = None) -> float:
-        """About how long recording takes, from what runs.
+        """About how long recording takes, from what an earlier recording took, else what runs.
 
         Every block is a process with two sessions of each variant and of the second copy of the
         baseline, and their runs. A run takes as long as in `record`, an earlier recording of it;
         without one, as long as its work at assumed rates.
         """
+        if record is not None and (known := self._recorded_s(record, blocks)) is not None:
+            return known
         lanes = (*self.variants, self.baseline)
         run_s = dict.fromkeys(lanes, self._assumed_run_s())
         if record is not None:
@@ -119,6 +131,19 @@ class Recipe:
         runs = WARMUP_ROUNDS + self.rounds + PROFILE_WARMUP_ROUNDS + self.profiled_rounds
         block_s = _BLOCK_S + sum(_LANE_S + runs * run_s[name] for name in lanes)
         return _START_S + _TRIAL_S * len(self.variants) + (blocks or self.blocks) * block_s
+
+    def _recorded_s(self, record: ExperimentRecord, blocks: int | None) -> float | None:
+        """As `record` took for the same work a block; None where it was other work."""
+        preparation_s, block_s = record.outcome.preparation_s, record.outcome.block_s
+        same = set(self.variants) == {variant.name for variant in record.variants}
+        if preparation_s is None or block_s is None or not same:
+            return None
+        if (record.settings.rounds, record.settings.profiled_rounds) != (
+            self.rounds,
+            self.profiled_rounds,
+        ):
+            return None
+        return preparation_s + (blocks or self.blocks) * block_s
 
     def _assumed_run_s(self) -> float:
         arithmetic = self.work.flops / (self.work.flops_per_s * (self.threads or 2))

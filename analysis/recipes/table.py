@@ -53,7 +53,8 @@ class PublishedRow:
 @dataclass(frozen=True, eq=False)
 class RecipeTable:
     """The table; analysis/recipes/__init__.py says how to show it. `answer` compares the pair of
-    steps that says most (`recipe.compare`)."""
+    steps that says most (`recipe.compare`), `cut` a kernel of one's own with the same cut without
+    it (`recipe.same_cut`), None where there is none."""
 
     recipe: Recipe
     experiment: Experiment
@@ -62,6 +63,7 @@ class RecipeTable:
     answer: Verdict
     published: tuple[PublishedRow, ...] = ()
     notes: tuple[Note, ...] = ()
+    cut: Verdict | None = None
 
     def published_at(self, variant: str) -> PublishedRow | None:
         """What was published beside that step."""
@@ -99,8 +101,10 @@ def recipe_table(
         for code in recipe.columns
         if code in told or not all(row.cells[code].is_empty for row in rows)
     )
-    one, other = (sides[recipe.variants.index(name)] for name in recipe.compare)
-    answer = compare(one, other, assumptions)
+    of = dict(zip(recipe.variants, sides, strict=True))
+    answer = compare(of[recipe.compare[0]], of[recipe.compare[1]], assumptions)
+    pair = recipe.same_cut
+    cut = None if pair is None else judge(of[pair[0]], of[pair[1]])
     cells_of = {row.step.variant: row.cells for row in rows}
     return RecipeTable(
         recipe,
@@ -110,6 +114,7 @@ def recipe_table(
         answer.verdict,
         published,
         notes(recipe, experiment, cells_of, known, answer),
+        cut,
     )
 
 

@@ -152,7 +152,17 @@ def answer_text(table: RecipeTable) -> str:
     """The same as a sentence: 'precision is 2.43× faster than unfused (95 % interval …)'."""
     sentence = "".join(part.text for part in answer_parts(table.recipe, table.answer))
     interval = verdict_interval(table.answer)
-    return f"{sentence} ({interval})" if interval else sentence
+    cut = "" if table.cut is None else f"; {cut_text(table.cut)}"
+    return (f"{sentence} ({interval})" if interval else sentence) + cut
+
+
+def cut_text(verdict: Verdict) -> str:
+    """A kernel of one's own against the same cut without it: '1.26× over the same cut (95 % …)'."""
+    if verdict.speedup is None or verdict.outcome not in ("faster", "slower"):
+        return "against the same cut without the kernel it cannot be told"
+    interval = verdict.interval
+    shown = f" ({units.factor(interval.low)} to {units.factor(interval.high)})" if interval else ""
+    return f"{units.factor(verdict.speedup)} over the same cut without the kernel{shown}"
 
 
 def step_text(step: Step, between: str = " ") -> str:

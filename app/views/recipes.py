@@ -85,6 +85,8 @@ def _headline(recipe: Recipe, result: Result | None) -> None:
         else:
             st.markdown(f"**{recipe_card.verdict_text(recipe, result)}**")
             st.caption(panels.own(_basis(result, result.verdict(recipe.compare))))
+            if recipe.same_cut is not None:
+                st.caption(panels.own(words.cut_text(result.verdict(recipe.same_cut))))
             if result.source == SHIPPED:
                 machine = units.middle_cut(result.record.machine.cpu_model, _MACHINE_CHARS)
                 st.caption(panels.code_span(machine))

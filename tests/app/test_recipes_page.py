@@ -144,6 +144,20 @@ def shown(page: AppTest) -> str:
     return "\n".join([*markdown_texts(page), *texts(page)])
 
 
+def test_a_quick_run_does_not_stand_before_a_verdict(
+    tree: Path, open_page: Open, shipped: Any
+) -> None:
+    recipe = find("mul_add")
+    shipped(recipe, recorded(recipe))
+    quick = tree / "recordings" / "quick.zip"
+    quick.write_bytes(recorded(recipe, blocks=2, first_ms=40))
+    page = open_page(recipe.name)
+    assert any(text.startswith("Comes with FuseScope") for text in texts(page))
+    assert any("the same cut without the kernel" in text.lower() for text in texts(page))
+    quick.write_bytes(recorded(recipe, blocks=8, first_ms=40))
+    assert any(text.startswith("Recorded here") for text in texts(open_page(recipe.name)))
+
+
 def test_the_overview_has_every_recipe(open_page: Open, shipped: Any) -> None:
     recipe = find("conv3x3")
     shipped(recipe, recorded(recipe))

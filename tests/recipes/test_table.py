@@ -142,9 +142,11 @@ def test_ratios_are_the_verdicts() -> None:
     assert verdict.interval is not None
     assert (cell.low, cell.high) == (verdict.interval.low, verdict.interval.high)
     assert words.missing_text(table.rows[0].cells["speedup_first"]) == "nothing comes before it"
-    assert table.answer == verdict
+    # The headline is against what a user would run; the cut stands beside it.
+    assert table.cut == verdict
     assert words.answer_text(table) == (
-        "own kernel is 2.50× faster than cut, no kernel (95 % interval 2.50× to 2.50×)"
+        "own kernel is 2.00× faster than unfused (95 % interval 2.00× to 2.00×); "
+        "2.50× over the same cut without the kernel (2.50× to 2.50×)"
     )
 
 
@@ -465,3 +467,17 @@ def test_a_recording_of_this_machine_tells_how_long_the_next_takes() -> None:
     ]
     slower = msgspec.structs.replace(record, variants=slow)
     assert recipe.seconds(slower) > recipe.seconds(record)
+
+
+def test_a_recording_that_says_what_it_took_is_the_estimate() -> None:
+    recipe = find("mul_add")
+    record = mul_add().record
+    settings = msgspec.structs.replace(
+        record.settings, rounds=recipe.rounds, profiled_rounds=recipe.profiled_rounds
+    )
+    outcome = msgspec.structs.replace(record.outcome, preparation_s=40.0, block_s=7.0)
+    told = msgspec.structs.replace(record, settings=settings, outcome=outcome)
+    assert recipe.seconds(told) == 40 + 7 * recipe.blocks
+    assert recipe.seconds(told, blocks=2) == 40 + 7 * 2
+    fewer = msgspec.structs.replace(told, settings=msgspec.structs.replace(settings, rounds=1))
+    assert recipe.seconds(fewer) == recipe.seconds(msgspec.structs.replace(record))
