@@ -21,7 +21,7 @@ _IDENTITY = (*_WHERE, "op_type", "provider")
 _NO_FACTS = ("source_row", "run")
 _TOTALS = ("total", "totals", "sum", "grand total", "subtotal", "summe", "gesamt", "合计", "总计")
 _ROUNDING = 1e-3
-_LEAST_ROWS = 4  # of a table that stands twice: fewer equal times may be chance
+_LEAST_ROWS = 4  # different ones of a table that stands twice: fewer may be chance
 _MOSTLY = 0.9
 
 
@@ -123,9 +123,10 @@ def _second_half(columns: Mapping[str, Sequence[object]]) -> list[int]:
     half = count // 2
     if count % 2 or count < 2 * _LEAST_ROWS:
         return []
-    told = [values for name, values in columns.items() if name not in _NO_FACTS]
+    told = [values for name, values in columns.items() if name != "source_row"]
     is_same = all(list(values[:half]) == list(values[half:]) for values in told)
-    return list(range(half, count)) if is_same else []
+    rows = list(zip(*(values[:half] for values in told), strict=True)) if is_same else []
+    return list(range(half, count)) if len(set(rows)) >= _LEAST_ROWS else []
 
 
 def _without(gone: set[int], columns: Columns, kept: list[int]) -> tuple[Columns, list[int]]:

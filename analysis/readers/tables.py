@@ -38,6 +38,7 @@ _TEXTS = [name for name, dtype in OPERATOR_COLUMNS.items() if dtype == "category
 _SIZES = ("bytes_in", "bytes_param", "bytes_out", "flops")
 _MOST = 2**62
 _LONGEST_NS = 2**55  # a year; sums of what is longer would not fit 64 bits
+_HOSTS = r"CPU|Host|\w*ExecutionProvider"  # as tables that we wrote name the core
 _MANY_OVERLAPS = 8
 _MUCH_OVERLAP = 0.25  # of all executions
 _HEAD_CHARS = 160  # of a counter's name
@@ -101,7 +102,8 @@ def _overlap(count: int, calls: pd.DataFrame, operators: pd.DataFrame) -> Diagno
 
     A stream of a device runs one kernel at a time, so they are of several devices told as one.
     """
-    is_device = (operators["level"] == "device_kernel").all()
+    on_host = operators["provider"].astype("object").fillna("").str.fullmatch(_HOSTS)
+    is_device = (operators["level"] == "device_kernel").all() and not on_host.any()
     if is_device and count >= _MANY_OVERLAPS and count >= _MUCH_OVERLAP * len(calls):
         return Diagnostic("warning", "streams_overlap", count, values={"of": len(calls)})
     return Diagnostic("info", "overlapping_calls", count)

@@ -26,6 +26,7 @@ from analysis.trace import CALL_COLUMNS, Diagnostic, Trace
 FILES = ("kernel_details.csv", "op_statistic.csv", "step_trace_time.csv")
 MISSING = "N/A"
 COMMUNICATION = "COMMUNICATION"
+_SOME_CORE = "OTHER"
 _DTYPES = {
     "float32": "FLOAT", "bfloat16": "DT_BF16", "float64": "DOUBLE", "?": "UNDEFINED",
 }  # fmt: skip
@@ -110,6 +111,10 @@ def _note_left_out(trace: Trace, notes: list[Diagnostic]) -> None:
     sources = operators["flops_source"][operators["flops"].notna()]
     if not sources.isin((flops.FROM_SHAPES, COUNTED)).all():
         left_out.append("FLOPs")
+    if marked := int(trace.profiled_runs["warmup"].sum()):
+        left_out.append(f"marks of warm-up ({marked} runs), so figures per step include them")
+    if silent := len(trace.profiled_runs) - len(trace.told_runs):
+        left_out.append(f"{silent} runs without operators")
     if len(trace.sampled_runs):
         left_out.append("times of runs without the profiler")
     if trace.calls["span_ns"].notna().any():
@@ -172,16 +177,28 @@ def _has_steps(trace: Trace) -> bool:
 
 
 def _cores(operators: pd.DataFrame) -> list[str]:
-    """Core types; communication is told by it, so it is named where the trace names another."""
+    """Core types, by which a reader tells operators, communication and what is neither.
+
+    Where that of the trace says another thing than the trace, one is named that does not.
+    """
     return [
-        COMMUNICATION if talks and task_kind(core, op_type, name) != "communication" else shown
-        for talks, shown, core, op_type, name in zip(
+        _core(talks, *cells)
+        for talks, *cells in zip(
             operators["is_communication"],
             _texts(operators["provider"]),
             *(_plain(operators[name]) for name in ("provider", "op_type", "name")),
             strict=True,
         )
     ]
+
+
+def _core(talks: bool, shown: str, core: str | None, op_type: str | None, name: str | None) -> str:
+    wanted = "communication" if talks else "operator"
+    if task_kind(core, op_type, name) == wanted:
+        return shown
+    if talks:
+        return COMMUNICATION
+    return MISSING if task_kind(None, op_type, name) == wanted else _SOME_CORE
 
 
 def _op_statistic(trace: Trace) -> tuple[list[str], Iterable[Sequence[object]]]:
@@ -191,7 +208,7 @@ def _op_statistic(trace: Trace) -> tuple[list[str], Iterable[Sequence[object]]]:
     frame = pd.DataFrame(
         {
             "type": np.array(_texts(operators["op_type"]), dtype="object")[codes],
-            "core": np.array(_texts(operators["provider"]), dtype="object")[codes],
+            "core": np.array(_cores(operators), dtype="object")[codes],
             "n": calls["n"].clip(lower=1).to_numpy("int64"),
             "dur": calls["dur_ns"].to_numpy("int64"),
         }

@@ -20,6 +20,7 @@ from analysis.readers.reader import Reader
 from analysis.readers.source import Source
 from analysis.readers.tables import build_trace
 from analysis.report.ascend_tables import FILES, ascend_tables
+from analysis.report.inspection import inspection
 from analysis.trace import CALL_COLUMNS, Meta, Trace, runs_frame
 from app.cli.main import main
 from tests import miniatures
@@ -120,6 +121,59 @@ def test_real_recordings_come_back(shared_traces: Path, path: str) -> None:
     trace = read_path(shared_traces / "third_party" / path)
     assert isinstance(trace, Trace)
     assert_returns(trace)
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "sample_traces").rglob("*.zip")), ids=lambda path: str(path.stem)
+)
+def test_totals_and_counts_of_every_recording_come_back(path: Path) -> None:
+    experiment = read_path(path)
+    assert isinstance(experiment, Experiment)
+    trace = list(experiment.traces.values())[-1]
+    again, before = inspection(back(trace)), inspection(trace)
+    same = ("profiled_runs", "operators", "rows", "total_kernel_ns", "communication_ns")
+    assert [again[name] for name in same] == [before[name] for name in same]
+    totals = [
+        {row["op_type"]: (row["count"], row["total_ns"]) for row in told["by_type"]}
+        for told in (again, before)
+    ]
+    assert totals[0] == totals[1]
+    [note] = [n for n in ascend_tables(trace).diagnostics if n.code == "ascend_left_out"]
+    marked = int(trace.profiled_runs["warmup"].sum())
+    assert (f"warm-up ({marked} runs)" in str(note.values["what"])) == (marked > 0)
+
+
+CORES = ["EVENT_WAIT", "notify", "3", "x task", "Barrier", "HCCL", "AI_CORE", "wait", "GPU", None]
+
+
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.sampled_from(CORES),
+            st.sampled_from(["hcom_allReduce_", "Add", "Total", None]),
+            st.sampled_from(["hcom_send_1", "total", "EVENT_WAIT", "k"]),
+            st.booleans(),
+            st.integers(0, 3000),
+            st.integers(1, 4),
+        ),
+        min_size=1,
+        max_size=8,
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_whatever_cores_and_names_totals_come_back(
+    rows: list[tuple[str | None, str | None, str, bool, int, int]],
+) -> None:
+    names = ("provider", "op_type", "name", "is_communication", "dur_ns", "n")
+    cells = (list(column) for column in zip(*rows, strict=True))
+    trace = made(dict(zip(names, cells, strict=True)))
+
+    def sums(one: Trace) -> list[tuple[int, int]]:
+        talks = one.operators["is_communication"].to_numpy()[one.calls["operator"]]
+        parts = (one.calls[talks], one.calls[~talks])
+        return [(part["dur_ns"].sum(), part["n"].sum()) for part in parts]
+
+    assert sums(back(trace)) == sums(trace)
 
 
 def test_an_experiment_of_our_own_comes_back() -> None:
