@@ -7,10 +7,11 @@ import re
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import IO
 
 from analysis.errors import FuseScopeError
 from analysis.experiment import RECORD_NAME, ExperimentRecord, record_json
-from collectors.publication import Draft
+from collectors.publication import Draft, is_special
 
 COMPRESSION = 9
 
@@ -24,6 +25,8 @@ def destination(out: Path | None, model: str, date: str) -> Path:
     path = out if out is not None else Path(f"{name}-{date}.zip")
     if path.is_dir():
         path = path / f"{name}-{date}.zip"
+    if is_special(path):
+        return path.absolute()
     if not path.suffix:
         path = path.with_name(path.name + ".zip")
     path = path.absolute()
@@ -44,12 +47,13 @@ def write(path: Path, record: ExperimentRecord, members: Mapping[str, Path | byt
     """Writes the zip and returns its path: `path`, or the first free name after it, since
     nothing is ever overwritten. Raises FuseScopeError when the disk refuses."""
     try:
+        if is_special(path):
+            with path.open("wb") as file:
+                _fill(file, record, members)
+            return path
         with Draft(path) as draft:
             with draft.path.open("r+b") as file:
-                with zipfile.ZipFile(file, "w") as archive:
-                    _add(archive, RECORD_NAME, record_json(record))
-                    for name, content in members.items():
-                        _add(archive, name, content)
+                _fill(file, record, members)
                 file.flush()
                 os.fsync(file.fileno())
             return draft.publish_numbered()
@@ -60,6 +64,13 @@ def write(path: Path, record: ExperimentRecord, members: Mapping[str, Path | byt
             where=str(path),
             hint="Free some space or choose another place with --out.",
         ) from None
+
+
+def _fill(file: IO[bytes], record: ExperimentRecord, members: Mapping[str, Path | bytes]) -> None:
+    with zipfile.ZipFile(file, "w") as archive:
+        _add(archive, RECORD_NAME, record_json(record))
+        for name, content in members.items():
+            _add(archive, name, content)
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: Path | bytes) -> None:

@@ -15,7 +15,7 @@ from collectors import cache, machine, scratch, worker, zoo
 from collectors.fusion import rules
 from collectors.fusion.report import Asked, Opportunity, Report
 from collectors.jobs import PrepareJob
-from collectors.publication import Draft
+from collectors.publication import Draft, is_special
 from collectors.recording import Recording
 
 __all__ = ["Asked", "FuseJob", "Fused", "Fusing", "Opportunity", "Report", "built_in", "fuse"]
@@ -80,6 +80,7 @@ def fuse(fusing: Fusing, cancelled: Callable[[], bool] = lambda: False) -> Fused
     is_zoo = zoo.find(fusing.model) is not None
     name = fusing.model if is_zoo else Path(fusing.model).stem
     memory = fusing.memory_bytes or int(MEMORY_SHARE * machine.available_memory_bytes())
+    to = "" if fusing.out is None else str(fusing.out.absolute())
     with _draft(fusing.out) as draft:
         with scratch.folder() as folder:
             job = FuseJob(
@@ -97,19 +98,19 @@ def fuse(fusing: Fusing, cancelled: Callable[[], bool] = lambda: False) -> Fused
                 ),
                 rules_name=fusing.rules_name,
                 rules_text=fusing.rules_text,
-                out=str(draft.path) if draft is not None else "",
+                out=str(draft.path) if draft is not None else to,
                 threads=machine.physical_cores(),
             )
             limits = worker.Limits(memory, fusing.timeout)
             done = worker.run("fuse", job, Fused, limits=limits, where=name, cancelled=cancelled)
         if draft is None:
-            return done
+            return msgspec.structs.replace(done, path=to or None)
         return msgspec.structs.replace(done, path=str(_published(draft)))
 
 
 def _draft(out: Path | None) -> AbstractContextManager[Draft | None]:
-    """A file beside `out` to write to until it is complete."""
-    if out is None:
+    """A file beside `out` to write to until it is complete; none where `out` is a device."""
+    if out is None or is_special(out):
         return nullcontext()
     if out.is_dir():
         raise FuseScopeError(

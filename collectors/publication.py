@@ -16,6 +16,12 @@ _ENDING = ".fusescope.partial"
 _DRAFT = re.compile(rf"\..*\.[0-9a-f]{{8}}{re.escape(_ENDING)}", re.DOTALL)
 
 
+def is_special(path: Path) -> bool:
+    """Whether something is there that is neither a regular file nor a folder: it is written to, and
+    never replaced."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
 class Draft:
     """A new, empty file at `path`, hidden beside `target`; gone with the end of the block.
 

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from errno import EISDIR
+from errno import EINVAL, EISDIR
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -62,6 +62,8 @@ def _write_all(files: Mapping[Path, bytes]) -> None:
         for path, data in files.items():
             if path.is_dir():
                 raise IsADirectoryError(EISDIR, "a folder has this name", str(path))
+            if path.exists() and not path.is_file():
+                raise OSError(EINVAL, "it is not a regular file", str(path))
             missing = [one for one in (path.parent, *path.parent.parents) if not one.exists()]
             for folder in reversed(missing):
                 folder.mkdir()

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from app.cli import streams
+
 if TYPE_CHECKING:
     from analysis.compare.comparison import Comparison, Side
 
@@ -81,7 +83,7 @@ def compare(
     if json:
         from analysis.report.comparison_json import comparison_json
 
-        sys.stdout.write(comparison_json(comparison).decode() + "\n")
+        streams.write_json(comparison_json(comparison))
     else:
         _print(comparison, _others(comparison) if candidate is None else [])
         if html is not None:

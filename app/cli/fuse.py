@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
+from app.cli import streams
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -85,7 +87,7 @@ def fuse(
     if json:
         import msgspec
 
-        sys.stdout.write(msgspec.json.encode(done.report).decode() + "\n")
+        streams.write_json(msgspec.json.encode(done.report))
     else:
         _print(done, explain=explain)
     if done.path is not None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from app.cli import streams
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -46,7 +48,7 @@ def inspect(
     if json:
         from analysis.report.inspection import inspection_json
 
-        sys.stdout.write(inspection_json(value).decode() + "\n")
+        streams.write_json(inspection_json(value))
         return
     from rich.console import Console
 

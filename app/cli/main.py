@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from typing import Annotated
 
 import typer
 
 from analysis.errors import FuseScopeError
+from app.cli import memory, streams
 from app.cli.collect import collect
 from app.cli.compare import compare
 from app.cli.fuse import fuse
@@ -19,6 +21,10 @@ from app.cli.serve import serve
 from app.cli.zoo import zoo
 
 _MOST_CHARS = 1000  # of an error: names in it come from files
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+_NO_MEMORY = re.compile(
+    r"cannot allocate memory|failed to map segment|unable to allocate", re.IGNORECASE
+)
 
 app = typer.Typer(
     add_completion=False,
@@ -36,6 +42,7 @@ def settings(
     ] = None,
 ) -> None:
     """Settings of every verb."""
+    memory.check()
     from app import places
 
     # The pages of the dashboard read them from the environment of this process.
@@ -50,30 +57,52 @@ app.add_typer(zoo, name="zoo")
 
 
 def main() -> None:
-    """Run the command line. Exit code 0: fine; 2: bad usage or unreadable input."""
+    """Run the command line. Exit code 0: fine; 2: bad usage, unreadable input, or no place for
+    the output. Who stops reading (`| head`) has had enough, which is fine."""
+    streams.prepare()
+    code = _run()
+    if streams.is_stuck() and code == 0:
+        code = 2
+    sys.exit(code)
+
+
+def _run() -> int:
     try:
-        app(prog_name="fusescope")
+        try:
+            app(prog_name="fusescope")
+        except SystemExit as ended:
+            # click and rich make a code of their own out of a reader that is gone
+            if isinstance(ended.__context__, BrokenPipeError):
+                raise ended.__context__ from None
+            if isinstance(ended.code, int) and ended.code:
+                return ended.code
+        sys.stdout.flush()
     except FuseScopeError as error:
         from analysis.readers.source import clean_text
 
-        print(f"fusescope: {clean_text(error.text, _MOST_CHARS)}", file=sys.stderr)
-        sys.exit(2)
+        streams.tell(clean_text(error.text, _MOST_CHARS))
+        return 2
     except BrokenPipeError:
-        # The reader of our output (head, less) is gone: nothing is left to say.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        streams.is_stuck()
     except Exception as error:
         if os.environ.get("FUSESCOPE_DEBUG"):
             raise
-        print(f"fusescope: {_said_of(error)}", file=sys.stderr)
-        sys.exit(2)
+        streams.tell(_said_of(error))
+        return 2
+    return 0
 
 
 def _said_of(error: Exception) -> str:
+    if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
+        return memory.too_little()
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         from analysis.units import middle_cut
 
         return f"A path is too long ({middle_cut(ascii(error.filename), 60)}). Shorten it."
+    # Files that a verb writes have a sentence of their own: what is left is what we print.
+    if isinstance(error, OSError) and error.errno in _FULL and error.filename is None:
+        said = (error.strerror or "refused").lower()
+        return f"What is printed here cannot be written: {said}. Send it elsewhere."
     return (
         f"Something went wrong inside FuseScope ({type(error).__name__}). "
         "Set FUSESCOPE_DEBUG=1 to see where, and report it."

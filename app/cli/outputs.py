@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import secrets
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from analysis.errors import FuseScopeError
 
 _HEAD_BYTES = 64
+_NAME_CHARS = 60  # a name may be as long as the system allows, and ours is longer
 _ZIP = b"PK"
 _REPORT = b"<!doctype html"
 
@@ -39,22 +42,54 @@ def refuse_lost(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None
 
 def write_whole(path: Path, data: bytes, *, what: str, option: str) -> None:
     """Writes `what`, 'report' say, to the file that `option` names, complete or not at all. Raises
-    FuseScopeError."""
+    FuseScopeError.
+
+    A link stays one, and what it leads to is replaced. What is not a regular file (a device, a
+    pipe) is written to and never replaced.
+    """
     if path.is_dir():
         raise FuseScopeError(
             "This is a folder", where=str(path), hint=f"Give {option} the name of a file."
         )
-    part = path.with_name(f".{path.name}.part")
     try:
-        part.write_bytes(data)
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
+        if _is_stdout(path):
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+        elif path.exists() and not path.is_file():
+            with open(os.open(path, os.O_WRONLY), "wb") as special:  # neither made nor cut
+                special.write(data)
+        else:
+            _replace(Path(os.path.realpath(path)), data)
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
         raise FuseScopeError(
-            f"The {what} cannot be written: {error.strerror or error}",
+            f"The {what} cannot be written: {reason or error}",
             where=str(path),
             hint=f"Choose another place with {option}.",
         ) from error
+
+
+def _replace(path: Path, data: bytes) -> None:
+    part = path.with_name(f".{path.name[:_NAME_CHARS]}.{secrets.token_hex(4)}.part")
+    try:
+        # O_EXCL: in a folder that others write to, no link of theirs is followed
+        with open(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666), "wb") as file:
+            file.write(data)
+        part.replace(path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def _is_stdout(path: Path) -> bool:
+    """Whether the path is what we print to, by name or by redirection."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(sys.stdout.fileno()))
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 def _is_part(output: Path, given: Path) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli import recording_run
+from app.cli import recording_run, streams
 from app.cli.outputs import refuse_lost, write_whole
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ def recipe(
     for file, (option, made) in writers.items():
         write_whole(file, made(table), what="table", option=option)
     if json:
-        sys.stdout.write(table_json(table).decode() + "\n")
+        streams.write_json(table_json(table))
         return
     _print(table)
     _print_next(chosen, path, writers)
@@ -154,7 +153,7 @@ def _list(*, as_json: bool) -> None:
         from analysis.report.recipe import SCHEMA_VERSION, recipe_values
 
         values = {"schema_version": SCHEMA_VERSION, "recipes": [recipe_values(r) for r in RECIPES]}
-        print(msgspec.json.format(msgspec.json.encode(values), indent=2).decode())
+        streams.write_json(msgspec.json.format(msgspec.json.encode(values), indent=2))
         return
     from rich.padding import Padding
 

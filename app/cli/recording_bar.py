@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -45,7 +46,10 @@ class RecordingBar:
         left = "" if step.seconds_left is None or step.stage == "done" else _left(step.seconds_left)
         if step.stage == "done" or not self._console.is_terminal:
             line = f"{step.message} ({left})" if left else step.message
-            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+            with suppress(
+                OSError, SystemExit
+            ):  # a recording goes on when nobody reads how far it is
+                self._console.print(line, markup=False, highlight=False, soft_wrap=True)
             return
         stages = list(_SHARES)
         place = stages.index(step.stage)

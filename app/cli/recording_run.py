@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -56,7 +56,11 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 def _json_lines() -> AbstractContextManager[OnProgress]:
     from collectors.progress import encode
 
-    return nullcontext(lambda progress: print(encode(progress), flush=True))
+    def say(progress: Progress) -> None:
+        with suppress(OSError):  # a recording goes on when nobody reads how far it is
+            print(encode(progress), flush=True)
+
+    return nullcontext(say)
 
 
 def _bar() -> AbstractContextManager[OnProgress]:

@@ -1,0 +1,31 @@
+"""Memory that this process may take: libraries that run out of it crash or hang, so ask first."""
+
+from __future__ import annotations
+
+import os
+import resource
+
+from analysis.errors import FuseScopeError
+
+_LEAST_BYTES = 450_000_000  # of address space: what the libraries of `compare` map
+_HINT = "Raise the limit (ulimit -v), or close other programs."
+
+
+def check() -> None:
+    """Raises FuseScopeError where the limit on address space is too low for any verb."""
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return
+    if limit < _LEAST_BYTES:
+        raise FuseScopeError(
+            f"FuseScope may take {limit // 1_000_000} MB of memory here and needs at least "
+            f"{_LEAST_BYTES // 1_000_000} MB",
+            hint=_HINT,
+        )
+    # Each thread of a pool that nothing here uses would map as much again.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def too_little() -> str:
+    """What to say once memory has run out."""
+    return f"There is too little memory for this. {_HINT}"
