@@ -15,7 +15,7 @@ from analysis.limits import DEFAULT_LIMITS, MIB, Limits
 from analysis.readers.source import Load, Source, clean_text, display_name, load_file
 from analysis.trace import Diagnostic
 
-_MOST_DEPTH = 12
+_MOST_DEPTH = 100  # folders in folders; what bounds a walk is the number of files
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others unpack without a bound on memory
 _MOST_PATH = 400
 _NEIGHBOURS = 5_000  # each is looked at, which takes 64 KiB of memory

@@ -26,7 +26,7 @@ _HINT = "Copy or record the file again."
 _NO_NUMBER = re.compile(r":\s*[-+]?(?:nan|inf)(?:\(ind\))?(?=\s*[,}])", re.IGNORECASE)
 _GAP = re.compile(r"[\s,]*")
 _NEXT_LINE = re.compile(r"\n[ \t\r,]*(?=\{)")
-_MOST_RESTARTS = 1000
+_MOST_RESTARTS = 20_000
 _FIRST_LOOK = 4096
 _LONGEST_ROW = 2**20
 _LONGEST_TOKEN = 16  # of those that may be cut in two where a look ends, strings not among them

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from analysis.readers import read
+from analysis.readers import read, read_path
 from analysis.readers.source import Source
 from analysis.trace import Trace
 from tests import miniatures
@@ -438,3 +438,24 @@ def test_thousands_of_blocks_of_one_operator_are_all_read() -> None:
     assert isinstance(trace, Trace)
     assert trace.meta.format == "msprof_op" and trace.meta.files == ("blocks.csv",)
     assert trace.calls["dur_ns"].tolist() == [40_250]
+
+
+def test_thousands_of_layers_whose_names_break_the_json_cost_only_themselves() -> None:
+    """trtexec does not escape what stands in a name."""
+    layers = [
+        f', {{ "name" : "{"" if row % 2 else chr(34)}l{row}", "timeMs" : 1, "averageMs" : 1 }}'
+        for row in range(ROWS)
+    ]
+    data = '[\n  { "count" : 1 }\n' + "\n".join(layers) + "\n]\n"
+    trace = read(Source("many", data.encode()))
+    assert isinstance(trace, Trace)
+    assert len(trace.calls) == ROWS // 2
+    assert {note.code: note.count for note in trace.diagnostics}["bad_event"] == ROWS // 2
+
+
+def test_recordings_deep_in_folders_are_found(tmp_path: Path) -> None:
+    folder = tmp_path.joinpath(*["deeper"] * 40)
+    folder.mkdir(parents=True)
+    (folder / "many.csv").write_bytes(nsys_stats(tmp_path))
+    trace = read_path(tmp_path)
+    assert isinstance(trace, Trace) and len(trace.calls) == ROWS
