@@ -27,6 +27,7 @@ _LABEL_CHARS = 40
 FASTER = "#0072B2"
 SLOWER = "#D55E00"
 TOTAL = "#868E96"
+_STEP_COLOURS = {"faster": FASTER, "slower": SLOWER}
 _LINE_CHARS = 32
 _BAR_HEIGHT = 36
 _LEAST_DOT, _LARGEST_DOT = 7.0, 34.0  # px, diameter: the area is the share of the time
@@ -183,19 +184,27 @@ def label_text(text: str, chars: int = _LABEL_CHARS) -> str:
 def waterfall(comparison: Comparison) -> go.Figure | None:
     """From the baseline's to the candidate's mean time per run, one bar a step, top to bottom.
 
-    None where there are no steps (`waterfall_steps`).
+    Groups that gained or lost have their colours; grey is what may be either, hatched what is no
+    group. None where there are no steps (`waterfall_steps`).
     """
     steps = waterfall_steps(comparison)
     if not steps:
         return None
     scale, unit = (1e6, "ms") if abs(steps[0].value_ns) >= 1e6 else (1e3, "µs")
     ends = [end / scale for end in ends_ns(steps)]
+    sizes = [step.value_ns / scale for step in steps]
     figure = go.Figure(
-        go.Waterfall(
+        # go.Waterfall knows two colours for changes: what is no gain and no loss would be one.
+        go.Bar(
             orientation="h",
             y=list(range(len(steps))),
-            x=[step.value_ns / scale for step in steps],
-            measure=["absolute" if step.kind == "total" else "relative" for step in steps],
+            x=sizes,
+            base=[end - size for end, size in zip(ends, sizes, strict=True)],
+            marker={
+                "color": [_STEP_COLOURS.get(step.kind, TOTAL) for step in steps],
+                "opacity": [0.6 if step.kind == "same" else 1.0 for step in steps],
+                "pattern": {"shape": ["/" if step.kind == "term" else "" for step in steps]},
+            },
             text=[units.duration(step.value_ns, signed=step.kind != "total") for step in steps],
             # Beside a long bar there is no room on a narrow page.
             textposition=["inside" if step.kind == "total" else "outside" for step in steps],
@@ -213,10 +222,6 @@ def waterfall(comparison: Comparison) -> go.Figure | None:
                 dtype=object,
             ),
             hovertemplate="%{customdata[0]}: %{customdata[1]} ns%{customdata[2]}<extra></extra>",
-            decreasing={"marker": {"color": FASTER}},
-            increasing={"marker": {"color": SLOWER}},
-            totals={"marker": {"color": TOTAL}},
-            connector={"line": {"color": TOTAL, "width": 1}},
         )
     )
     figure.update_layout(
@@ -226,7 +231,18 @@ def waterfall(comparison: Comparison) -> go.Figure | None:
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         showlegend=False,
-        waterfallgap=0.35,
+        bargap=0.35,
+        shapes=[
+            {
+                "type": "line",
+                "x0": end,
+                "x1": end,
+                "y0": place + 0.33,
+                "y1": place + 0.67,
+                "line": {"color": TOTAL, "width": 1},
+            }
+            for place, end in enumerate(ends[:-1])
+        ],
         xaxis={
             "title": {"text": f"mean time per run, {unit}"},
             "range": [min(0.0, min(ends) * 1.15), max(ends) * 1.05],

@@ -193,12 +193,26 @@ def test_the_figure_shows_names_literally_and_keeps_the_axis_at_zero() -> None:
     figure = charts.waterfall(of_groups([(hostile, 2.0 * MS)]))
     assert figure is not None
     bars = figure.data[0]
-    assert list(bars.measure) == ["absolute", "relative", "absolute"]
     assert list(bars.x) == [10.0, -2.0, 8.0]
+    assert list(bars.base) == [0.0, 10.0, 0.0]
     assert list(bars.text) == ["10.0 ms", "-2.00 ms", "8.00 ms"]
     assert figure.layout.xaxis.range[0] == 0.0
     shown = [*figure.layout.yaxis.ticktext, *(text for row in bars.customdata for text in row)]
     assert not any("<a" in text or "<b>" in text for text in shown)
+
+
+def test_a_loss_is_never_drawn_as_a_gain() -> None:
+    """Nor is a term, or what may be either, drawn as one of them."""
+    losses = charts.waterfall(
+        of_groups([("Conv", 2.0 * MS), ("Gemm", -1.0 * MS)], dispatch=-MS, slow=-MS)
+    )
+    noise = charts.waterfall(of_groups([("Conv", 2.0 * MS)], interval=(-1.0, 4.0 * MS)))
+    assert losses is not None and noise is not None
+    colours = list(losses.data[0].marker.color)
+    assert colours[1:3] == [charts.FASTER, charts.SLOWER]
+    assert set(colours[3:]) == {charts.TOTAL} and len(colours) == 6
+    assert list(losses.data[0].marker.pattern.shape) == ["", "", "", "/", "/", ""]
+    assert set(noise.data[0].marker.color) == {charts.TOTAL}
 
 
 def test_names_of_the_sides_are_literal_too() -> None:

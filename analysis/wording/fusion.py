@@ -308,5 +308,6 @@ def waterfall_basis(sum_: Reconciliation) -> str:
     """What the waterfall's totals and bars are, and how exact their sum is."""
     return (
         f"Totals: {TIME_SOURCES[sum_.of]}, mean per run over the blocks or runs, measured. Groups: "
-        "profiled time, measured. The bars add up exactly to the change in whole ns."
+        "profiled time, measured. Grey: may be a gain or a loss. Hatched: no groups. The bars add "
+        "up exactly to the change in whole ns."
     )

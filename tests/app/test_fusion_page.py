@@ -362,6 +362,19 @@ def test_the_csv_has_every_group_and_no_formula() -> None:
     assert rows[0]["gain_ns"] == "40000"
 
 
+def test_shares_are_left_out_where_they_say_nothing(tree: Path, open_fusion: Start) -> None:
+    """A pause in a profiled run and the bias that takes it back: both larger than the change."""
+    data = paused(fused_zip(), "fused", 3, "head/Gemm", 500_000)
+    (tree / "samples" / "mobilenetv2.zip").write_bytes(data)
+    page = open_fusion()
+    assert is_clean(page)
+    table = next(one.value for one in page.dataframe if ("", "Pattern") in one.value)
+    assert not [name for _, name in table.columns if "Share" in name]
+    captions = [caption.value for caption in page.caption]
+    said = [text for text in captions if text.startswith("No shares of the change are shown")]
+    assert len(said) == 1
+
+
 def test_compare_shows_the_patterns_and_the_sum(tree: Path, start: Start) -> None:
     (tree / "samples" / "mobilenetv2.zip").write_bytes(
         paused(fused_zip(), "fused", 3, "head/Gemm", 20_000)
