@@ -113,7 +113,7 @@ def parts_text(parts: Iterable[wording.Part], colour: str) -> str:
 
 
 def outcome_colour(comparison: Comparison) -> str:
-    """Blue for faster, red for slower, gray where nobody can tell."""
+    """Blue for faster, red for slower, gray where nobody can tell or the noise is unknown."""
     return {"faster": "blue", "slower": "red"}.get(comparison.verdict.outcome, "gray")
 
 
@@ -124,7 +124,7 @@ def verdict(comparison: Comparison) -> None:
     st.header(sentence + (f" :small[:gray[({own(interval)})]]" if interval else ""), anchor=False)
     with st.container(gap="xxsmall"):
         change = wording.change_sentence(comparison)
-        if change and comparison.verdict.outcome != "cannot_tell":
+        if change and comparison.verdict.is_decided:
             st.markdown(f"**{own(change)}**")
         st.caption(own(wording.verdict_basis(comparison.verdict)))
 

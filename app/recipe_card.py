@@ -131,7 +131,7 @@ def _step_times(table: RecipeTable) -> None:
     for row in table.rows:
         told = table.published_at(row.step.variant)
         change = row.cells["latency_change"]
-        outcome = row.first.outcome if row.first is not None else "cannot_tell"
+        outcome = row.first.outcome if row.first is not None else ""
         with grid.cell(), st.container(gap="xxsmall"):
             st.metric(
                 panels.own(row.step.label),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from analysis.compare.verdict import Interval, Verdict
 from analysis.metrics.counters import MEASURES
-from analysis.wording import CANNOT_TELL, FIGURES, REASONS, why_not_told
+from analysis.wording import CANNOT_TELL, FIGURES, NOISE_UNKNOWN, REASONS, why_not_told
 from analysis.wording.diagnostics import _DIAGNOSTICS
 
 ANALYSIS = Path(__file__).resolve().parents[1] / "analysis"
@@ -29,9 +29,10 @@ def test_every_diagnostic_has_a_sentence() -> None:
 
 def test_every_reason_and_figure_has_words() -> None:
     verdict = (ANALYSIS / "compare" / "verdict.py").read_text(encoding="utf-8")
-    reasons = set(re.findall(r'(?:reason\b.*?= |return )"(\w+)"', verdict))
-    assert {"single_run", "within_noise", "within_process_spread"} <= reasons
-    assert reasons - {"faster", "slower", "cannot_tell"} - set(CANNOT_TELL) == set()
+    reasons = set(re.findall(r'"(\w+_\w+)"(?= if|$|\n| else)', verdict))
+    assert {"one_process", "within_noise", "within_process_spread"} <= reasons
+    known = {*CANNOT_TELL, *NOISE_UNKNOWN, "cannot_tell", "unprofiled_wall"}
+    assert reasons - known == set()
     figures = (ANALYSIS / "compare" / "figures.py").read_text(encoding="utf-8")
     given = set(re.findall(r'"((?:no|not|runs|flops)_\w+)"', figures))
     assert "no_graph" in given and given - set(REASONS) == set()

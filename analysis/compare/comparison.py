@@ -50,7 +50,6 @@ class Figure:
     baseline: Quantity
     candidate: Quantity
     kind: ChangeKind = "relative"
-    paired_change: float | None = None
 
     @property
     def is_known(self) -> bool:
@@ -59,9 +58,7 @@ class Figure:
 
     @property
     def change(self) -> float | None:
-        """The paired change where there is one, else computed from the two values."""
-        if self.paired_change is not None:
-            return self.paired_change
+        """Computed from the two values that are shown, so it agrees with them in sign."""
         before, after = self.baseline.value, self.candidate.value
         if self.kind == "points":
             return None if before is None or after is None else after - before

@@ -48,9 +48,7 @@ def figures(
     # Beside single runs the time of a file that does not mark its runs is no latency.
     known = [verdict.reason != "runs_unknown" or has_runs(side.trace) for side in sides]
     per_run_reason = "no_times" if all(known) else "runs_unknown"
-    latency = _pair(
-        _where(known, [typical_ns(side.trace, verdict.of) for side in sides]), "ns", per_run_reason
-    )
+    latency = _pair(_where(known, _latencies(sides, verdict)), "ns", per_run_reason)
     batches = [_batch(side) for side in sides]
     # A file that does not mark its runs may hold any number of them.
     counted = [verdict.of == "unprofiled_wall" or has_runs(side.trace) for side in sides]
@@ -62,12 +60,10 @@ def figures(
         ],
     )
     rate_reason = "no_times" if all(counted) else "runs_unknown"
-    same_batch = batches[0] == batches[1]
-    throughput_change = verdict.throughput_change if same_batch else None
     gaps = [_mean_gap(side) for side in sides]
     return (
-        Figure("latency", *latency, paired_change=verdict.latency_change),
-        Figure("throughput", *_pair(rates, "1/s", rate_reason), paired_change=throughput_change),
+        Figure("latency", *latency),
+        Figure("throughput", *_pair(rates, "1/s", rate_reason)),
         Figure(
             "cpu_time",
             *_pair([typical_cpu_ns(side.trace) for side in sides], "ns", "not_recorded"),
@@ -142,6 +138,13 @@ def _copies(
         Figure("copies", *pair("copies", "count", "no_kernels")),
         Figure("copy_time", *pair("copy_ns", "ns", "no_kernels")),
     )
+
+
+def _latencies(sides: tuple[Side, Side], verdict: Verdict) -> list[float | None]:
+    """The times whose ratio the verdict's speedup is; those of each side without a verdict."""
+    if verdict.times_ns is not None:
+        return list(verdict.times_ns)
+    return [typical_ns(side.trace, verdict.of) for side in sides]
 
 
 def _where(known: Sequence[bool], values: Sequence[float | None]) -> list[float | None]:

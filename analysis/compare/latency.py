@@ -21,6 +21,9 @@ from analysis.metrics.memo import once
 from analysis.metrics.spans import run_spans
 from analysis.trace import Trace
 
+# Diagnostics whose count is the iterations behind the one run of a file.
+_MEANS_OF = ("averaged", "runs_averaged")
+
 
 def are_paired(baseline: Side, candidate: Side) -> bool:
     """True for two variants of one experiment: their runs were interleaved in shared blocks."""
@@ -38,7 +41,11 @@ def judge(baseline: Side, candidate: Side) -> Verdict:
         return unpaired_verdict(np.empty(0), np.empty(0), of, "unpaired_runs", "runs_unknown")
     pairing: Pairing = "unpaired_blocks" if of == "unprofiled_wall" else "unpaired_runs"
     return unpaired_verdict(
-        log_times(baseline.trace, of), log_times(candidate.trace, of), of, pairing
+        log_times(baseline.trace, of),
+        log_times(candidate.trace, of),
+        of,
+        pairing,
+        averaged=(_iterations(baseline.trace), _iterations(candidate.trace)),
     )
 
 
@@ -102,6 +109,12 @@ def _wall_times(trace: Trace) -> pd.Series:
 def _is_average(trace: Trace) -> bool:
     """True where the only run is the sum of a file's operators, divided: it has no span."""
     return any(note.code == "runs_averaged" for note in trace.diagnostics)
+
+
+def _iterations(trace: Trace) -> int | None:
+    """How many iterations the only profiled run is the mean of; None where it is no mean."""
+    counts = [note.count for note in trace.diagnostics if note.code in _MEANS_OF]
+    return counts[0] if counts and counts[0] > 1 else None
 
 
 def has_runs(trace: Trace) -> bool:

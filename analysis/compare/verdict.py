@@ -1,4 +1,4 @@
-"""Verdict: faster, slower or cannot tell, with what it rests on.
+"""Verdict: faster, slower, cannot tell or noise unknown, with what it rests on.
 
 The procedure, and the study of recorded blocks behind it, is described in docs/verdict.md.
 """
@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from analysis.compare.samples import (
+    BlockTimes,
     control_differences,
     paired_differences,
     record_times,
@@ -27,7 +28,7 @@ from analysis.compare.statistics import (
 from analysis.experiment import ExperimentRecord
 
 TimeSource = Literal["unprofiled_wall", "run_span", "busy_union", "kernel_sum"]
-VerdictOutcome = Literal["faster", "slower", "cannot_tell"]
+VerdictOutcome = Literal["faster", "slower", "cannot_tell", "noise_unknown"]
 Pairing = Literal["blocks", "unpaired_blocks", "unpaired_runs"]
 
 CONTROL_ALPHA = 0.01
@@ -49,10 +50,13 @@ class Interval:
 class Verdict:
     """How candidate and baseline compare in time.
 
-    `speedup` = t_baseline / t_candidate, None when a side has no time. `reason` is a code when the
-    outcome is cannot_tell: single_run, few_runs, no_times, runs_unknown, control_differs,
-    within_noise, within_process_spread. `samples` are blocks or runs (baseline, candidate),
-    `decided_at` the look that settled it, `alpha` its significance level.
+    `speedup` = t_baseline / t_candidate, None when the two have no times to compare. `times_ns`
+    (baseline, candidate) are the times behind it, whose ratio it is. `reason` is a code.
+    noise_unknown, where there is a speedup but no interval: single_run, one_process, few_runs.
+    cannot_tell, where the interval holds no change: within_noise; where known noise is larger:
+    within_process_spread, control_differs; where nothing compares: no_times, runs_unknown.
+    `samples` are blocks or runs (baseline, candidate), `averaged` the iterations that the single
+    time of a side is the mean of, `decided_at` the look that settled it, `alpha` its level.
     """
 
     outcome: VerdictOutcome
@@ -66,6 +70,13 @@ class Verdict:
     samples: tuple[int, int]
     decided_at: int | None = None
     alpha: float = SHOWN_ALPHA
+    times_ns: tuple[float, float] | None = None
+    averaged: tuple[int | None, int | None] = (None, None)
+
+    @property
+    def is_decided(self) -> bool:
+        """True when it says faster or slower; all else is shown without colour."""
+        return self.outcome in ("faster", "slower")
 
     @property
     def latency_change(self) -> float | None:
@@ -80,17 +91,16 @@ class Verdict:
 
 def paired_verdict(record: ExperimentRecord, baseline: str, candidate: str) -> Verdict:
     """Two variants recorded together: log-ratios of blocks, sequential looks, A/A control."""
-    differences = paired_differences(
-        record_times(record.variant(baseline)), record_times(record.variant(candidate))
-    )
+    sides = (record_times(record.variant(baseline)), record_times(record.variant(candidate)))
+    differences = paired_differences(*sides)
     control = yuen(control_differences(record))
     noise = _as_ratios(control.interval(CONTROL_ALPHA)) if control else None
     alpha = look_alpha(len(record.settings.looks), len(record.variants) - 1)
     estimate = yuen(differences)
-    outcome: VerdictOutcome = "cannot_tell"
-    reason, decided_at = _too_few(len(differences)), None
+    outcome, reason = _without_interval(len(differences), "unprofiled_wall")
+    decided_at = None
     if estimate is not None:
-        reason = "within_noise"
+        outcome, reason = "cannot_tell", "within_noise"
         for look in _looks_reached(record.settings.looks, len(differences)):
             at_look = yuen(differences[:look])
             sign = _sign(at_look, alpha) if at_look else None
@@ -105,6 +115,7 @@ def paired_verdict(record: ExperimentRecord, baseline: str, candidate: str) -> V
         of="unprofiled_wall",
         pairing="blocks",
         speedup=math.exp(-trimmed_mean(differences)) if len(differences) else None,
+        times_ns=_paired_times(sides[0], differences),
         interval=_as_ratios(estimate.interval(SHOWN_ALPHA)) if estimate else None,
         noise_floor=noise,
         smallest_detectable=estimate.detectable(alpha) if estimate else None,
@@ -120,6 +131,7 @@ def unpaired_verdict(
     of: TimeSource,
     pairing: Pairing,
     missing: str = "no_times",
+    averaged: tuple[int | None, int | None] = (None, None),
 ) -> Verdict:
     """Two recordings of their own: ln(seconds) of their blocks or runs, Welch-type Yuen.
 
@@ -127,11 +139,10 @@ def unpaired_verdict(
     """
     estimate = yuen_welch(baseline, candidate)
     fewest = min(len(baseline), len(candidate))
-    outcome: VerdictOutcome = "cannot_tell"
-    reason = _too_few(fewest) if fewest else missing
+    outcome, reason = _without_interval(fewest, of, missing)
     if estimate is not None:
         sign = _sign(estimate, SHOWN_ALPHA)
-        reason = "within_noise"
+        outcome, reason = "cannot_tell", "within_noise"
         if sign is not None:
             low, high = estimate.interval(SHOWN_ALPHA)
             nearest = min(abs(low), abs(high))
@@ -139,17 +150,19 @@ def unpaired_verdict(
                 reason = "within_process_spread"
             else:
                 outcome, reason = sign, None
-    log_ratio = trimmed_mean(candidate) - trimmed_mean(baseline) if fewest else None
+    typical = (trimmed_mean(baseline), trimmed_mean(candidate)) if fewest else None
     return Verdict(
         outcome=outcome,
         reason=reason,
         of=of,
         pairing=pairing,
-        speedup=None if log_ratio is None else math.exp(-log_ratio),
+        speedup=None if typical is None else math.exp(typical[0] - typical[1]),
+        times_ns=None if typical is None else (_as_ns(typical[0]), _as_ns(typical[1])),
         interval=_as_ratios(estimate.interval(SHOWN_ALPHA)) if estimate else None,
         noise_floor=None,
         smallest_detectable=estimate.detectable(SHOWN_ALPHA) if estimate else None,
         samples=(len(baseline), len(candidate)),
+        averaged=averaged,
     )
 
 
@@ -161,10 +174,7 @@ def decided(record: ExperimentRecord, look_blocks: int) -> bool:
     del look_blocks  # the record holds exactly the blocks so far
     baseline = record.settings.baseline
     candidates = [v.name for v in record.variants if v.name != baseline]
-    return all(
-        paired_verdict(record, baseline, candidate).outcome != "cannot_tell"
-        for candidate in candidates
-    )
+    return all(paired_verdict(record, baseline, candidate).is_decided for candidate in candidates)
 
 
 def _looks_reached(looks: tuple[int, ...], blocks: int) -> list[int]:
@@ -189,9 +199,26 @@ def _as_ratios(log_interval: tuple[float, float]) -> Interval:
     return Interval(math.exp(-high), math.exp(-low))
 
 
-def _too_few(samples: int) -> str | None:
+def _paired_times(baseline: BlockTimes, differences: np.ndarray) -> tuple[float, float] | None:
+    """The baseline's typical time, and that times the paired ratio: what is shown of both sides
+    has the change that the verdict has, which two trimmed means of their own need not have."""
+    if not len(differences):
+        return None
+    typical = trimmed_mean(baseline.mean.to_numpy(dtype=float))
+    return _as_ns(typical), _as_ns(typical + trimmed_mean(differences))
+
+
+def _as_ns(log_seconds: float) -> float:
+    return math.exp(log_seconds) * 1e9
+
+
+def _without_interval(
+    samples: int, of: TimeSource, missing: str = "no_times"
+) -> tuple[VerdictOutcome, str | None]:
+    """Outcome and reason below 5 blocks or runs a side: unknown noise is not noise."""
     if samples == 0:
-        return "no_times"
+        return "cannot_tell", missing
     if samples == 1:
-        return "single_run"
-    return "few_runs" if samples < MIN_SAMPLES else None
+        # Many un-profiled runs of one process are one sample.
+        return "noise_unknown", "one_process" if of == "unprofiled_wall" else "single_run"
+    return "noise_unknown", "few_runs" if samples < MIN_SAMPLES else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 
@@ -15,8 +17,11 @@ from analysis.trace import Trace
 def run_spans(trace: Trace) -> pd.DataFrame:
     """One row per run that counts: `run`, `span_ns`, `busy_ns`, `kernel_ns`, `gap_ns`.
 
-    busy = union of operator time (streams overlap, so never the sum), kernel = sum, gap =
-    span - busy: what dispatch costs. busy and gap are null where calls have no start time.
+    busy = time in the run's span in which any operator ran (streams overlap, so never the sum),
+    kernel = sum of its own, gap = span - busy: what dispatch costs. busy and gap are null where
+    calls have no start time. Kernels that were started in a run and outlive it count where they
+    ran, so a gap is never below 0. Of a run without a start, busy is the union of its own, and a
+    gap that would be below 0 is null.
     """
     steady = steady_runs(trace)
     runs = trace.profiled_runs.set_index("run").loc[list(steady.runs)]
@@ -27,23 +32,72 @@ def run_spans(trace: Trace) -> pd.DataFrame:
     of = calls["run"].to_numpy(dtype="int64")
     present, first = np.unique(of, return_index=True)
     kernel = dict(zip(present, np.split(dur_ns, first[1:]), strict=False))
-    busy = {}
-    if has_start:
-        starts = calls["start_ns"].to_numpy(dtype="int64")
-        lasts = calls["span_ns"].fillna(calls["dur_ns"]).to_numpy(dtype="int64")
-        parts = (np.split(values, first[1:]) for values in (starts, lasts))
-        busy = {run: union_ns(*part) for run, *part in zip(present, *parts, strict=True)}
     span_ns = runs["dur_ns"].to_numpy()
-    busy_ns = pd.array([busy.get(run, 0) if has_start else None for run in runs.index], "Int64")
+    busy_ns = pd.array([None] * len(runs), "Int64")
+    if has_start:
+        starts, lasts = _times(calls)
+        parts = (np.split(values, first[1:]) for values in (starts, lasts))
+        own = {run: union_ns(*part) for run, *part in zip(present, *parts, strict=True)}
+        busy_ns = pd.array([own.get(run, 0) for run in runs.index], "Int64")
+        inside = _inside(trace, runs)
+        busy_ns[inside >= 0] = inside[inside >= 0]
+    gap_ns = pd.Series(span_ns - busy_ns, dtype="Int64")
     return pd.DataFrame(
         {
             "run": runs.index.to_numpy(),
             "span_ns": span_ns,
             "busy_ns": busy_ns,
             "kernel_ns": [int(kernel[run].sum()) if run in kernel else 0 for run in runs.index],
-            "gap_ns": span_ns - busy_ns,
+            "gap_ns": gap_ns.where(gap_ns >= 0).array,
         }
     )
+
+
+def _inside(trace: Trace, runs: pd.DataFrame) -> np.ndarray:
+    """Time in the span of each run in which an operator of any run ran; -1 without a start.
+
+    Blocks are processes with a clock of their own.
+    """
+    calls = trace.calls[trace.calls["start_ns"].notna()]
+    block_of = trace.runs.set_index("run")["block"].to_dict()
+    clocks = {run: -1 if pd.isna(block) else int(block) for run, block in block_of.items()}
+    of_call = calls["run"].map(clocks).fillna(-1).to_numpy(dtype="int64")
+    of_run = np.array([clocks[run] for run in runs.index], dtype="int64")
+    starts, lasts = _times(calls)
+    begins = runs["start_ns"].to_numpy("int64", na_value=-1)
+    ends = begins + runs["dur_ns"].to_numpy("int64", na_value=0)
+    inside = np.full(len(runs), -1, dtype="int64")
+    for clock in np.unique(of_run):
+        mine = (of_run == clock) & runs["start_ns"].notna().to_numpy()
+        until = _busy_until(starts[of_call == clock], lasts[of_call == clock])
+        inside[mine] = until(ends[mine]) - until(begins[mine])
+    return inside
+
+
+def _busy_until(start_ns: np.ndarray, dur_ns: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """A function from times to the length of the union of the intervals before them."""
+    if len(start_ns) == 0:
+        return np.zeros_like
+    order = np.argsort(start_ns, kind="stable")
+    start, end = start_ns[order], (start_ns + dur_ns)[order]
+    reached = np.maximum.accumulate(end)
+    opens = np.flatnonzero(np.r_[True, start[1:] > reached[:-1]])
+    starts, ends = start[opens], reached[np.r_[opens[1:] - 1, len(start) - 1]]
+    before = np.concatenate(([0], np.cumsum(ends - starts)))
+
+    def until(times: np.ndarray) -> np.ndarray:
+        at = np.searchsorted(starts, times, side="right") - 1
+        within = np.minimum(times, ends[np.maximum(at, 0)]) - starts[np.maximum(at, 0)]
+        busy: np.ndarray = np.where(at < 0, 0, before[np.maximum(at, 0)] + within)
+        return busy
+
+    return until
+
+
+def _times(calls: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Starts and lengths of calls that have a start."""
+    lasts = calls["span_ns"].fillna(calls["dur_ns"])
+    return calls["start_ns"].to_numpy(dtype="int64"), lasts.to_numpy(dtype="int64")
 
 
 def union_ns(start_ns: np.ndarray, dur_ns: np.ndarray) -> int:

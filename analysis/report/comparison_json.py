@@ -23,7 +23,7 @@ from analysis.report.roofline_json import quantity_values, roofs_values
 from analysis.report.text import plain
 from analysis.wording import verdict_basis, verdict_sentence
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _SIDE_FIELDS = (
     "count", "per_run_ns", "mean_ns", "median_ns", "p90_ns", "min_ns", "max_ns", "wait_ns",
     "share",
@@ -41,7 +41,7 @@ def comparison_values(comparison: Comparison) -> dict[str, Any]:
         "baseline": _side(comparison.baseline),
         "candidate": _side(comparison.candidate),
         "verdict": {
-            "outcome": verdict.outcome.replace("_", " "),
+            "outcome": verdict.outcome,
             "reason": verdict.reason,
             "sentence": verdict_sentence(comparison),
             "basis": verdict_basis(verdict),
@@ -57,6 +57,7 @@ def comparison_values(comparison: Comparison) -> dict[str, Any]:
             "noise_floor": _interval(verdict.noise_floor),
             "smallest_detectable": verdict.smallest_detectable,
             "samples": list(verdict.samples),
+            "averaged": list(verdict.averaged),
             "pairing": verdict.pairing,
             "decided_at": verdict.decided_at,
             "alpha": verdict.alpha,

@@ -21,7 +21,7 @@ from analysis.report.text import minus
 from analysis.wording import recipes as words
 from analysis.wording.sentences import verdict_basis
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _GRAPH = "graph"
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>#!|~&"})
 
@@ -285,7 +285,7 @@ def _cell(cell: Cell, profiled: bool | None) -> dict[str, Any]:
 def _verdict(verdict: Verdict | None) -> dict[str, Any] | None:
     if verdict is None:
         return None
-    return {"outcome": verdict.outcome.replace("_", " "), "reason": verdict.reason}
+    return {"outcome": verdict.outcome, "reason": verdict.reason}
 
 
 def _row(cells: list[str]) -> str:

@@ -16,6 +16,7 @@ from analysis.compare.latency import typical_ns
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.warmup import steady_runs
 from analysis.op_classes import LABELS, OP_CLASSES
+from analysis.quantity import Quantity
 from analysis.timeline.lane import Lane, lanes
 from analysis.trace import Trace
 from analysis.wording import timelines as wording
@@ -51,8 +52,8 @@ def timeline_payload(comparison: Comparison, most_calls: int = MAX_CALLS) -> dic
     )
     operators = comparison.operators
     sides = [
-        _side("baseline", comparison.baseline, operators, of_baseline, most_calls),
-        _side("candidate", comparison.candidate, operators, of_candidate, most_calls),
+        _side("baseline", comparison, operators, of_baseline, most_calls),
+        _side("candidate", comparison, operators, of_candidate, most_calls),
     ]
     used = {name for side in sides for name in side["ops"]["op_class"]}
     return {
@@ -173,8 +174,13 @@ def _run(trace: Trace, most_calls: int) -> _Run:
 
 
 def _side(
-    role: str, side: Side, joined: pd.DataFrame, group_of: list[int | None], most_calls: int
+    role: str,
+    comparison: Comparison,
+    joined: pd.DataFrame,
+    group_of: list[int | None],
+    most_calls: int,
 ) -> dict[str, Any]:
+    side: Side = getattr(comparison, role)
     trace = side.trace
     run = _run(trace, most_calls)
     operators, position = np.unique(run.calls["operator"].to_numpy(), return_inverse=True)
@@ -184,7 +190,7 @@ def _side(
     return {
         "id": role,
         "label": side.label,
-        "caption": _caption(side, len(operators), run, found),
+        "caption": _caption(_unprofiled_ns(role, comparison), len(operators), run, found),
         "folded": _folded(found),
         "dur_ns": dur_ns,
         "shown_ns": dur_ns if run.shown_ns is None else run.shown_ns,
@@ -248,13 +254,23 @@ def _fitting(texts: list[str | None], most_chars: int) -> list[str | None]:
     return [None if text is None else units.middle_cut(text, each) for text in texts]
 
 
-def _caption(side: Side, operators: int, run: _Run, found: Sequence[Lane]) -> str:
+def _unprofiled_ns(role: str, comparison: Comparison) -> float | None:
+    """The side's latency as the figures show it; its own where the verdict rests on other times."""
+    side: Side = getattr(comparison, role)
+    if side.trace.sampled_runs.empty:
+        return None
+    if comparison.verdict.of != "unprofiled_wall":
+        return typical_ns(side.trace, "unprofiled_wall")
+    shown: Quantity = getattr(comparison.figure("latency"), role)
+    return shown.value
+
+
+def _caption(unprofiled_ns: float | None, operators: int, run: _Run, found: Sequence[Lane]) -> str:
     parts = [f"{units.count(operators)} operators"]
     if run.run_ns:
         parts.append(f"{units.duration(run.run_ns)} as profiled")
-    if run.run_ns and not side.trace.sampled_runs.empty:
-        real = typical_ns(side.trace, "unprofiled_wall")
-        parts[1] += f" ({units.duration(real)} un-profiled)"
+    if run.run_ns and unprofiled_ns is not None:
+        parts[1] += f" ({units.duration(unprofiled_ns)} un-profiled)"
     if len(found) == 1 and found[0].label:
         parts.append(f"on {found[0].label}")
     if run.in_order:

@@ -77,6 +77,13 @@ TERMS: Mapping[str, str] = {
 }
 
 
+# Before the sentence, where the verdict does not say faster or slower.
+_UNSURE = {
+    "cannot_tell": "The whole change cannot be told from noise; ",
+    "noise_unknown": "The noise of the whole change is unknown; ",
+}
+
+
 def fusion_parts(comparison: Comparison) -> tuple[Part, ...]:
     """One sentence in pieces: which groups bought most of the gain, or most of the loss.
 
@@ -92,7 +99,7 @@ def fusion_parts(comparison: Comparison) -> tuple[Part, ...]:
         largest = _largest_term(comparison.ledger.reconciliation)
         return (Part(_nothing_fused(comparison.ledger) + largest),)
     outcome = comparison.verdict.outcome
-    start = "The whole change cannot be told from noise; " if outcome == "cannot_tell" else ""
+    start = _UNSURE.get(outcome, "")
     sum_ = comparison.ledger.reconciliation
     is_told = outcome in ("faster", "slower")
     slower = outcome == "slower" if is_told else (sum_.groups_ns or 0) > 0

@@ -15,10 +15,8 @@ from analysis.experiment import Experiment
 from analysis.quantity import Quantity
 from analysis.trace import Trace
 from analysis.wording.phrases import capital, plural
-from analysis.wording.texts import CANNOT_TELL, REASONS, SINGLE, TIME_SOURCES
-
-# Time sources of files that do not mark their runs.
-_OF_FILES = ("busy_union", "kernel_sum")
+from analysis.wording.texts import CANNOT_TELL, REASONS, TIME_SOURCES
+from analysis.wording.unknown_noise import OF_FILES, times_text, unknown_noise
 
 
 @dataclass(frozen=True)
@@ -41,13 +39,18 @@ def pair_parts(verdict: Verdict, baseline_label: str, candidate_label: str) -> t
     if verdict.outcome == "cannot_tell" or verdict.speedup is None:
         start = Part("Cannot tell whether ")
         return start, candidate, Part(" is faster or slower than "), baseline
+    if verdict.outcome == "noise_unknown":
+        number = Part(f"{units.factor(1 / verdict.speedup)} the time", "number")
+        end = Part(f"{times_text(verdict)}. {unknown_noise(verdict)}")
+        return candidate, Part(" took "), number, Part(" of "), baseline, end
     factor = verdict.speedup if verdict.outcome == "faster" else 1 / verdict.speedup
     number = Part(f"{units.factor(factor)} {verdict.outcome}", "number")
     return candidate, Part(" is "), number, Part(" than "), baseline
 
 
 def verdict_sentence(comparison: Comparison) -> str:
-    """The one sentence on top: 'fused is 2.12× faster than unfused (95 % interval …)'."""
+    """What stands on top: 'fused is 2.12× faster than unfused (95 % interval …)'; where no noise
+    is known, 'fp16 took 0.34× the time of fp32 (…). One profile each, so the noise is unknown.'"""
     sentence = "".join(part.text for part in verdict_parts(comparison))
     interval = verdict_interval(comparison.verdict)
     return f"{sentence} ({interval})" if interval else sentence
@@ -64,13 +67,13 @@ def verdict_interval(verdict: Verdict) -> str:
 
 
 def why_not_told(verdict: Verdict) -> str:
-    """Why the verdict cannot tell, as a sentence's middle; '' where it can."""
+    """Why there is no interval or it tells nothing, as a sentence's middle; '' where it tells."""
     if verdict.reason is None:
         return ""
+    if verdict.outcome == "noise_unknown":
+        return unknown_noise(verdict).rstrip(".")
     reason = CANNOT_TELL[verdict.reason]
-    if verdict.reason == "within_noise":
-        return reason + _stricter(verdict)
-    return SINGLE.get(verdict.of, reason) if verdict.reason == "single_run" else reason
+    return reason + _stricter(verdict) if verdict.reason == "within_noise" else reason
 
 
 def _stricter(verdict: Verdict) -> str:
@@ -95,9 +98,9 @@ def verdict_basis(verdict: Verdict) -> str:
         parts.append(f"{what}, {plural(one, 'block')} of fresh processes, paired")
     else:
         noun = "blocks" if verdict.pairing == "unpaired_blocks" else "runs"
-        noun = "files" if verdict.of in _OF_FILES else noun
+        noun = "files" if verdict.of in OF_FILES else noun
         parts.append(f"{what}, {one} and {other} {noun}, not paired")
-    if verdict.reason is not None:
+    if verdict.outcome == "cannot_tell":
         parts.insert(0, why_not_told(verdict))
     if verdict.smallest_detectable is not None:
         seen = units.percent(verdict.smallest_detectable)

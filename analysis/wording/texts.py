@@ -19,8 +19,9 @@ FIGURES: Mapping[str, FigureText] = {
     "latency": FigureText(
         "latency",
         "Time of one whole run. Un-profiled wall time where it was recorded: lower quartile of "
-        "the runs of a block, trimmed mean over blocks. The change is paired inside blocks: "
-        "t_candidate / t_baseline - 1.",
+        "the runs of a block, trimmed mean over blocks. Of two variants recorded together the "
+        "candidate's is the baseline's × their ratio, which is paired inside blocks: so values "
+        "and change agree.",
         "lower",
     ),
     "throughput": FigureText(
@@ -167,7 +168,8 @@ FIGURES: Mapping[str, FigureText] = {
     ),
     "dispatch_gap": FigureText(
         "dispatch gap",
-        "Profiled run span - union of operator time: mean per run of the time between operators.",
+        "Profiled run span - time in it in which an operator ran: mean per run. Kernels that "
+        "outlive the run that started them count where they ran.",
         "lower",
     ),
     "profiler_inflation": FigureText(
@@ -346,8 +348,6 @@ REASONS: Mapping[str, str] = {
 }
 
 CANNOT_TELL: Mapping[str, str] = {
-    "single_run": "a side has a single run, which says nothing about noise",
-    "few_runs": "fewer than 5 blocks or runs on a side",
     "no_times": "a side has no time",
     "control_differs": "the two copies of the baseline differ, so this machine was not steady",
     "within_noise": "the change is within the noise at the level that the planned looks require",
@@ -357,15 +357,11 @@ CANNOT_TELL: Mapping[str, str] = {
     ),
 }
 
-_ONE_FILE = "neither file marks its runs, and one time of each says nothing about noise"
-# single_run by the source of the times: many un-profiled runs of one process are one sample.
-SINGLE: Mapping[str, str] = {
-    "unprofiled_wall": (
-        "the un-profiled runs of a side are of one process, which says nothing about how processes "
-        "differ"
-    ),
-    "busy_union": _ONE_FILE,
-    "kernel_sum": _ONE_FILE,
+# Why there is no interval, as the sentence that follows the number.
+NOISE_UNKNOWN: Mapping[str, str] = {
+    "single_run": "A side has one run, so the noise is unknown.",
+    "one_process": "A side has one process, so the noise is unknown.",
+    "few_runs": "A side has fewer than 5 blocks or runs, so the noise is unknown.",
 }
 
 TIMELINES_HELP = (

@@ -104,7 +104,7 @@ def _bought(comparison: Comparison, fusion_page: st.Page) -> None:
 def _cards(comparison: Comparison) -> None:
     """What both sides have, as cards; what is missing and why, as a line; the rest folded."""
     grid = st.grid(4, min_column_width=170, border=True, key="figures")
-    open_question = comparison.verdict.outcome == "cannot_tell"
+    open_question = not comparison.verdict.is_decided
     first = cards.first_codes(comparison)
     for code in first:
         with grid.cell():

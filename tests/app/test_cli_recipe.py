@@ -119,7 +119,7 @@ def test_json_csv_and_html() -> None:
     assert "| latency change | – | +4.4 % | -58.8 % | 0.0 % | measured |" in (
         Path("t.md").read_text(encoding="utf-8")
     )
-    assert told["schema_version"] == 1
+    assert told["schema_version"] == 2
     assert told["recipe"]["name"] == "mul_add"
     own = {step["variant"]: step["figures"] for step in told["steps"]}
     change = own["custom:mul_add"]["latency_change"]

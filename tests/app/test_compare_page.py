@@ -139,6 +139,16 @@ def test_an_undecided_comparison_is_a_state_of_its_own(tree: Path, start: Start)
     assert not page.error
 
 
+def test_unknown_noise_is_told_with_the_number_and_without_colour(tree: Path, start: Start) -> None:
+    few = {"unfused": [10.0] * 3, "fused": [5.0] * 3}
+    (tree / "samples" / "mobilenetv2.zip").write_bytes(experiment_zip(few))
+    page = start()
+    assert is_clean(page)
+    assert headline(page).startswith("fused took 0.50× the time of unfused (5.00 against 10.0 ms)")
+    assert "so the noise is unknown" in headline(page)
+    assert ":blue[" not in page.header[0].value and ":red[" not in page.header[0].value
+
+
 def test_doubts_are_one_line_and_all_of_them_are_behind_it(start: Start) -> None:
     page = upload(start(), ("before.json", UNFUSED), ("after.json", FUSED))
     [line] = [text.value for text in page.text if re.match(r"\d+ doubts?\. ", text.value)]

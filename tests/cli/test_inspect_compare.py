@@ -50,7 +50,7 @@ def test_json_is_the_documented_object(folder: Path) -> None:
     values = json.loads(
         fusescope("compare", "before.json", "after.json", "--json", cwd=folder).stdout
     )
-    assert values["schema_version"] == 1
+    assert values["schema_version"] == 2
     assert values["verdict"]["outcome"] == "faster"
     assert values["verdict"]["speedup"]["of"] == "run_span"
     facts = json.loads(fusescope("inspect", "e.zip", "--json", cwd=folder).stdout)

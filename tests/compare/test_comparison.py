@@ -111,10 +111,10 @@ def test_figures_of_an_experiment() -> None:
     latency = comparison.figure("latency")
     assert latency.candidate.value == pytest.approx(5e6)
     assert latency.baseline.value == pytest.approx(10.04e6, rel=1e-3)
-    assert latency.change == comparison.verdict.latency_change
+    assert latency.change == pytest.approx(comparison.verdict.latency_change)
     throughput = comparison.figure("throughput")
     assert throughput.candidate.value == pytest.approx(200)
-    assert throughput.change == comparison.verdict.throughput_change
+    assert throughput.change == pytest.approx(comparison.verdict.throughput_change)
     small = comparison.figure("small_op_time")
     assert small.baseline.value == pytest.approx(0.25) and small.candidate.value == 0
     assert small.change == pytest.approx(-0.25)

@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from analysis.compare.samples import BlockTimes, block_times, paired_differences, record_times
 from analysis.compare.verdict import Verdict, decided, paired_verdict, unpaired_verdict
@@ -72,10 +74,10 @@ def test_no_difference_is_cannot_tell() -> None:
     assert verdict.smallest_detectable is not None and verdict.smallest_detectable > 0
 
 
-@pytest.mark.parametrize(("blocks", "reason"), [(1, "single_run"), (4, "few_runs")])
+@pytest.mark.parametrize(("blocks", "reason"), [(1, "one_process"), (4, "few_runs")])
 def test_few_blocks_give_a_guess_without_interval(blocks: int, reason: str) -> None:
     verdict = judge(np.full(blocks, 10.0), np.full(blocks, 5.0))
-    assert (verdict.outcome, verdict.reason) == ("cannot_tell", reason)
+    assert (verdict.outcome, verdict.reason) == ("noise_unknown", reason)
     assert verdict.interval is None and verdict.smallest_detectable is None
     assert verdict.speedup == pytest.approx(2, rel=1e-3)
 
@@ -163,7 +165,35 @@ def test_two_files_within_the_spread_of_processes_give_no_verdict() -> None:
 
 
 def test_files_of_few_runs() -> None:
-    assert unpaired(2.0, runs=4).reason == "few_runs"
-    assert unpaired(2.0, runs=1).reason == "single_run"
+    for runs, reason in ((4, "few_runs"), (1, "single_run")):
+        verdict = unpaired(2.0, runs=runs)
+        assert (verdict.outcome, verdict.reason) == ("noise_unknown", reason)
+        assert not verdict.is_decided
     empty = unpaired_verdict(np.empty(0), np.empty(0), "run_span", "unpaired_runs")
     assert (empty.reason, empty.speedup) == ("no_times", None)
+
+
+@given(
+    st.lists(st.floats(1.0, 100.0), min_size=1, max_size=9),
+    st.lists(st.floats(0.5, 2.0), min_size=9, max_size=9),
+)
+def test_what_is_shown_of_both_sides_has_the_sign_of_the_change(
+    blocks: list[float], ratios: list[float]
+) -> None:
+    """Paired ratios and the typical time of each side by itself can have different signs."""
+    times = np.array(blocks)
+    verdict = judge(times, times * np.array(ratios[: len(blocks)]))
+    assert verdict.times_ns is not None and verdict.latency_change is not None
+    before, after = verdict.times_ns
+    assert after / before - 1 == pytest.approx(verdict.latency_change, abs=1e-9)
+    if verdict.interval is not None and verdict.speedup is not None:
+        assert verdict.interval.low <= verdict.speedup <= verdict.interval.high
+
+
+def test_values_of_their_own_would_contradict_the_paired_change() -> None:
+    """Baseline alone 11, candidate alone 10.9 (-0.9 %), though it is slower in most blocks."""
+    before = np.array([10.0, 10.0, 11.0, 14.0, 14.0, 11.0, 11.0, 11.0])
+    after = before * np.array([1.01, 1.01, 1.01, 0.8, 0.8, 1.01, 1.01, 1.01])
+    verdict = judge(before, after)
+    assert verdict.times_ns is not None and verdict.latency_change is not None
+    assert (verdict.times_ns[1] - verdict.times_ns[0]) * verdict.latency_change > 0

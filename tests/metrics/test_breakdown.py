@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -139,6 +140,19 @@ def test_spans_are_those_of_plain_python(calls: list[Call]) -> None:
         assert spans.loc[run, "kernel_ns"] == sum(call[3] for call in of_run)
         if any(own.values()):
             busy = len({ns for call in of_run for ns in range(call[2], call[2] + call[3])})
-            assert (spans.loc[run, "busy_ns"], spans.loc[run, "gap_ns"]) == (busy, 1000 - busy)
+            assert spans.loc[run, "busy_ns"] == busy
+            gap = spans.loc[run, "gap_ns"]
+            assert pd.isna(gap) if busy > 1000 else gap == 1000 - busy
         else:
             assert pd.isna(spans.loc[run, "busy_ns"])
+
+
+def test_kernels_that_outlive_their_run_leave_no_negative_gap() -> None:
+    """Run 0 is [0, 100), run 1 [200, 300): a kernel of run 0 runs from 60 to 240."""
+    made = trace_of([(0, 0, 60, 180, None, 1), (0, 1, 250, 30, None, 1)], runs=2)
+    runs = made.runs.assign(start_ns=pd.array([0, 200], "Int64"), dur_ns=[100, 100])
+    spans = run_spans(replace(made, runs=runs))
+    # 40 of run 0; of run 1 the other's 40 and its own 30.
+    assert list(spans["busy_ns"]) == [40, 70]
+    assert list(spans["gap_ns"]) == [60, 30]
+    assert list(spans["kernel_ns"]) == [180, 30]

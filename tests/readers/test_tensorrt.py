@@ -383,8 +383,8 @@ def test_run_times_alone_compare() -> None:
     second = trace_of(times(1.0, 1.0, 1.0))
     assert first.calls.empty and first.operators.empty
     comparison = compare(side_of_trace(first), side_of_trace(second))
-    assert comparison.verdict.outcome == "cannot_tell"
-    assert comparison.verdict.reason == "single_run"
+    assert comparison.verdict.outcome == "noise_unknown"
+    assert comparison.verdict.reason == "one_process"
     assert comparison.verdict.speedup == pytest.approx(2.0)
 
 

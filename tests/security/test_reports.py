@@ -161,9 +161,10 @@ def test_json_is_strict_and_holds_the_text_as_it_is(reader: Reader) -> None:
     def refuse(constant: str) -> None:
         raise AssertionError(f"{constant} is no JSON")
 
-    for data in (inspection_json(marked(reader)), comparison_json(comparison(reader))):
+    written = (inspection_json(marked(reader)), comparison_json(comparison(reader)))
+    for version, data in enumerate(written, start=1):
         values = json.loads(data, parse_constant=refuse)
-        assert values["schema_version"] == 1
+        assert values["schema_version"] == version
     shown = MARKUP[:20] in json.dumps(values, ensure_ascii=False)
     assert shown == (reader.name not in WITHOUT_TEXT)
 
