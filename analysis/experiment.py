@@ -24,8 +24,13 @@ _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 # max|a-b| / max|a| up to which outputs of one precision are the same, to collectors and to doubts
 MOST_DIFFERENCE = 1e-4
 
-Count = Annotated[int, msgspec.Meta(ge=0)]
-Positive = Annotated[int, msgspec.Meta(ge=1)]
+# A file is foreign, and what is larger than these fits no table of 64 bits once it is summed up.
+_MOST = 2**60
+Count = Annotated[int, msgspec.Meta(ge=0, le=_MOST)]
+Positive = Annotated[int, msgspec.Meta(ge=1, le=_MOST)]
+Whole = Annotated[int, msgspec.Meta(ge=-_MOST, le=_MOST)]
+Duration = Annotated[int, msgspec.Meta(ge=0, le=2**50)]  # ns, up to 13 days
+Real = Annotated[float, msgspec.Meta(ge=-1e18, le=1e18)]
 PositiveFloat = Annotated[float, msgspec.Meta(gt=0, le=1e18)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -35,7 +40,7 @@ class ModelInput(msgspec.Struct, frozen=True):
 
     name: str
     dtype: str
-    shape: tuple[int, ...]
+    shape: tuple[Whole, ...]
     source: str
 
 
@@ -45,16 +50,16 @@ class ModelFacts(msgspec.Struct, frozen=True):
     name: str
     source: Literal["zoo", "file"]
     sha256: str
-    nodes: int
-    opset: int
+    nodes: Whole
+    opset: Whole
     inputs: tuple[ModelInput, ...]
-    batch: int | None = None
+    batch: Whole | None = None
 
 
 class Cache(msgspec.Struct, frozen=True):
     """One cache level: bytes of one instance, and how many instances the machine has."""
 
-    level: int
+    level: Whole
     type: str
     bytes: Positive
     instances: Positive = 1
@@ -65,14 +70,14 @@ class Machine(msgspec.Struct, frozen=True):
 
     cpu_model: str
     architecture: str
-    physical_cores: int | None
+    physical_cores: Whole | None
     logical_cores: Positive
     memory_bytes: Positive
     caches: tuple[Cache, ...]
     os: str
     governor: str | None = None
-    load_before: float | None = None
-    load_after: float | None = None
+    load_before: Real | None = None
+    load_after: Real | None = None
 
 
 class Engine(msgspec.Struct, frozen=True):
@@ -113,11 +118,11 @@ class Peaks(msgspec.Struct, frozen=True):
     """
 
     gemm_flops_per_s: PositiveFloat | None = None
-    gemm_n: int | None = None
+    gemm_n: Whole | None = None
     dispatch_ns: PositiveFloat | None = None
     gemm_spread: Spread | None = None
     int8_ops_per_s: PositiveFloat | None = None
-    int8_n: int | None = None
+    int8_n: Whole | None = None
     int8_spread: Spread | None = None
     bandwidths: tuple[Bandwidth, ...] = ()
 
@@ -133,11 +138,11 @@ class Settings(msgspec.Struct, frozen=True):
     baseline: str
     threads: Positive
     spin: bool
-    seed: int
+    seed: Whole
     rounds: Positive
     profiled_rounds: Positive
     warmup_rounds: Count
-    looks: tuple[int, ...]
+    looks: tuple[Whole, ...]
     command: str = ""
 
 
@@ -155,7 +160,7 @@ class Outcome(msgspec.Struct, frozen=True):
     blocks: Count
     blocks_replaced: Count
     stopped: Literal["decided", "blocks", "seconds", "interrupted"]
-    quiet_reference: float | None = None
+    quiet_reference: Real | None = None
     blocks_loaded: Count = 0
     preparation_s: PositiveFloat | None = None
     block_s: PositiveFloat | None = None
@@ -167,8 +172,8 @@ class Samples(msgspec.Struct, frozen=True):
     block: list[Count]
     round: list[Count]
     copy: list[Positive]
-    wall_ns: list[Count]
-    cpu_ns: list[Count]
+    wall_ns: list[Duration]
+    cpu_ns: list[Duration]
 
     def __post_init__(self) -> None:
         if (
@@ -188,15 +193,15 @@ class Profile(msgspec.Struct, frozen=True):
     block: Count
     file: str
     warmup_runs: Count
-    run_start_ns: list[int] | None = None
-    run_dur_ns: list[Count] | None = None
+    run_start_ns: list[Whole] | None = None
+    run_dur_ns: list[Duration] | None = None
 
 
 class OutputDifference(msgspec.Struct, frozen=True):
     """Against the baseline's outputs on the same input: max|a-b| and max|a-b| / max|a|."""
 
-    absolute: float | None
-    relative: float | None
+    absolute: Real | None
+    relative: Real | None
 
 
 class Agreement(msgspec.Struct, frozen=True):
@@ -233,8 +238,8 @@ class TensorMatch(msgspec.Struct, frozen=True, omit_defaults=True):
     optimised: str
     by: Literal["name", "value", "refuted"]
     layout: Literal["", "blocked", "permuted"] = ""
-    absolute: float | None = None
-    relative: float | None = None
+    absolute: Real | None = None
+    relative: Real | None = None
 
 
 class VariantRecord(msgspec.Struct, frozen=True):
@@ -243,14 +248,14 @@ class VariantRecord(msgspec.Struct, frozen=True):
     `matches` is the file inside the zip that holds a list of TensorMatch."""
 
     name: str
-    settings: dict[str, str | int | float | bool]
+    settings: dict[str, str | Whole | float | bool]
     samples: Samples
     profiles: list[Profile]
     graph: str | None
-    nodes: int | None = None
+    nodes: Whole | None = None
     output_difference: OutputDifference | None = None
     agreement: Agreement | None = None
-    peak_memory_bytes: int | None = None
+    peak_memory_bytes: Whole | None = None
     matches: str | None = None
 
     @property
@@ -271,7 +276,7 @@ class ExperimentRecord(msgspec.Struct, frozen=True):
     """experiment.json. `created` is ISO 8601 in UTC. `own_fusions` is the file inside the zip that
     holds a list of OwnFusion, None where our own pass was not tried."""
 
-    schema_version: int
+    schema_version: Whole
     fusescope_version: str
     created: str
     model: ModelFacts

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from typing import Annotated
 
 import msgspec
 
 from analysis.errors import FuseScopeError
 
-Attribute = int | float | str | list[int | float | str]
+# Of a file that is foreign: a dimension of which a few make no number beyond every table.
+Dimension = Annotated[int, msgspec.Meta(ge=-1, le=2**40)]
+Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+Attribute = Integer | float | str | list[Integer | float | str]
 
 _DTYPE_BITS = {
     "float32": 32, "float16": 16, "bfloat16": 16, "float64": 64,
@@ -34,7 +38,7 @@ class Tensor(msgspec.Struct, frozen=True, omit_defaults=True):
 
     name: str
     dtype: str | None = None
-    shape: tuple[int, ...] | None = None
+    shape: tuple[Dimension, ...] | None = None
     constant: bool = False
     digest: str | None = None
     values: tuple[float, ...] | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable
 
@@ -231,3 +232,48 @@ def test_members_of_other_packings_may_be_damaged_as_well(packing: int) -> None:
     data[start : start + 40] = bytes(range(200, 240))
     with pytest.raises(FuseScopeError, match="damaged"):
         read(Source("e.zip", bytes(data)))
+
+
+# --- numbers that no table holds ------------------------------------------------------------
+
+BEYOND = ["1" + "0" * 30, "18446744073709551616", "1e400", "-1" + "0" * 30]
+
+
+@pytest.mark.parametrize("number", BEYOND)
+@pytest.mark.parametrize(
+    ("member", "field"),
+    [
+        ("experiment.json", "wall_ns"),
+        ("experiment.json", "block"),
+        ("experiment.json", "memory_bytes"),
+        ("experiment.json", "nodes"),
+        ("experiment.json", "dispatch_ns"),
+        ("graphs/fused.json", "shape"),
+        ("profiles/", "Node"),  # its duration
+    ],
+)
+def test_a_number_beyond_64_bits_is_one_sentence(member: str, field: str, number: str) -> None:
+    """Or the row, or the graph, is left out and said."""
+    found: list[str] = []
+
+    def change(name: str, content: bytes) -> bytes:
+        place = r'"Node"[^}]*?"dur": ' if field == "Node" else rf'"{field}"\s*:\s*\[*\s*'
+        pattern = re.compile(rf"({place})-?\d[\d.]*")
+        if not name.startswith(member) or found:
+            return content
+        text, count = pattern.subn(rf"\g<1>{number}", content.decode(), count=1)
+        found.extend([name] * count)
+        return text.encode()
+
+    data = rewrite(experiment_zip(TIMES), change)
+    assert found
+    try:
+        experiment = read_bytes(data)
+    except FuseScopeError as error:
+        assert field in error.text and "tiny.zip" in error.text
+        return
+    assert member != "experiment.json"
+    codes = {note.code for trace in experiment.traces.values() for note in trace.diagnostics}
+    codes |= {note.code for note in experiment.diagnostics}
+    assert codes & {"part_unreadable", "bad_time", "bad_event"}
+    compare(*choose_sides(experiment))
