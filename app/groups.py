@@ -63,10 +63,15 @@ def _figures(row: Mapping[Hashable, Any]) -> None:
         None if pd.isna(row.get(name)) else row.get(name)
         for name in ("before_median_ns", "after_median_ns")
     ]
+    slow = [_slow(row.get(name)) for name in ("slow_before_ns", "slow_after_ns")]
     grid = st.grid(5, min_column_width=170, border=True, key="group_figures")
     for label, value, basis in (
-        ("before", units.duration(before), f"median {units.duration(medians[0])}; measured"),
-        ("after", units.duration(after), f"median {units.duration(medians[1])}; measured"),
+        (
+            "before",
+            units.duration(before),
+            f"median {units.duration(medians[0])}; measured{slow[0]}",
+        ),
+        ("after", units.duration(after), f"median {units.duration(medians[1])}; measured{slow[1]}"),
         ("gain per run", units.duration(gain, signed=True), f"{interval}; measured, profiled"),
         ("bytes removed", units.data_size(removed, signed=False), "modelled from shapes"),
         (
@@ -78,6 +83,13 @@ def _figures(row: Mapping[Hashable, Any]) -> None:
         with grid.cell():
             st.metric(label, panels.own(value))
             st.caption(panels.own(basis))
+
+
+def _slow(added_ns: float | None) -> str:
+    """What slow executions add to a mean that is shown without them; '' where there are none."""
+    if not added_ns or pd.isna(added_ns):
+        return ""
+    return f"; slow executions add {units.duration(float(added_ns))}"
 
 
 def _how(group: Group, row: Mapping[Hashable, Any]) -> str:

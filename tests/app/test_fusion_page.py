@@ -366,8 +366,16 @@ def test_shares_are_left_out_where_they_say_nothing(tree: Path, open_fusion: Sta
     """A pause in a profiled run and the bias that takes it back: both larger than the change."""
     data = paused(fused_zip(), "fused", 3, "head/Gemm", 500_000)
     (tree / "samples" / "mobilenetv2.zip").write_bytes(data)
-    page = open_fusion()
+    page = open_fusion(group="3")
     assert is_clean(page)
+    cards = {card.label: card.value for card in page.metric}
+    assert (cards["before"], cards["after"], cards["gain per run"]) == (
+        "50.0 µs",
+        "50.0 µs",
+        "0 ns",
+    )
+    bases = [caption.value for caption in page.caption]
+    assert "median 50.0 µs; measured; slow executions add 20.8 ms" in bases
     table = next(one.value for one in page.dataframe if ("", "Pattern") in one.value)
     assert not [name for _, name in table.columns if "Share" in name]
     captions = [caption.value for caption in page.caption]
