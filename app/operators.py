@@ -40,6 +40,7 @@ def _operators(shown: Shown, selected: int | None) -> None:
                 "View",
                 VIEWS,
                 default=VIEWS[1],
+                format_func=panels.segment,
                 key="ascend_view",
                 required=True,
                 label_visibility="collapsed",

@@ -101,6 +101,12 @@ def name(text: str, chars: int = _NAME_CHARS) -> str:
     return short if _PLAIN.fullmatch(short) else code_span(short)
 
 
+def segment(label: str) -> str:
+    """A label of a segmented control in the page's text colour. The chosen one is primary text on
+    a tint of it by default, too dark on a dark page; fill and border still say which it is."""
+    return f":violet[{own(label)}]"
+
+
 def own(text: str) -> str:
     """Markdown that shows a text of our own (no names in it) as it is."""
     return re.sub(r"([\\`*_~\[\]<>#$:|])", r"\\\1", text)

@@ -80,7 +80,9 @@ def _chosen(found: Mapping[str, Result]) -> Result | None:
         "Result",
         list(found),
         default=next(iter(found)),
-        format_func=lambda source: " · ".join(filter(None, (_SOURCES[source], found[source].date))),
+        format_func=lambda source: panels.segment(
+            " · ".join(filter(None, (_SOURCES[source], found[source].date)))
+        ),
         key="recipe_source",
         required=True,
         label_visibility="collapsed",

@@ -206,6 +206,7 @@ def _op_types(comparison: Comparison) -> None:
                 "Kind",
                 kinds,
                 default=kinds[0],
+                format_func=panels.segment,
                 key="kind",
                 required=True,
                 label_visibility="collapsed",

@@ -102,6 +102,7 @@ def _ledger(shown: Shown, chosen: int | None) -> None:
         "Order",
         list(ledger.orders()),
         default=next(iter(ledger.orders())),
+        format_func=panels.segment,
         key="group_order",
         required=True,
         label_visibility="collapsed",

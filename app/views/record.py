@@ -109,7 +109,7 @@ def _form(*, first: bool) -> None:
         "Time budget",
         list(BUDGETS),
         default=60,
-        format_func=BUDGETS.get,
+        format_func=lambda seconds: panels.segment(BUDGETS[seconds]),
         key="record_seconds",
         required=True,
         help="Rounds shrink to fit it. A large model may need longer for its first blocks.",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest
 
+from app import panels
 from tests.app.pages import figures, is_clean, table
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
 
@@ -73,11 +74,12 @@ def test_other_traces_have_no_ascend_view(start: Start) -> None:
 
 def test_launchers_are_a_kind_only_where_a_trace_names_them(start: Start) -> None:
     page = start()
-    assert page.segmented_control(key="kind").options == ["Op types", "Classes"]
+    offered = [panels.segment(name) for name in ("Op types", "Classes", "Launched by")]
+    assert page.segmented_control(key="kind").options == offered[:2]
     data = KERNELS.format(mac=0.5)
     page = upload(page, ("unfused.csv", data.encode()), ("fused.csv", (data + "\n").encode()))
     kinds = page.segmented_control(key="kind")
-    assert kinds.options == ["Op types", "Classes", "Launched by"]
+    assert kinds.options == offered
     kinds.set_value("Launched by").run()
     assert is_clean(page)
     assert "aclnnMatmul" in list(table(page, 2)[("", "Launched by")])

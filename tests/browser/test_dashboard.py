@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.accessibility import MOST_SHIFT, WATCH_SHIFTS, violations
 from tests.browser.test_start import SERVE, free_port, started
 from tests.factories import (
     CONV,
@@ -263,8 +264,10 @@ def test_a_recording_from_the_page_to_its_comparison(page: Page, url: str) -> No
     assert quiet(page)
 
 
-@pytest.mark.parametrize("path", ["", "fusion", "record"])
+@pytest.mark.parametrize("path", ["", "fusion", "record", "recipes"])
 def test_every_page_draws_in_dark_and_light(page: Page, url: str, path: str) -> None:
+    """In both themes without anything that axe-core objects to, and standing still as it loads."""
+    page.add_init_script(WATCH_SHIFTS)
     page.emulate_media(color_scheme="dark")
     page.goto(f"{url}/{path}")
     for scheme, background in (("dark", "rgb(18, 22, 28)"), ("light", "rgb(255, 255, 255)")):
@@ -274,3 +277,5 @@ def test_every_page_draws_in_dark_and_light(page: Page, url: str, path: str) -> 
         wait_idle(page)
         assert page.get_by_test_id("stException").count() == 0
         assert page.outside_requests == []
+        assert violations(page) == []
+        assert page.evaluate("window.shifted") < MOST_SHIFT

@@ -14,6 +14,7 @@ from analysis.compare.choice import choose_sides
 from analysis.readers import read
 from analysis.readers.source import Source
 from analysis.report.html import report_html
+from tests.browser.accessibility import violations
 from tests.factories import CONV, FUSED, GEMM, Operator, experiment_zip
 
 HOSTILE = "<img src=x onerror=\"document.title='pwned'\"></script><script>document.title='pwned'"
@@ -148,6 +149,9 @@ def test_follows_the_colour_scheme(opened: Page) -> None:
     dark = opened.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (light, dark) == ("rgb(255, 255, 255)", "rgb(13, 17, 23)")
     assert colours(opened) > 10
+    assert violations(opened) == []
+    opened.emulate_media(color_scheme="light")
+    assert violations(opened) == []
 
 
 @pytest.mark.parametrize("width", [390, 700, 1320])

@@ -1,0 +1,35 @@
+"""What axe-core has against a page, and how far its content moved while it loaded."""
+
+from __future__ import annotations
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+# Layout shift as web vitals count it, without what follows a click: for add_init_script. Streamlit
+# widens its main block once it has read the page's settings, before or after the first content as
+# the machine's load has it: that shift is its own and does not count here.
+WATCH_SHIFTS = """
+window.shifted = 0;
+const widens = ({ node }) => node?.dataset?.testid === "stMainBlockContainer";
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries())
+    if (!entry.hadRecentInput && !entry.sources.some(widens)) window.shifted += entry.value;
+}).observe({ type: "layout-shift", buffered: true });
+"""
+MOST_SHIFT = 0.1
+# Streamlit's own markup, which no setting changes: (rule, part of the element).
+NOT_OURS = (
+    ("presentation-role-conflict", "stFileUploaderDropzone"),
+    ("empty-table-header", 'aria-colindex="1"'),  # of the column of boxes that pick a row
+)
+
+
+def violations(page: Page) -> list[str]:
+    """Every violation that axe-core finds, as rule, contrast and element."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{rule['id']}: {node['failureSummary']} {node['html'][:200]}"
+        for rule in found
+        for node in rule["nodes"]
+        if not any(rule["id"] == name and part in node["html"] for name, part in NOT_OURS)
+    ]
