@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -103,8 +103,14 @@ def _left(status: Status) -> str:
     )
 
 
-def result(status: Status, compare_page: st.Page, query: Mapping[str, str]) -> None:
-    """What came of a recording that is over; `query` is the comparison to open, {} for none."""
+def result(
+    status: Status,
+    compare_page: st.Page,
+    query: Mapping[str, str],
+    verdicts: Iterable[str] = (),
+) -> None:
+    """What came of a recording that is over: how its variants compare, in sentences; `query` is
+    the comparison to open, {} for none."""
     with st.container(border=True):
         if status.error is not None:
             st.error("Nothing was recorded.", icon=":material/error:")
@@ -112,6 +118,8 @@ def result(status: Status, compare_page: st.Page, query: Mapping[str, str]) -> N
         elif status.path is not None:
             st.success("Recorded.", icon=":material/check_circle:")
             st.code(status.path.name, language=None)
+            for sentence in verdicts:
+                st.text(sentence)
             if status.progress is not None:
                 st.text(status.progress.message)
             if query and st.button(

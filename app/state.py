@@ -131,6 +131,17 @@ def set_selectors(baseline: str | None, candidate: str | None) -> None:
         st.session_state[selector_key(side)] = value
 
 
+def replace_files(old: str, new: str | None) -> None:
+    """Ids that begin with `old` begin with `new` now; with None they are compared no more."""
+    pair = [
+        id_ if id_ is None or not id_.startswith(f"{old}/") else new and new + id_[len(old) :]
+        for id_ in _session().pair
+    ]
+    if None in pair and new is None:
+        pair = [None, None]
+    compare(*pair)
+
+
 def swap() -> None:
     """Exchange baseline and candidate."""
     baseline, candidate = compared()
@@ -197,7 +208,17 @@ def preset_recording(models: Container[str], variants: Container[str]) -> None:
     st.session_state["record_model"] = model
     asked = [name for name in (listed or "")[:_MAX_ID].split(",") if name in variants]
     if asked:
-        st.session_state["record_variants"] = asked
+        choose_variants(asked)
+
+
+def chosen_model() -> str:
+    """The model that the Record page shows."""
+    return str(st.session_state.get("record_model", ""))
+
+
+def choose_variants(variants: Iterable[str]) -> None:
+    """Before they are drawn, or in a callback: the variants that the Record page shows."""
+    st.session_state["record_variants"] = list(variants)
 
 
 # Files that were opened: by anybody where the server is one user's own, else by this session.

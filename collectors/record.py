@@ -59,6 +59,15 @@ def variant_names() -> dict[str, str]:
     return {name: variants.find(name).summary for name in names}
 
 
+def first_variants(model: str) -> tuple[str, ...]:
+    """What shows the point of a model: of one that is there for a kernel of our own, that kernel,
+    which brings its cut; else what the engine does, node by node, as a graph, and fused."""
+    known = zoo.find(model)
+    if known is not None and known.kernel and kernels.is_compiler_there():
+        return "unfused", f"custom:{known.kernel}", "fused"
+    return "eager", "unfused", "fused"
+
+
 def record(
     recording: Recording,
     *,

@@ -7,14 +7,20 @@ from pathlib import Path
 
 import streamlit as st
 
+from analysis import units, wording
+from analysis.compare.verdict import paired_verdict
 from analysis.errors import FuseScopeError
+from analysis.wording.sentences import pair_parts
 from app import choices, panels, places, recorder, recording, state
+from app import own_models as own
+from app.own_models import OwnModels
 from app.recorder import Status
 from app.shapes import shapes_of
 
 OWN_FILE = ""
 BUDGETS = {15: "15 s", 30: "30 s", 60: "1 min", 180: "3 min", 0: "until decided"}
-FIRST_VARIANTS = ("eager", "unfused", "fused")
+OWN_PREFIX = "file:"
+OWN_RULES = "our own fusion pass, by a rule file of yours"
 RULES = "rules:"
 _NO_RULE_FILES = (
     "A rule file of your own can be chosen here where it lies, as `.toml`, in a folder that the "
@@ -39,8 +45,9 @@ def show(compare_page: st.Page) -> None:
                 recording.running()
                 return
             if status is not None:
-                recording.result(status, compare_page, _recorded(status))
-            _form(first=status is None or status.path is None)
+                recording.result(status, compare_page, _recorded(status), _verdicts(status))
+            _form()
+            _kept(compare_page)
 
 
 def _explain() -> None:
@@ -61,21 +68,14 @@ def _explain() -> None:
         st.code(str(places.recordings_folder()), language=None, wrap_lines=True)
 
 
-def _form(*, first: bool) -> None:
-    """What to record; its button stands back where a result waits to be opened."""
-    from collectors.record import variant_names, zoo_models
+def _form() -> None:
+    """What to record."""
+    from collectors.record import first_variants, variant_names, zoo_models
 
     zoo, variants = zoo_models(), variant_names()
     state.preset_recording(zoo, variants)
-    models = list(zoo) + ([OWN_FILE] if places.folders() else [])
-    model = st.selectbox(
-        "Model",
-        models,
-        index=models.index(places.FIRST_SAMPLE) if places.FIRST_SAMPLE in models else 0,
-        format_func=lambda name: f"{name}: {zoo[name]}" if name else "an ONNX file of mine",
-        key="record_model",
-        persist_state="session",
-    )
+    own_models = own.found(places.folders())
+    model = _model(zoo, own_models)
     path = ""
     if model == OWN_FILE:
         path = st.text_input(
@@ -85,16 +85,18 @@ def _form(*, first: bool) -> None:
             placeholder="path below a folder that the dashboard was started with",
             help="The file must hold its weights: external data is not read from here.",
         )
-    own = {f"{RULES}{name}": path for name, path in places.rule_files().items()}
+    rule_files = {f"{RULES}{name}": path for name, path in places.rule_files().items()}
     chosen = st.multiselect(
         "Variants",
-        [*variants, *(name for name in own if name not in variants)],
-        default=[name for name in FIRST_VARIANTS if name in variants],
+        [*variants, *(name for name in rule_files if name not in variants)],
+        default=[name for name in first_variants(model) if name in variants],
         help="\n".join(f"- **{name}**: {text}" for name, text in variants.items()),
         key="record_variants",
         persist_state="session",
     )
-    if not own:
+    for name in chosen:
+        st.caption(panels.own(f"{name}: {variants.get(name, OWN_RULES)}"))
+    if not rule_files:
         st.caption(_NO_RULE_FILES)
     ablate = st.toggle(
         "Also record what each optimizer brings",
@@ -152,16 +154,54 @@ def _form(*, first: bool) -> None:
     ):
         with panels.guarded("This cannot be recorded."):
             _start(
-                model or path,
-                model == OWN_FILE,
+                path if model == OWN_FILE else model.removeprefix(OWN_PREFIX),
+                model not in zoo,
                 chosen,
-                {name: own[name] for name in chosen if name in own},
+                {name: rule_files[name] for name in chosen if name in rule_files},
                 ablate,
                 budget,
                 threads,
                 batch,
                 shapes or "",
             )
+
+
+def _model(zoo: Mapping[str, str], found: OwnModels) -> str:
+    """The model that is chosen: the name of one that is built in, a file of one's own behind
+    OWN_PREFIX, or OWN_FILE for one that is not listed. Another model brings its own variants."""
+    files = {f"{OWN_PREFIX}{name}": size for name, size in found.bytes_of.items()}
+    options = [*zoo, *files]
+    if places.folders() and (found.is_cut or not files):
+        options.append(OWN_FILE)
+
+    def label(name: str) -> str:
+        if name == OWN_FILE:
+            return "an ONNX file of mine, by its path"
+        if name in files:
+            return f"{name.removeprefix(OWN_PREFIX)}, {units.data_size(files[name])}"
+        return f"{name}: {zoo[name]}"
+
+    def changed() -> None:
+        from collectors.record import first_variants, variant_names
+
+        known = variant_names()
+        state.choose_variants(
+            name for name in first_variants(state.chosen_model()) if name in known
+        )
+
+    first = places.FIRST_SAMPLE
+    return st.selectbox(
+        "Model",
+        options,
+        index=options.index(first) if first in options else 0,
+        format_func=label,
+        key="record_model",
+        persist_state="session",
+        on_change=changed,
+        help=None
+        if places.folders()
+        else "ONNX files of yours are listed here when the dashboard is started with --folder DIR.",
+    )
 
 
 def _start(
@@ -211,3 +251,64 @@ def _recorded(status: Status) -> dict[str, str]:
     if baseline is None or candidate is None:
         return {}
     return {"baseline": baseline, "candidate": candidate}
+
+
+def _verdicts(status: Status) -> list[str]:
+    """How each variant compares with the baseline of what was recorded."""
+    record = None if status.path is None else choices.record_at(status.path)
+    if record is None:
+        return []
+    baseline = record.settings.baseline
+    sentences = []
+    for variant in record.variants:
+        if variant.name != baseline:
+            verdict = paired_verdict(record, baseline, variant.name)
+            parts = pair_parts(verdict, baseline, variant.name)
+            interval = wording.verdict_interval(verdict)
+            said = "".join(part.text for part in parts)
+            sentences.append(f"{said} ({interval})." if interval else f"{said}.")
+    return sentences
+
+
+def _kept(compare_page: st.Page) -> None:
+    """What lies in the folder of recordings: open, rename, delete."""
+    from app import kept_recordings as kept
+
+    found = places.recordings()
+    if not found:
+        return
+    with st.expander(f"Recordings on this machine ({len(found)})", key="kept"), panels.guarded():
+        name = st.selectbox("Recording", list(found), key="kept_name", format_func=_told)
+        pair = choices.recorded_pair(found[name])
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+            wanted = st.text_input(
+                "New name",
+                value=name.removesuffix(".zip"),
+                key=f"kept_rename_{name}",
+                max_chars=110,
+            )
+            if st.button("Rename", key="kept_rename") and wanted:
+                new = kept.rename(name, wanted)
+                state.replace_files(f"recorded:{name}", f"recorded:{new}")
+                st.rerun()
+            with st.popover("Delete …", key="kept_delete"):
+                st.text(f"Delete {name}? It cannot be brought back.")
+                if st.button("Delete for good", key="kept_delete_sure", type="primary"):
+                    kept.delete(name)
+                    state.replace_files(f"recorded:{name}", None)
+                    st.rerun()
+            if None not in pair:
+                query = {"baseline": str(pair[0]), "candidate": str(pair[1])}
+                st.page_link(compare_page, label="Open in Compare", query_params=query)
+
+
+def _told(name: str) -> str:
+    """A recording as the list shows it."""
+    path = places.recordings().get(name)
+    record = None if path is None else choices.record_at(path)
+    if path is None or record is None:
+        return f"{name} · not an experiment that can be read"
+    variants = ", ".join(variant.name for variant in record.variants)
+    size = units.data_size(path.stat().st_size)
+    day = record.created[:16].replace("T", " ")
+    return f"{name} · {record.model.name} · {variants} · {day} · {size}"

@@ -18,7 +18,8 @@ class ZooModel:
     """`module`.`function`(**`arguments`) builds the model; `nodes` and `weights` (numbers,
     statistics included) are then in it. With a `calibration`, its BatchNormalization statistics
     and the offset of its classifier come from data, computed in that precision. Raise `version`
-    when the file changes: it is part of its name in the cache.
+    when the file changes: it is part of its name in the cache. `kernel` of our own is what the
+    model is there to show, '' for the engine's own fusions.
     """
 
     name: str
@@ -30,6 +31,7 @@ class ZooModel:
     arguments: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     calibration: Precision | None = None
     version: int = 1
+    kernel: str = ""
 
     @property
     def cached(self) -> str:
@@ -96,32 +98,32 @@ MODELS = (
     ZooModel(
         "depthwise_conv",
         "one depthwise 3 x 3 Conv on 144 channels of 56 x 56, as in MobileNetV2",
-        _CONVOLUTIONS, 1, 1_296, "depthwise_conv",
+        _CONVOLUTIONS, 1, 1_296, "depthwise_conv", kernel="depthwise_conv",
     ),
     ZooModel(
         "mul_add",
         "one Mul and one Add on 4 MB, which ONNX Runtime does not fuse",
-        _ELEMENTWISE, 2, 2, "mul_add",
+        _ELEMENTWISE, 2, 2, "mul_add", kernel="mul_add",
     ),
     ZooModel(
         "mynet",
         "x · 2 + 1 on 4 MB, the first net of MindSpore's tutorial on graph kernels",
-        _ELEMENTWISE, 2, 2, "mynet",
+        _ELEMENTWISE, 2, 2, "mynet", kernel="mul_add",
     ),
     ZooModel(
         "mynet_composite",
         "y = (x · 2)³, then (b - y) · b, on 4 MB: a composite operator in the same tutorial",
-        _ELEMENTWISE, 4, 2, "mynet_composite",
+        _ELEMENTWISE, 4, 2, "mynet_composite", kernel="sub_mul_pow",
     ),
     ZooModel(
         "add_relu",
         "one Add of two inputs of 4 MB, and Relu: the end of a residual block",
-        _ELEMENTWISE, 2, 0, "add_relu",
+        _ELEMENTWISE, 2, 0, "add_relu", kernel="add_relu",
     ),
     ZooModel(
         "mul_sigmoid",
         "x · sigmoid(x) on 4 MB: the activation SiLU, also called Swish",
-        _ELEMENTWISE, 2, 0, "mul_sigmoid",
+        _ELEMENTWISE, 2, 0, "mul_sigmoid", kernel="mul_sigmoid",
     ),
 )  # fmt: skip
 

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import collectors.record
 from analysis.errors import FuseScopeError
-from app import recorder, recording
+from app import own_models, recorder, recording
 from app.views import record as view
 from collectors.progress import Progress
 from collectors.record import Recording
@@ -76,13 +76,13 @@ def wait() -> None:
 def test_a_recording_from_form_to_comparison(open_page: Open, asked: list[Recording]) -> None:
     page = open_page()
     assert is_clean(page)
-    page.selectbox(key="record_model").set_value("mul_add")
+    page.selectbox(key="record_model").set_value("mul_add").run()
     page.number_input(key="record_threads").set_value(1)
     page.button(key="record_start").click().run()
     assert is_clean(page)
     [job] = asked
     assert (job.model, job.threads, job.seconds) == ("mul_add", 1, 60.0)
-    assert job.variants == ("eager", "unfused", "fused")
+    assert job.variants == ("unfused", "custom:mul_add", "fused")
     assert job.allow_external_data is False
     wait_until(lambda status: status.progress is not None)
     page.run()
@@ -94,6 +94,7 @@ def test_a_recording_from_form_to_comparison(open_page: Open, asked: list[Record
     page.run()
     assert "mine.zip" in texts(page)
     assert page.success[0].value == "Recorded."
+    assert any(text.startswith("fused is 2.00× faster than unfused (95 %") for text in texts(page))
     page.button(key="record_dismiss").click().run()
     assert not page.success
 
@@ -152,20 +153,84 @@ def test_a_failed_recording_says_why(
     assert "The model <b>x</b> does not load. Check it." in texts(page)
 
 
-def test_a_model_outside_the_configured_folders_is_refused(
+def test_models_below_the_folders_are_listed(
     open_page: Open, tree: Path, asked: list[Recording]
 ) -> None:
+    folder = tree / "open"
     (tree / "secret.onnx").write_bytes(b"x")
-    (tree / "open" / "good.onnx").write_bytes(b"x")
+    for name in ("good.onnx", "deep/er/other.onnx", ".hidden/no.onnx", "no.txt"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(b"x" * 1200)
+    (folder / "out.onnx").symlink_to(tree / "secret.onnx")
+    page = open_page()
+    options = page.selectbox(key="record_model").options
+    assert [name for name in options if ".onnx" in name] == [
+        "deep/er/other.onnx, 1.20 kB", "good.onnx, 1.20 kB",
+    ]  # fmt: skip
+    page.selectbox(key="record_model").set_value("file:good.onnx").run()
+    page.button(key="record_start").click().run()
+    assert is_clean(page)
+    assert [job.model for job in asked] == [str(folder / "good.onnx")]
+
+
+def test_a_path_is_typed_only_where_not_all_models_are_listed(
+    open_page: Open, tree: Path, asked: list[Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_models, "MOST_MODELS", 1)
+    (tree / "secret.onnx").write_bytes(b"x")
+    for name in ("a.onnx", "b.onnx"):
+        (tree / "open" / name).write_bytes(b"x")
     page = open_page()
     page.selectbox(key="record_model").set_value(view.OWN_FILE).run()
     page.text_input(key="record_path").set_value("../secret.onnx")
     page.button(key="record_start").click().run()
     assert not asked
     assert any("no such file below" in text for text in texts(page))
-    page.text_input(key="record_path").set_value("good.onnx")
+    page.text_input(key="record_path").set_value("b.onnx")
     page.button(key="record_start").click().run()
-    assert [job.model for job in asked] == [str(tree / "open" / "good.onnx")]
+    assert [job.model for job in asked] == [str(tree / "open" / "b.onnx")]
+
+
+def test_a_model_brings_the_variants_that_show_its_point(open_page: Open) -> None:
+    page = open_page()
+    assert page.multiselect(key="record_variants").value == ["eager", "unfused", "fused"]
+    page.selectbox(key="record_model").set_value("mul_add").run()
+    assert page.multiselect(key="record_variants").value == [
+        "unfused", "custom:mul_add", "fused",
+    ]  # fmt: skip
+    said = [caption.value.replace("\\", "") for caption in page.caption]
+    assert "unfused: the whole graph, every optimisation off" in said
+    page.multiselect(key="record_variants").set_value(["unfused", "fused"]).run()
+    assert page.multiselect(key="record_variants").value == ["unfused", "fused"]
+    page.selectbox(key="record_model").set_value("resnet50").run()
+    assert page.multiselect(key="record_variants").value == ["eager", "unfused", "fused"]
+
+
+def test_recordings_are_renamed_and_deleted(open_page: Open, tree: Path) -> None:
+    folder = tree / "recordings"
+    for name in ("first.zip", "second.zip"):
+        (folder / name).write_bytes(experiment_zip(BLOCKS))
+    (folder / "broken.zip").write_bytes(b"PK")
+    page = open_page()
+    page.selectbox(key="kept_name").set_value("first.zip").run()
+    for wanted, why in (
+        ("second", "exists already"),
+        ("../x", "not a name"),
+        ("<b>", "not a name"),
+    ):
+        page.text_input(key="kept_rename_first.zip").set_value(wanted)
+        page.button(key="kept_rename").click().run()
+        assert any(why in text for text in texts(page)), wanted
+    page.text_input(key="kept_rename_first.zip").set_value("renamed (1)")
+    page.button(key="kept_rename").click().run()
+    assert is_clean(page)
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "broken.zip", "renamed (1).zip", "second.zip",
+    ]  # fmt: skip
+    page.selectbox(key="kept_name").set_value("second.zip").run()
+    page.button(key="kept_delete_sure").click().run()
+    assert is_clean(page)
+    assert sorted(path.name for path in folder.iterdir()) == ["broken.zip", "renamed (1).zip"]
 
 
 def test_a_missing_engine_is_named(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,64 @@
+"""Recordings that lie in the folder of recordings: given another name, and deleted."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from analysis.errors import FuseScopeError
+from app import places
+
+_NAME = re.compile(r"\w[\w .+()-]{0,99}")
+
+
+def rename(name: str, wanted: str) -> str:
+    """Give the recording `name` another name; returns the one it has now, which ends in '.zip'.
+
+    Raises FuseScopeError for a name that is taken or is not a file's name.
+    """
+    path = _path(name)
+    stem = wanted.strip().removesuffix(".zip").strip()
+    if not _NAME.fullmatch(stem):
+        raise FuseScopeError(
+            "This is not a name for a recording",
+            hint="Use up to 100 letters, digits, spaces and . _ + - ( ), a letter or digit first.",
+        )
+    target = path.with_name(f"{stem}.zip")
+    if target.name == path.name:
+        return path.name
+    alike = {other.casefold() for other in places.recordings()} - {path.name.casefold()}
+    if target.name.casefold() in alike or (target.exists() and not target.samefile(path)):
+        raise FuseScopeError("A recording of this name exists already", hint="Choose another name.")
+    try:
+        os.rename(path, target)
+    except OSError as error:
+        raise _refused("renamed", path, error) from None
+    return target.name
+
+
+def delete(name: str) -> None:
+    """Delete the recording `name`. Raises FuseScopeError where the disk refuses."""
+    path = _path(name)
+    try:
+        path.unlink()
+    except OSError as error:
+        raise _refused("deleted", path, error) from None
+
+
+def _path(name: str) -> Path:
+    """The file of a recording that is listed: no other name leads to a file."""
+    path = places.recordings().get(name)
+    if path is None:
+        raise FuseScopeError(
+            "This recording is not there any more", hint="Reload the page to see what is."
+        )
+    return path
+
+
+def _refused(what: str, path: Path, error: OSError) -> FuseScopeError:
+    return FuseScopeError(
+        f"The recording could not be {what}: {(error.strerror or str(error)).lower()}",
+        where=path.name,
+        hint="Check who may write to the folder of recordings.",
+    )

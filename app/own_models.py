@@ -1,0 +1,62 @@
+"""ONNX files of the user's own, below the folders that the dashboard was started with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from app import places
+
+MOST_MODELS = 200
+_MOST_ENTRIES = 20_000  # of all folders together, so that a page does not wait for a disk
+_MOST_DEPTH = 6
+_FRESH_S = 5.0
+
+
+@dataclass(frozen=True)
+class OwnModels:
+    """`bytes_of` is the size of each file by its path below a configured folder, as a link names
+    it; `is_cut` where there may be more."""
+
+    bytes_of: dict[str, int]
+    is_cut: bool
+
+
+@st.cache_data(ttl=_FRESH_S, max_entries=4, show_spinner=False)
+def found(folders: tuple[Path, ...]) -> OwnModels:
+    """The files of those folders, by name. Links that lead out of a folder are left out."""
+    sizes: dict[str, int] = {}
+    walk = _Walk()
+    for folder in folders:
+        for path in walk.files(folder):
+            inside = places.below_folders(str(path.relative_to(folder)), (folder,))
+            if inside is not None and len(sizes) < MOST_MODELS:
+                sizes[places.link_name(inside)] = inside.stat().st_size
+            elif inside is not None:
+                walk.is_cut = True
+    return OwnModels(dict(sorted(sizes.items())), walk.is_cut)
+
+
+class _Walk:
+    """Looks at so many entries at most."""
+
+    def __init__(self) -> None:
+        self.left = _MOST_ENTRIES
+        self.is_cut = False
+
+    def files(self, folder: Path) -> Iterator[Path]:
+        for here, folders, files in os.walk(folder):
+            depth = len(Path(here).relative_to(folder).parts)
+            hidden = [name for name in folders if name.startswith(".")]
+            folders[:] = sorted(set(folders) - set(hidden)) if depth < _MOST_DEPTH else []
+            self.left -= len(files) + len(folders)
+            if self.left < 0:
+                self.is_cut = True
+                return
+            for name in sorted(files):
+                if name.endswith(".onnx") and not name.startswith("."):
+                    yield Path(here, name)
