@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import zipfile
@@ -48,8 +49,9 @@ def write(path: Path, record: ExperimentRecord, members: Mapping[str, Path | byt
     nothing is ever overwritten. Raises FuseScopeError when the disk refuses."""
     try:
         if is_special(path):
-            with path.open("wb") as file:
-                _fill(file, record, members)
+            whole = io.BytesIO()  # a device has no positions for a zip to count on
+            _fill(whole, record, members)
+            path.write_bytes(whole.getvalue())
             return path
         with Draft(path) as draft:
             with draft.path.open("r+b") as file:

@@ -201,3 +201,5 @@ def test_an_experiment_to_a_pipe_is_whole(tmp_path: Path, monkeypatch: pytest.Mo
     reader.join(60)
     assert read[0].startswith(b"PK") and b"PK\x05\x06" in read[0]
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+    assert archive.write(Path(os.devnull), None, {"a": b"x"}) == Path(os.devnull)  # type: ignore[arg-type]
+    assert Path(os.devnull).is_char_device()
