@@ -13,10 +13,11 @@ from app.cli import streams
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from collectors.fuse import Fused, Report
+    from collectors.fuse import Fused, Opportunity, Report
 
 _NAME_CHARS = 200
 _OPERATORS = 6  # named in a line
+_PLACES = 3  # likewise, of those where the same holds
 
 
 def fuse(
@@ -153,22 +154,38 @@ def _print_opportunities(console: Console, report: Report) -> None:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     table.add_column("Opportunity")
     table.add_column("")
+    table.add_column("places", justify="right", no_wrap=True)
     table.add_column("in", overflow="fold")
     table.add_column("removes", justify="right", no_wrap=True)
     table.add_column("why not", overflow="fold", ratio=1)
+    alike: dict[tuple[str, str, str], list[Opportunity]] = {}
     for row in report.opportunities:
-        names = [clean_text(name, _NAME_CHARS) for name in row.operators[:_OPERATORS]]
-        more = ", …" if len(row.operators) > _OPERATORS else ""
+        why = clean_text(held_back_sentence(row), 4 * _NAME_CHARS)
+        alike.setdefault((row.pattern, row.outcome, why), []).append(row)
+    for (pattern, outcome, why), rows in alike.items():
+        sizes = [row.bytes_removed for row in rows]
+        places = list(dict.fromkeys(map(_place, rows)))
+        more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
         table.add_row(
-            row.pattern,
-            OUTCOMES[row.outcome],
-            clean_text(row.scope, _NAME_CHARS) or ", ".join(names) + more,
-            units.data_size(row.bytes_removed),
-            clean_text(held_back_sentence(row), 4 * _NAME_CHARS),
+            pattern,
+            OUTCOMES[outcome],
+            units.count(len(rows)),
+            "; ".join(places[:_PLACES]) + more,
+            units.data_size(None if None in sizes else sum(size or 0 for size in sizes)),
+            why,
         )
     console.print()
     console.print(table)
     console.print()
+
+
+def _place(row: Opportunity) -> str:
+    """The module that it lies in, else its operators."""
+    from analysis.readers.source import clean_text
+
+    names = [clean_text(name, _NAME_CHARS) for name in row.operators[:_OPERATORS]]
+    more = ", …" if len(row.operators) > _OPERATORS else ""
+    return clean_text(row.scope, _NAME_CHARS) or ", ".join(names) + more
 
 
 def _print_verification(console: Console, report: Report) -> None:

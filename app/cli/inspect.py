@@ -32,10 +32,9 @@ def inspect(
     ] = False,
 ) -> None:
     """Say what is in a trace or experiment, what was dropped, and what it can and cannot answer."""
-    from analysis.readers import read_path
-    from app import places
+    from app.cli.reading import read_given
 
-    value = read_path(path, places.limits())
+    value = read_given(path)
     if redact:
         from analysis.redaction import redacted
 

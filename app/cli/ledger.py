@@ -26,9 +26,10 @@ def print_ledger(console: Console, comparison: Comparison) -> None:
     Every line is a gain, time saved, so they add up to the last one: the minus of the change.
     """
     console.print("\nWhat fusion bought, per run: + is time saved, - is time lost", style="bold")
-    console.print(clean_text(wording.fusion_sentence(comparison), 1000))
     if comparison.ledger.has_gains:
         console.print(_table(comparison, is_narrow=console.width < NARROW))
+    else:
+        console.print(clean_text(wording.fusion_sentence(comparison), 1000))
     notes = (
         "".join(part.text for part in wording.slow_parts(comparison.ledger)),
         wording.no_shares_sentence(comparison.ledger),

@@ -29,9 +29,21 @@ _NO_MEMORY = re.compile(
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     help="What operator fusion bought, where, and whether the answer can be trusted.",
 )
+
+
+def _version(is_asked: bool) -> None:
+    if is_asked:
+        from importlib import metadata
+
+        try:
+            print(f"fusescope {metadata.version('fusescope')}")
+        except metadata.PackageNotFoundError:
+            print("fusescope, from source")
+        raise typer.Exit
 
 
 @app.callback()
@@ -40,6 +52,10 @@ def settings(
         list[str] | None,
         typer.Option(metavar="NAME=N", help="Set a limit of reading (docs/limits.md). Repeatable."),
     ] = None,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
 ) -> None:
     """Settings of every verb."""
     memory.check()

@@ -1,0 +1,102 @@
+"""A comparison in a terminal: the answer and its doubts first, then the tables behind it."""
+
+from __future__ import annotations
+
+import math
+
+from rich.console import Console
+from rich.table import Table
+
+from analysis import units, wording
+from analysis.compare.comparison import Comparison
+from analysis.compare.entered_runs import offered_runs
+from analysis.compare.trust import trust
+from analysis.readers.source import clean_text
+from app.cli.ledger import print_ledger
+
+_TOP_ROWS = 12
+_MOST_OTHERS = 8
+_WIDE = 120  # columns of the terminal from which long names of sides fit above figures
+_SHORT = 16  # characters of a name that always fits
+_SIDES = ("A", "B")
+
+
+def print_comparison(comparison: Comparison, others: list[str], *, is_brief: bool) -> None:
+    """Prints it; `others` are variants that could have been compared, `is_brief` ends it after the
+    answer, what speaks against it, and what fusion bought in a sentence."""
+    console = Console(highlight=False, markup=False, emoji=False)
+    console.print(wording.verdict_sentence(comparison), style="bold")
+    console.print(wording.verdict_basis(comparison.verdict))
+    console.print(wording.change_sentence(comparison))
+    found = trust(comparison.diagnostics)
+    console.print(clean_text(f"{wording.TRUST} {wording.trust_line(found)}", 1000))
+    console.print(clean_text(wording.fusion_sentence(comparison), 1000))
+    for side, runs in offered_runs(comparison.baseline, comparison.candidate).items():
+        console.print(f"{wording.offer_sentence(side, runs)} --{side}-runs {runs or 'N'}")
+    if others:
+        listed = ", ".join(others[:_MOST_OTHERS])
+        more = f" and {len(others) - _MOST_OTHERS} more" if len(others) > _MOST_OTHERS else ""
+        console.print(f"Also recorded: {listed}{more}; choose with --baseline and --candidate.")
+    if is_brief:
+        return
+    console.print()
+    labels = (comparison.baseline.label, comparison.candidate.label)
+    for side, label in zip(_SIDES, labels, strict=True):
+        console.print(f"{side}: {clean_text(label, 200)}")
+    _print_figures(console, comparison, labels)
+    _print_op_types(console, comparison)
+    console.print(wording.totals_sentence(comparison))
+    print_ledger(console, comparison)
+    console.print(f"\n{wording.TRUST}", style="bold")
+    for note in (*found.specific, *found.general, *found.notes):
+        mark = "!" if note.severity != "info" else "-"
+        console.print(f"{mark} {wording.diagnostic_sentence(note)}")
+
+
+def _print_figures(console: Console, comparison: Comparison, labels: tuple[str, str]) -> None:
+    is_narrow = console.width < _WIDE and max(map(len, labels)) > _SHORT
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("", no_wrap=True)
+    for name in _SIDES if is_narrow else map(units.middle_cut, labels):
+        table.add_column(name, justify="right", overflow="fold")
+    table.add_column("change", justify="right", no_wrap=True)
+    table.add_column("basis", style="dim")
+    missing: dict[str, list[str]] = {}
+    for figure in comparison.figures:
+        if figure.baseline.value is None and figure.candidate.value is None:
+            missing.setdefault(wording.basis_text(figure), []).append(
+                wording.FIGURES[figure.code].label
+            )
+            continue
+        table.add_row(
+            wording.FIGURES[figure.code].label,
+            wording.quantity_text(figure.baseline),
+            wording.quantity_text(figure.candidate),
+            wording.change_text(figure),
+            wording.basis_text(figure),
+        )
+    console.print(table)
+    for reason, figures in missing.items():
+        console.print(f"No {', '.join(figures)}: {reason}.", style="dim")
+
+
+def _print_op_types(console: Console, comparison: Comparison) -> None:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("OP Type")
+    for name in (*(f"{side} {what}" for side in _SIDES for what in ("count", "per run")), "B - A"):
+        table.add_column(name, justify="right")
+    for row in comparison.op_types.head(_TOP_ROWS).to_dict("records"):
+        table.add_row(
+            str(row["op_type"]),
+            units.count(_known(row["count_baseline"])),
+            units.duration(_known(row["per_run_ns_baseline"])),
+            units.count(_known(row["count_candidate"])),
+            units.duration(_known(row["per_run_ns_candidate"])),
+            units.duration(_known(row["delta_ns"]), signed=True),
+        )
+    console.print("\nOp types per run as profiled, largest change first", style="bold")
+    console.print(table)
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)

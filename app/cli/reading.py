@@ -1,0 +1,51 @@
+"""A trace or experiment that a verb was given; a model is answered with the verbs that take one."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from analysis.errors import FuseScopeError
+from analysis.experiment import Experiment
+from analysis.readers import read_path
+from analysis.readers.source import display_name
+from analysis.trace import Trace
+from app import places
+
+_FIRST_FIELD = 0x08  # ir_version, a number, stands first in what exporters write
+_NEXT_FIELDS = frozenset(b"\x12\x1a\x22\x28\x32\x3a\x42")  # producer, domain, version, graph, …
+_MOST_VERSION = 64
+
+
+def read_given(path: Path) -> Trace | Experiment:
+    """What is there, as analysis.readers.read_path; its errors, but for a model another."""
+    try:
+        return read_path(path, places.limits())
+    except FuseScopeError:
+        if not _is_model(path):
+            raise
+    shown = shlex.quote(str(path))
+    raise FuseScopeError(
+        "This is a model, not a recording of one",
+        where=display_name(path.name),
+        hint=f"Record it with: fusescope collect {shown}; what could be fused in it says: "
+        f"fusescope fuse {shown} --explain.",
+    )
+
+
+def _is_model(path: Path) -> bool:
+    """Whether a file that no reader knows is named, or starts, as an ONNX model does."""
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            head = file.read(3)
+    except OSError:
+        return False
+    starts_so = (
+        len(head) == 3
+        and head[0] == _FIRST_FIELD
+        and 0 < head[1] < _MOST_VERSION
+        and head[2] in _NEXT_FIELDS
+    )
+    return starts_so or (bool(head) and path.suffix.lower() == ".onnx")

@@ -1,0 +1,153 @@
+"""What is answered first, and what a verb says to what it does not take."""
+
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from analysis.errors import FuseScopeError
+from app.cli.fuse import _print_opportunities
+from app.cli.main import app
+from collectors.fuse import Opportunity
+from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
+
+ROOT = Path(__file__).resolve().parents[2]
+TIMES = {"unfused": [10.0, 10.1] * 4, "fused": [5.0, 5.1] * 4}
+# producer_name, as most exporters write it; an opset before anything else; a graph
+HEADS = [b"\x08\x08\x12\x07pytorch", b"\x08\x0aB\x04\n\x00\x10\x11", b"\x08\x07\x3a\x00"]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    (tmp_path / "e.zip").write_bytes(experiment_zip(TIMES))
+    (tmp_path / "before.json").write_bytes(profile_json(UNFUSED_OPERATORS, runs=6))
+    (tmp_path / "after.json").write_bytes(profile_json(FUSED_OPERATORS, runs=6))
+    return tmp_path
+
+
+def printed(*arguments: str) -> str:
+    result = CliRunner().invoke(app, list(arguments))
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.output
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert printed("--version") == f"fusescope {metadata.version('fusescope')}\n"
+
+
+@pytest.mark.parametrize("verb", [[], ["compare"], ["zoo"], ["zoo", "export"]])
+def test_h_is_help(verb: list[str]) -> None:
+    assert printed(*verb, "-h") == printed(*verb, "--help")
+
+
+def test_help_loads_nothing_heavy() -> None:
+    """What it takes is what it imports: no figures are made, so nothing that makes them."""
+    code = (
+        "import sys\n"
+        "from app.cli.main import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print(sorted({name.split('.')[0] for name in sys.modules}), file=sys.stderr)"
+    )
+    heavy = set(
+        "numpy pandas scipy pyarrow msgspec jinja2 onnx onnxruntime collectors plotly streamlit "
+        "starlette uvicorn psutil numba".split()
+    )
+    for arguments in (["--help"], ["compare", "-h"], ["collect", "-h"], ["--version"]):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            cwd=ROOT, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert not heavy & set(re.findall(r"'(\w+)'", done.stderr)), arguments
+
+
+def test_the_answer_stands_before_the_figures(here: Path) -> None:
+    text = printed("compare", "before.json", "after.json")
+    places = [
+        text.index(part)
+        for part in ("faster than", "Can I trust this? ", "doubt", "\nA: ", "\nlatency", "OP Type")
+    ]
+    assert places == sorted(places)
+
+
+def test_brief_is_the_answer_and_no_table(here: Path) -> None:
+    whole, brief = printed("compare", "e.zip"), printed("compare", "e.zip", "--brief")
+    assert whole.startswith(brief)
+    assert "faster than" in brief and "Can I trust this? " in brief
+    assert "OP Type" not in brief and "\nlatency" not in brief
+
+
+def test_long_names_of_sides_are_letters_in_narrow_tables(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = {"segments:depthwise_conv": [10.0] * 8, "custom:depthwise_conv": [5.0] * 8}
+    (here / "long.zip").write_bytes(experiment_zip(names))
+    narrow = printed("compare", "long.zip")
+    assert "\nA: segments:depthwise_conv\nB: custom:depthwise_conv\n" in narrow
+    assert re.search(r"\n +A +B +change +basis", narrow)
+    assert re.search(r"OP Type +A count +A per run +B count +B per run +B - A", narrow)
+    monkeypatch.setenv("COLUMNS", "160")
+    wide = printed("compare", "long.zip")
+    assert re.search(r"\n +segments:depthwise_conv +custom:depthwise_conv +change", wide)
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("verb", [["inspect"], ["compare", "e.zip"]])
+def test_a_model_is_answered_with_the_verbs_that_take_it(
+    here: Path, head: bytes, verb: list[str]
+) -> None:
+    (here / "my model.bin").write_bytes(head + b"\x00" * 50)
+    (here / "damaged.onnx").write_bytes(b"\xff" * 50)
+    for name in ("my model.bin", "damaged.onnx"):
+        result = CliRunner().invoke(app, [*verb, name])
+        assert isinstance(result.exception, FuseScopeError), result.output
+        assert result.exception.what == "This is a model, not a recording of one"
+        shown = "'my model.bin'" if " " in name else name
+        assert f"fusescope collect {shown};" in result.exception.hint
+        assert f"fusescope fuse {shown} --explain" in result.exception.hint
+
+
+@pytest.mark.parametrize("data", [b"", b"\x08", b"\x08\x08\x00aaaa", b"\x0a\x08\x12\x00"])
+def test_other_files_keep_their_own_sentence(here: Path, data: bytes) -> None:
+    (here / "x.bin").write_bytes(data)
+    result = CliRunner().invoke(app, ["inspect", "x.bin"])
+    assert isinstance(result.exception, FuseScopeError)
+    assert "model" not in result.exception.what
+
+
+def test_a_trace_that_is_called_like_a_model_is_read(here: Path) -> None:
+    (here / "before.json").rename(here / "before.onnx")
+    assert "ONNX Runtime profile" in printed("inspect", "before.onnx")
+
+
+def test_identical_places_are_one_line() -> None:
+    def at(place: int, level: str) -> Opportunity:
+        return Opportunity(
+            pattern="Add + Relu",
+            rewrites=(),
+            operators=(f"add_{place}", f"relu_{place}"),
+            op_types=("Add", "Relu"),
+            scope="",
+            outcome="no",
+            bytes_removed=1_000_000,
+            blocked_by="fusion_level",
+            values={"level": level, "needs": "O3"},
+        )
+
+    rows = [*(at(place, "O1") for place in range(5)), at(5, "O2")]
+    console = Console(width=160, file=io.StringIO())
+    _print_opportunities(console, SimpleNamespace(opportunities=rows))  # type: ignore[arg-type]
+    lines = [line for line in console.file.getvalue().splitlines() if "Add + Relu" in line]  # type: ignore[attr-defined]
+    assert len(lines) == 2
+    assert re.search(r"\b5 +add_0, relu_0; add_1, relu_1; add_2,", lines[0])
+    assert "5.00 MB" in lines[0] and "1.00 MB" in lines[1]
