@@ -37,7 +37,8 @@ def run_times(comparison: Comparison) -> go.Figure | None:
     """Every run as a dot: one column a block (or the one process of a profile), both sides.
 
     Un-profiled runs where the side has them, else profiled ones. The short line is the lower
-    quartile, what the verdict rests on. None when neither side has runs.
+    quartile, what the verdict rests on. None when no side has two runs:
+    one is no distribution.
     """
     if all(len(shown_runs(side)) < 2 for side in _sides(comparison)):
         return None

@@ -25,10 +25,13 @@ def show(shown: Shown) -> None:
         row = timeline(shown.drawing, selected=before, key="timeline")
         if row != before:
             state.select_row(shown.key, row)
+            state.pick_beside()
         _operators(shown, row)
 
 
 def _operators(shown: Shown, selected: int | None) -> None:
+    from app import rows as table_rows
+
     rows = tables.operator_rows(shown)
     is_ascend = _is_ascend(shown)
     title, search, classes = st.columns([4, 3, 3], vertical_alignment="bottom")
@@ -85,6 +88,10 @@ def _operators(shown: Shown, selected: int | None) -> None:
         placeholder="",
         alt="Operators of both sides, largest change first",
     )
+    here = list(found["row"])
+    table_rows.linked(TABLE, here.index(selected) if selected in here else None, len(here))
+    if selected is not None and selected not in here:
+        st.caption(wording.PICKED_IS_HIDDEN)
     if len(found) < len(rows):
         st.caption(f"{len(found)} of {len(rows)} operators")
     if view == VIEWS[1]:

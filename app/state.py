@@ -80,6 +80,7 @@ class _Session:
     group: tuple[str, int | None] = ("", None)
     unfolded: tuple[str, frozenset[str]] = ("", frozenset())
     shown_rows: tuple[int, ...] = ()
+    picked_beside: int = 0
     entered_runs: dict[str, int] = field(default_factory=dict)
     greeted: bool = False
     inbox: Inbox = field(default_factory=Inbox)
@@ -303,6 +304,16 @@ def selected_row(of: str) -> int | None:
 def select_row(of: str, row: int | None) -> None:
     """Highlight `row` of comparison `of`."""
     _session().selected = (of, row)
+
+
+def picked_beside() -> int:
+    """How often the user picked something beside a table, which it must then bring into view."""
+    return _session().picked_beside
+
+
+def pick_beside() -> None:
+    """The user picked something beside a table, as in the timelines."""
+    _session().picked_beside += 1
 
 
 def mark_table(key: str, rows: Iterable[int], selected: int | None) -> None:

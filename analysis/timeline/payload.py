@@ -271,7 +271,7 @@ def _caption(unprofiled_ns: float | None, operators: int, run: _Run, found: Sequ
         parts.append(f"{units.duration(run.run_ns)} as profiled")
     if run.run_ns and unprofiled_ns is not None:
         parts[1] += f" ({units.duration(unprofiled_ns)} un-profiled)"
-    if len(found) == 1 and found[0].label:
+    if len(found) == 1 and found[0].label and not found[0].label.startswith("CPU"):
         parts.append(f"on {found[0].label}")
     if run.in_order:
         parts.append(wording.in_order_text(bool((run.calls["n"] > 1).any())))

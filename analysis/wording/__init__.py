@@ -61,6 +61,7 @@ from analysis.wording.texts import (
     TIMELINES_HELP,
     FigureText,
 )
+from analysis.wording.timelines import PICKED_IS_HIDDEN
 from analysis.wording.totals import total_basis, total_label, totals_title
 from analysis.wording.trust import GENERAL_DOUBT, TRUST, trust_line
 
@@ -78,6 +79,7 @@ __all__ = [
     "NOISE_UNKNOWN",
     "OPERATORS_HELP",
     "OP_TYPES_HELP",
+    "PICKED_IS_HIDDEN",
     "REASONS",
     "ROOFLINE_HELP",
     "RUN_TIMES_HELP",

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from analysis import units
 
+PICKED_IS_HIDDEN = (
+    "What is picked in the timelines has no line here: it does not match what is chosen above."
+)
+
 
 def cut_text(drawn: int, total: int) -> str:
     """That a run is too long to draw whole."""

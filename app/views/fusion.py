@@ -77,6 +77,9 @@ def _groups(shown: Shown) -> None:
         chosen = group_timeline(shown.drawing, highlight=before, key="group_timeline")
         chosen = chosen if chosen in known else None
         state.select_group(shown.key, chosen)
+        if chosen != before:
+            _unfold_to(shown, chosen)
+            state.pick_beside()
         _ledger(shown, chosen)
         if chosen is None:
             st.caption("Choose a group in the table or in the timelines to see what is inside.")
@@ -85,6 +88,8 @@ def _groups(shown: Shown) -> None:
 
 
 def _ledger(shown: Shown, chosen: int | None) -> None:
+    from app import rows as table_rows
+
     comparison = shown.comparison
     if not comparison.ledger.has_gains:
         return
@@ -117,7 +122,8 @@ def _ledger(shown: Shown, chosen: int | None) -> None:
         return
     table = ledger.table(comparison, drawn, unfolded if found is None else {*_keys(comparison)})
     here = [line.group for line in drawn]
-    state.mark_line(TABLE, here.index(chosen) if chosen in here and chosen is not None else None)
+    line = here.index(chosen) if chosen in here and chosen is not None else None
+    state.mark_line(TABLE, line)
     st.dataframe(
         table.frame,
         key=TABLE,
@@ -126,14 +132,24 @@ def _ledger(shown: Shown, chosen: int | None) -> None:
         hide_index=True,
         column_config=table.settings,
         on_select=lambda: _clicked(shown.key, drawn),
-        selection_mode=["single-row", "single-cell"],
+        selection_mode="single-row",
         placeholder="",
         alt="Fusion groups by pattern, largest gain or loss first",
     )
     if unshared := wording.no_shares_sentence(comparison.ledger):
         st.caption(panels.own(unshared))
+    table_rows.linked(TABLE, line, len(drawn))
+    if found is not None and chosen is not None and line is None:
+        st.caption(wording.PICKED_IS_HIDDEN)
     if found is not None:
         st.caption(f"{len(found)} of {len(comparison.fusion.groups)} groups")
+
+
+def _unfold_to(shown: Shown, group: int | None) -> None:
+    """A group that was picked in the timelines gets a line of its own in the ledger."""
+    rows = shown.comparison.ledger.rows
+    keys = rows.loc[rows["group"] == group, "key"]
+    state.unfold(shown.key, state.unfolded(shown.key) | {*keys} & {*_keys(shown.comparison)})
 
 
 def _tools(shown: Shown, *, is_search: bool) -> None:

@@ -196,6 +196,12 @@ def test_a_click_highlights_in_timeline_and_table(page: Page, url: str, tmp_path
     assert box is not None
     page.mouse.click(box["x"] + 16, box["y"] + 33 * 3.5)  # two heads, then the second row
     expect(timeline).to_have_attribute("data-selected-row", "1")
+    wait_idle(page)
+    page.mouse.click(box["x"] + 120, box["y"] + 33 * 2.5)  # any cell picks its row
+    expect(timeline).to_have_attribute("data-selected-row", "0")
+    page.keyboard.press("ArrowDown")  # and is where the keyboard goes on
+    expect(table.locator("td[aria-selected='true']")).to_have_attribute("id", re.compile("-1$"))
+    expect(timeline).to_have_attribute("data-selected-row", "0")
     assert quiet(page)
 
 
