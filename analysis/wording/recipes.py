@@ -13,7 +13,7 @@ from analysis.recipes import Cell, Note, Published, Recipe, RecipeTable, Step
 from analysis.recipes.notes import FROM_PROFILE
 from analysis.trace import Diagnostic, Severity
 from analysis.wording.diagnostics import diagnostic_sentence
-from analysis.wording.phrases import capital, number, plural
+from analysis.wording.phrases import capital, number, plural, saved_text
 from analysis.wording.sentences import Part, pair_parts, quantity_text, verdict_interval
 from analysis.wording.texts import FIGURES, REASONS, FigureText
 
@@ -107,9 +107,8 @@ _NOTES: Mapping[str, str] = {
     "which latency and the ratios rest, by {typical}: a few slow runs weigh in the mean.",
     "inflation": "Profiled runs take {low} ({least}) to {high} ({most}) the time of un-profiled "
     "ones: hold profiled figures against each other, not against latency.",
-    "weak_attribution": "From {before} to {after} dispatch and profiler bias together are "
-    "{beside_ns} of the gain of {delta_ns}, more than a quarter: profiled times explain only part "
-    "of it.",
+    "weak_attribution": "From {before} to {after} slow executions, dispatch and profiler bias "
+    "together {beside_ns}, the whole run {delta_ns}: profiled times explain only part of it.",
     "other_threads": "Recorded with {got} threads, the recipe asks for {wanted}.",
     "other_batch": "Recorded with a batch of {got}, the recipe asks for {wanted}.",
     "fewer_runs": "The mean is of {runs} runs; the published one is of {wanted}.",
@@ -137,8 +136,8 @@ _TEXTS: Mapping[str, Callable[[float], str]] = {
     "high": units.factor,
     "mean": partial(units.percent, signed=True),
     "typical": partial(units.percent, signed=True),
-    "beside_ns": lambda change_ns: units.duration(-change_ns, signed=True),
-    "delta_ns": lambda change_ns: units.duration(-change_ns, signed=True),
+    "beside_ns": saved_text,
+    "delta_ns": saved_text,
 }
 
 
