@@ -9,6 +9,7 @@ import hashlib
 import itertools
 import os
 import re
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -32,7 +33,7 @@ from analysis.wording.doctor import files_sentence, listed
 from app import places
 from app.doctor import examined
 from app.same_origin import is_local
-from app.shelf import megabytes
+from app.shelf import Shelf, megabytes, weight
 from app.state import MOST_OPENED, MOST_OPENED_BYTES, Fate, Opened
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ _UPLOAD = re.compile(r"upload:[0-9a-f]{12}(/|$)")
 # Folders of the command line beyond this are opened only when their path is given.
 _MOST_FILES = 500
 _MOST_BYTES = 512 * MIB
+MOST_COMPARISONS = 12
+MOST_COMPARISONS_BYTES = 192 * MIB
+_COMPARING = threading.RLock()
 
 
 _NUMBER: WeakKeyDictionary[Trace, int] = WeakKeyDictionary()
@@ -357,8 +361,18 @@ class Shown:
 def compare(baseline: Side, candidate: Side, assumptions: Assumptions, *, private: bool) -> Shown:
     """The comparison of two sides, computed once. `private` ones stay with their session."""
     parts = [part for side in (baseline, candidate) for part in _identity(side)]
-    made = _own if private else _shared
-    return made(baseline, candidate, "|".join(parts), _numbers(baseline, candidate), assumptions)
+    key, read = "|".join(parts), _numbers(baseline, candidate)
+    if private:
+        return _own(baseline, candidate, key, read, assumptions)
+    shelf, name = _comparisons(), repr((key, read, assumptions))
+    shown = shelf.get(name)
+    if shown is None:
+        with _COMPARING:
+            shown = shelf.get(name)
+            if shown is None:
+                shown = _compute(baseline, candidate, key, assumptions)
+                shelf.put({name: shown})
+    return shown
 
 
 def _identity(side: Side) -> tuple[str, ...]:
@@ -372,11 +386,17 @@ def _numbers(*sides: Side) -> tuple[int, ...]:
     return tuple(_NUMBER.setdefault(side.trace, next(_COUNT)) for side in sides)
 
 
-@st.cache_resource(max_entries=12, show_spinner=False)
-def _shared(
-    _baseline: Side, _candidate: Side, key: str, read: tuple[int, ...], assumptions: Assumptions
-) -> Shown:
-    return _compute(_baseline, _candidate, key, assumptions)
+@st.cache_resource(show_spinner=False)
+def _comparisons() -> Shelf[Shown]:
+    """Comparisons of the whole server, with the traces that they hold."""
+    return Shelf(MOST_COMPARISONS, MOST_COMPARISONS_BYTES, _weight)
+
+
+def _weight(shown: Shown) -> int:
+    """Tables of both sides, and as much again for what is drawn of them."""
+    return 2 * sum(
+        weight(side.trace) for side in (shown.comparison.baseline, shown.comparison.candidate)
+    )
 
 
 @st.cache_resource(max_entries=4, show_spinner=False, scope="session")

@@ -11,6 +11,7 @@ import streamlit as st
 from analysis.experiment import Experiment
 from analysis.limits import MIB
 from analysis.trace import Trace
+from app.memory import was_freed
 from app.same_origin import is_local
 from app.shelf import Shelf, weight
 
@@ -235,6 +236,7 @@ def remember(files: Iterable[Opened]) -> list[Opened]:
     files = {file.id: file for file in files}
     if files:
         _session().last_opened = next(reversed(files))
+        was_freed()
     return _shelf().put(files)
 
 

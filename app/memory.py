@@ -1,0 +1,58 @@
+"""Memory of files that nobody shows any more goes back to the system."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import gc
+import threading
+from typing import Any
+
+import pyarrow as pa
+from streamlit import runtime
+
+_PERIOD_S = 30.0
+_FREED = threading.Event()
+
+
+def was_freed() -> None:
+    """A file was read or closed: much of what that took is free now, or soon."""
+    _FREED.set()
+
+
+def give_back() -> None:
+    """Collect what nothing refers to, and hand free pages back to the system.
+
+    A file is read through many small pieces, which glibc and Arrow keep for the next one.
+    """
+    gc.collect()
+    pa.default_memory_pool().release_unused()
+    trim: Any = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc alone has it
+    if trim is not None:
+        trim(0)
+
+
+def forget_closed_tabs(storage: Any) -> int:
+    """Drop the sessions in Streamlit's `storage` that are too old to come back; how many.
+
+    Streamlit keeps the session of a closed tab, and with it all that its page drew, for 2 minutes
+    and then until another tab is closed.
+    """
+    expire = getattr(getattr(storage, "_cache", None), "expire", None)
+    gone = expire() if expire is not None else []
+    for _, info in gone:
+        info.session.shutdown()
+    return len(gone)
+
+
+async def housekeeping() -> None:
+    """Until it is cancelled: forget closed tabs, and give back what was freed."""
+    while True:
+        await asyncio.sleep(_PERIOD_S)
+        if runtime.exists():
+            manager = getattr(runtime.get_instance(), "_session_mgr", None)
+            if forget_closed_tabs(getattr(manager, "_session_storage", None)):
+                _FREED.set()
+        if _FREED.is_set():
+            _FREED.clear()
+            await asyncio.to_thread(give_back)

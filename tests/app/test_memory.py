@@ -1,0 +1,66 @@
+"""Files that nobody shows any more leave the memory, however many tabs opened them."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from streamlit.runtime.memory_session_storage import MemorySessionStorage
+from streamlit.testing.v1 import AppTest
+
+from analysis.trace import Trace
+from app import loading, memory, state, uploads
+from tests.factories import FUSED_OPERATORS, profile_json
+
+TABS, FILES, KEPT, COMPARED = 3, 6, 4, 2
+
+
+def test_tabs_that_stay_open_hold_no_more_files_than_the_server(
+    start: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state, "MOST_OPENED", KEPT)
+    monkeypatch.setattr(loading, "MOST_COMPARISONS", COMPARED)
+    traces: list[weakref.ref[Trace]] = []
+    read = uploads.read_all
+
+    def watched(*arguments: Any) -> Any:
+        found = read(*arguments)
+        traces.extend(weakref.ref(recording.value) for recording in found.recordings)
+        return found
+
+    monkeypatch.setattr(uploads, "read_all", watched)
+    tabs = []
+    for tab in range(TABS):
+        page = start()
+        files = [
+            (f"{tab}_{n}.json", profile_json(FUSED_OPERATORS, runs=1 + tab * FILES + n), "")
+            for n in range(FILES)
+        ]
+        tabs.append(page.file_uploader[0].set_value(files).run())
+        assert set(tabs[-1].query_params) == {"baseline", "candidate"}, "a pair is shown"
+    gc.collect()
+    alive = [trace for trace in traces if trace() is not None]
+    assert len(traces) == TABS * FILES
+    assert len(alive) <= KEPT + 2 * COMPARED < len(traces)
+
+
+def test_closed_tabs_are_forgotten_and_shut_down() -> None:
+    """Also that Streamlit still keeps them where they are looked for."""
+    storage = MemorySessionStorage(ttl_seconds=0)
+    ended: list[str] = []
+    session = SimpleNamespace(shutdown=lambda: ended.append("a"))
+    storage._cache["a"] = SimpleNamespace(session=session)  # type: ignore[assignment]
+    assert memory.forget_closed_tabs(storage) == 1
+    assert ended == ["a"]
+    fresh = MemorySessionStorage(ttl_seconds=600)
+    fresh._cache["c"] = SimpleNamespace(session=None)  # type: ignore[assignment]
+    assert memory.forget_closed_tabs(fresh) == 0
+    assert memory.forget_closed_tabs(None) == 0
+
+
+def test_giving_back_can_always_be_asked_for() -> None:
+    memory.give_back()
