@@ -50,7 +50,7 @@ def run_times(comparison: Comparison) -> go.Figure | None:
         runs = shown_runs(side)
         if runs.empty:
             continue
-        label = label_text(side.label)
+        label = label_text(side.name)
         for copy in sorted(set(runs["copy"])):
             group = runs[runs["copy"] == copy]
             figure.add_trace(_dots(group, label, colour, shift, copy))
@@ -277,7 +277,7 @@ def roofline(comparison: Comparison) -> go.Figure | None:
     ):
         dots = [dot for dot in picture.dots if dot.side == role]
         if dots:
-            figure.add_trace(_operators(dots, label_text(side.label), colour))
+            figure.add_trace(_operators(dots, label_text(side.name), colour))
     across, up = LogScale(*picture.intensities), LogScale(*picture.rates)
     of_int8 = " (of 8-bit numbers OP/s)" if any(dot.int8 for dot in picture.dots) else ""
     figure.update_layout(

@@ -57,11 +57,11 @@ def waterfall_steps(comparison: Comparison) -> tuple[Step, ...]:
     rounding = (sum_.rounding_ns or 0) - beside
     rounding += (sum_.overlap_ns or 0) + (sum_.profiler_bias_ns or 0)
     return (
-        Step(comparison.baseline.label, sum_.baseline_ns, "total"),
+        Step(comparison.baseline.name, sum_.baseline_ns, "total"),
         *into,
         *_pattern_steps(comparison.ledger),
         *_with_rounding([*inner, *out], rounding),
-        Step(comparison.candidate.label, sum_.baseline_ns + sum_.delta_ns, "total"),
+        Step(comparison.candidate.name, sum_.baseline_ns + sum_.delta_ns, "total"),
     )
 
 

@@ -105,7 +105,7 @@ def _how(group: Group, row: Mapping[Hashable, Any]) -> str:
 
 def _graph(title: str, side: Side, operators: tuple[Operator, ...], group: Group) -> None:
     """The operators as a picture, or as a list where the file has no graph."""
-    st.markdown(f"**{title}** · {panels.name(side.label)}")
+    st.markdown(f"**{title}** · {panels.name(side.name)}")
     if side.graph is None:
         if operators:
             st.text("\n".join(f"{o.op_type}  {o.name}" for o in operators[:_ROWS]))

@@ -18,6 +18,7 @@ from analysis.compare.matching import (
     match_types,
     without_changes,
 )
+from analysis.compare.naming import named
 from analysis.compare.origin import counterparts
 from analysis.compare.roofs import ROOFLINE, Roofs, roofs, under_roofs
 from analysis.metrics.breakdown import by_operator
@@ -52,9 +53,10 @@ def compare(
     shown = figures(baseline, candidate, verdict, small, short, assumptions)
     shown = assumed_per_run(shown, entered)
     gains = ledger(baseline, candidate, fusion)
+    first, second = named(baseline, candidate)
     return Comparison(
-        baseline=baseline,
-        candidate=candidate,
+        baseline=first,
+        candidate=second,
         verdict=verdict,
         figures=shown,
         operators=operators,

@@ -24,13 +24,23 @@ ChangeKind = Literal["relative", "points", "none"]
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One side: its trace, and what the recording knows beyond it."""
+    """One side: its trace, and what the recording knows beyond it.
+
+    `label` is the variant or the file, whole, and says which it is; `short_name` is set beside the
+    other side (naming.py).
+    """
 
     label: str
     trace: Trace
     graph: Graph | None = None
     experiment: Experiment | None = None
     variant: VariantRecord | None = None
+    short_name: str = ""
+
+    @property
+    def name(self) -> str:
+        """What the side is called where it is shown."""
+        return self.short_name or self.label
 
     @property
     def is_quantised(self) -> bool:

@@ -161,7 +161,7 @@ def _block_columns(sides: tuple[Side, Side], paired: bool) -> list[Column]:
             for block in sorted({*as_baseline, *as_candidate})
         ]
     return [
-        Column(str(block), f"{side.label}, block {block}", strips)
+        Column(str(block), f"{side.name}, block {block}", strips)
         for side, blocks in zip(sides, (as_baseline, as_candidate), strict=True)
         for block, strips in sorted(blocks.items())
     ]
@@ -199,7 +199,7 @@ def _run_columns(sides: tuple[Side, Side]) -> list[Column]:
         if not runs.empty:
             counted = runs["run"].isin(steady_runs(side.trace).runs).to_numpy()
             strip = Strip(role, runs["dur_ns"].to_numpy(dtype=float), ~counted, in_block=False)
-            columns.append(Column(side.label, side.label, (strip,)))
+            columns.append(Column(side.name, side.name, (strip,)))
     return columns
 
 

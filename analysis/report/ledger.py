@@ -283,7 +283,7 @@ def _terms(comparison: Comparison) -> tuple[tuple[Term, ...], Term | None]:
 def _ungrouped(comparison: Comparison) -> tuple[Ungrouped, ...]:
     table = comparison.ledger.ungrouped
     table = table.sort_values("per_run_ns", ascending=False, kind="stable").head(MAX_UNGROUPED)
-    labels = {"baseline": comparison.baseline.label, "candidate": comparison.candidate.label}
+    labels = {"baseline": comparison.baseline.name, "candidate": comparison.candidate.name}
     return tuple(
         Ungrouped(
             side=labels[record["side"]],

@@ -99,7 +99,7 @@ def _assumptions(comparison: Comparison) -> Iterator[tuple[str, str]]:
         why = "last-level cache of the recording's machine" if size.basis == "measured" else ""
         yield "size of the modelled cache", _with_basis(size, why)
     for peak, side in zip(comparison.peaks, _distinct(comparison), strict=False):
-        name = "arithmetic peak" if len(_distinct(comparison)) == 1 else f"peak, {side.label}"
+        name = "arithmetic peak" if len(_distinct(comparison)) == 1 else f"peak, {side.name}"
         if peak.value is None and peak.reason is not None:
             yield name, f"not known: {wording.REASONS[peak.reason]}"
         else:
@@ -115,7 +115,7 @@ def _limits(comparison: Comparison) -> Iterator[tuple[str, str]]:
          (first.bandwidth, second.bandwidth)),
         ("8-bit peak", "best product of 8-bit matrices of the engine", (first.int8, second.int8)),
     ):  # fmt: skip
-        labels = (comparison.baseline.label, comparison.candidate.label)
+        labels = (comparison.baseline.name, comparison.candidate.name)
         same = pair[0] == pair[1]
         for quantity, label in list(zip(pair, labels, strict=True))[: 1 if same else 2]:
             if quantity.value is not None:
@@ -284,7 +284,7 @@ def _settings(variant: VariantRecord, with_paths: bool) -> Iterator[tuple[str, s
 def _profile_group(side: Side) -> Group:
     meta = side.trace.meta
     return Group(
-        f"Profile: {side.label}",
+        f"Profile: {side.name}",
         (
             ("made by", f"{meta.tool} {meta.version or '(version not in the file)'}"),
             ("device", meta.device or "not in the file"),
@@ -308,7 +308,7 @@ def _compare_command(baseline: Side, candidate: Side) -> str:
 def _environment(sides: tuple[Side, Side]) -> Iterator[tuple[str, str]]:
     for side in sides:
         for name, value in sorted(side.trace.meta.redactable.items()):
-            yield f"{name}, {side.label}", value
+            yield f"{name}, {side.name}", value
 
 
 def recorded(created: str) -> str:

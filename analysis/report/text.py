@@ -64,10 +64,12 @@ def model_name(model: ModelFacts) -> str:
 def with_short_labels(comparison: Comparison) -> Comparison:
     """The same comparison with labels that fit a table's head and differ from each other."""
     sides = (comparison.baseline, comparison.candidate)
-    labels = [units.middle_cut(clean_text(side.label), LABEL_CHARS) for side in sides]
+    labels = [units.middle_cut(clean_text(side.name), LABEL_CHARS) for side in sides]
     if labels[0] == labels[1]:
         labels = [f"{labels[0]} (baseline)", f"{labels[1]} (candidate)"]
-    first, second = (replace(s, label=text) for s, text in zip(sides, labels, strict=True))
+    first, second = (
+        replace(s, label=text, short_name=text) for s, text in zip(sides, labels, strict=True)
+    )
     return replace(comparison, baseline=first, candidate=second)
 
 

@@ -189,7 +189,7 @@ def _side(
     most_chars = CHARS_PER_CALL * most_calls
     return {
         "id": role,
-        "label": side.label,
+        "label": side.name,
         "caption": _caption(_unprofiled_ns(role, comparison), len(operators), run, found),
         "folded": _folded(found),
         "dur_ns": dur_ns,

@@ -29,7 +29,7 @@ class Part:
 
 def verdict_parts(comparison: Comparison) -> tuple[Part, ...]:
     """The verdict in pieces: 'fused', ' is ', '2.12× faster', ' than ', 'unfused'."""
-    return pair_parts(comparison.verdict, comparison.baseline.label, comparison.candidate.label)
+    return pair_parts(comparison.verdict, comparison.baseline.name, comparison.candidate.name)
 
 
 def pair_parts(verdict: Verdict, baseline_label: str, candidate_label: str) -> tuple[Part, ...]:
