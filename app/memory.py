@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import gc
+import sys
 import threading
 from typing import Any
 
-import pyarrow as pa
 from streamlit import runtime
 
 _PERIOD_S = 30.0
@@ -26,7 +26,9 @@ def give_back() -> None:
     A file is read through many small pieces, which glibc and Arrow keep for the next one.
     """
     gc.collect()
-    pa.default_memory_pool().release_unused()
+    arrow: Any = sys.modules.get("pyarrow")  # Streamlit's, for tables
+    if arrow is not None:
+        arrow.default_memory_pool().release_unused()
     trim: Any = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc alone has it
     if trim is not None:
         trim(0)
