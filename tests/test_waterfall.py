@@ -217,7 +217,7 @@ def test_a_loss_is_never_drawn_as_a_gain() -> None:
 
 def test_names_of_the_sides_are_literal_too() -> None:
     comparison = of_groups([("Conv", 2.0 * MS)])
-    side = replace(comparison.baseline, label="<a href='http://evil.example'>x</a>")
+    side = replace(comparison.baseline, short_name="<a href='http://evil.example'>x</a>")
     figure = charts.waterfall(replace(comparison, baseline=side))
     assert figure is not None
     assert "&lt;a" in figure.layout.yaxis.ticktext[0]
