@@ -43,7 +43,7 @@ _UPLOAD = re.compile(r"upload:[0-9a-f]{12}(/|$)")
 # Folders of the command line beyond this are opened only when their path is given.
 _MOST_FILES = 500
 _MOST_BYTES = 512 * MIB
-MOST_COMPARISONS = 12
+MOST_COMPARISONS = 6
 MOST_COMPARISONS_BYTES = 192 * MIB
 _COMPARING = threading.RLock()
 

@@ -16,7 +16,7 @@ from app.same_origin import is_local
 from app.shelf import Shelf, weight
 
 SIDES = ("baseline", "candidate")
-MOST_OPENED = 32
+MOST_OPENED = 16
 MOST_OPENED_BYTES = 256 * MIB
 _MAX_ID = 400
 _GROUP = "group"

@@ -335,7 +335,7 @@ def test_sides_of_one_name_are_told_apart() -> None:
     first = experiment(name="monday.zip")
     second = experiment({name: [t * 2 for t in ms] for name, ms in TIMES.items()}, "tuesday.zip")
     page = Page(report_html(compare(*choose_sides(first, second, "fused", "fused"))))
-    assert "fused (candidate) is 2.00× slower than fused (baseline)" in page.text
+    assert "tuesday · fused is 2.00× slower than monday · fused" in page.text
     assert "monday.zip" in page.text
     assert "tuesday.zip" in page.text
     assert "compare monday.zip tuesday.zip --baseline fused --candidate fused" in page.text
