@@ -7,6 +7,7 @@ numbers is a counter of the device and keeps its head.
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -70,6 +71,9 @@ _NO_LAYOUT = ("", "ND", "NULL", "N/A", "UNDEFINED", "RESERVED")
 _FOPS = re.compile(r"ai[cv]_(cube|vector|vec)_fops")
 # A spreadsheet shows long numbers as 1.69512E+15, and saves them so.
 _ROUNDED = re.compile(r"\d(?:[.,](\d*))?E\+?(\d+)", re.IGNORECASE)
+_LEAST_SORTED = 8
+_MOST_JOINED = 64  # tables put one after the other
+_FAR_BACK = 3  # of the whole span of the table, at least this part
 _TOLERANCE = 1.05  # cores are timed by cycles, tasks by the scheduler: they differ by a little
 
 Kind = Literal["operator", "communication", "control"]
@@ -124,6 +128,7 @@ def ascend_rows(table: CsvTable) -> AscendRows:
     if counted is not None:
         columns["flops"], columns["flops_source"] = counted
     columns["op_class"] = device_classes(columns)
+    _check_order(columns, notes)
     _check_core_times(columns, notes)
     tasks, steps = table.texts(*TASK), table.texts(*STEP)
     control = [place for place, kind in enumerate(kinds) if kind == "control"]
@@ -335,6 +340,23 @@ def _counted_flops(
         texts = [str(text or "") for text in key[3:]]
         known[key] = (flops.from_tensors(str(key[1]), *texts) if key[1] else None) or (None, None)
     return [known[key][0] for key in keys], [known[key][1] for key in keys]
+
+
+def _check_order(columns: dict[str, list[object]], notes: list[Diagnostic]) -> None:
+    """A note where starts go back by much, a few times, in a table that is sorted otherwise."""
+    starts = [
+        (start, row)
+        for start, row in zip(columns["start_ns"], columns["source_row"], strict=True)
+        if isinstance(start, int)
+    ]
+    if len(starts) < _LEAST_SORTED:
+        return
+    span = max(start for start, _ in starts) - min(start for start, _ in starts)
+    steps = [(after[0] - before[0], after[1]) for before, after in itertools.pairwise(starts)]
+    back = [row for step, row in steps if step < 0]
+    far = [row for step, row in steps if step < -span / _FAR_BACK]
+    if far and len(far) == len(back) <= _MOST_JOINED:
+        notes.append(Diagnostic("warning", "starts_go_back", len(far), f"row {far[0]}"))
 
 
 def _check_core_times(columns: dict[str, list[object]], notes: list[Diagnostic]) -> None:

@@ -18,6 +18,7 @@ from functools import lru_cache
 from analysis.errors import FuseScopeError
 from analysis.readers.csv_numbers import POINT, Marks, column_marks, plain, time_unit, unit_of
 from analysis.readers.csv_rows import CsvRows
+from analysis.readers.csv_totals import ends_in_summary
 from analysis.readers.encoding import decoded, utf8
 from analysis.readers.source import Source, clean_text
 from analysis.readers.times import Unit, exact_ns
@@ -315,6 +316,10 @@ def _body(
         rows.pop()
         short -= 1
         notes.append(Diagnostic("warning", "cut_short", 1, "", {"bytes_lost": lost}))
+    if ends_in_summary(columns):
+        notes.append(Diagnostic("warning", "total_row", 1, f"row {rows.pop()}"))
+        for column in columns:
+            column.pop()
     if again:
         notes.append(Diagnostic("warning", "heads_again", len(again), f"row {again[0]}"))
     if long > _MOSTLY * len(rows):

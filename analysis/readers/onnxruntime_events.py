@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import msgspec
 
@@ -15,6 +18,7 @@ from analysis.readers.times import exact_ns
 from analysis.trace import Diagnostic
 
 KERNEL_TIME = "_kernel_time"
+EventT = TypeVar("EventT")
 
 
 class Args(msgspec.Struct, gc=False):
@@ -105,8 +109,33 @@ def read_profile(data: bytes, where: str, limits: Limits) -> Profile:
             runs.append((start, dur, event.tid))
     if not nodes and not kernels:
         raise _empty(where, notes, bad_times)
+    copies = _copies(runs)
+    if copies > 1:
+        first, whole = nodes[0][3].name if nodes else "", len(nodes) + len(kernels)
+        runs = _once(runs, runs, copies)
+        nodes = _once(nodes, [(s, d, e.tid, e.name) for s, d, _, e in nodes], copies)
+        kernels = _once(kernels, [(k.start_ns, k.dur_ns, k.event.name) for k in kernels], copies)
+        lost = whole - len(nodes) - len(kernels)
+        notes.append(Diagnostic("warning", "rows_twice", lost, clean_text(first, 80)))
     nodes.sort(key=lambda item: (item[0], -item[1]))
     return Profile(runs, nodes, _launched(kernels, nodes), notes, bad_times, bad_example, others)
+
+
+def _copies(runs: list[Run]) -> int:
+    """How often every run stands in the file: more than once where it was joined with itself."""
+    counts = set(Counter(run for run in runs if run[1] > 0).values())
+    return counts.pop() if len(counts) == 1 else 1
+
+
+def _once(events: list[EventT], keys: Sequence[object], copies: int) -> list[EventT]:
+    """One of `copies` equal events; a node may well run twice in the same microsecond."""
+    totals, seen = Counter(keys), Counter[object]()
+    kept = []
+    for event, key in zip(events, keys, strict=True):
+        seen[key] += 1
+        if seen[key] * copies <= totals[key] or totals[key] < copies:
+            kept.append(event)
+    return kept
 
 
 def _empty(where: str, notes: list[Diagnostic], bad_times: int) -> FuseScopeError:

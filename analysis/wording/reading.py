@@ -40,7 +40,11 @@ READING: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         f"{plural(n, 'row')} left out that stand twice, with the same name, time and place: the "
         "file may have been joined or exported twice."
     ),
-    "total_row": lambda n, v: "a last row that is the sum of all others left out.",
+    "total_row": lambda n, v: "a last row that is the sum or mean of all others left out.",
+    "starts_go_back": lambda n, v: (
+        f"start times go back {'once' if n == 1 else f'{n} times'} in a table that is sorted "
+        "otherwise: recordings of several ranks or times were joined, and sums are of all of them."
+    ),
     "totals_joined": lambda n, v: (
         f"{plural(n, 'row')} of totals with the name of an earlier row: tables of several devices "
         "or recordings were joined, and sums are of all of them."

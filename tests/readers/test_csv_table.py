@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from decimal import Decimal
 
 import pytest
 
@@ -208,3 +209,56 @@ def test_columns_of_one_head_that_differ_are_counted() -> None:
     assert [(note.code, note.example) for note in table.notes] == [("twin_columns", "Duration(us)")]
     same = read_csv(Source("t.csv", b"Name,Duration(us),Duration(us)\na,1,1\n"))
     assert not same.notes
+
+
+RANK = [
+    ("1", "mm", "1736930000000000.125", "1003.25"),
+    ("1", "add", "1736930000001004.375", "10.5"),
+    ("2", "mm", "1736930000002000.125", "1003.25"),
+    ("2", "add", "1736930000003004.375", "10.5"),
+]
+
+
+def kernels(rows: list[tuple[str, ...]], more: str = "") -> Trace:
+    head = "Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us)\n"
+    lines = [f"{step},{name},T,AI_CORE,{start},{dur}\n" for step, name, start, dur in rows]
+    trace = read(Source("kernel_details.csv", (head + "".join(lines) + more).encode()))
+    assert isinstance(trace, Trace)
+    return trace
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        ",Total,,,,2027.5\n", "Total,,,,,2027.5\n", ",,,,,2027.5\n", ",合计:,,,,2027.50\n",
+        ",Average,,,,506.875\n",
+    ],
+)  # fmt: skip
+def test_a_last_row_of_sums_or_means_is_no_kernel_and_no_step(row: str) -> None:
+    trace = kernels(RANK, row)
+    assert (len(trace.calls), len(trace.runs)) == (4, 2)
+    assert trace.calls["dur_ns"].sum() == 2_027_500
+    [note] = [one for one in trace.diagnostics if one.code == "total_row"]
+    assert note.example == "row 5"
+
+
+def test_a_last_row_that_is_no_sum_stays() -> None:
+    assert len(kernels(RANK, "2,Sum,ReduceSum,AI_CORE,1736930000003020.0,10.5\n").calls) == 5
+    assert len(kernels(RANK, ",Total,,,,77\n").calls) == 5
+
+
+@pytest.mark.parametrize("shift", ["1736930000000000.125", "12000000000.5"])
+def test_recordings_one_after_the_other_are_said(shift: str) -> None:
+    """Of two ranks, or of two machines, whose clocks count from another moment."""
+    first, least = Decimal(shift), Decimal(RANK[0][2])
+    other = [
+        (step, name, str(first + Decimal("3.5") + Decimal(start) - least), dur)
+        for step, name, start, dur in RANK
+    ]
+    trace = kernels([*RANK, *other])
+    [note] = [one for one in trace.diagnostics if one.code == "starts_go_back"]
+    assert (note.severity, note.count, note.example) == ("warning", 1, "row 5")
+    assert "ranks" in diagnostic_sentence(note)
+    later = [(s, n, str(Decimal(start) + 9000), d) for s, n, start, d in RANK]
+    for quiet in ([*RANK, *later], [*RANK, *later][::-1]):
+        assert not [n for n in kernels(quiet).diagnostics if n.code == "starts_go_back"]

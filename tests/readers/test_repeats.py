@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from analysis.readers import read
@@ -135,6 +137,28 @@ def test_a_table_joined_with_itself_has_the_totals_of_one(reader: Reader, with_h
     assert twice.calls["dur_ns"].sum() == once.calls["dur_ns"].sum()
     assert twice.calls["n"].sum() == once.calls["n"].sum()
     assert {one.code for one in twice.diagnostics} & {"rows_twice", "heads_again"}
+
+
+JSON_FORMATS = [
+    reader
+    for reader in miniatures.FORMATS
+    if miniatures.main_file(reader).name.endswith(".json")
+    and miniatures.main_file(reader).content.lstrip().startswith(b"[")
+    and reader.name not in ("tensorrt_times", "mindspore_legacy_display")
+]
+
+
+@pytest.mark.parametrize("reader", JSON_FORMATS, ids=lambda reader: str(reader.name))
+def test_events_joined_with_themselves_have_the_totals_of_one(reader: Reader) -> None:
+    source = miniatures.main_file(reader)
+    events = json.loads(source.content)
+    once, twice = (
+        read(Source(source.name, json.dumps(told).encode())) for told in (events, events + events)
+    )
+    assert isinstance(once, Trace) and isinstance(twice, Trace)
+    assert twice.calls["dur_ns"].sum() == once.calls["dur_ns"].sum()
+    assert (len(twice.calls), len(twice.runs)) == (len(once.calls), len(once.runs))
+    assert note(twice, "rows_twice").count > 0
 
 
 def test_names_that_differ_behind_the_cut_stay_two() -> None:
