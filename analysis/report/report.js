@@ -50,11 +50,11 @@
     if (fold) fold.open = true;
   });
 
-  // Browsers that print only what is open: open all, and close again what was closed. The ledger's
-  // lines print as they stand, so that its sum stays on one page.
+  // Browsers that print only what is open: doubts are on paper in any case. All else prints as it
+  // stands: who wants a folded table on paper opens it.
   let closed = [];
   addEventListener("beforeprint", () => {
-    closed = [...document.querySelectorAll("details:not([open], .pattern)")];
+    closed = [...document.querySelectorAll("#trust details:not([open])")];
     for (const fold of closed) fold.open = true;
   });
   addEventListener("afterprint", () => {

@@ -18,6 +18,7 @@ from tests.browser.accessibility import violations
 from tests.factories import CONV, FUSED, GEMM, Operator, experiment_zip
 
 HOSTILE = "<img src=x onerror=\"document.title='pwned'\"></script><script>document.title='pwned'"
+SAMPLE = Path(__file__).resolve().parents[2] / "sample_traces" / "mobilenetv2.zip"
 TIMES = {"unfused": [10.0 + b / 100 for b in range(8)], "fused": [5.0] * 8}
 SECTIONS = (
     "Figures",
@@ -181,7 +182,8 @@ def test_prints_every_section(opened: Page) -> None:
     expect(opened.get_by_role("navigation")).to_be_hidden()
     expect(opened.locator("#timeline")).to_be_hidden()
     expect(opened.locator(".still")).to_be_visible()
-    expect(opened.locator("tr[data-row]").last).to_be_visible()  # folded away on screen
+    expect(opened.locator("#trust .notes li").last).to_be_visible()  # folded away on screen
+    expect(opened.locator("tr[data-row]").last).to_be_hidden()  # paper is for what is open
     paper = opened.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--page')")
     assert paper == "#ffffff"
     heads = opened.locator("thead:not(.visually-hidden)").evaluate_all(
@@ -191,3 +193,14 @@ def test_prints_every_section(opened: Page) -> None:
     pdf = opened.pdf()
     assert pdf.startswith(b"%PDF")
     assert len(re.findall(rb"/Type\s*/Page\b", pdf)) >= 3
+
+
+def test_a_real_model_is_below_eight_pages_of_paper(
+    page: Page, tmp_path: Path, allowed_origins: set[str]
+) -> None:
+    path = tmp_path / "report.html"
+    sides = choose_sides(read(Source("mobilenetv2.zip", SAMPLE.read_bytes())))
+    path.write_text(report_html(compare(*sides)), encoding="utf-8")
+    allowed_origins.add(path.as_uri())
+    page.goto(path.as_uri())
+    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) < 8
