@@ -43,7 +43,8 @@ def print_comparison(comparison: Comparison, others: list[str], *, is_brief: boo
     labels = (comparison.baseline.label, comparison.candidate.label)
     for side, label in zip(_SIDES, labels, strict=True):
         console.print(f"{side}: {clean_text(label, 200)}")
-    _print_figures(console, comparison, labels)
+    names = (comparison.baseline.name, comparison.candidate.name)
+    _print_figures(console, comparison, names)
     _print_op_types(console, comparison)
     console.print(wording.totals_sentence(comparison))
     print_ledger(console, comparison)
