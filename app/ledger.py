@@ -12,7 +12,7 @@ from analysis import units, wording
 from analysis.compare.comparison import Comparison
 from analysis.compare.fusion import Group
 from analysis.compare.ledger import Ledger
-from app.tables import Table
+from app.tables import Table, micro, micro_change
 
 SHOWN_PATTERNS = 6
 _PATTERN_WIDTH = 300
@@ -139,7 +139,7 @@ def _drawn(cells: pd.DataFrame) -> Table:
         ("low", "low_ns", "95 % interval of the gain over blocks: lower end."),
         ("high", "high_ns", "95 % interval of the gain over blocks: upper end."),
     ):
-        made.number("Interval of gain, µs", label, cells[name] / 1e3, help_, "%+.1f")
+        made.number("Interval of gain, µs", label, cells[name] / 1e3, help_, "%+.1f", micro_change)
     _share(made, cells)
     if (cells["hurts"] != "").any():
         hurts = "It got slower beyond noise: corrected for the number of groups."
@@ -168,7 +168,8 @@ def _times(made: Table, cells: pd.DataFrame) -> None:
         ("after", "after_ns", "Candidate: mean over blocks, without slow executions.", "%.1f"),
         ("gain", "gain_ns", "Before - after. Negative: the candidate takes longer.", "%+.1f"),
     ):
-        made.number(_TIMES, label, cells[name] / 1e3, help_, format_)
+        text = micro_change if name == "gain_ns" else micro
+        made.number(_TIMES, label, cells[name] / 1e3, help_, format_, text)
 
 
 def summary(ledger: Ledger) -> Table:

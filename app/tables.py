@@ -142,11 +142,13 @@ _OPERATOR_FIGURES = (
 )
 
 
-def _micro(us: float) -> str:
+def micro(us: float) -> str:
+    """Microseconds as a duration with its unit."""
     return units.duration(us * 1e3)
 
 
-def _micro_change(us: float) -> str:
+def micro_change(us: float) -> str:
+    """A change in microseconds as a duration with sign and unit."""
     return units.duration(us * 1e3, signed=True)
 
 
@@ -250,7 +252,7 @@ class Table:
             return
         for side, values in sides.items():
             shown = values.astype(float) / figure.unit
-            text = _micro if figure.label.endswith(_MICRO) else None
+            text = micro if figure.label.endswith(_MICRO) else None
             self.number(figure.label, side, shown, figure.help, figure.format, text)
 
     def counters(self, rows: pd.DataFrame) -> None:
@@ -266,7 +268,7 @@ class Table:
             rows["delta_ns"] / _DURATION.unit,
             "Candidate - baseline. Negative: the candidate takes less time.",
             "%+.1f",
-            _micro_change if group.endswith(_MICRO) else None,
+            micro_change if group.endswith(_MICRO) else None,
         )
         self.number(
             group,

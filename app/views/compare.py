@@ -85,7 +85,7 @@ def _bought(comparison: Comparison, fusion_page: st.Page) -> None:
             st.page_link(fusion_page, label="All groups", icon=":material/account_tree:")
         table = ledger.summary(comparison.ledger)
         st.dataframe(
-            table.frame,
+            table.drawn,
             key="patterns_table",
             height="content",
             row_height=tables.ROW_HEIGHT,

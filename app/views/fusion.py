@@ -125,7 +125,7 @@ def _ledger(shown: Shown, chosen: int | None) -> None:
     line = here.index(chosen) if chosen in here and chosen is not None else None
     state.mark_line(TABLE, line)
     st.dataframe(
-        table.frame,
+        table.drawn,
         key=TABLE,
         height="content" if len(drawn) <= 10 else tables.HEIGHT,
         row_height=tables.ROW_HEIGHT,
