@@ -37,10 +37,12 @@ def run_times(comparison: Comparison) -> go.Figure | None:
     """Every run as a dot: one column a block (or the one process of a profile), both sides.
 
     Un-profiled runs where the side has them, else profiled ones. The short line is the lower
-    quartile, what the verdict rests on. None when no side has two runs:
-    one is no distribution.
+    quartile, what the verdict rests on. None when no side has two runs,
+    since one is no distribution, and when the sides' times are not of the same runs.
     """
     if all(len(shown_runs(side)) < 2 for side in _sides(comparison)):
+        return None
+    if not comparison.has_changes:  # a whole file beside one run
         return None
     figure = go.Figure()
     for side, colour, shift in (

@@ -31,10 +31,10 @@ class IntervalPicture:
 
 
 def interval_picture(verdict: Verdict) -> IntervalPicture | None:
-    """The picture, None where there is no speedup to show."""
-    if verdict.speedup is None:
-        return None
+    """The picture, None where there is nothing to set the speedup against."""
     pairs = [pair for pair in (verdict.interval, verdict.noise_floor) if pair is not None]
+    if verdict.speedup is None or not pairs:
+        return None
     values = [1.0, verdict.speedup, *(v for pair in pairs for v in (pair.low, pair.high))]
     reach = max(math.log(max(values) / min(values)), 0.01) * (1 + _MARGIN)
     middle = (math.log(max(values)) + math.log(min(values))) / 2

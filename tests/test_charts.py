@@ -151,7 +151,10 @@ def test_the_verdict_as_a_picture() -> None:
     assert drawn[f"speedup {units.factor(found.speedup)}"] == [found.speedup]
     assert "A/A control: two copies of the baseline" in drawn
     assert interval(replace(found, speedup=None)) is None
-    alone = interval(replace(found, interval=None, noise_floor=None))
-    assert alone is not None and [trace.name for trace in alone.data] == [
-        f"speedup {units.factor(found.speedup)}, without interval"
+    # A point alone says nothing that the sentence does not; beside the control it does.
+    assert interval(replace(found, interval=None, noise_floor=None)) is None
+    beside = interval(replace(found, interval=None))
+    assert beside is not None and [trace.name for trace in beside.data] == [
+        "A/A control: two copies of the baseline",
+        f"speedup {units.factor(found.speedup)}, without interval",
     ]

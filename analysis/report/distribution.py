@@ -107,7 +107,10 @@ class Distribution:
 
 
 def distribution(comparison: Comparison) -> Distribution | None:
-    """The distribution, None where no side has two runs, or none a time."""
+    """The distribution, None where no side has two runs, or none a time, and where the times of
+    the sides are not of the same runs."""
+    if not comparison.has_changes:
+        return None
     sides = (comparison.baseline, comparison.candidate)
     in_blocks = all(not side.trace.sampled_runs.empty for side in sides)
     paired = in_blocks and are_paired(*sides)

@@ -124,7 +124,10 @@ def entered_text(side: str, runs: int) -> str:
 
 
 def light_work(comparison: Comparison) -> str:
-    """Light time and count, which must stand beside the small-op ratio."""
+    """Light time and count, which must stand beside the small-op ratio; '' where those of the two
+    sides are not of the same runs."""
+    if not comparison.has_changes:
+        return ""
     before, after = comparison.small_ops
     return (
         f"light time {units.duration(before.light_ns)} → {units.duration(after.light_ns)}, "

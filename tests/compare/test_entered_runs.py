@@ -8,14 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.charts import run_times
 from analysis.compare import compare
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Side, side_of_trace
 from analysis.compare.entered_runs import offered_runs, suggested_runs, with_entered_runs
+from analysis.report.distribution import distribution
 from analysis.report.ledger import ledger_table
 from analysis.report.tables import operator_totals
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
-from analysis.wording import totals_sentence
+from analysis.wording import light_work, totals_sentence
 
 # Each call: operator, start and duration in ns.
 Call = tuple[str, int, int]
@@ -118,6 +120,7 @@ def test_a_comparison_with_entered_runs_is_of_runs_and_says_what_it_rests_on() -
     assert unknown.verdict.reason == "runs_unknown"
     assert not unknown.ledger.has_gains and not unknown.has_changes
     assert not unknown.operators["delta_ns"].notna().any()  # a whole file against one run
+    assert light_work(unknown) == "" and run_times(unknown) is distribution(unknown) is None
     assert "→" in totals_sentence(unknown) and "(" not in totals_sentence(unknown)
     assert ledger_table(unknown) is None and operator_totals(unknown)[2] == "–"
     comparison = compare(UNMARKED, MARKED, Assumptions(runs=(3, None)))
