@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 
 from analysis.compare.assumptions import Assumptions, cache_size, tau
@@ -9,7 +11,14 @@ from analysis.compare.comparison import Comparison, Side
 from analysis.compare.doubts import doubts
 from analysis.compare.entered_runs import assumed_per_run, with_entered_runs
 from analysis.compare.figures import figures
+from analysis.compare.fusion import Fusion
 from analysis.compare.grouping import group_operators
+from analysis.compare.joined_time import (
+    are_different_models,
+    joined_shares,
+    without_change,
+    without_changes_of,
+)
 from analysis.compare.latency import judge
 from analysis.compare.ledger import ledger
 from analysis.compare.matching import (
@@ -20,9 +29,11 @@ from analysis.compare.matching import (
 )
 from analysis.compare.naming import named
 from analysis.compare.origin import counterparts
+from analysis.compare.reconciliation import Reconciliation
 from analysis.compare.roofs import ROOFLINE, Roofs, roofs, under_roofs
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.small_ops import short_ops, small_ops
+from analysis.trace import Diagnostic
 
 DEFAULT_ASSUMPTIONS = Assumptions()
 
@@ -45,7 +56,11 @@ def compare(
     known = counterparts(fusion) if fusion.source != "inferred" else {}
     traces = (baseline.trace, candidate.trace)
     joined = [match_operators(*traces, known), match_types(*traces), match_classes(*traces)]
-    if verdict.reason == "runs_unknown":
+    shares = joined_shares(joined[0], fusion, traces)
+    differ = are_different_models(baseline, candidate, shares)
+    if differ:
+        verdict, fusion = without_change(verdict), Fusion("none")
+    if differ or verdict.reason == "runs_unknown":
         joined = [without_changes(table) for table in joined]
     operators, op_types, op_classes = joined
     limits = (roofs(assumptions, baseline), roofs(assumptions, candidate))
@@ -53,6 +68,9 @@ def compare(
     shown = figures(baseline, candidate, verdict, small, short, assumptions)
     shown = assumed_per_run(shown, entered)
     gains = ledger(baseline, candidate, fusion)
+    if differ:
+        shown = without_changes_of(shown)
+        gains = replace(gains, reconciliation=Reconciliation(gains.reconciliation.of))
     first, second = named(baseline, candidate)
     return Comparison(
         baseline=first,
@@ -70,9 +88,18 @@ def compare(
         roofs=limits,
         fusion=fusion,
         ledger=gains,
-        diagnostics=doubts(
-            baseline, candidate, verdict, {f.code: f for f in shown}, operators, fusion, gains
+        diagnostics=(
+            *((_different_models(shares),) if differ else ()),
+            *doubts(
+                baseline, candidate, verdict, {f.code: f for f in shown}, operators, fusion, gains
+            ),
         ),
+    )
+
+
+def _different_models(shares: tuple[float | None, float | None]) -> Diagnostic:
+    return Diagnostic(
+        "warning", "different_models", values={"before": shares[0], "after": shares[1]}
     )
 
 

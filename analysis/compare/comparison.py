@@ -103,8 +103,9 @@ class Comparison:
 
     @property
     def has_changes(self) -> bool:
-        """False where the times of both sides are not of the same runs: no table has a change."""
-        return self.verdict.reason != "runs_unknown"
+        """False where the times of both sides are not of the same runs, or not of one model: no
+        table has a change."""
+        return self.verdict.reason not in ("runs_unknown", "different_models")
 
     def figure(self, code: str) -> Figure:
         """The figure with that code; KeyError when there is none."""

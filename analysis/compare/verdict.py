@@ -54,7 +54,8 @@ class Verdict:
     (baseline, candidate) are the times behind it, whose ratio it is. `reason` is a code.
     noise_unknown, where there is a speedup but no interval: single_run, one_process, few_runs.
     cannot_tell, where the interval holds no change: within_noise; where known noise is larger:
-    within_process_spread, control_differs; where nothing compares: no_times, runs_unknown.
+    within_process_spread, control_differs; where nothing compares: no_times, runs_unknown,
+    different_models.
     `samples` are blocks or runs (baseline, candidate), `averaged` the iterations that the single
     time of a side is the mean of, `decided_at` the look that settled it, `alpha` its level.
     """

@@ -81,6 +81,7 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
         ],
         payload=Markup(_script_data(packed_json(payload))),
         still=still(payload),
+        change_title=wording.change_title(shown),
         fusion_parts=[
             part if part.role == "name" else replace(part, text=minus(part.text))
             for part in wording.fusion_parts(shown)

@@ -238,6 +238,12 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         f"{plural(v.get('replaced'), 'block')} that ran more than 10 % slower than this machine "
         f"does when quiet replaced, {v.get('loaded')} such kept."
     ),
+    "different_models": lambda n, v: (
+        f"only {units.percent(number(v, 'before'))} of the baseline's and "
+        f"{units.percent(number(v, 'after'))} of the candidate's operator time has a counterpart "
+        "on the other side, by name, shape, group or launcher. Below a fifth these look like "
+        "different models, so no change between them is shown."
+    ),
     "runs_unknown": lambda n, v: (
         "figures per run are those of the whole file on the side that does not mark its runs."
     ),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from analysis import units
+from analysis.compare.causes import Cause, causes
 from analysis.compare.comparison import Comparison
 from analysis.compare.fusion import Fusion, group_places
 from analysis.wording.phrases import plural, saved_text
@@ -90,6 +91,8 @@ def fusion_parts(comparison: Comparison) -> tuple[Part, ...]:
     The share is of the gains of all groups that gained (or of the losses of those that lost),
     so it is at most 100 %. Op types come from a trace: parts with the role `name`.
     """
+    if comparison.verdict.reason == "different_models":
+        return (Part("Two models have no fusion groups in common."),)
     rows = comparison.ledger.rows
     if comparison.fusion.source == "none" or rows.empty:
         return (Part("It is not known which operators became which."),)
@@ -309,6 +312,35 @@ def no_shares_sentence(ledger: Ledger) -> str:
         ),
     }
     return f"No shares of the change are shown: {why[ledger.no_shares]}."
+
+
+def no_waterfall(comparison: Comparison) -> str:
+    """Why there is no way to draw from the baseline's time to the candidate's."""
+    if comparison.verdict.reason == "different_models":
+        return "These look like different models, so nothing leads from one time to the other."
+    return "The two files have no time of a whole run in common, so there is no sum to draw."
+
+
+def change_title(comparison: Comparison) -> str:
+    """'What fusion bought' where fusion is what changed, else 'Where the change came from' with
+    what else changed: 'Where the change came from: precision (float32 → float16)'."""
+    if not comparison.has_changes:
+        return "Fusion groups"
+    found = causes(comparison)
+    if found and found[0].code == "fusion":
+        return "What fusion bought"
+    named = [_cause_text(cause) for cause in found if cause.code != "fusion"]
+    return f"Where the change came from: {', '.join(named)}" if named else _CAME_FROM
+
+
+_CAME_FROM = "Where the change came from"
+
+
+def _cause_text(cause: Cause) -> str:
+    if not cause.before or not cause.after:
+        return cause.code
+    before, after = (units.middle_cut(t, 24) for t in (cause.before, cause.after))
+    return f"{cause.code} ({before} → {after})"
 
 
 def waterfall_basis(sum_: Reconciliation) -> str:

@@ -36,6 +36,8 @@ def pair_parts(verdict: Verdict, baseline_label: str, candidate_label: str) -> t
     """`verdict_parts` of a verdict alone, with what its two sides are called."""
     candidate = Part(candidate_label, "name")
     baseline = Part(baseline_label, "name")
+    if verdict.reason == "different_models":
+        return baseline, Part(" and "), candidate, Part(" look like different models")
     if verdict.outcome == "cannot_tell" or verdict.speedup is None:
         start = Part("Cannot tell whether ")
         return start, candidate, Part(" is faster or slower than "), baseline

@@ -352,6 +352,7 @@ CANNOT_TELL: Mapping[str, str] = {
     "control_differs": "the two copies of the baseline differ, so this machine was not steady",
     "within_noise": "the change is within the noise at the level that the planned looks require",
     "runs_unknown": "a file does not mark its runs, so its time is not that of one run",
+    "different_models": "less than a fifth of the operators' time joins, so no change is shown",
     "within_process_spread": (
         "two recordings of the same graph can differ by 12 %, and these are separate recordings"
     ),

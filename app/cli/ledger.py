@@ -25,7 +25,8 @@ def print_ledger(console: Console, comparison: Comparison) -> None:
 
     Every line is a gain, time saved, so they add up to the last one: the minus of the change.
     """
-    console.print("\nWhat fusion bought, per run: + is time saved, - is time lost", style="bold")
+    title = clean_text(wording.change_title(comparison), 200)
+    console.print(f"\n{title}, per run: + is time saved, - is time lost", style="bold")
     if comparison.ledger.has_gains:
         console.print(_table(comparison, is_narrow=console.width < NARROW))
     else:

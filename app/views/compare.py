@@ -80,7 +80,7 @@ def _bought(comparison: Comparison, fusion_page: st.Page) -> None:
         return
     with panels.guarded():
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-            title = "What fusion bought, by pattern"
+            title = f"{wording.change_title(comparison)}, by pattern"
             st.subheader(title, anchor=False, help=wording.LEDGER_HELP, width="content")
             st.page_link(fusion_page, label="All groups", icon=":material/account_tree:")
         table = ledger.summary(comparison.ledger)

@@ -51,9 +51,7 @@ def _waterfall(comparison: Comparison) -> None:
     st.subheader("From baseline to candidate", anchor=False, help=wording.WATERFALL_HELP)
     figure = waterfall(comparison)
     if figure is None:
-        st.caption(
-            "The two files have no time of a whole run in common, so there is no sum to draw."
-        )
+        st.caption(panels.own(wording.no_waterfall(comparison)))
         return
     st.plotly_chart(
         figure,

@@ -1,0 +1,90 @@
+"""Causes: what changed between two sides, fusion or something else that the files show."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+import pandas as pd
+
+from analysis.compare.comparison import Comparison, Side
+from analysis.metrics.breakdown import by_operator
+from analysis.readers.source import clean_text
+
+CauseCode = Literal["fusion", "precision", "device", "layout"]
+
+_FUSED = ("fused", "folded", "removed")
+_DTYPE = re.compile(r"^([a-z]+\d+)\[[^\]]*\](?::(\w+))?")
+_REORDERS = ("Reorder", "Transpose", "TransData")
+_LEAST_SHARE = 0.5  # of the time: what most of it ran in
+_PRECISIONS = ("float", "bfloat", "int8", "uint8")
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One thing that differs; `before` and `after` say how, '' where there is nothing to say."""
+
+    code: CauseCode
+    before: str = ""
+    after: str = ""
+
+
+def causes(comparison: Comparison) -> tuple[Cause, ...]:
+    """What changed: precision, device and layout where the files tell of them, then fusion.
+
+    Fusion comes first where it alone changed. It changed where groups with fewer operators than
+    before make up at least half of all gains and losses of groups.
+    """
+    sides = (comparison.baseline, comparison.candidate)
+    found: list[Cause] = []
+    precisions = [_precision(side) for side in sides]
+    if all(precisions) and precisions[0] != precisions[1]:
+        found.append(Cause("precision", *precisions))
+    devices = [clean_text(side.trace.meta.device or "", 80) for side in sides]
+    if all(devices) and devices[0] != devices[1]:
+        found.append(Cause("device", *devices))
+    layouts = [_most(side, 2) for side in sides]
+    if all(layouts) and layouts[0] != layouts[1]:
+        found.append(Cause("layout", *layouts))
+    if _is_fused(comparison):
+        return (*found, Cause("fusion"))
+    if "layout" not in {cause.code for cause in found} and _reorders(comparison):
+        found.append(Cause("layout"))
+    return tuple(found)
+
+
+def _is_fused(comparison: Comparison) -> bool:
+    rows = comparison.ledger.rows
+    size = rows["gain_ns"].abs().fillna(0.0)
+    fused = float(size[rows["kind"].isin(_FUSED)].sum())
+    return fused > 0 and fused >= float(size.sum()) / 2
+
+
+def _reorders(comparison: Comparison) -> bool:
+    """Whether operators that change the layout stand between the groups of one side alone."""
+    counts = [
+        sum(operator.op_type.startswith(_REORDERS) for operator in inserted)
+        for inserted in comparison.fusion.inserted
+    ]
+    return (counts[0] > 0) != (counts[1] > 0)
+
+
+def _precision(side: Side) -> str:
+    """The type of numbers in which most of the time was spent; '' where that is not known."""
+    if side.is_quantised:
+        return "int8"
+    dtype = _most(side, 1)
+    return dtype if dtype.startswith(_PRECISIONS) else ""
+
+
+def _most(side: Side, part: int) -> str:
+    """The type (1) or layout (2) of the first input of most of the operators' time."""
+    table = by_operator(side.trace)
+    texts = table["inputs"].astype("object")
+    found = [_DTYPE.match(text) if isinstance(text, str) else None for text in texts]
+    labels = pd.Series([(match[part] or "") if match else "" for match in found], dtype="object")
+    time = table["total_ns"].astype(float).groupby(labels.to_numpy()).sum()
+    if time.empty or float(time.max()) < _LEAST_SHARE * float(time.sum()):
+        return ""
+    return str(time.idxmax())
