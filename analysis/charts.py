@@ -137,17 +137,11 @@ def interval(verdict: Verdict) -> go.Figure | None:
         )
     )
     figure.update_layout(
-        height=104,
-        margin={"l": 8, "r": 8, "t": 4, "b": 4},
+        height=64,
+        margin={"l": 8, "r": 8, "t": 2, "b": 24},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "y": 1.05,
-            "yanchor": "bottom",
-            "traceorder": "reversed",
-        },
+        showlegend=False,  # it has no room on a narrow page: the caption below is the key
         shapes=[
             {
                 "type": "line",

@@ -26,6 +26,7 @@ from analysis.readers.source import Source
 from analysis.report.pages import asset
 from analysis.report.roofline import roofline as report_roofline
 from analysis.trace import Trace
+from analysis.wording import interval_key
 from tests.factories import (
     CONV,
     FUSED_OPERATORS,
@@ -158,3 +159,8 @@ def test_the_verdict_as_a_picture() -> None:
         "A/A control: two copies of the baseline",
         f"speedup {units.factor(found.speedup)}, without interval",
     ]
+    assert not figure.layout.showlegend  # on a phone it lay on the picture
+    assert interval_key(found) == (
+        f"Dot: speedup {units.factor(found.speedup)}; bar: 95 % interval; grey: A/A control, two "
+        "copies of the baseline; dashed: no change."
+    )

@@ -68,6 +68,16 @@ def verdict_interval(verdict: Verdict) -> str:
     return f"95 % interval {units.factor(low)} to {units.factor(high)}"
 
 
+def interval_key(verdict: Verdict) -> str:
+    """How to read the picture of the verdict: 'Dot: speedup 2.15×; bar: 95 % interval; …'."""
+    parts = [f"dot: speedup {units.factor(verdict.speedup)}"]
+    if verdict.interval is not None:
+        parts.append("bar: 95 % interval")
+    if verdict.noise_floor is not None:
+        parts.append("grey: A/A control, two copies of the baseline")
+    return capital("; ".join([*parts, "dashed: no change"])) + "."
+
+
 def why_not_told(verdict: Verdict) -> str:
     """Why there is no interval or it tells nothing, as a sentence's middle; '' where it tells."""
     if verdict.reason is None:

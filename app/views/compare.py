@@ -21,7 +21,7 @@ KINDS = {
     "Classes": tables.class_table,
     LAUNCHED: tables.launcher_table,
 }
-HEAD_HEIGHT = 112
+HEAD_HEIGHT = 72
 MOST_TYPES = 14  # rows that are shown without scrolling
 
 
@@ -70,8 +70,11 @@ def _head(comparison: Comparison) -> None:
                 config={"displayModeBar": False, "scrollZoom": False},
                 alt="Speedup with its interval, the A/A control and no change",
             )
-    for origin in origins(comparison):
-        st.text(f"{origin.file_name}: {origin.made}")
+        st.caption(panels.own(wording.interval_key(comparison.verdict)))
+    files = origins(comparison)
+    for role, origin in zip(tables.SIDES, files, strict=False):
+        whose = f"{role}: " if len(files) > 1 else ""
+        st.text(f"{whose}{origin.file_name}, {origin.made}")
 
 
 def _bought(comparison: Comparison, fusion_page: st.Page) -> None:

@@ -158,6 +158,13 @@ def test_doubts_are_one_line_and_all_of_them_are_behind_it(start: Start) -> None
     assert "2 doubts. Attribution is weak. Profiled runs take" in " ".join(texts(start()))
 
 
+def test_the_head_names_the_files_and_what_recorded_them(start: Start) -> None:
+    page = upload(start(), ("before.json", UNFUSED), ("after.json", FUSED))
+    shown = texts(page)
+    for role, name in (("baseline", "before.json"), ("candidate", "after.json")):
+        assert any(text.startswith(f"{role}: {name}, ONNX Runtime profile") for text in shown)
+
+
 def test_what_is_not_known_is_a_line_and_no_card(start: Start) -> None:
     page = upload(start(), ("before.json", UNFUSED), ("after.json", FUSED))
     assert "–" not in [card.value for card in page.metric]
