@@ -125,7 +125,7 @@ def test_other_formats_are_one_click_away(page: Page, url: str, tmp_path: Path) 
     upload(page, *two_profiles(tmp_path))
     expect(verdict(page)).to_contain_text("1.27× faster")
     wait_idle(page)
-    page.get_by_test_id("stPopover").last.get_by_role("button").click()
+    page.get_by_test_id("stPopover").filter(has_text="More").first.get_by_role("button").click()
     for label, check in (
         ("Comparison as JSON", lambda data: json.loads(data)["verdict"]["outcome"] == "faster"),
         ("Operators as CSV", lambda data: b"a/BatchNormalization" in data),
@@ -190,7 +190,7 @@ def test_a_click_highlights_in_timeline_and_table(page: Page, url: str, tmp_path
     expect(timeline).to_have_attribute("data-selected-row", "2")  # third largest change
     expect(timeline).to_have_attribute("data-highlighted-candidate", "1")
     wait_idle(page)
-    table = page.get_by_test_id("stDataFrame").nth(1)  # below the patterns
+    table = page.locator(".st-key-operator_table").get_by_test_id("stDataFrame")
     table.scroll_into_view_if_needed()
     box = table.bounding_box()
     assert box is not None
