@@ -13,7 +13,7 @@ from app.loading import Shown
 def ask(shown: Shown, baseline: str, candidate: str) -> None:
     """Ask for the runs of the side that does not mark its own; nothing where both do."""
     comparison = shown.comparison
-    offered = offered_runs(comparison.baseline, comparison.candidate)
+    offered = offered_runs(comparison)
     entered = state.entered_runs(baseline, candidate)
     for side, id_, runs in zip(state.SIDES, (baseline, candidate), entered, strict=True):
         if side in offered:

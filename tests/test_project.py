@@ -451,3 +451,9 @@ def test_the_ci_script_can_run() -> None:
     script = ROOT / ".ci" / "run"
     assert os.access(script, os.X_OK)
     subprocess.run(["bash", "-n", script], check=True)
+
+
+def test_no_two_test_files_share_a_name() -> None:
+    """Pytest imports them by name: the second of two could not be collected."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert sorted({name for name in names if names.count(name) > 1}) == []

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from analysis.compare.comparison import Figure, Side
+from analysis.compare.comparison import Comparison, Figure, Side
 from analysis.compare.latency import has_runs
 from analysis.metrics.breakdown import by_operator
 from analysis.quantity import Quantity
@@ -46,11 +46,15 @@ def with_entered_runs(side: Side, runs: int | None) -> Side:
     return replace(side, trace=replace(made, diagnostics=notes))
 
 
-def offered_runs(baseline: Side, candidate: Side) -> dict[str, int | None]:
+def offered_runs(comparison: Comparison) -> dict[str, int | None]:
     """The sides whose runs are asked for, with what their calls suggest.
 
-    Those of two files of which one marks its runs: else their times are of the same kind.
+    Those of two files of which one marks its runs: else their times are of the same kind. Of two
+    models runs would tell nothing either.
     """
+    baseline, candidate = comparison.baseline, comparison.candidate
+    if comparison.verdict.reason == "different_models":
+        return {}
     traces = {"baseline": baseline.trace, "candidate": candidate.trace}
     lacking = [side for side, trace in traces.items() if lacks_runs(trace)]
     if len(lacking) != 1:

@@ -10,7 +10,7 @@ from analysis.units import middle_cut
 
 # What a headline shows whole; names of files up to FITS are what their owner knows them by.
 MOST_CHARS = 34
-FITS = 24
+FITS = 20
 _DIGEST = 6
 _PARTS = re.compile(r"[^\W_]+|[\W_]")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from analysis import units
-from analysis.compare.causes import Cause, causes
+from analysis.compare.causes import causes
 from analysis.compare.comparison import Comparison
 from analysis.compare.fusion import Fusion, group_places
 from analysis.wording.phrases import plural, saved_text
@@ -321,26 +321,29 @@ def no_waterfall(comparison: Comparison) -> str:
     return "The two files have no time of a whole run in common, so there is no sum to draw."
 
 
-def change_title(comparison: Comparison) -> str:
+def change_parts(comparison: Comparison, then: str = "") -> tuple[Part, ...]:
     """'What fusion bought' where fusion is what changed, else 'Where the change came from' with
-    what else changed: 'Where the change came from: precision (float32 → float16)'."""
+    what else changed: 'Where the change came from: precision (float32 → float16)'.
+
+    `then` goes on after the first words. What changed is told in the file's words, as names.
+    """
     if not comparison.has_changes:
-        return "Fusion groups"
+        return (Part(f"Fusion groups{then}"),)
     found = causes(comparison)
     if found and found[0].code == "fusion":
-        return "What fusion bought"
-    named = [_cause_text(cause) for cause in found if cause.code != "fusion"]
-    return f"Where the change came from: {', '.join(named)}" if named else _CAME_FROM
+        return (Part(f"What fusion bought{then}"),)
+    parts = [Part(f"Where the change came from{then}")]
+    for place, cause in enumerate(one for one in found if one.code != "fusion"):
+        parts.append(Part(f"{', ' if place else ': '}{cause.code}"))
+        if cause.before and cause.after:
+            before, after = (units.middle_cut(t, 24) for t in (cause.before, cause.after))
+            parts += [Part(" ("), Part(before, "name"), Part(" → "), Part(after, "name"), Part(")")]
+    return tuple(parts)
 
 
-_CAME_FROM = "Where the change came from"
-
-
-def _cause_text(cause: Cause) -> str:
-    if not cause.before or not cause.after:
-        return cause.code
-    before, after = (units.middle_cut(t, 24) for t in (cause.before, cause.after))
-    return f"{cause.code} ({before} → {after})"
+def change_title(comparison: Comparison) -> str:
+    """`change_parts` as plain text."""
+    return "".join(part.text for part in change_parts(comparison))
 
 
 def waterfall_basis(sum_: Reconciliation) -> str:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from analysis import wording
 from analysis.compare.assumptions import Assumptions
-from analysis.compare.comparison import Comparison
+from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.totals import totals
 from analysis.report import cards
 from analysis.report.origins import origins
@@ -83,7 +83,7 @@ def _bought(comparison: Comparison, fusion_page: st.Page) -> None:
         return
     with panels.guarded():
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-            title = f"{wording.change_title(comparison)}, by pattern"
+            title = panels.parts_text(wording.change_parts(comparison, ", by pattern"), "gray")
             st.subheader(title, anchor=False, help=wording.LEDGER_HELP, width="content")
             st.page_link(fusion_page, label="All groups", icon=":material/account_tree:")
         table = ledger.summary(comparison.ledger)
@@ -107,13 +107,12 @@ def _bought(comparison: Comparison, fusion_page: st.Page) -> None:
 def _cards(comparison: Comparison) -> None:
     """What both sides have, as cards; what is missing and why, as a line; the rest folded."""
     grid = st.grid(4, min_column_width=170, border=True, key="figures")
-    open_question = not comparison.verdict.is_decided
     first = cards.first_codes(comparison)
     for code in first:
         with grid.cell():
-            neutral = open_question and code in ("latency", "throughput")
+            figure = comparison.figure(code)
             detail = _DETAILS[code](comparison) if code in _DETAILS else ""
-            panels.card(comparison.figure(code), detail, neutral=neutral)
+            panels.card(figure, detail, neutral=_may_be_noise(comparison, figure))
     missing = " ".join(gap.sentence for gap in cards.gaps(comparison))
     if missing:
         st.caption(panels.own(missing))
@@ -123,8 +122,13 @@ def _cards(comparison: Comparison) -> None:
         for figure in comparison.figures:
             if figure.code not in first and figure.is_known:
                 with more.cell():
-                    panels.card(figure)
+                    panels.card(figure, neutral=_may_be_noise(comparison, figure))
         st.caption(panels.own(wording.assumptions_sentence(comparison)))
+
+
+def _may_be_noise(comparison: Comparison, figure: Figure) -> bool:
+    """Whether a change of this figure is one of times that nobody can tell from noise."""
+    return not comparison.verdict.is_decided and figure.baseline.unit in ("ns", "1/s")
 
 
 def _totals(comparison: Comparison) -> None:

@@ -36,6 +36,9 @@ def _bought(comparison: Comparison) -> None:
     parts = wording.fusion_parts(comparison)
     st.header(panels.parts_text(parts, panels.outcome_colour(comparison)), anchor=False)
     st.text(wording.verdict_sentence(comparison))
+    came_from = wording.change_parts(comparison)
+    if len(came_from) > 1:  # something else than fusion changed
+        st.markdown(panels.parts_text(came_from, "gray") + ".")
     with st.container(gap="xxsmall"):
         st.caption(panels.own(wording.coverage_sentence(comparison.fusion)))
         terms = wording.reconciliation_sentence(comparison.ledger.reconciliation)

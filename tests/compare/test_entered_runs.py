@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -110,9 +111,12 @@ def test_the_calls_suggest_how_many_runs_there_are() -> None:
     assert suggested_runs(UNMARKED.trace, UNMARKED.trace) == 3  # from what divides 6 and 3
     once = trace([("conv", 0, 10), ("relu", 20, 10)])
     assert suggested_runs(once, once) is None
-    assert offered_runs(UNMARKED, MARKED) == {"baseline": 3}
-    assert offered_runs(MARKED, UNMARKED) == {"candidate": 3}
-    assert offered_runs(MARKED, MARKED) == offered_runs(UNMARKED, UNMARKED) == {}
+    assert offered_runs(compare(UNMARKED, MARKED)) == {"baseline": 3}
+    known = compare(UNMARKED, MARKED)
+    two = replace(known, verdict=replace(known.verdict, reason="different_models"))
+    assert offered_runs(two) == {}  # runs would tell nothing either
+    assert offered_runs(compare(MARKED, UNMARKED)) == {"candidate": 3}
+    assert offered_runs(compare(MARKED, MARKED)) == offered_runs(compare(UNMARKED, UNMARKED)) == {}
 
 
 def test_a_comparison_with_entered_runs_is_of_runs_and_says_what_it_rests_on() -> None:
@@ -162,4 +166,4 @@ def test_cutting_loses_no_time(body: list[tuple[str, int]], gaps: list[int], ent
 
 def test_no_side_is_asked_about_twice() -> None:
     entered: Side = with_entered_runs(UNMARKED, 3)
-    assert offered_runs(entered, MARKED) == {}
+    assert offered_runs(compare(entered, MARKED)) == {}

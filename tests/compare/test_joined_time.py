@@ -100,6 +100,9 @@ def test_another_device_is_the_same_model_and_named_as_the_cause() -> None:
     )
     title = wording.change_title(of(first, second))
     assert title == "Where the change came from: device (H100 → MI300X)"
+    # What a file says goes to a page as a name, which is never read as Markdown.
+    names = [p.text for p in wording.change_parts(of(first, second)) if p.role == "name"]
+    assert names == ["H100", "MI300X"]
 
 
 def test_shape_and_class_tie_operators_of_other_names() -> None:
