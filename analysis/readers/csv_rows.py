@@ -80,7 +80,11 @@ class CsvRows:
         if not rows:
             return False
         is_odd = sum(line.count('"') for line in self._taken) % 2 == 1
-        return is_odd or len(row) not in widths or 2 * rows >= len(alone)
+        if is_odd or len(row) not in widths:
+            return True
+        # A cell may hold a line break: then its first line ends in the middle of the row.
+        begins_whole = len(self._taken[0].rstrip("\r\n").split(self._delimiter)) in widths
+        return begins_whole and 2 * rows >= len(alone)
 
     def _mend(self, alone: list[list[str]]) -> Iterator[list[str]]:
         for line, cells in zip(self._taken, alone, strict=True):

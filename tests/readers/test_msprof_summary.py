@@ -74,7 +74,8 @@ def test_a_table_without_starts_is_a_trace() -> None:
 
 
 def test_inference_ids_and_step_ids_are_runs() -> None:
-    lines = "".join(f"{n},k,Add,AI_CORE,{100 * n}.0,2,0\n" for n in (1, 1, 2))
+    starts = ((1, 100), (1, 103), (2, 200))
+    lines = "".join(f"{n},k,Add,AI_CORE,{start}.0,2,0\n" for n, start in starts)
     trace = READER.read(source(f"Infer ID,{HEAD}\n{lines}N/A,k,Add,AI_CORE,900.0,2,0\n"))
     assert trace.runs["kind"].tolist() == ["iteration", "iteration"]
     assert trace.calls["run"].tolist()[:3] == [0, 0, 1]

@@ -101,10 +101,14 @@ def test_parts_of_collectives_and_preparations_on_the_device_are_no_operators() 
     assert counts["not_operators"] == 2 and counts["other_events"] == 1
 
 
-def test_two_equal_tasks_of_one_file_are_two() -> None:
+def test_a_task_that_stands_twice_counts_once() -> None:
+    """A stream runs one task at a time: the same one again is a copy."""
     one = task("k", 10.0, 2.0)
     trace = only(file("msprof_1.json", meta(3, "Ascend Hardware"), one, one))
-    assert len(trace.calls) == 2
+    assert len(trace.calls) == 1
+    assert [(d.code, d.count) for d in trace.diagnostics if d.code == "rows_twice"] == [
+        ("rows_twice", 1)
+    ]
 
 
 def test_other_devices_are_other_recordings() -> None:
