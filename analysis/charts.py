@@ -28,6 +28,7 @@ FASTER = "#0072B2"
 SLOWER = "#D55E00"
 TOTAL = "#868E96"
 _STEP_COLOURS = {"faster": FASTER, "slower": SLOWER}
+_STEP_OPACITY = {"same": 0.6, "faster": 0.75}  # as in the report
 _LINE_CHARS = 32
 _BAR_HEIGHT = 36
 _LEAST_DOT, _LARGEST_DOT = 7.0, 34.0  # px, diameter: the area is the share of the time
@@ -187,6 +188,7 @@ def waterfall(comparison: Comparison) -> go.Figure | None:
     steps = waterfall_steps(comparison)
     if not steps:
         return None
+    inner = steps[1:-1]  # between the totals, which have the colours of their sides
     scale, unit = (1e6, "ms") if abs(steps[0].value_ns) >= 1e6 else (1e3, "µs")
     ends = [end / scale for end in ends_ns(steps)]
     sizes = [step.value_ns / scale for step in steps]
@@ -198,8 +200,8 @@ def waterfall(comparison: Comparison) -> go.Figure | None:
             x=sizes,
             base=[end - size for end, size in zip(ends, sizes, strict=True)],
             marker={
-                "color": [_STEP_COLOURS.get(step.kind, TOTAL) for step in steps],
-                "opacity": [0.6 if step.kind == "same" else 1.0 for step in steps],
+                "color": [BASELINE, *(_STEP_COLOURS.get(s.kind, TOTAL) for s in inner), CANDIDATE],
+                "opacity": [_STEP_OPACITY.get(step.kind, 1.0) for step in steps],
                 "pattern": {"shape": ["/" if step.kind == "term" else "" for step in steps]},
             },
             text=[units.duration(step.value_ns, signed=step.kind != "total") for step in steps],

@@ -135,6 +135,7 @@ def _drawn(cells: pd.DataFrame) -> Table:
     made.text("Becomes", cells["becomes"], "Op types that the candidate ran instead.", 130)
     made.number("", "Groups", cells["groups"], "Groups of this shape.", "%.0f")
     _times(made, cells)
+    made.first = len(made.columns)
     for label, name, help_ in (
         ("low", "low_ns", "95 % interval of the gain over blocks: lower end."),
         ("high", "high_ns", "95 % interval of the gain over blocks: upper end."),

@@ -129,10 +129,11 @@ def _missed(misses: Sequence[NearMiss]) -> tables.Table:
         made.number("", "Places", facts["places"], "Places that miss alike.", "%.0f")
     if facts["spent"].notna().any():
         spent = "Measured, profiled: what the candidate runs for these places, per run."
-        made.number("", "Time spent, µs", facts["spent"] / 1e3, spent, "%.1f")
+        made.number("", "Time spent, µs", facts["spent"] / 1e3, spent, "%.1f", tables.micro)
     if facts["stake"].notna().any():
         stake = "Measured, profiled: what fusion would absorb takes per run; at most that is won."
-        made.number("", "Time to win, at most, µs", facts["stake"] / 1e3, stake, "%.1f")
+        label = "Time to win, at most, µs"
+        made.number("", label, facts["stake"] / 1e3, stake, "%.1f", tables.micro)
     own = pd.Series([own_pass_text(miss) for miss in misses], dtype="object")
     if (own != "").any():
         made.text("Own pass fuses", own, OWN_PASS_HELP, "small")
@@ -178,10 +179,9 @@ def ablation(comparison: Comparison) -> None:
 
 
 def _draw(table: tables.Table, key: str, row_height: int, alt: str) -> None:
-    frame = table.frame
-    few = len(frame) * row_height <= _MOST_ROWS * _ROW_HEIGHT
+    few = len(table.frame) * row_height <= _MOST_ROWS * _ROW_HEIGHT
     st.dataframe(
-        frame,
+        table.drawn,
         key=key,
         height="content" if few else tables.HEIGHT,
         row_height=row_height,

@@ -20,6 +20,9 @@ from app.loading import Shown
 from app.same_origin import is_local
 from app.state import Opened
 
+_WIDTHS = (2.6, 1)
+_SELECTORS = (1.25, 1)  # the button that swaps them stands beside the first
+
 
 @dataclass(frozen=True)
 class Chosen:
@@ -53,15 +56,19 @@ def choose() -> Chosen | None:
     _follow_read()
     pair, gone = _asked(is_new)
     baseline, candidate = pair
-    main, side = st.columns([2.6, 1], gap="medium")
-    with main:
-        labels = _choose(pair)
-        below = st.container(gap="xsmall")  # its place is kept, so nothing else is drawn anew
     is_whole = gone is None and None not in pair
     own = is_whole and not all(choices.is_sample(id_) for id_ in pair if id_)
     refused = bool(state.fates()) and not any(fate.read for fate in state.fates())
-    with side:
+    head, files = st.columns(_WIDTHS, gap="medium", vertical_alignment="bottom" if own else "top")
+    # Folded to a button it stays beside the selectors, above the verdict on a narrow page, too.
+    main, side = st.columns(_WIDTHS, gap="medium") if own else (head, files)
+    with head:
+        labels = _choose(pair)
+    with main:
+        below = st.container(gap="xsmall")  # its place is kept, so nothing else is drawn anew
+    with files:
         _files(gone, below, folded=own)
+    with side:
         if not refused:
             _fates()
     if refused:
@@ -111,7 +118,8 @@ def _choose(pair: Pair) -> tuple[str, ...]:
     """The two selectors and the button that swaps them; the labels of the pair are returned."""
     labels = {choice.id: choice.label for choice in choices.choices(state.opened())}
     state.set_selectors(*pair)
-    left, middle, right = st.columns([5, 1, 5], vertical_alignment="bottom", gap="xsmall")
+    first, right = st.columns(_SELECTORS, vertical_alignment="bottom", gap="xsmall")
+    left = first.container(horizontal=True, vertical_alignment="bottom", gap="xsmall")
     for column, side in ((left, "baseline"), (right, "candidate")):
         column.selectbox(
             side.capitalize(),
@@ -123,13 +131,12 @@ def _choose(pair: Pair) -> tuple[str, ...]:
             args=(side,),
             placeholder="Choose one, or open a file",
         )
-    middle.button(
+    left.button(
         "Swap",
         key="swap",
         help="Swap baseline and candidate",
         on_click=state.swap,
         disabled=None in pair,
-        width="stretch",
     )
     return tuple(labels.get(id_ or "", "") for id_ in pair)
 
@@ -201,8 +208,8 @@ def _open(files: list, gone: str | None, below: DeltaGenerator) -> None:
 
 def _path_input(gone: str | None) -> None:
     with st.form("path_form", clear_on_submit=True, border=False):
-        field, button = st.columns([3, 1], vertical_alignment="bottom", gap="xsmall")
-        text = field.text_input(
+        row = st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall")
+        text = row.text_input(
             "Or, of any size, by its path",
             key="path",
             max_chars=1000,
@@ -212,7 +219,7 @@ def _path_input(gone: str | None) -> None:
                 "with (`--folder DIR`)."
             ),
         )
-        clicked = button.form_submit_button("Open", key="open_path", width="stretch")
+        clicked = row.form_submit_button("Open", key="open_path")
     if clicked and text:
         inbox = state.inbox()
         inbox.put(*loading.open_paths([text]), gone)

@@ -18,7 +18,7 @@ _PUBLISHED = "\u2003published"
 _INTERVAL = "\u200395 % interval"
 # Streamlit squeezes columns without a width on a narrow screen, and cuts numbers.
 _CHAR_PX, _PADDING_PX, _MOST_PX = 6, 24, 300
-_MUTED = "color: #75808c"
+_MUTED = {"light": "color: #57606a", "dark": "color: #9aa4af"}  # at least 4.5 : 1 on its page
 _BASIS = (
     "What the figure rests on: measured by a clock, or modelled from shapes; profiled: with the "
     "engine's profiler on, which makes runs longer."
@@ -56,7 +56,8 @@ def drawn(table: RecipeTable) -> Drawn:
             muted.append(len(rows))
             rows.append([_PUBLISHED, *line.published, line.published_basis])
     frame = pd.DataFrame(rows, columns=["figure", *labels, "basis"])
-    styled = frame.style.map(lambda _: _MUTED, subset=(muted, labels))
+    colour = _MUTED.get(st.context.theme.type or "light", _MUTED["light"])
+    styled = frame.style.map(lambda _: colour, subset=(muted, labels))
     return Drawn(styled, _settings(table, frame), tuple(shown), lacking)
 
 

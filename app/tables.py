@@ -31,7 +31,7 @@ NAME_CHARS = 44
 TYPE_CHARS = 24
 ONE_SIDED = {"baseline": "gone", "candidate": "new"}
 STANDS_FOR = {"gone": math.inf, "new": 0.0}  # baseline / candidate
-_MICRO = ", µs"
+_MICRO = (", µs", "(us)")  # how a head of times ends, ours and that of kernel_details
 Text = Callable[[Any], str]
 _PROVIDER_SUFFIX = "ExecutionProvider"
 
@@ -156,8 +156,10 @@ def _or_blank(text: Text) -> Text:
     return lambda value: "" if pd.isna(value) else text(value)
 
 
-def _without_unit(group: str, text: Text | None) -> str:
-    return group.removesuffix(_MICRO) if text is not None else group
+def _without_unit(head: str, text: Text | None) -> str:
+    for unit in _MICRO if text is not None else ():
+        head = head.removesuffix(unit)
+    return head
 
 
 @dataclass
@@ -180,10 +182,14 @@ class Table:
         frame = self.frame
         if len(frame) * LEAST_COLUMNS > MOST_DRAWN:
             return frame
-        heads = [(_without_unit(group, self.texts.get(i)), label)
-                 for i, (group, label) in enumerate(self.columns)]  # fmt: skip
+        names = ((*names, self.texts.get(i)) for i, names in enumerate(self.columns))
+        heads = [
+            (_without_unit(group, text), _without_unit(label, text)) for group, label, text in names
+        ]
         if isinstance(frame.columns, pd.MultiIndex):
             frame.columns = pd.MultiIndex.from_tuples(heads)
+        else:
+            frame.columns = pd.Index([label for _, label in heads])
         styler = frame.style.format(
             {frame.columns[i]: _or_blank(text) for i, text in self.texts.items()}
         )
@@ -240,7 +246,11 @@ class Table:
         if marks is not None:
             self.marks[len(self.columns)] = marks
         plain = text is None or len(values) * LEAST_COLUMNS > MOST_DRAWN
-        column = st.column_config.NumberColumn(label, help=help_, format=format_ if plain else None)
+        column = st.column_config.NumberColumn(
+            label if plain else _without_unit(label, text),
+            help=help_,
+            format=format_ if plain else None,
+        )
         self._add(group, label, values.astype(float), column)
 
     def figure(self, figure: Figure, rows: pd.DataFrame) -> None:

@@ -49,7 +49,11 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
     """
     shown = with_short_labels(comparison)
     payload = timeline_payload(shown, REPORT_CALLS)
-    scripts = {"timeline_script": script.report_script(), "report_script": asset("report.js")}
+    scripts = {
+        "timeline_script": script.report_script(),
+        "report_script": asset("report.js"),
+        "keys_script": asset("keys.js"),
+    }
     return template("template.html").render(
         csp=_policy(scripts.values()),
         title=_title(shown),

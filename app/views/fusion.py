@@ -94,7 +94,7 @@ def _ledger(shown: Shown, chosen: int | None) -> None:
     comparison = shown.comparison
     if not comparison.ledger.has_gains:
         return
-    title, search, order, tools = st.columns([2, 3, 3.4, 2.6], vertical_alignment="bottom")
+    title, search, order, tools = st.columns([1.6, 2.8, 3.4, 3.2], vertical_alignment="bottom")
     title.subheader("Ledger", anchor=False, help=wording.LEDGER_HELP)
     text = search.text_input(
         "Search groups",
@@ -114,14 +114,15 @@ def _ledger(shown: Shown, chosen: int | None) -> None:
         label_visibility="collapsed",
     )
     found = ledger.matching(comparison, text or "")
-    with tools:
-        _tools(shown, is_search=found is not None)
     unfolded = state.unfolded(shown.key)
     drawn = ledger.lines(comparison.ledger, by, unfolded=unfolded, found=found)
+    whole = ledger.table(comparison, drawn, unfolded if found is None else {*_keys(comparison)})
+    with tools:
+        more = _tools(shown, whole, is_search=found is not None)
     if not drawn:
         st.caption("No group matches.")
         return
-    table = ledger.table(comparison, drawn, unfolded if found is None else {*_keys(comparison)})
+    table = whole.only(more)
     here = [line.group for line in drawn]
     line = here.index(chosen) if chosen in here and chosen is not None else None
     state.mark_line(TABLE, line)
@@ -153,10 +154,12 @@ def _unfold_to(shown: Shown, group: int | None) -> None:
     state.unfold(shown.key, state.unfolded(shown.key) | {*keys} & {*_keys(shown.comparison)})
 
 
-def _tools(shown: Shown, *, is_search: bool) -> None:
+def _tools(shown: Shown, table: tables.Table, *, is_search: bool) -> list[str]:
+    """The buttons beside the ledger; the columns that are shown beside the first ones."""
     keys = _keys(shown.comparison)
     is_folded = not state.unfolded(shown.key)
     with st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
+        more = tables.choice(table, "ledger_columns")
         st.button(
             "Unfold all" if is_folded else "Fold all",
             key="fold",
@@ -173,6 +176,7 @@ def _tools(shown: Shown, *, is_search: bool) -> None:
             key="download_ledger",
             help="Every group and the other terms of the sum; the gains add up to the time saved",
         )
+    return more
 
 
 def _keys(comparison: Comparison) -> list[str]:

@@ -106,6 +106,30 @@ def test_without_counters_the_ascend_view_keeps_its_other_columns() -> None:
     assert "Accelerator Core" in heads and "Input Shapes" in heads
 
 
+def test_times_of_the_ascend_view_carry_their_unit() -> None:
+    heads, read = read_cells(ascend.kernel_table(counted()).drawn)
+    at = heads.index(("Duration", "baseline"))
+    assert read[0][at] == "2.50 µs" and read[1][at] == ""
+    assert not any("(us)" in group for group, _ in heads)
+
+
+def test_times_without_a_group_lose_the_unit_in_their_head() -> None:
+    table = tables.Table()
+    table.number("", "Time spent, µs", pd.Series([1234.5, None]), "Help.", "%.1f", tables.micro)
+    heads, read = read_cells(table.drawn)
+    assert heads == ["Time spent"] == [table.settings[1]["label"]]
+    assert read == [["1.23 ms"], [""]]
+
+
+def read_cells(drawn: object) -> tuple[list[object], list[list[str]]]:
+    """The heads, and the cells as they are read."""
+    assert isinstance(drawn, Styler)
+    drawn._compute()
+    body = drawn._translate(False, False)["body"]
+    cells = [[str(cell["display_value"]) for cell in row if cell["type"] == "td"] for row in body]
+    return list(drawn.data.columns), cells
+
+
 SINGLE = {
     f"{name}_{side}": [1.0, None]
     for name in ("count", "mean_ns")
@@ -168,9 +192,7 @@ def test_cells_are_read_with_unit_and_stay_whole_values() -> None:
     ]  # fmt: skip
     assert drawn.data.iloc[0, 0].startswith("module/module/")
     assert len(drawn.data.iloc[0, 0]) > 100
-    drawn._compute()
-    body = drawn._translate(False, False)["body"]
-    read = [[str(cell["display_value"]) for cell in row if cell["type"] == "td"] for row in body]
+    _, read = read_cells(drawn)
     assert len(read[0][0]) == NAME_CHARS and "…" in read[0][0]
     assert read[0][2:] == ["2.50 µs", "1.00 µs", "-1.50 µs", "2.50×"]
     assert read[1][2:] == ["", "500 ns", "+500 ns", "new"]

@@ -46,6 +46,8 @@ def test_files_of_profilers_reach_no_network(
         if found.count():
             found.first.click()
             wait_idle(page)
+    # Beside the report's stands that of the doubts, which leads on to the files.
+    page.get_by_test_id("stPopover").filter(has_text=re.compile("More")).last.click()
     page.get_by_role("button", name="What the files say").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("<img src=x onerror=alert(1)>")

@@ -114,6 +114,36 @@ def test_row_and_timeline_pick_each_other(opened: Page) -> None:
     expect(gemm).to_be_in_viewport()
 
 
+def test_a_table_is_one_tab_stop(opened: Page) -> None:
+    stops = opened.locator(".scroll").evaluate_all(
+        """(tables) => tables.map((table) => [table, ...table.querySelectorAll("*")]
+          .filter((element) => element.tabIndex >= 0).length)"""
+    )
+    assert len(stops) > 5 and set(stops) == {1}
+    buttons = opened.locator("#operators .scroll").first.locator("tr[data-row] button")
+    last = buttons.count() - 1
+    assert last > 1
+    buttons.first.focus()
+    for key, at in (
+        ("ArrowDown", 1), ("ArrowUp", 0), ("ArrowUp", 0), ("End", last), ("ArrowDown", last),
+        ("Home", 0),
+    ):  # fmt: skip
+        opened.keyboard.press(key)
+        expect(buttons.nth(at)).to_be_focused()
+        expect(buttons.nth(at)).to_have_attribute("tabindex", "0")
+    # The next stop is outside, and the way back leads to the line that was left.
+    opened.keyboard.press("ArrowDown")
+    opened.keyboard.press("Tab")
+    assert opened.evaluate("!document.activeElement.closest('#operators .scroll')")
+    opened.keyboard.press("Shift+Tab")
+    expect(buttons.nth(1)).to_be_focused()
+    # Lines that are folded away are passed over, and one that is hands the stop to its own line.
+    lines = opened.locator(".ledger summary")
+    lines.first.focus()
+    opened.keyboard.press("End")
+    expect(lines.locator("visible=true").last).to_be_focused()
+
+
 def test_keyboard_picks_a_row(opened: Page) -> None:
     button = opened.locator("tr[data-row] button").first
     button.focus()
