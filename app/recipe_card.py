@@ -156,7 +156,7 @@ def _table(table: RecipeTable) -> None:
     st.dataframe(
         drawn.styled,
         key="recipe_table",
-        height="content",
+        height=tables.whole_height(len(drawn.styled.data)),  # kept while it loads
         row_height=tables.ROW_HEIGHT,
         hide_index=True,
         column_config=drawn.settings,

@@ -27,6 +27,7 @@ HEIGHT = 388
 ROW_HEIGHT = 33
 MOST_DRAWN = 30_000  # cells whose text is made one by one
 LEAST_COLUMNS = 6
+_BORDERS = 3  # px
 NAME_CHARS = 44
 TYPE_CHARS = 24
 ONE_SIDED = {"baseline": "gone", "candidate": "new"}
@@ -140,6 +141,11 @@ _OPERATOR_FIGURES = (
         "%.1f",
     ),
 )
+
+
+def whole_height(rows: int) -> int:
+    """Pixels of a table with one line of heads that shows all of its rows."""
+    return ROW_HEIGHT * (rows + 1) + _BORDERS
 
 
 def micro(us: float) -> str:

@@ -6,9 +6,11 @@ import io
 import os
 import re
 import time
+import tomllib
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -22,6 +24,7 @@ from analysis.recipes import RECIPES, Recipe, find, recipe_table
 from analysis.report.recipe import recipe_html, table_json
 from analysis.wording.recipes import length_text
 from app import choices, exports, loading, recorder, recording
+from app import recipe_table as shown_table
 from app.recipe_results import OWN, SHIPPED
 from collectors.progress import Progress
 from collectors.record import Recording
@@ -29,6 +32,7 @@ from tests.app.pages import is_clean, markdown_texts, texts
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip
 from tests.patience import GIVE_UP_S
 
+CONFIG = Path(__file__).resolve().parents[2] / ".streamlit" / "config.toml"
 Open = Callable[..., AppTest]
 HOSTILE = "![a](http://127.0.0.1:9/a) [l](javascript:alert(1)) :red[boo] <img src=x> </script>"
 
@@ -440,3 +444,30 @@ def test_what_is_taken_away_names_nobody(shipped: Any, tree: Path) -> None:
         made = exports.recipe_bytes(table, True, write)
         assert b"alice" not in made
         assert b"7.50 ms" in made or b"7500000" in made
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_muted_cells_of_the_table_can_be_read(
+    theme: str, shipped: Any, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """axe-core sees no cell, since the table is a canvas: its contrast, by WCAG's formula."""
+
+    context = SimpleNamespace(theme=SimpleNamespace(type=theme))
+    monkeypatch.setattr(shown_table.st, "context", context)
+    recipe = find("conv3x3")
+    shipped(recipe, recorded(recipe))
+    path = tree / "samples" / "recipes" / "conv3x3.zip"
+    styled = shown_table.drawn(recipe_table(recipe, loading.experiment_at(path))).styled
+    styled._compute()
+    [colour] = {value for cells in styled.ctx.values() for name, value in cells if name == "color"}
+    config = tomllib.loads(CONFIG.read_text("utf-8"))
+    darker, lighter = sorted(map(luminance, (colour, config["theme"][theme]["backgroundColor"])))
+    assert (lighter + 0.05) / (darker + 0.05) >= 4.5
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 from analysis.experiment import ExperimentRecord
 from analysis.recipes import find
 from tests.app.test_recipes_page import changed, recorded
+from tests.browser.accessibility import MOST_SHIFT, WATCH_SHIFTS, violations
 from tests.browser.test_dashboard import HOSTILE, quiet, verdict, wait_idle
 from tests.browser.test_start import SERVE, free_port, started
 
@@ -62,6 +63,9 @@ def test_from_the_overview_to_a_recording_and_its_comparison(page: Page, url: st
     expect(page.get_by_role("progressbar")).to_be_visible()
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
     expect(page.get_by_text("Recorded.", exact=True)).to_be_visible()
+    # Two blocks have no verdict: the result that comes with FuseScope stays until another is asked.
+    expect(page.get_by_role("radio", name=re.compile("^Comes with"))).to_be_checked()
+    page.get_by_text(re.compile("^Recorded here")).first.click()
     expect(page.get_by_text("Only 2 blocks: below 5 there is no interval")).to_be_visible()
     expect(page.get_by_test_id("stDataFrame")).to_be_visible()
     wait_idle(page)
@@ -75,6 +79,8 @@ def test_from_the_overview_to_a_recording_and_its_comparison(page: Page, url: st
 
 
 def test_hostile_results_reach_no_network(page: Page, url: str) -> None:
+    """Nor does axe-core object to the card, in both themes, nor does it move as it loads."""
+    page.add_init_script(WATCH_SHIFTS)
     for path in ("recipes", "recipes?recipe=mul_add"):
         page.goto(f"{url}/{path}")
         expect(
@@ -88,6 +94,12 @@ def test_hostile_results_reach_no_network(page: Page, url: str) -> None:
         assert page.title() != "pwned"
         assert page.outside_requests == []
     expect(page.get_by_text("<img src=x").first).to_be_visible()
+    assert page.evaluate("window.shifted") < MOST_SHIFT
+    for scheme, background in (("dark", "rgb(18, 22, 28)"), ("light", "rgb(255, 255, 255)")):
+        page.emulate_media(color_scheme=scheme)
+        expect(page.get_by_test_id("stApp")).to_have_css("background-color", background)
+        wait_idle(page)
+        assert violations(page) == []
 
 
 @pytest.mark.parametrize(
