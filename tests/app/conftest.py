@@ -2,20 +2,71 @@
 
 from __future__ import annotations
 
+import functools
+import io
+import pickle
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
+import analysis.compare
+from analysis.compare import Assumptions, Comparison, Side
+from analysis.trace import Trace
 from app import places, same_origin
 from tests.factories import experiment_zip
 from tests.patience import GIVE_UP_S
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCKS = {"unfused": [10.0 + b / 10 for b in range(8)], "fused": [5.0 + b / 20 for b in range(8)]}
+
+# Every AppTest looks through all installed packages for components; they do not change meanwhile.
+manifest_scanner.scan_component_manifests = functools.cache(
+    manifest_scanner.scan_component_manifests
+)
+
+
+@functools.cache
+def sample() -> bytes:
+    """The experiment that the dashboard opens with: `BLOCKS` of both variants."""
+    return experiment_zip(BLOCKS, model_name="mobilenetv2")
+
+
+class _Content(pickle.Pickler):
+    """Bytes that are equal only where values are: read-only mappings as the dicts that they hold,
+    traces without what is derived from them."""
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, MappingProxyType):
+            return dict, (dict(value),)
+        if isinstance(value, Trace):
+            return Trace, tuple(getattr(value, field.name) for field in fields(value))
+        return NotImplemented
+
+
+_compare = analysis.compare.compare
+_comparisons: dict[bytes, Comparison] = {}
+
+
+def compare_once(baseline: Side, candidate: Side, assumptions: Assumptions) -> Comparison:
+    """`compare` is pure and takes longest on a page: equal experiments are compared once.
+
+    Profiles are compared each time: what is kept of them is a matter of test_kept_memory.py.
+    """
+    if baseline.experiment is None or candidate.experiment is None:
+        return _compare(baseline, candidate, assumptions)
+    buffer = io.BytesIO()
+    _Content(buffer).dump((baseline, candidate, assumptions))
+    key = buffer.getvalue()
+    if key not in _comparisons:
+        _comparisons[key] = _compare(baseline, candidate, assumptions)
+    return _comparisons[key]
 
 
 @dataclass
@@ -39,13 +90,12 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with `samples/`, `recordings/` and `open/` (configured); one sample is there."""
     for name in ("samples", "recordings", "open"):
         (tmp_path / name).mkdir()
-    (tmp_path / "samples" / "mobilenetv2.zip").write_bytes(
-        experiment_zip(BLOCKS, model_name="mobilenetv2")
-    )
+    (tmp_path / "samples" / "mobilenetv2.zip").write_bytes(sample())
     monkeypatch.setattr(places, "SAMPLES", tmp_path / "samples")
     monkeypatch.setenv(places.RECORDINGS_VARIABLE, str(tmp_path / "recordings"))
     monkeypatch.setenv(places.FOLDERS_VARIABLE, str(tmp_path / "open"))
     monkeypatch.delenv(places.FILES_VARIABLE, raising=False)
+    monkeypatch.setattr(analysis.compare, "compare", compare_once)
     # AppTest has no address, and the dashboard is one user's own unless a test says otherwise.
     monkeypatch.setattr(same_origin, "LOOPBACK", (*same_origin.LOOPBACK, None))
     yield tmp_path
