@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import zipfile
 from collections import Counter
@@ -131,11 +132,17 @@ def small_deeplab(backbone: str = "mobilenetv2") -> onnx.ModelProto:
     return deeplabv3plus.build(backbone, SMALL_SIZE)
 
 
-@pytest.fixture(scope="module")
-def calibrated_deeplab() -> onnx.ModelProto:
-    model = small_deeplab()
+@functools.cache
+def calibrated(backbone: str) -> onnx.ModelProto:
+    """A small DeepLab, made once for all tests that only read it."""
+    model = small_deeplab(backbone)
     calibration.calibrate(model, "double")
     return model
+
+
+@pytest.fixture
+def calibrated_deeplab() -> onnx.ModelProto:
+    return calibrated("mobilenetv2")
 
 
 def test_every_model_is_judged_here() -> None:
@@ -189,9 +196,7 @@ def test_fused_computes_the_same(entry: ZooModel) -> None:
 
 @pytest.mark.parametrize("backbone", ["mobilenetv2", "resnet50"])
 def test_fused_deeplab_computes_the_same(backbone: str) -> None:
-    model = small_deeplab(backbone)
-    calibration.calibrate(model, "double")
-    assert difference(model) < SAME
+    assert difference(calibrated(backbone)) < SAME
 
 
 def test_deeplab_in_full_size() -> None:
@@ -293,9 +298,7 @@ def test_double_precision_computes_what_the_engine_does(
     calibrated_deeplab: onnx.ModelProto,
 ) -> None:
     """Every operator of the numpy side, on the models that have them all."""
-    resnet = small_deeplab("resnet50")
-    calibration.calibrate(resnet, "double")
-    for model in (calibrated_deeplab, resnet):
+    for model in (calibrated_deeplab, calibrated("resnet50")):
         values = feeds(model)
         seen: dict[str, np.ndarray] = {}
         double.run(model, values, lambda _, tensors, seen=seen: seen.update(tensors))
