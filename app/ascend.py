@@ -13,6 +13,9 @@ from app import panels, tables
 from app.tables import Figure, Table
 
 TOTALS = "ascend_totals"
+# What the columns have room for: those of the times and counters stand beside them.
+_NAME_CHARS = 34
+_TYPE_CHARS = 20
 _MOST_TOTALS = 12  # rows that are shown without scrolling
 _TENSOR = re.compile(r"([^\s\[;]*)\[([^\]]*)\](?::([^;]*))?")
 _COUNT = Figure("count", "Count", "Executions per run (step).", 1.0, "%.0f")
@@ -37,9 +40,10 @@ _START = Figure(
 def kernel_table(rows: pd.DataFrame) -> Table:
     """Operators in the columns of kernel_details, before and after, with their counters."""
     table = Table()
-    table.text("Name", rows["name"], "Name of the kernel or operator.", "medium")
-    table.text("Type", rows["op_type"], "The candidate's where both ran it.", "small")
-    table.text("Accelerator Core", rows["provider"], "Core that ran it.", "small")
+    name = "Name of the kernel or operator."
+    table.text("Name", rows["name"], name, 240, _NAME_CHARS)
+    table.text("Type", rows["op_type"], "The candidate's where both ran it.", 150, _TYPE_CHARS)
+    table.text("Accelerator Core", rows["provider"], "Core that ran it.", 130)
     table.figure(_DURATION, rows)
     table.change(rows, _DURATION.label)
     table.figure(_COUNT, rows)
@@ -69,13 +73,13 @@ def totals(comparison: Comparison) -> None:
         ("Counter", [row.label for row in found], "Over one run, without communication."),
         ("baseline", [row.sides[0] for row in found], "Of the baseline."),
         ("candidate", [row.sides[1] for row in found], "Of the candidate."),
-        ("change", [row.change for row in found], "None where the cores are not alike."),
+        ("change", [_hyphen(row.change) for row in found], "None where the cores are not alike."),
         ("Covers, baseline", [row.covered[0] for row in found], wording.COUNTERS_HELP),
         ("Covers, candidate", [row.covered[1] for row in found], wording.COUNTERS_HELP),
         ("Definition", [row.definition for row in found], "What it is made of."),
     )
     for label, cells, help_ in columns:
-        width = "large" if label == "Definition" else "small"
+        width = {"Counter": 170, "Definition": "large"}.get(label, "small")
         table.text(label, pd.Series(cells, dtype="object"), help_, width)
     st.dataframe(
         table.frame,
@@ -87,6 +91,11 @@ def totals(comparison: Comparison) -> None:
         placeholder="",
         alt="Counters in total, before and after",
     )
+
+
+def _hyphen(change: str) -> str:
+    """A change as the dashboard writes it; the report, whose text it is, has a minus sign."""
+    return change.replace("\u2212", "-")
 
 
 def _tensor_cells(text: object) -> tuple[str | None, str | None, str | None]:

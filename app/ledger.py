@@ -12,7 +12,7 @@ from analysis import units, wording
 from analysis.compare.comparison import Comparison
 from analysis.compare.fusion import Group
 from analysis.compare.ledger import Ledger
-from app.tables import Table, micro, micro_change
+from app.tables import NAME_CHARS, TYPE_CHARS, Table, micro, micro_change
 
 SHOWN_PATTERNS = 6
 _PATTERN_WIDTH = 300
@@ -131,8 +131,9 @@ _CELLS = ("pattern", "becomes", "groups", "known_by", "hurts", *_NUMBERS)
 def _drawn(cells: pd.DataFrame) -> Table:
     made = Table()
     pattern = "Op types of the model's operators, in graph order. Click a line with ▸ to unfold it."
-    made.text("Pattern", cells["pattern"], pattern, _PATTERN_WIDTH)
-    made.text("Becomes", cells["becomes"], "Op types that the candidate ran instead.", 130)
+    made.text("Pattern", cells["pattern"], pattern, _PATTERN_WIDTH, NAME_CHARS)
+    becomes = "Op types that the candidate ran instead."
+    made.text("Becomes", cells["becomes"], becomes, 150, TYPE_CHARS)
     made.number("", "Groups", cells["groups"], "Groups of this shape.", "%.0f")
     _times(made, cells)
     made.first = len(made.columns)
@@ -178,9 +179,9 @@ def summary(ledger: Ledger) -> Table:
     top = ledger.patterns.head(SHOWN_PATTERNS)
     made = Table()
     pattern = "Op types of the model's operators, in graph order."
-    made.text("Pattern", top["pattern"], pattern, 230)
+    made.text("Pattern", top["pattern"], pattern, 240, 36)
     becomes = top["becomes"].where(top["becomes"] != "", top["kind"].map(wording.KINDS))
-    made.text("Becomes", becomes, "Op types that the candidate ran instead.", 90)
+    made.text("Becomes", becomes, "Op types that the candidate ran instead.", 150, TYPE_CHARS)
     made.number("", "Groups", top["groups"], "Groups of this shape.", "%.0f")
     _times(made, top)
     _share(made, top)
