@@ -34,6 +34,8 @@ def test_an_entered_bandwidth_is_a_roof_and_a_column(start: Start) -> None:
     assert is_clean(page)
     assert drawn(page) == ["float32 peak 100 GFLOP/s", "main memory ~24.0 GB/s", "unfused", "fused"]
     assert figures(page)["share of the roofline"][0] != "–"
+    more = ["Intensity, FLOP/B", "Attained, GFLOP/s", "Moved, GB/s", "Of its roof, %"]
+    page.pills(key="operator_columns").set_value(more).run()
     rows = table(page, 0)
     conv = rows[rows[("", "Name")] == "a/Conv"].iloc[0]
     # 11 616 FLOPs on 2224 bytes in 100 µs: see tests/metrics/test_roofline.py.
