@@ -17,6 +17,7 @@ from analysis.compare.roofline import Dot, Line, Picture, roofline_picture
 from analysis.compare.verdict import Verdict
 from analysis.interval import interval_picture
 from analysis.waterfall import ends_ns, waterfall_steps
+from analysis.wording.counted import mean_text
 from analysis.wording.roofline import line_label, line_name, place_text, share_text
 
 BASELINE = "#6E7781"  # as in the report: vermilion means slower
@@ -243,7 +244,7 @@ def waterfall(comparison: Comparison) -> go.Figure | None:
             for place, end in enumerate(ends[:-1])
         ],
         xaxis={
-            "title": {"text": f"mean time per run, {unit}"},
+            "title": {"text": f"time {mean_text(comparison)}, {unit}"},
             "range": [min(0.0, min(ends) * 1.15), max(ends) * 1.05],
             "automargin": True,
             "zeroline": True,

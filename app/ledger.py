@@ -120,7 +120,7 @@ def table(comparison: Comparison, drawn: list[Line], unfolded: Collection[str]) 
         cells["hurts"].append("" if not hurts else "hurts" if alone else f"{hurts} of {count}")
         for name in _NUMBERS:
             cells[name].append(None if pd.isna(row[name]) else float(row[name]))
-    return _drawn(pd.DataFrame(cells))
+    return _drawn(pd.DataFrame(cells)).of(comparison)
 
 
 _NUMBERS = ("before_ns", "after_ns", "gain_ns", "low_ns", "high_ns", "share")

@@ -74,7 +74,7 @@ def _operators(shown: Shown, selected: int | None) -> None:
         return
     table = (
         ascend.kernel_table(found) if view == VIEWS[1] else tables.operator_table(found).only(more)
-    )
+    ).of(shown.comparison)
     state.mark_table(TABLE, found["row"], selected)
     st.dataframe(
         table.drawn,

@@ -58,7 +58,9 @@ def choose() -> Chosen | None:
     baseline, candidate = pair
     is_whole = gone is None and None not in pair
     own = is_whole and not all(choices.is_sample(id_) for id_ in pair if id_)
-    refused = bool(state.fates()) and not any(fate.read for fate in state.fates())
+    # A note on other files, as of those closed to make room, is no refusal.
+    given = [fate for fate in state.fates() if fate.read is not None]
+    refused = bool(given) and not any(fate.read for fate in given)
     head, files = st.columns(_WIDTHS, gap="medium", vertical_alignment="bottom" if own else "top")
     # Folded to a button it stays beside the selectors, above the verdict on a narrow page, too.
     main, side = st.columns(_WIDTHS, gap="medium") if own else (head, files)

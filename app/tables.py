@@ -19,7 +19,7 @@ from analysis.compare.totals import Total
 from analysis.metrics.counters import MEASURES
 from analysis.op_classes import LABELS
 from analysis.timeline.payload import first_starts
-from analysis.wording import FIGURES, total_basis, total_label
+from analysis.wording import FIGURES, per_text, total_basis, total_label
 from app.loading import Shown
 
 SIDES = ("baseline", "candidate")
@@ -270,6 +270,15 @@ class Table:
             shown = values.astype(float) / figure.unit
             text = micro if figure.label.endswith(_MICRO) else None
             self.number(figure.label, side, shown, figure.help, figure.format, text)
+
+    def of(self, comparison: Comparison) -> Table:
+        """The same table, whose heads say 'per file' where no side marks its runs."""
+        if per_text(comparison) == "per file":
+            self.columns = {
+                (group.replace("per run", "per file"), label): values
+                for (group, label), values in self.columns.items()
+            }
+        return self
 
     def counters(self, rows: pd.DataFrame) -> None:
         """Add the counters that a row has, of both sides."""

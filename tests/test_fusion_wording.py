@@ -193,6 +193,14 @@ def test_a_change_outside_the_groups_is_said(plain: Comparison) -> None:
     )
 
 
+def test_a_change_that_is_hardly_in_the_groups_names_its_largest_term(plain: Comparison) -> None:
+    sums = {"groups_ns": MS // 10, "ungrouped_ns": 20 * MS, "delta_ns": 20 * MS + MS // 10}
+    assert told(plain, FUSED, **sums).endswith(
+        "Groups lost 100 µs in all. The whole run lost 20.1 ms; the largest term, operators in no "
+        "group, lost 20.0 ms."
+    )
+
+
 def test_without_groups_nothing_is_claimed(plain: Comparison) -> None:
     assert told(plain, []) == "It is not known which operators became which."
     empty = replace(plain, fusion=Fusion("none"))
@@ -217,7 +225,7 @@ def test_full_coverage_and_how_it_is_known() -> None:
     inserted = ((), (Operator("r", "ReorderInput"),))
     assert coverage_sentence(Fusion("graphs", groups, 6, 6, 4, inserted)) == (
         "Every original operator accounted for: 6 of 6, 0 boundary mismatches, largest group 4 "
-        "operators, 1 operator inserted between groups. Groups are known by tensor names (2) and "
+        "operators, 1 operator inserted between groups. How groups are known: tensor names (2) and "
         "tensor values (1)."
     )
 

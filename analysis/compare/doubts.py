@@ -13,11 +13,12 @@ from analysis.compare.choice import same_cut
 from analysis.compare.comparability import comparability
 from analysis.compare.comparison import Figure, Side
 from analysis.compare.fusion import Fusion
-from analysis.compare.latency import are_paired
+from analysis.compare.latency import are_paired, mixes_runs
 from analysis.compare.ledger import Ledger
 from analysis.compare.verdict import Verdict
 from analysis.experiment import MOST_DIFFERENCE, ExperimentRecord
 from analysis.metrics.cache_use import subgraph_nodes, unsized_tensors
+from analysis.metrics.utilisation import MOST_UNKNOWN
 from analysis.metrics.warmup import steady_runs
 from analysis.readers.source import clean_text
 from analysis.trace import Diagnostic, Severity, Value
@@ -79,9 +80,9 @@ def _pairing(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Diag
         yield _note("info", code, blocks=verdict.samples[0], rounds=first.settings.rounds)
         return
     yield _note("warning", "unpaired", of=verdict.of)
-    if verdict.pairing == "unpaired_runs":
+    if verdict.pairing == "unpaired_runs" and verdict.reason != "different_models":
         yield _note("warning", "one_process_each")
-    if verdict.reason == "runs_unknown":
+    if mixes_runs(baseline, candidate):
         yield _note("warning", "runs_unknown")
     if first is not None and second is not None:
         yield from _different_recordings(first, second)
@@ -185,7 +186,7 @@ def _profiler(
             baseline=inflation.baseline.value,
             candidate=inflation.candidate.value,
         )
-    if verdict.of != "unprofiled_wall":
+    if verdict.of != "unprofiled_wall" and verdict.reason != "different_models":
         yield _note("warning", "profiled_headline", of=verdict.of)
     for side, name in ((baseline, "baseline"), (candidate, "candidate")):
         steady = steady_runs(side.trace)
@@ -257,7 +258,8 @@ def _coverage(figures: dict[str, Figure], operators: pd.DataFrame) -> Iterator[D
             yield _note("warning", "biased_rows", side=side, share=biased)
         unknown = float(per_run[operators["op_class"] == "unknown"].sum()) / total
         if unknown > 0.01:
-            yield _note("warning", "unknown_operators", side=side, share=unknown)
+            code = "classes_unknown" if unknown > MOST_UNKNOWN else "unknown_operators"
+            yield _note("warning", code, side=side, share=unknown)
         value = getattr(figures["compute_utilisation"], side).value
         if value is not None and value > 1:
             yield _note("warning", "utilisation_over_one", side=side, value=value)

@@ -6,7 +6,13 @@ from collections.abc import Callable, Sequence
 
 from analysis.compare.assumptions import Assumptions, cache_size, peak, tops
 from analysis.compare.comparison import ChangeKind, Figure, Side
-from analysis.compare.latency import has_runs, profiler_inflation, typical_cpu_ns, typical_ns
+from analysis.compare.latency import (
+    has_runs,
+    mixes_runs,
+    profiler_inflation,
+    typical_cpu_ns,
+    typical_ns,
+)
 from analysis.compare.roofs import roofs, under_roofs
 from analysis.compare.verdict import Verdict
 from analysis.metrics.cache_use import CacheUse, cache_use
@@ -23,10 +29,13 @@ from analysis.metrics.small_ops import ShortOps, SmallOps
 from analysis.metrics.spans import run_spans
 from analysis.metrics.traffic import bytes_moved
 from analysis.metrics.utilisation import (
+    MOST_UNKNOWN,
     counted_utilisation,
     heavy_operators,
     time_at_peak_ns,
+    unknown_share,
     utilisation,
+    why_no_heavy,
 )
 from analysis.quantity import Basis, Quantity, ratio
 
@@ -46,12 +55,16 @@ def figures(
     """All figures in the order in which they are shown; codes are explained in analysis/wording."""
     sides = (baseline, candidate)
     # Beside single runs the time of a file that does not mark its runs is no latency.
-    known = [verdict.reason != "runs_unknown" or has_runs(side.trace) for side in sides]
+    mixed = mixes_runs(baseline, candidate)
+    known = [not mixed or has_runs(side.trace) for side in sides]
     per_run_reason = "no_times" if all(known) else "runs_unknown"
     latency = _pair(_where(known, _latencies(sides, verdict)), "ns", per_run_reason)
     batches = [_batch(side) for side in sides]
     # A file that does not mark its runs may hold any number of them.
-    counted = [verdict.of == "unprofiled_wall" or has_runs(side.trace) for side in sides]
+    counted = [
+        is_known and (verdict.of == "unprofiled_wall" or has_runs(side.trace))
+        for is_known, side in zip(known, sides, strict=True)
+    ]
     rates = _where(
         counted,
         [
@@ -68,16 +81,7 @@ def figures(
             "cpu_time",
             *_pair([typical_cpu_ns(side.trace) for side in sides], "ns", "not_recorded"),
         ),
-        Figure("small_op_time", *_fractions([s.time for s in small]), kind="points"),
-        Figure("small_op_count", *_fractions([s.count for s in small]), kind="points"),
-        Figure(
-            "light_time",
-            *_pair(_where(known, [s.light_ns for s in small]), "ns", per_run_reason),
-        ),
-        Figure(
-            "light_count",
-            *_pair(_where(known, [s.light_count for s in small]), "count", per_run_reason),
-        ),
+        *_small_figures(sides, small, known),
         Figure("short_op_time", *_fractions([s.time for s in short]), kind="points"),
         Figure("short_op_count", *_fractions([s.count for s in short]), kind="points"),
         *_device_figures(sides, known),
@@ -94,6 +98,30 @@ def figures(
             kind="none",
         ),
         *_counter_figures(sides),
+    )
+
+
+def _small_figures(
+    sides: tuple[Side, Side], small: tuple[SmallOps, SmallOps], known: Sequence[bool]
+) -> tuple[Figure, ...]:
+    """How much of it is light work; nothing of a side whose classes are mostly unknown."""
+    classed = [unknown_share(side.trace) <= MOST_UNKNOWN for side in sides]
+
+    def pair(pick: str, unit: str, told: Sequence[bool]) -> Pair:
+        values = []
+        for one, is_classed, is_told in zip(small, classed, told, strict=True):
+            reason = "runs_unknown" if not is_told else None if is_classed else "classes_unknown"
+            value = None if reason else getattr(one, pick)
+            reason = reason or (None if value is not None else "no_times")
+            values.append(Quantity(value, unit, "measured", reason))
+        return values[0], values[1]
+
+    always = (True, True)
+    return (
+        Figure("small_op_time", *pair("time", "fraction", always), kind="points"),
+        Figure("small_op_count", *pair("count", "fraction", always), kind="points"),
+        Figure("light_time", *pair("light_ns", "ns", known)),
+        Figure("light_count", *pair("light_count", "count", known)),
     )
 
 
@@ -207,7 +235,7 @@ def _operator_figures(sides: tuple[Side, Side], assumptions: Assumptions) -> tup
             (used, counted_utilisation(heavy, limits.tops)),
             (shares, share_of_roof(heavy, under_roofs(heavy, side, limits))),
         ):
-            reason = "no_heavy_operators" if heavy.empty else reason
+            reason = why_no_heavy(side.trace) if heavy.empty else reason
             into.append(Quantity(value, "fraction", "modelled", reason))
     return (
         Figure("operator_utilisation", used[0], used[1], kind="points"),

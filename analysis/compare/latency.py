@@ -36,8 +36,11 @@ def judge(baseline: Side, candidate: Side) -> Verdict:
     if are_paired(baseline, candidate) and baseline.experiment is not None:
         return paired_verdict(baseline.experiment.record, baseline.label, candidate.label)
     of = time_source(baseline.trace, candidate.trace)
-    if of != "unprofiled_wall" and has_runs(baseline.trace) != has_runs(candidate.trace):
-        # A file without runs may hold any number of them: its time is not that of one run.
+    if mixes_runs(baseline, candidate):
+        # A file without runs may hold any number of them: its time is not that of one run. What
+        # is shown of the other one is a run.
+        marked = baseline if has_runs(baseline.trace) else candidate
+        of = time_source(marked.trace)
         return unpaired_verdict(np.empty(0), np.empty(0), of, "unpaired_runs", "runs_unknown")
     pairing: Pairing = "unpaired_blocks" if of == "unprofiled_wall" else "unpaired_runs"
     return unpaired_verdict(
@@ -47,6 +50,12 @@ def judge(baseline: Side, candidate: Side) -> Verdict:
         pairing,
         averaged=(_iterations(baseline.trace), _iterations(candidate.trace)),
     )
+
+
+def mixes_runs(baseline: Side, candidate: Side) -> bool:
+    """True where one file marks its runs and the other does not, and both have no other times."""
+    traces = (baseline.trace, candidate.trace)
+    return time_source(*traces) != "unprofiled_wall" and has_runs(traces[0]) != has_runs(traces[1])
 
 
 def time_source(*traces: Trace) -> TimeSource:

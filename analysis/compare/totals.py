@@ -39,13 +39,22 @@ def totals(comparison: Comparison) -> tuple[Total, ...]:
         Total("latency", latency.baseline.value, latency.candidate.value),
         Total("mean_run", before, after),
     ]
-    spans = [run_spans(side.trace) for side in (comparison.baseline, comparison.candidate)]
-    if any(_are_runs(comparison)):
+    told = _are_runs(comparison)
+    # A whole file does not stand beside one run.
+    spans = [
+        spans.iloc[:0] if any(told) and not is_told else spans
+        for side, is_told in zip((comparison.baseline, comparison.candidate), told, strict=True)
+        for spans in [run_spans(side.trace)]
+    ]
+    if any(told):
         found.append(Total("profiled_run", *(_median(table["span_ns"]) for table in spans)))
     found.append(Total("busy", *(_mean(table["busy_ns"]) for table in spans)))
     rows = comparison.op_classes
     rows = rows[rows["op_class"] != "communication"]
     sums = [float(rows[f"per_run_ns_{side}"].fillna(0.0).sum()) for side in _SIDES]
+    sums = [
+        0.0 if any(told) and not is_told else ns for ns, is_told in zip(sums, told, strict=True)
+    ]
     found.append(Total("operator_sum", *(value or None for value in sums)))
     return tuple(
         total for total in found if total.baseline_ns is not None or total.candidate_ns is not None

@@ -17,6 +17,8 @@ from analysis.trace import Trace
 
 # Heavy time without FLOPs beyond this share would make the model's figure too low to show.
 MOST_UNCOUNTED = 0.05
+# Beyond this share of the time of unknown class nothing is said of classes.
+MOST_UNKNOWN = 0.5
 _INT8 = {
     "ConvInteger", "QLinearConv", "MatMulInteger", "MatMulIntegerToFloat", "QLinearMatMul", "QGemm",
     "DynamicQuantizeMatMul",
@@ -72,6 +74,22 @@ def heavy_operators(trace: Trace) -> pd.DataFrame:
     return table[np.array([is_heavy(str(name)) for name in table["op_class"]], dtype=bool)]
 
 
+def unknown_share(trace: Trace) -> float:
+    """The part of the operators' time of one run that is of unknown class; 0 without times."""
+    if trace.calls.empty:
+        return 0.0
+    table = by_operator(trace)
+    time = table["per_run_ns"].astype(float)
+    unknown = float(time[(table["op_class"].astype(str) == "unknown").to_numpy()].sum())
+    total = float(time.sum())
+    return unknown / total if total else 0.0
+
+
+def why_no_heavy(trace: Trace) -> str:
+    """Why a trace has no heavy operator: none ran, or nothing says what most of it is."""
+    return "classes_unknown" if unknown_share(trace) > MOST_UNKNOWN else "no_heavy_operators"
+
+
 def utilisation(flops: float | None, time_ns: float | None, peak: float | None) -> float | None:
     """FLOPs / (time x peak) as a fraction; above 1 is shown, never clipped. `peak` in FLOP/s."""
     if flops is None or not time_ns or not peak:
@@ -106,7 +124,7 @@ def _counted(trace: Trace) -> tuple[pd.DataFrame | None, str | None]:
     """Heavy operators with FLOPs; None where there are none, or too few to speak of a model."""
     heavy = heavy_operators(trace)
     if heavy.empty:
-        return None, "no_heavy_operators"
+        return None, why_no_heavy(trace)
     counted = heavy["flops"].notna()
     time = heavy["per_run_ns"]
     if float(time[~counted].sum()) > MOST_UNCOUNTED * float(time.sum()):

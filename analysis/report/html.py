@@ -86,6 +86,8 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
         payload=Markup(_script_data(packed_json(payload))),
         still=still(payload),
         change_title=wording.change_title(shown),
+        per=wording.per_text(shown),
+        mean_per=wording.mean_text(shown),
         fusion_parts=[
             part if part.role == "name" else replace(part, text=minus(part.text))
             for part in wording.fusion_parts(shown)
@@ -98,7 +100,7 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
         ],
         waterfall=waterfall(shown),
         ledger=ledger_table(shown),
-        time_of_sum=wording.TIME_SOURCES[shown.ledger.reconciliation.of],
+        time_of_sum=wording.time_of_sum(shown),
         blocked=blocked_rows(shown),
         blocked_help=NEAR_MISSES_HELP,
         blocked_notes=blocked_notes(shown),

@@ -16,6 +16,7 @@ from analysis.graph import Graph
 from analysis.report.group_svg import group_svg
 from analysis.report.tables import Rows
 from analysis.report.text import known, minus, signed_duration, signed_range
+from analysis.wording.counted import whole_text
 from analysis.wording.fusion import KNOWN_BY, TERMS, becomes_text
 from analysis.wording.slow_executions import slow_note
 
@@ -274,10 +275,9 @@ def _terms(comparison: Comparison) -> tuple[tuple[Term, ...], Term | None]:
     terms = tuple(
         term(TERMS[name], getattr(sum_, name), slow_note(ledger) if name == "slow_ns" else "")
         for name in TERMS
-        if name != "groups_ns" and getattr(sum_, name) is not None
-        if getattr(sum_, name) or name in ("dispatch_ns", "profiler_bias_ns")
+        if name != "groups_ns" and getattr(sum_, name)
     )
-    return terms, term("the whole run", sum_.delta_ns)
+    return terms, term(whole_text(sum_.of), sum_.delta_ns)
 
 
 def _ungrouped(comparison: Comparison) -> tuple[Ungrouped, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from analysis.compare.comparison import Comparison, Side
 from analysis.report.method import recorded
@@ -18,9 +18,16 @@ class Origin:
 
 
 def origins(comparison: Comparison) -> tuple[Origin, ...]:
-    """The file of baseline and candidate; one where both come from the same."""
+    """The file of baseline and candidate; one where both come from the same. Two files of one name,
+    as profilers give them, have what their sides are called with it."""
     sides = (comparison.baseline, comparison.candidate)
-    return tuple(dict.fromkeys(_origin(side) for side in sides))
+    found = tuple(dict.fromkeys(_origin(side) for side in sides))
+    if len(found) < 2 or found[0].file_name != found[1].file_name:
+        return found
+    return tuple(
+        replace(origin, file_name=f"{origin.file_name} of {side.name}")
+        for origin, side in zip(found, sides, strict=True)
+    )
 
 
 def _origin(side: Side) -> Origin:

@@ -7,6 +7,7 @@ must use a sink that does not interpret markup.
 from __future__ import annotations
 
 from analysis.wording.ablation import ABLATION_HELP, ablation_notes, ablation_ratio
+from analysis.wording.counted import mean_text, per_text, time_of_sum
 from analysis.wording.diagnostics import (
     diagnostic_headline,
     diagnostic_sentence,
@@ -111,17 +112,20 @@ __all__ = [
     "fusion_sentence",
     "interval_key",
     "light_work",
+    "mean_text",
     "no_roofline",
     "no_shares_sentence",
     "no_waterfall",
     "offer_sentence",
     "opened_sentence",
+    "per_text",
     "quantity_text",
     "reconciliation_sentence",
     "roofline_notes",
     "slow_note",
     "slow_parts",
     "source_text",
+    "time_of_sum",
     "total_basis",
     "total_label",
     "totals_sentence",

@@ -117,8 +117,8 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         f"{plural(n, 'operator')} in fusion groups without a time in the trace, counted as 0."
     ),
     "groups_inferred": lambda n, v: (
-        f"{plural(n, 'fusion group')} inferred from type, shapes and order: neither graphs nor "
-        "names of members tie the operators of one file to those of the other."
+        f"{plural(n, 'group')} inferred from type, shapes and order: neither graphs nor names of "
+        "members tie the operators of one file to those of the other."
     ),
     "groups_launched": lambda n, v: (
         f"{plural(n, 'group')} of kernels joined by the operator of the framework that launched "
@@ -130,7 +130,8 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         "launchers agree, so such a group says how the class changed and no more."
     ),
     "inferred_without_partner": lambda n, v: (
-        f"{plural(n, 'operator')} in no fusion group: nothing says what became of them."
+        f"{plural(n, 'operator')} in no group: nothing says what became of them, or what "
+        "they stand for."
     ),
     "same_variant": lambda n, v: (
         "both sides are the same variant of one recording, so there is nothing to compare."
@@ -315,6 +316,10 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
     "unknown_operators": lambda n, v: (
         f"{units.percent(number(v, 'share'))} of operator time is of unknown class; the small-op "
         "ratio is low by up to that much."
+    ),
+    "classes_unknown": lambda n, v: (
+        f"{units.percent(number(v, 'share'))} of operator time is of unknown class, so there is "
+        "no small-op ratio."
     ),
     "operators_over_one": lambda n, v: (
         f"{plural(v.get('operators'), 'operator')} with a compute utilisation above 100 %: the "

@@ -186,6 +186,9 @@ _ANSWERS: Mapping[tuple[str, str], _Maker] = {
     ("compute_utilisation", "no_heavy_operators"): lambda v: (
         "no convolution, matrix product or attention was recognised"
     ),
+    ("compute_utilisation", "classes_unknown"): lambda v: (
+        "most of the operators' time is of unknown class"
+    ),
     ("compute_utilisation", "some_flops"): lambda v: (
         "the FLOPs of heavy operators with more than 5 % of their time are unknown"
     ),

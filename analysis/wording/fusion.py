@@ -12,9 +12,11 @@ from analysis import units
 from analysis.compare.causes import causes
 from analysis.compare.comparison import Comparison
 from analysis.compare.fusion import Fusion, group_places
-from analysis.wording.phrases import plural, saved_text
+from analysis.wording.counted import whole_text
+from analysis.wording.phrases import capital, plural, saved_text
 from analysis.wording.sentences import Part
 from analysis.wording.texts import TIME_SOURCES
+from analysis.wording.unknown_noise import OF_FILES
 
 if TYPE_CHECKING:
     from analysis.compare.ledger import Ledger
@@ -143,7 +145,8 @@ def _largest_term(sum_: Reconciliation) -> str:
         return ""
     what = "operators" if name == "groups_ns" else TERMS[name]
     return (
-        f" The whole run {saved_text(delta)}; the largest term, {what}, {saved_text(values[name])}."
+        f" {capital(whole_text(sum_.of))} {saved_text(delta)}; the largest term, {what}, "
+        f"{saved_text(values[name])}."
     )
 
 
@@ -160,9 +163,12 @@ def _weak(sum_: Reconciliation) -> str:
     saved, as in the ledger."""
     if sum_.groups_ns is None or sum_.delta_ns is None:
         return ""
-    text = f" Groups {saved_text(sum_.groups_ns)}, the whole run {saved_text(sum_.delta_ns)}"
+    whole = f"{whole_text(sum_.of)} {saved_text(sum_.delta_ns)}"
+    text = f" Groups {saved_text(sum_.groups_ns)}, {whole}"
     if sum_.weak:
         return f"{text}: attribution is weak."
+    if abs(sum_.groups_ns) < abs(sum_.delta_ns) / 4 and (largest := _largest_term(sum_)):
+        return f" Groups {saved_text(sum_.groups_ns)} in all.{largest}"
     if abs(sum_.ungrouped_ns or 0) > abs(sum_.delta_ns) / 4:
         return f"{text}: much of it is in operators in no group."
     return ""
@@ -244,7 +250,7 @@ def becomes_text(row: Mapping[Any, Any]) -> str:
 
 def coverage_sentence(fusion: Fusion) -> str:
     """How many original operators are accounted for, and how the groups are known."""
-    if fusion.source == "none":
+    if not fusion.groups:
         return "No groups: neither the graphs nor the traces say which operators became which."
     if fusion.source == "inferred":
         if any(group.known_by != "inferred" for group in fusion.groups):
@@ -276,13 +282,13 @@ def coverage_sentence(fusion: Fusion) -> str:
 
 
 def known_by_sentence(fusion: Fusion) -> str:
-    """'Groups are known by tensor names (50) and tensor values (6).'; '' without groups."""
+    """'How groups are known: tensor names (50) and tensor values (6).'; '' without groups."""
     counts = Counter(group.known_by for group in fusion.groups)
     if not counts:
         return ""
     texts = [f"{KNOWN_BY[code]} ({units.count(count)})" for code, count in counts.most_common()]
     listed = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
-    return f"Groups are known by {listed}."
+    return f"How groups are known: {listed}."
 
 
 def reconciliation_sentence(sum_: Reconciliation) -> str:
@@ -293,16 +299,15 @@ def reconciliation_sentence(sum_: Reconciliation) -> str:
     shown = [
         f"{TERMS[name]} {units.duration(value, signed=True)}"
         for name, value in values.items()
-        if value is not None and (value or name in ("groups_ns", "dispatch_ns"))
+        if value is not None and (value or name == "groups_ns")
     ]
-    return f"Change of the mean run {units.duration(sum_.delta_ns, signed=True)} = " + ", ".join(
-        shown
-    )
+    of = "file" if sum_.of in OF_FILES else "mean run"
+    return f"Change of the {of} {units.duration(sum_.delta_ns, signed=True)} = " + ", ".join(shown)
 
 
 def no_shares_sentence(ledger: Ledger) -> str:
     """Why no line has a share of the change; '' where they have."""
-    if ledger.no_shares is None:
+    if ledger.no_shares is None or ledger.reconciliation.delta_ns is None:
         return ""
     why = {
         "within_noise": "the 95 % interval of the mean run's change includes no change",
@@ -348,8 +353,9 @@ def change_title(comparison: Comparison) -> str:
 
 def waterfall_basis(sum_: Reconciliation) -> str:
     """What the waterfall's totals and bars are, and how exact their sum is."""
+    of = "of the file" if sum_.of in OF_FILES else "mean per run over the blocks or runs"
     return (
-        f"Totals: {TIME_SOURCES[sum_.of]}, mean per run over the blocks or runs, measured. Groups: "
+        f"Totals: {TIME_SOURCES[sum_.of]}, {of}, measured. Groups: "
         "profiled time, measured. Grey: may be a gain or a loss. Hatched: no groups. The bars add "
         "up exactly to the change in whole ns."
     )

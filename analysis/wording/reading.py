@@ -97,7 +97,7 @@ READING: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
     "kernels_of_nodes": lambda n, v: (
         f"{plural(n, 'execution')} of a node replaced by the kernels launched on the device."
     ),
-    "not_operators": lambda n, v: f"{plural(n, 'task')} that are no operators left out.",
+    "not_operators": lambda n, v: f"{plural(n, 'task')} that are not operators left out.",
     "communication_tasks": lambda n, v: (
         f"{plural(n, 'device task')} that are parts of collectives left out: the collectives are "
         "shown whole."
@@ -114,7 +114,9 @@ READING: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
     ),
     "no_kernels": lambda n, v: "no kernels, only copies and fills of memory.",
     "averaged": lambda n, v: (
-        f"the file gives means over {plural(n, 'iteration')}, so they count as one run."
+        "the file gives the times of one iteration."
+        if n == 1
+        else f"the file gives means over {plural(n, 'iteration')}, so they count as one run."
     ),
     "averaged_all": lambda n, v: (
         "times are means over the inferences since the model was compiled (on a GPU those of the "

@@ -111,7 +111,9 @@ def verdict_basis(verdict: Verdict) -> str:
     else:
         noun = "blocks" if verdict.pairing == "unpaired_blocks" else "runs"
         noun = "files" if verdict.of in OF_FILES else noun
-        parts.append(f"{what}, {one} and {other} {noun}, not paired")
+        if one and other:
+            counts = f"one {noun[:-1]} each" if one == other == 1 else f"{one} and {other} {noun}"
+            parts.append(f"{what}, {counts}, not paired")
     if verdict.outcome == "cannot_tell":
         parts.insert(0, why_not_told(verdict))
     if verdict.smallest_detectable is not None:
@@ -138,7 +140,8 @@ def entered_text(side: str, runs: int) -> str:
 def light_work(comparison: Comparison) -> str:
     """Light time and count, which must stand beside the small-op ratio; '' where those of the two
     sides are not of the same runs."""
-    if not comparison.has_changes:
+    light = comparison.figure("light_time")
+    if not comparison.has_changes or None in (light.baseline.value, light.candidate.value):
         return ""
     before, after = comparison.small_ops
     return (
@@ -185,14 +188,28 @@ def _sum_change(table: pd.DataFrame) -> str:
 
 
 def change_sentence(comparison: Comparison) -> str:
-    """The change both ways: 'Latency -52.8 %, throughput +112.0 %.'; '' without one."""
+    """The change both ways: 'Latency -52.8 %, throughput +112.0 %.'; '' without one. Of files
+    that do not mark their runs, whose throughput is not known: 'Time of the file -52.8 %.'"""
     verdict = comparison.verdict
     if verdict.latency_change is None or verdict.throughput_change is None:
         return ""
+    if verdict.of in OF_FILES:
+        return f"Time of the file {relative_text(verdict.latency_change)}."
     return (
-        f"Latency {units.percent(verdict.latency_change, signed=True)}, "
-        f"throughput {units.percent(verdict.throughput_change, signed=True)}."
+        f"Latency {relative_text(verdict.latency_change)}, "
+        f"throughput {relative_text(verdict.throughput_change)}."
     )
+
+
+def relative_text(change: float) -> str:
+    """A relative change: '+26.3 %'; from ten times on, where percentages say little, '11.4×'."""
+    if change >= _MOST_PERCENT:
+        return units.factor(1 + change)
+    return units.percent(change, signed=True)
+
+
+# A relative change beyond it is told as a factor.
+_MOST_PERCENT = 9.0
 
 
 def assumptions_sentence(comparison: Comparison) -> str:
@@ -236,17 +253,23 @@ def change_text(figure: Figure) -> str:
         return ""
     if figure.kind == "points":
         return units.points(figure.change)
-    return units.percent(figure.change, signed=True)
+    return relative_text(figure.change)
 
 
 def basis_text(figure: Figure) -> str:
     """What a figure rests on, or why it is missing."""
     quantities = (figure.baseline, figure.candidate)
-    for quantity in quantities:
-        if quantity.value is None and quantity.reason is not None:
-            reason = REASONS[quantity.reason]
-            missing = "both sides" if all(q.value is None for q in quantities) else "one side"
-            return reason if missing == "both sides" else f"{missing}: {reason}"
+    reasons = {
+        side: REASONS[quantity.reason]
+        for side, quantity in zip(("baseline", "candidate"), quantities, strict=True)
+        if quantity.value is None and quantity.reason is not None
+    }
+    if len(reasons) == 2 and len(set(reasons.values())) > 1:
+        return "; ".join(f"{side}: {reason}" for side, reason in reasons.items())
+    if reasons:
+        reason = next(iter(reasons.values()))
+        is_missing = all(quantity.value is None for quantity in quantities)
+        return reason if is_missing else f"one side: {reason}"
     bases = list(dict.fromkeys(quantity.basis for quantity in quantities))
     return " / ".join(bases)
 
@@ -254,7 +277,8 @@ def basis_text(figure: Figure) -> str:
 def source_text(figure: Figure, verdict: Verdict) -> str:
     """Which clock a figure's times come from: 'un-profiled wall time'; '' where none ran."""
     if figure.code in ("latency", "throughput"):
-        return TIME_SOURCES[verdict.of]
+        of_file = ", of the whole file" if verdict.of in OF_FILES else ""
+        return TIME_SOURCES[verdict.of] + of_file
     return "operator times of the profile" if figure.code in _FROM_PROFILE else ""
 
 

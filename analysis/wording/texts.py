@@ -328,6 +328,7 @@ FIGURES: Mapping[str, FigureText] = {
 REASONS: Mapping[str, str] = {
     "no_times": "the file has no times for it",
     "no_heavy_operators": "no convolution, matrix product or attention ran",
+    "classes_unknown": "most of the operators' time is of unknown class",
     "flops_unknown": "the FLOPs of heavy operators are not known from this file",
     "runs_unknown": "the file does not mark its runs",
     "no_sizes": "the file has no sizes of tensors",

@@ -84,7 +84,7 @@ def _print_figures(console: Console, comparison: Comparison, labels: tuple[str, 
 def _print_op_types(console: Console, comparison: Comparison) -> None:
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("OP Type")
-    for name in (*(f"{side} {what}" for side in _SIDES for what in ("count", "per run")), "B - A"):
+    for name in (*(f"{side} {what}" for side in _SIDES for what in ("count", "time")), "B - A"):
         table.add_column(name, justify="right")
     for row in comparison.op_types.head(_TOP_ROWS).to_dict("records"):
         table.add_row(
@@ -95,7 +95,10 @@ def _print_op_types(console: Console, comparison: Comparison) -> None:
             units.duration(_known(row["per_run_ns_candidate"])),
             units.duration(_known(row["delta_ns"]), signed=True),
         )
-    console.print("\nOp types per run as profiled, largest change first", style="bold")
+    console.print(
+        f"\nOp types {wording.per_text(comparison)}, as profiled, largest change first",
+        style="bold",
+    )
     console.print(table)
 
 

@@ -11,13 +11,13 @@ from analysis.compare.comparison import Comparison
 from analysis.readers.source import clean_text
 from analysis.report.text import known
 from analysis.wording.advice import near_miss_sentence, own_pass_sentence
+from analysis.wording.counted import whole_text
 from analysis.wording.fusion import TERMS, becomes_text
 from analysis.wording.phrases import plural
 
 TOP_PATTERNS = 6
 TOP_MISSES = 3
 NARROW = 80  # columns of the terminal below which only the gain is shown
-_ALWAYS = ("ungrouped_ns", "dispatch_ns", "profiler_bias_ns")
 
 
 def print_ledger(console: Console, comparison: Comparison) -> None:
@@ -26,7 +26,9 @@ def print_ledger(console: Console, comparison: Comparison) -> None:
     Every line is a gain, time saved, so they add up to the last one: the minus of the change.
     """
     title = clean_text(wording.change_title(comparison), 200)
-    console.print(f"\n{title}, per run: + is time saved, - is time lost", style="bold")
+    console.print(
+        f"\n{title}, {wording.per_text(comparison)}: + is time saved, - is time lost", style="bold"
+    )
     if comparison.ledger.has_gains:
         console.print(_table(comparison, is_narrow=console.width < NARROW))
     else:
@@ -80,9 +82,9 @@ def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
         return table
     for name, label in TERMS.items():
         change = getattr(sum_, name)
-        if name != "groups_ns" and change is not None and (change or name in _ALWAYS):
+        if name != "groups_ns" and change:
             add(label, gain=_saved(-change), share=units.percent(ledger.share(change)))
-    label = f"= the whole run, {wording.TIME_SOURCES[sum_.of]}"
+    label = f"= {whole_text(sum_.of)}, {wording.TIME_SOURCES[sum_.of]}"
     add(label, gain=_saved(-sum_.delta_ns), share=units.percent(ledger.share(sum_.delta_ns)))
     return table
 

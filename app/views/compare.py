@@ -86,7 +86,7 @@ def _bought(comparison: Comparison, fusion_page: st.Page) -> None:
             title = panels.parts_text(wording.change_parts(comparison, ", by pattern"), "gray")
             st.subheader(title, anchor=False, help=wording.LEDGER_HELP, width="content")
             st.page_link(fusion_page, label="All groups", icon=":material/account_tree:")
-        table = ledger.summary(comparison.ledger)
+        table = ledger.summary(comparison.ledger).of(comparison)
         st.dataframe(
             table.drawn,
             key="patterns_table",
@@ -218,7 +218,7 @@ def _op_types(comparison: Comparison) -> None:
                 required=True,
                 label_visibility="collapsed",
             )
-            table = KINDS[kind if kind in kinds else kinds[0]](comparison)
+            table = KINDS[kind if kind in kinds else kinds[0]](comparison).of(comparison)
             more = tables.choice(table, "type_columns")
         _kinds(kind, table.only(more))
         st.caption(wording.totals_sentence(comparison))

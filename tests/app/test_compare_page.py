@@ -15,7 +15,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from analysis.wording import GENERAL_DOUBT
-from app import loading, pair, places
+from app import loading, pair, places, state
 from app.state import MOST_OPENED
 from tests.app.conftest import BLOCKS
 from tests.app.pages import (
@@ -581,3 +581,11 @@ def test_files_that_were_closed_to_make_room_are_named(start: Start) -> None:
     assert any(text.startswith("Closed to make room") for text in texts(page))
     assert any("n01.json, n02.json" in text for text in texts(page))  # n00 was on screen
     assert not any("n03.json" in text for text in texts(page))
+
+
+def test_a_note_on_other_files_is_no_refusal(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    note = state.Fate("closed", None, "Closed to make room: old.json.")
+    monkeypatch.setattr(state, "fates", lambda: [note])
+    page = start()
+    assert any(text.startswith("Closed to make room") for text in texts(page))
+    assert not any("Nothing was opened" in text for text in texts(page))

@@ -93,7 +93,7 @@ def test_long_names_of_sides_are_letters_in_narrow_tables(
     narrow = printed("compare", "long.zip")
     assert "\nA: segments:depthwise_conv\nB: custom:depthwise_conv\n" in narrow
     assert re.search(r"\n +A +B +change +basis", narrow)
-    assert re.search(r"OP Type +A count +A per run +B count +B per run +B - A", narrow)
+    assert re.search(r"OP Type +A count +A time +B count +B time +B - A", narrow)
     monkeypatch.setenv("COLUMNS", "160")
     wide = printed("compare", "long.zip")
     assert re.search(r"\n +segments:depthwise_conv +custom:depthwise_conv +change", wide)

@@ -1,0 +1,125 @@
+"""What figures are of: one run, a whole file, or nothing that can be told."""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis import wording
+from analysis.compare import compare
+from analysis.compare.comparison import Comparison, Figure, side_of_trace
+from analysis.compare.totals import totals
+from analysis.quantity import Quantity
+from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+
+# name, class, own time and span in ns
+Op = tuple[str, str, int, int]
+
+PLAIN: list[Op] = [("conv", "convolution", 900, 900), ("add", "elementwise", 100, 100)]
+OTHER: list[Op] = [("gemm", "matrix_product", 500, 500), ("gelu", "activation", 300, 300)]
+LIGHT: list[Op] = [("add", "elementwise", 600, 600)]
+REGION: list[Op] = [("region", "unknown", 60, 60)]
+
+
+def trace_of(label: str, operators: list[Op], kind: str = "file") -> Trace:
+    names, classes, own, spans = zip(*operators, strict=True)
+    count = range(len(operators))
+    starts = [sum(spans[:at]) for at in count]
+    return Trace(
+        Meta("hand", "test", file_name=label, sha256=label * 4),
+        runs_frame(run=[0], kind=[kind], start_ns=[0], dur_ns=[2 * sum(spans)], profiled=[True]),
+        operators_frame(operator=count, name=names, op_type=names, op_class=classes),
+        calls_frame(operator=count, run=[0] * len(own), start_ns=starts, dur_ns=own, span_ns=spans),
+    )
+
+
+def pair(
+    first: list[Op], second: list[Op], kinds: tuple[str, str] = ("file", "file")
+) -> Comparison:
+    sides = [trace_of(*given) for given in zip("ab", (first, second), kinds, strict=True)]
+    return compare(*map(side_of_trace, sides))
+
+
+def test_a_whole_file_does_not_stand_beside_a_run_of_another_model() -> None:
+    comparison = pair(PLAIN, OTHER, ("file", "step"))
+    assert comparison.verdict.reason == "different_models"
+    assert " and 0 " not in wording.verdict_basis(comparison.verdict)
+    for code in ("latency", "throughput", "light_time"):
+        figure = comparison.figure(code)
+        assert (figure.baseline.value, figure.baseline.reason) == (None, "runs_unknown"), code
+        assert figure.candidate.value is not None
+    # The step's own time, and not the union of its operators.
+    assert comparison.figure("latency").candidate.value == pytest.approx(1600)
+    assert {note.code for note in comparison.diagnostics} >= {"different_models", "runs_unknown"}
+    assert all(total.baseline_ns is None for total in totals(comparison))
+
+
+def test_between_two_models_nothing_is_said_of_fusion_or_a_verdict() -> None:
+    comparison = pair(PLAIN, OTHER, ("step", "step"))
+    assert comparison.verdict.reason == "different_models"
+    codes = {note.code for note in comparison.diagnostics}
+    assert not codes & {"profiled_headline", "one_process_each"}
+    assert wording.no_shares_sentence(comparison.ledger) == ""
+
+
+def test_files_without_runs_are_told_per_file() -> None:
+    comparison = pair(PLAIN, [("conv", "convolution", 60, 60), ("add", "elementwise", 20, 20)])
+    assert wording.per_text(comparison) == wording.mean_text(comparison) == "per file"
+    assert wording.change_sentence(comparison) == "Time of the file -92.0 %."
+    assert "one file each, not paired" in wording.verdict_basis(comparison.verdict)
+    basis = wording.waterfall_basis(comparison.ledger.reconciliation)
+    assert "of the file" in basis and "per run" not in basis
+    assert wording.reconciliation_sentence(comparison.ledger.reconciliation).startswith(
+        "Change of the file "
+    )
+    assert wording.time_of_sum(comparison) == "union of operator times of the whole file"
+
+
+def test_what_runs_are_marked_is_told_per_run() -> None:
+    comparison = pair(PLAIN, PLAIN, ("step", "step"))
+    assert wording.per_text(comparison) == "per run"
+    assert wording.mean_text(comparison) == "mean per run"
+    assert "one run each, not paired" in wording.verdict_basis(comparison.verdict)
+    told = wording.per_text(pair(PLAIN, PLAIN, ("step", "file")))
+    assert told == "per run, the candidate's of its whole file"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [(100.0, 50.0, "-50.0 %"), (100.0, 999.0, "+899.0 %"), (100.0, 1139.0, "11.4×")],
+)
+def test_a_change_beyond_ten_times_is_a_factor(before: float, after: float, text: str) -> None:
+    values = (Quantity(value, "ns", "measured") for value in (before, after))
+    assert wording.change_text(Figure("latency", *values)) == text
+
+
+def test_each_side_has_its_own_reason() -> None:
+    comparison = pair(LIGHT, PLAIN)
+    told = wording.basis_text(comparison.figure("compute_utilisation"))
+    assert told.startswith("baseline: no convolution, matrix product or attention ran; candidate: ")
+
+
+def test_of_unknown_classes_no_small_operator_ratio_is_made() -> None:
+    comparison = pair(LIGHT, REGION)
+    for code in ("small_op_time", "small_op_count", "light_time", "light_count"):
+        quantity = comparison.figure(code).candidate
+        assert (quantity.value, quantity.reason) == (None, "classes_unknown"), code
+    assert comparison.figure("small_op_time").baseline.value == 1.0
+    assert wording.light_work(comparison) == ""
+    told = wording.basis_text(comparison.figure("operator_utilisation"))
+    assert "candidate: most of the operators' time is of unknown class" in told
+    doubts = [wording.diagnostic_sentence(note) for note in comparison.diagnostics]
+    assert any("so there is no small-op ratio" in doubt for doubt in doubts)
+    assert not any(doubt.startswith("0 ") for doubt in doubts)
+    assert wording.coverage_sentence(comparison.fusion).startswith("No groups")
+
+
+def test_operators_that_only_call_another_are_no_further_convolutions() -> None:
+    # aten::conv2d calls aten::convolution, and so on: one convolution, four operators.
+    nested: list[Op] = [
+        (f"conv{depth}", "convolution", own, 900) for depth, own in enumerate((900, 10, 10, 10))
+    ]
+    codes = {note.code for note in pair(nested, PLAIN).diagnostics}
+    assert "heavy_counts_differ" not in codes
+    several: list[Op] = [(f"conv{n}", "convolution", 900, 900) for n in range(4)]
+    codes = {note.code for note in pair(several, PLAIN).diagnostics}
+    assert "heavy_counts_differ" in codes
