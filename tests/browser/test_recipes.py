@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from analysis.experiment import ExperimentRecord
 from analysis.recipes import find
 from tests.app.test_recipes_page import changed, recorded
-from tests.browser.accessibility import MOST_SHIFT, WATCH_SHIFTS, violations
+from tests.browser.accessibility import WATCH_SHIFTS, stands_still, violations
 from tests.browser.test_dashboard import HOSTILE, quiet, verdict, wait_idle
 from tests.browser.test_start import SERVE, free_port, started
 
@@ -61,7 +61,8 @@ def test_from_the_overview_to_a_recording_and_its_comparison(page: Page, url: st
     wait_idle(page)
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.get_by_role("progressbar")).to_be_visible()
-    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    content = page.get_by_test_id("stMainBlockContainer")
+    expect(content.get_by_role("button", name="Stop")).to_be_visible()
     expect(page.get_by_text("Recorded.", exact=True)).to_be_visible()
     # Two blocks have no verdict: the result that comes with FuseScope stays until another is asked.
     expect(page.get_by_role("radio", name=re.compile("^Comes with"))).to_be_checked()
@@ -94,7 +95,7 @@ def test_hostile_results_reach_no_network(page: Page, url: str) -> None:
         assert page.title() != "pwned"
         assert page.outside_requests == []
     expect(page.get_by_text("<img src=x").first).to_be_visible()
-    assert page.evaluate("window.shifted") < MOST_SHIFT
+    assert stands_still(page)
     for scheme, background in (("dark", "rgb(18, 22, 28)"), ("light", "rgb(255, 255, 255)")):
         page.emulate_media(color_scheme=scheme)
         expect(page.get_by_test_id("stApp")).to_have_css("background-color", background)
