@@ -364,11 +364,15 @@ def _with_shares(
 def _hurts(gains: _Gains, alpha: float) -> np.ndarray:
     """Slower beyond what noise, the file's resolution and the profiler's floor explain.
 
-    Durations are cut to the resolution, so a sum of k before may be short by up to k of it.
+    Durations are cut to the resolution, so a sum of k before may be short by up to k of it. A
+    profile in whole µs gives no operator less than PROFILED_FLOOR_NS: a loss below that may be the
+    profiler's own.
     """
     before, after = gains.before, gains.after
     more = np.maximum(0.0, after.executions - before.executions)
     floor_ns = gains.resolution_ns[0] * before.executions + PROFILED_FLOOR_NS * more
+    if max(gains.resolution_ns) > 1:
+        floor_ns = np.maximum(floor_ns, PROFILED_FLOOR_NS)
     spread_ns = 0.0 if gains.paired else math.expm1(PROCESS_SPREAD) * before.mean_ns
     _, high = gains.interval(alpha)
     slower: np.ndarray = (high < -spread_ns) & (gains.mean_ns < -floor_ns)

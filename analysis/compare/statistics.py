@@ -54,7 +54,9 @@ def trimmed_mean(values: Sequence[float] | np.ndarray) -> float:
     """Mean without max(1, floor(0.2 n)) values at each end; the plain mean below 5 values."""
     ordered = np.sort(np.asarray(values, dtype=float))
     cut = _cut(len(ordered)) if len(ordered) >= MIN_SAMPLES else 0
-    return float(ordered[cut : len(ordered) - cut].mean())
+    kept = ordered[cut : len(ordered) - cut]
+    # The sum rounds, and a mean of equal values must not lie outside them.
+    return float(np.clip(kept.mean(), kept[0], kept[-1])) if len(kept) else float("nan")
 
 
 def yuen(values: Sequence[float] | np.ndarray) -> Estimate | None:

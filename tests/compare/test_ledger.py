@@ -314,8 +314,7 @@ def test_a_planted_slow_fusion_hurts_and_nothing_else_does(
     planted = fused[place]
     sides = sides_of(plant(data, "fused", planted.candidate[0].name, 5))
     after = ledger(*sides, group_operators(*sides))
-    hurting = [set(book.rows.loc[book.rows["hurts"], "group"]) for book in (before, after)]
-    assert hurting[1] - hurting[0] == {planted.id}
+    assert after.rows.loc[after.rows["hurts"], "group"].tolist() == [planted.id]
     old, new = (book.rows.set_index("group") for book in (before, after))
     others = [group.id for group in fusion.groups if group is not planted]
     assert new.loc[others, "after_ns"].tolist() == old.loc[others, "after_ns"].tolist()
@@ -332,9 +331,7 @@ def test_a_planted_slow_fusion_hurts_and_nothing_else_does(
 
 def test_nothing_hurts_where_nothing_was_planted(recorded: tuple[bytes, Fusion, Ledger]) -> None:
     data, _, book = recorded
-    hurts = book.rows[book.rows["hurts"]]
-    # A Flatten is 1 µs slower in every block, after a Reorder: so it is.
-    assert (hurts["gain_ns"] > -2_000).all() and len(hurts) <= 1 and book.alpha is not None
+    assert not book.rows["hurts"].any() and book.alpha is not None
     again = sides_of(data, "fused", "fused")
     same = ledger(*again, group_operators(*again))
     assert not same.rows["hurts"].any() and (same.rows["gain_ns"] == 0).all()
