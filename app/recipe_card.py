@@ -14,13 +14,15 @@ from app import exports, panels, recipe_results, recipe_run, recipe_table, table
 from app.recipe_results import OWN, SHIPPED, Result
 
 _TIME = "latency"
+_LINK_HEIGHT = 40  # the icon of a link is taller until it is drawn
 _COLOURS: Mapping[str, panels.DeltaColor] = {"faster": "blue", "slower": "red"}
 _SOURCES = {OWN: "Recorded here", SHIPPED: "Comes with FuseScope"}
 
 
 def show(recipe: Recipe, recipes_page: st.Page, compare_page: st.Page) -> None:
     """Draw the card of the recipe."""
-    st.page_link(recipes_page, label="All recipes", icon=":material/arrow_back:")
+    with st.container(height=_LINK_HEIGHT, border=False):
+        st.page_link(recipes_page, label="All recipes", icon=":material/arrow_back:")
     found = recipe_results.results(recipe, recipe_results.recorded())
     main, side = st.columns([2.2, 1], gap="large")
     with side, panels.guarded("This recipe cannot be run."):

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from analysis.experiment import ExperimentRecord
 from analysis.recipes import find
 from tests.app.test_recipes_page import changed, recorded
-from tests.browser.accessibility import violations
+from tests.browser.accessibility import WATCH_SHIFTS, stands_still, violations
 from tests.browser.test_dashboard import HOSTILE, quiet, verdict, wait_idle
 from tests.browser.test_start import SERVE, free_port, started
 
@@ -80,7 +80,8 @@ def test_from_the_overview_to_a_recording_and_its_comparison(page: Page, url: st
 
 
 def test_hostile_results_reach_no_network(page: Page, url: str) -> None:
-    """Nor does axe-core object to the card, in both themes."""
+    """Nor does axe-core object to the card, in both themes, nor does it move as it loads."""
+    page.add_init_script(WATCH_SHIFTS)
     for path in ("recipes", "recipes?recipe=mul_add"):
         page.goto(f"{url}/{path}")
         expect(
@@ -94,6 +95,7 @@ def test_hostile_results_reach_no_network(page: Page, url: str) -> None:
         assert page.title() != "pwned"
         assert page.outside_requests == []
     expect(page.get_by_text("<img src=x").first).to_be_visible()
+    assert stands_still(page)
     for scheme, background in (("dark", "rgb(18, 22, 28)"), ("light", "rgb(255, 255, 255)")):
         page.emulate_media(color_scheme=scheme)
         expect(page.get_by_test_id("stApp")).to_have_css("background-color", background)
