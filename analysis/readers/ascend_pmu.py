@@ -48,7 +48,8 @@ def counters(
         places[tasks[place].number].append(place)
     heads: dict[str, tuple[str, float]] = {}
     columns: dict[str, list[object]] = {}
-    lost = ambiguous = beyond = 0
+    lost = ambiguous = 0
+    beyond: list[str] = []
     counters = zip(
         table.cells("globalTaskId"),
         texts(table, "name"),
@@ -71,13 +72,15 @@ def counters(
             heads[name] = _head(name)
         head, scale = heads[name]
         if head not in columns and len(columns) >= _MOST_COUNTERS:
-            beyond += 1
+            beyond.append(name)
             continue
         columns.setdefault(head, [None] * len(tasks))[at] = value * scale
     if lost:
         notes.append(Diagnostic("warning", "companion_unmatched", lost, "TASK_PMU_INFO"))
     if beyond:
-        notes.append(Diagnostic("warning", "counters_beyond", beyond))
+        notes.append(
+            Diagnostic("warning", "counters_beyond", len(beyond), clean_text(beyond[0], 80))
+        )
     if ambiguous:
         notes.append(Diagnostic("warning", "counters_ambiguous", ambiguous))
     return {

@@ -206,7 +206,7 @@ def _add_tool(rows: RocprofRows, tool: _Tool, where: str) -> None:
         columns["source_row"] = list(range(1, len(names) + 1))
         if kind == "kernel_dispatch":
             del columns["bytes"]
-            columns.update(_counter_columns(tool, dispatches, where, rows.limits))
+            columns.update(_counter_columns(rows, tool, dispatches, where))
         rows.extend({**described(names), **columns})
 
 
@@ -225,9 +225,10 @@ def _agents(rows: RocprofRows, agents: Iterable[_Agent]) -> dict[str, str]:
 
 
 def _counter_columns(
-    tool: _Tool, dispatches: Sequence[object], where: str, limits: Limits
+    rows: RocprofRows, tool: _Tool, dispatches: Sequence[object], where: str
 ) -> dict[str, list[object]]:
     """Counters of the JSON by dispatch: the sum over all units of the device."""
+    limits = rows.limits
     names: dict[str, str] = {}
     for counter in _typed_items(tool.counters, _Counter, where, limits):
         name = _text(counter.name)
@@ -235,6 +236,7 @@ def _counter_columns(
             names[_handle(counter.id) or ""] = name
     place = {str(number): row for row, number in enumerate(dispatches) if number is not None}
     columns: dict[str, list[object]] = {}
+    beyond: list[str] = []
     records = _typed(tool.callback_records, _Records).counter_collection
     for record in _typed_items(records, _Record, where, limits):
         data = record.dispatch_data
@@ -251,10 +253,12 @@ def _counter_columns(
             if not abs(value) < _MOST_COUNTED:
                 continue
             if known_name not in columns and len(columns) >= MOST_COUNTERS:
+                beyond.append(known_name)
                 continue
             column = columns.setdefault(known_name, [None] * len(dispatches))
             known = column[row]
             column[row] = (known if isinstance(known, float) else 0.0) + float(value)
+    rows.note_beyond(beyond)
     return columns
 
 

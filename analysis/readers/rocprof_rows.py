@@ -42,6 +42,12 @@ class RocprofRows:
             cells = self.columns.setdefault(name, [None] * before)
             cells.extend(rows.get(name, [None] * count))
 
+    def note_beyond(self, counters: Sequence[str]) -> None:
+        """Count values that were left out, by the names of their counters."""
+        if counters:
+            example = clean_text(counters[0], 80)
+            self.notes.append(Diagnostic("warning", "counters_beyond", len(counters), example))
+
     def merge(self, twin: RocprofRows) -> bool:
         """True when the other file holds the same dispatches; what it has more is taken over."""
         if self.kernels() != twin.kernels():
@@ -56,6 +62,7 @@ class RocprofRows:
                     for name, cells in twin.columns.items()
                 }
             )
+        self.notes += [note for note in twin.notes if note.code == "counters_beyond"]
         known = {key: row for row, key in enumerate(twin.keys())}
         rows = [known.get(key) for key in self.keys()]
         for name, cells in twin.columns.items():

@@ -19,7 +19,7 @@ from analysis.readers.rocprof_rows import (
     kernel_name,
 )
 from analysis.readers.source import Source
-from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic
+from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS
 
 _NAME = ("Kernel_Name", "KernelName")
 _START = ("Start_Timestamp", "BeginNs", "Start")
@@ -71,11 +71,20 @@ def add_dispatches(rows: RocprofRows, source: Source) -> None:
         "source_row": list(table.rows),
     }
     if table.find("Counter_Name") is None:
+        counters: dict[str, Sequence[float | None]] = {}
+        beyond: list[str] = []
         for column in table.columns:
             key = column_key(column.name)
             if key in _NO_COUNTERS or _PLACE.fullmatch(key) or column.head in columns:
                 continue
-            columns[column.head] = column.numbers()
+            numbers = column.numbers()
+            told = sum(number is not None for number in numbers)
+            if len(counters) < MOST_COUNTERS:
+                counters.update({column.head: numbers} if told else {})
+            else:
+                beyond += [column.head] * told
+        columns.update(counters)
+        rows.note_beyond(beyond)
         rows.extend(columns)
     else:
         rows.extend(_one_row_each(table, columns, rows))
@@ -141,7 +150,7 @@ def _one_row_each(
     first: dict[tuple[object, ...], int] = {}
     kept: list[int] = []
     counters: dict[str, dict[int, float | None]] = {}
-    beyond = 0
+    beyond: list[str] = []
     keys = zip(dispatches, columns["name"], columns["start_ns"], columns["device"], strict=True)
     for row, (key, counter) in enumerate(zip(keys, table.texts("Counter_Name"), strict=True)):
         if key not in first:
@@ -152,9 +161,8 @@ def _one_row_each(
         if counter in counters or len(counters) < MOST_COUNTERS:
             counters.setdefault(counter, {})[first[key]] = numbers[row]
         else:
-            beyond += 1
-    if beyond:
-        known.notes.append(Diagnostic("warning", "counters_beyond", beyond))
+            beyond.append(counter)
+    known.note_beyond(beyond)
     return {
         **{name: [cells[row] for row in kept] for name, cells in columns.items()},
         **{

@@ -110,7 +110,7 @@ READING: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         "nothing tells them apart."
     ),
     "counters_beyond": lambda n, v: (
-        f"{plural(n, 'value')} of further counters left out: no hardware has that many."
+        f"{plural(n, 'value')} of counters beyond the first 300 of the file left out."
     ),
     "no_kernels": lambda n, v: "no kernels, only copies and fills of memory.",
     "averaged": lambda n, v: (

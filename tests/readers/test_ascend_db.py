@@ -67,6 +67,15 @@ def notes(trace: Trace) -> dict[str, int]:
     return {note.code: note.count for note in trace.diagnostics}
 
 
+def test_counters_beyond_what_is_kept_are_counted(tmp_path: Path) -> None:
+    names = [f"made_{n}" for n in range(302)]
+    rows = [(7, name, 1.0) for name in (*names, names[-1])]
+    pmu: Table = ("TASK_PMU_INFO", ("globalTaskId", "name", "value"), rows)
+    trace = read(tmp_path, tasks((100, 2100, 7, "KERNEL_AIVEC")), info(7), pmu)
+    found = [note for note in trace.diagnostics if note.code == "counters_beyond"]
+    assert [(note.count, note.example) for note in found] == [(3, "made_300")]
+
+
 def test_one_operator_with_everything(tmp_path: Path) -> None:
     pmu: Table = (
         "TASK_PMU_INFO",

@@ -115,6 +115,34 @@ def test_counters_one_a_row_become_columns() -> None:
     trace = read(head + "\n".join(many) + "\n")
     assert sum(name.startswith("C") for name in trace.calls) == 300
     assert notes(trace)["counters_beyond"] == 100
+    assert [n.example for n in trace.diagnostics if n.code == "counters_beyond"] == ["C300"]
+
+
+def test_counters_beyond_what_is_kept_are_counted_in_every_form() -> None:
+    many = [f"C{n}" for n in range(303)]
+    wide = read(
+        f"Index,KernelName,gpu-id,DispatchNs,BeginNs,EndNs,CompleteNs,empty,{','.join(many)}\n"
+        f'0,"add()",0,1,100,150,160,,{",".join("1" for _ in many)}\n'
+        f'1,"add()",0,1,200,250,260,,{",".join("1" for _ in many[:302])},\n'
+    )
+    # The last three heads, of two rows with one cell empty: 5 values.
+    found = [n for n in wide.diagnostics if n.code == "counters_beyond"]
+    assert [(n.count, n.example) for n in found] == [(5, "C300")]
+    assert "C299" in wide.calls and "C300" not in wide.calls
+    records = [{"counter_id": {"handle": n}, "value": 1} for n in range(303)]
+    document = {
+        **tool(dispatch(7, 8819330200067564, 8819330200116308, 5),
+               dispatch(7, 8819330200118678, 8819330200219573, 6)),
+        "counters": [{"id": {"handle": n}, "name": name} for n, name in enumerate(many)],
+        "callback_records": {"counter_collection": [
+            {"dispatch_data": {"dispatch_info": {"dispatch_id": 5}}, "records": records},
+            {"dispatch_data": {"dispatch_info": {"dispatch_id": 6}}, "records": records[:301]}]},
+    }  # fmt: skip
+    trace = read_json(document)
+    found = [n for n in trace.diagnostics if n.code == "counters_beyond"]
+    assert [(n.count, n.example) for n in found] == [(4, "C300")]
+    beside = json.dumps({"rocprofiler-sdk-tool": [document]}).encode()
+    assert notes(read(V3, Source("r.json", beside)))["counters_beyond"] == 4
 
 
 def test_json_names_kernels_by_number() -> None:
