@@ -25,7 +25,8 @@ DROPPED = frozenset(
     ("bad_time", "bad_event", "other_events", "not_operators", "unpaired_events", "cut_short",
      "gzip_cut_short", "gzip_junk", "runs_without_operators", "communication_tasks",
      "kernels_of_nodes", "counters_ambiguous", "counters_beyond", "companion_unreadable",
-     "companion_unmatched", "rows_twice", "total_row", "part_missing", "part_unreadable")
+     "companion_unmatched", "rows_twice", "samples_twice", "total_row", "part_missing",
+     "part_unreadable")
 )  # fmt: skip
 REPAIRED = frozenset(
     (

@@ -8,7 +8,7 @@ holds the warm-up as well: queries whose compute started before the warm-up time
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -22,6 +22,7 @@ from analysis.readers.reader import ALWAYS
 from analysis.readers.source import Source, clean_text
 from analysis.readers.tensorrt_graph import holds_layers
 from analysis.readers.tensorrt_rows import decode_rows
+from analysis.readers.tensorrt_twice import copies
 from analysis.readers.times import exact_ns
 from analysis.trace import Diagnostic, Meta, Trace, calls_frame, operators_frame, runs_frame
 
@@ -73,12 +74,15 @@ def holds_facts(head: bytes) -> bool:
 def read_times(source: Source, facts: Facts) -> tuple[pd.DataFrame, list[Diagnostic]]:
     """Un-profiled runs (columns run, start_ns, dur_ns, warmup) in file order, and notes.
 
-    Raises FuseScopeError where no run has a valid time.
+    Runs that stand twice count once and are noted. Raises FuseScopeError where no run has a valid
+    time.
     """
     rows, notes = decode_rows(source.content, _Row, source.name, source.limits)
     starts: list[int | None] = []
     durations: list[int] = []
     warmups: list[bool] = []
+    told: list[Hashable] = []
+    places: list[int] = []
     bad, example = 0, ""
     for place, row in enumerate(rows):
         dur_ns = _latency(row)
@@ -89,6 +93,8 @@ def read_times(source: Source, facts: Facts) -> tuple[pd.DataFrame, list[Diagnos
         compute = exact_ns(row.startComputeMs, "ms")
         durations.append(dur_ns)
         starts.append(start)
+        told.append(tuple(exact_ns(time, "ms") for time in msgspec.structs.astuple(row)))
+        places.append(place + 1)
         warmups.append(
             facts.warmup_ns is not None and compute is not None and compute < facts.warmup_ns
         )
@@ -100,6 +106,8 @@ def read_times(source: Source, facts: Facts) -> tuple[pd.DataFrame, list[Diagnos
         )
     if bad:
         notes.append(Diagnostic("warning", "bad_time", bad, example))
+    if twice := copies(told, starts):
+        notes.append(Diagnostic("warning", "samples_twice", len(twice), f"row {places[twice[0]]}"))
     if all(warmups):
         warmups = [False] * len(warmups)
     frame = pd.DataFrame(
@@ -110,6 +118,9 @@ def read_times(source: Source, facts: Facts) -> tuple[pd.DataFrame, list[Diagnos
             "warmup": warmups,
         }
     )
+    if twice:
+        frame = frame.drop(index=twice).reset_index(drop=True)
+        frame["run"] = range(len(frame))
     return frame, notes
 
 

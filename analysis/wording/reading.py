@@ -40,6 +40,10 @@ READING: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         f"{plural(n, 'row')} left out that stand twice, with the same name, time and place: the "
         "file may have been joined or exported twice."
     ),
+    "samples_twice": lambda n, v: (
+        f"{plural(n, 'run time')} left out that {'stands' if n == 1 else 'stand'} twice, with the "
+        "same start and length: files were joined, or given twice."
+    ),
     "total_row": lambda n, v: "a last row that is the sum or mean of all others left out.",
     "starts_go_back": lambda n, v: (
         f"start times go back {'once' if n == 1 else f'{n} times'} in a table that is sorted "

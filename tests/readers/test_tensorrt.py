@@ -378,6 +378,48 @@ def test_times_under_the_profiler_are_told_apart() -> None:
     assert "samples_profiled" not in codes(trace_of(profile(), times=times(2.0)))
 
 
+LATENCIES = (2.0, 1.5, 1.25, 1.75, 2.25)
+
+
+@pytest.mark.parametrize("again", [5, 4])
+def test_run_times_joined_with_themselves_count_once(again: int) -> None:
+    rows = json.loads(times(*LATENCIES))
+    trace = trace_of(json.dumps(rows + rows[:again]).encode())
+    assert trace.runs["dur_ns"].tolist() == [round(ms * 1e6) for ms in LATENCIES]
+    assert trace.runs["run"].tolist() == list(range(5))
+    (note,) = [note for note in trace.diagnostics if note.code == "samples_twice"]
+    assert (note.count, note.example) == (again, "row 6")
+    assert diagnostic_sentence(note).startswith(f"{again} run times left out that stand twice")
+    in_order = sorted(rows + rows, key=lambda row: row["startH2dMs"])
+    assert len(trace_of(json.dumps(in_order).encode()).runs) == 5
+    untimed = [{"latencyMs": row["latencyMs"]} | {"computeMs": 1} for row in rows]
+    assert len(trace_of(json.dumps(untimed * 2).encode()).runs) == 5
+
+
+def test_runs_that_only_look_alike_are_kept() -> None:
+    # Six digits: short runs share start and length, but never all of them equally often.
+    rows = [json.loads(times(0.02))[0] | {"startH2dMs": 20000.1}] * 3
+    rows += [row | {"startH2dMs": 20000.2 + place} for place, row in enumerate(rows * 2)]
+    assert len(trace_of(json.dumps(rows).encode()).runs) == 9
+    back = json.loads(times(*LATENCIES)) + json.loads(times(*(ms + 1 for ms in LATENCIES)))
+    assert len(trace_of(json.dumps(back).encode()).runs) == 10
+    steady = [{"latencyMs": 2.0, "computeMs": 2.0}] * 8
+    assert len(trace_of(json.dumps(steady).encode()).runs) == 8
+
+
+def test_a_file_of_run_times_given_twice_is_read_once() -> None:
+    both = {"a_times": times(*LATENCIES), "a_times_1": times(*LATENCIES)}
+    trace = trace_of(profile(), **both)
+    assert len(trace.sampled_runs) == 5 and codes(trace)["samples_twice"] == 5
+    assert trace.meta.files == ("a.times.json", "a.times.1.json")
+    named = trace_of(profile(), "a.profile.json", **both)
+    assert len(named.sampled_runs) == 5 and len(named.meta.files) == 2
+    others = trace_of(profile(), a_times=times(*LATENCIES), b_times=times(*LATENCIES, every_ms=9))
+    assert others.sampled_runs.empty and "samples_twice" not in codes(others)
+    part = trace_of(profile(), a_times=times(*LATENCIES), b_times=times(*LATENCIES[:4]))
+    assert len(part.sampled_runs) == 5 and codes(part)["samples_twice"] == 4
+
+
 def test_run_times_alone_compare() -> None:
     first = trace_of(times(2.0, 2.0, 2.0))
     second = trace_of(times(1.0, 1.0, 1.0))
