@@ -344,11 +344,12 @@ def _counted_flops(
 
 def _check_order(columns: dict[str, list[object]], notes: list[Diagnostic]) -> None:
     """A note where starts go back by much, a few times, in a table that is sorted otherwise."""
-    starts = [
-        (start, row)
-        for start, row in zip(columns["start_ns"], columns["source_row"], strict=True)
-        if isinstance(start, int)
-    ]
+    first: dict[tuple[int, object], object] = {}  # rows that stand twice are told elsewhere
+    told = zip(columns["start_ns"], columns["name"], columns["source_row"], strict=True)
+    for start, name, row in told:
+        if isinstance(start, int):
+            first.setdefault((start, name), row)
+    starts = [(start, row) for (start, _), row in first.items()]
     if len(starts) < _LEAST_SORTED:
         return
     span = max(start for start, _ in starts) - min(start for start, _ in starts)

@@ -36,7 +36,7 @@ _BOTH = re.compile(
 )
 
 
-_OF_TIME = re.compile(r"time|dur", re.IGNORECASE)
+_OF_TIME = re.compile(r"(?i:time|dur)|[a-z](?:Ns|Us|Ms)$")
 _TWO_POINTS = re.compile(r"\d\.\d{3}\.\d{3}")
 
 
@@ -101,18 +101,29 @@ def column_marks(
                 if counts
             ]
         )
-    if shared is None and delimiter != ";":
+    if shared is None:
         for place in unsure:
             name, unit, cells = columns[place]
             open_cells = [cell for cell in cells if "," in cell and is_ambiguous(cell)]
-            if open_cells and time_unit(unit) not in ("ns", "ps"):  # those are whole numbers
+            if open_cells and not _is_whole(name, unit):
                 example = f"{name}: {open_cells[0]}"
-                notes.append(Diagnostic("warning", "ambiguous_commas", len(open_cells), example))
+                values = {"decimal": delimiter == ";"}
+                code = "ambiguous_commas"
+                notes.append(Diagnostic("warning", code, len(open_cells), example, values))
     if shared is None:
         elsewhere = OF_SEMICOLONS if delimiter == ";" else POINT
     else:  # points in a column without commas are decimal signs, or nobody knows
         elsewhere = Marks("decimal", None) if shared == COMMA else shared
-    return [marks or elsewhere for marks in own]
+    whole = Marks("thousands", elsewhere.point) if shared is None else elsewhere
+    return [
+        marks or (whole if _is_whole(name, unit) else elsewhere)
+        for marks, (name, unit, _) in zip(own, columns, strict=True)
+    ]
+
+
+def _is_whole(name: str, unit: str) -> bool:
+    """True for a column of ns or ps, which profilers write as whole numbers."""
+    return time_unit(unit) in ("ns", "ps") or name.endswith(("Ns", "_ns"))
 
 
 def _own_marks(cells: list[str]) -> Marks | None:

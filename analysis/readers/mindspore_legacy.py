@@ -161,7 +161,11 @@ class MindSporeLegacyDisplayReader:
             )
         if other:
             notes.append(Diagnostic("info", "other_events", other))
-        runs = rows.put_into(sorted(steps, key=lambda s: s.start_ns)) if _fit(steps, ran) else None
+        runs = (
+            rows.put_into(sorted(set(steps), key=lambda s: s.start_ns))
+            if _fit(steps, ran)
+            else None
+        )
         return rows.trace(self.name, source, notes, runs=runs)
 
 

@@ -47,7 +47,7 @@ def read_steps(source: Source) -> list[Step]:
         if end_ns >= start:
             spans = ((label, lane, a[row], b[row]) for label, lane, a, b in talks)
             steps.append(Step(start, end_ns, tuple(_whole_spans(spans))))
-    return sorted(steps, key=lambda step: step.start_ns)
+    return sorted(set(steps), key=lambda step: step.start_ns)
 
 
 def _whole_spans(

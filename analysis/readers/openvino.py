@@ -139,6 +139,7 @@ class OpenVinoCountersReader:
     def read(self, source: Source) -> Trace:
         """The trace; layers get members and shapes from the execution graph beside it."""
         found, notes = read_counters(source)
+        found = _without_repeats(found, notes)
         ran = [one for one in found if one.ran]
         _left_out(notes, [one.op_type for one in found if not one.ran])
         known, used = _graph_beside(source, ran, notes)
@@ -149,6 +150,7 @@ class OpenVinoCountersReader:
         return _trace(self.name, source, executed, notes, used)
 
 
+_LEAST_TIMES = 4  # different ones of a table that stands twice: fewer may be chance
 _UNKNOWN = Tensors("", "", "", "")
 
 
@@ -245,6 +247,25 @@ def _flops(layer: _Layer) -> int | None:
     if kind == "Conv" and len(ins[1]) == len(ins[0]) + 1:  # weights by group
         ins[1] = (ins[1][0] * ins[1][1], *ins[1][2:])
     return flops.from_shapes(kind, ins, outs)
+
+
+def _without_repeats(found: list[Counted], notes: list[Diagnostic]) -> list[Counted]:
+    """The layers without tables that say what an earlier one says: files that were joined."""
+    tables: dict[int, list[Counted]] = {}
+    for one in found:
+        tables.setdefault(one.table, []).append(one)
+    first: dict[tuple[tuple[object, ...], ...], int] = {}
+    again: list[int] = []
+    for table, layers in tables.items():
+        if len({one.dur_ns for one in layers if one.ran}) < _LEAST_TIMES:
+            continue
+        told = tuple((one.name, one.status, one.op_type, one.dur_ns) for one in layers)
+        if first.setdefault(told, table) != table:
+            again.append(table)
+    if again:
+        example = f"table {again[0] + 1}"
+        notes.append(Diagnostic("warning", "runs_twice", len(again), example))
+    return [one for one in found if one.table not in again]
 
 
 def _left_out(notes: list[Diagnostic], types: Sequence[str]) -> None:

@@ -34,7 +34,7 @@ READING: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
     ),
     "heads_again": lambda n, v: (
         f"the column heads stand again {'once' if n == 1 else f'{n} times'}: tables were put one "
-        "after the other, and figures are of all of them together."
+        "after the other, and every row that does not stand twice counts."
     ),
     "rows_twice": lambda n, v: (
         f"{plural(n, 'row')} left out that stand twice, with the same name, time and place: the "
@@ -43,6 +43,10 @@ READING: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
     "samples_twice": lambda n, v: (
         f"{plural(n, 'run time')} left out that {'stands' if n == 1 else 'stand'} twice, with the "
         "same start and length: files were joined, or given twice."
+    ),
+    "runs_twice": lambda n, v: (
+        f"{plural(n, 'run')} left out that {'stands' if n == 1 else 'stand'} twice, with the same "
+        "times of all layers: the file may have been joined."
     ),
     "total_row": lambda n, v: "a last row that is the sum or mean of all others left out.",
     "starts_go_back": lambda n, v: (
@@ -70,7 +74,12 @@ READING: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
     ),
     "ambiguous_commas": lambda n, v: (
         f"{plural(n, 'number')} with a comma that may group digits or be the decimal sign, read "
-        "as the first. If they are a thousand times too large, save the table with points."
+        + (
+            "as the decimal sign. If they are a thousand times too small, "
+            if v.get("decimal")
+            else "as the first. If they are a thousand times too large, "
+        )
+        + "save the table with points."
     ),
     "unit_assumed": lambda n, v: (
         f"a column of times without a unit in its head, read as {v.get('unit')}."
@@ -101,7 +110,9 @@ READING: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
     "kernels_of_nodes": lambda n, v: (
         f"{plural(n, 'execution')} of a node replaced by the kernels launched on the device."
     ),
-    "not_operators": lambda n, v: f"{plural(n, 'task')} that are not operators left out.",
+    "not_operators": lambda n, v: (
+        f"{plural(n, 'task')} that {'is no operator' if n == 1 else 'are no operators'} left out."
+    ),
     "communication_tasks": lambda n, v: (
         f"{plural(n, 'device task')} that are parts of collectives left out: the collectives are "
         "shown whole."
@@ -209,7 +220,7 @@ READING: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         "time that events inside it leave."
     ),
     "unpaired_events": lambda n, v: (
-        f"{plural(n, 'event')} that begin without an end, or end without a begin, left out."
+        f"{plural(n, 'event')} with a begin but no end, or an end but no begin, left out."
     ),
     "missing_bracket": lambda n, v: (
         "the file ends without its closing bracket; every event was read."

@@ -108,8 +108,21 @@ def test_a_comma_that_nobody_can_tell_is_counted() -> None:
     assert (note.code, note.severity, note.count) == ("ambiguous_commas", "warning", 2)
     assert "12,345" in note.example
     assert "decimal sign" in diagnostic_sentence(note)
-    assert times(["12,345"], ";").times("Duration") == [12_345]  # ';' is for decimal commas
-    assert not times(["12,345"], head="Duration (ns)").notes  # whole numbers
+    other = times(["12,345"], ";")  # ';' is for decimal commas
+    assert other.times("Duration") == [12_345]
+    assert "times too small" in diagnostic_sentence(other.notes[0])
+    for separator in ",;":
+        whole = times(["12,345"], separator, head="Duration (ns)")
+        assert whole.times("Duration") == [12_345] and not whole.notes
+
+
+def test_columns_that_head_ns_in_their_name_tell_what_a_comma_is() -> None:
+    rows = "Name;Calls;TotalDurationNs;AverageNs\na;1;48,744;48,744.000000\nb;2;9,265;4,632.5\n"
+    table = read_csv(Source("t.csv", rows.encode()))
+    assert table.times("TotalDurationNs", unit="ns") == [48_744, 9_265]
+    alone = "Name;TotalDurationNs\na;48,744\n"
+    table = read_csv(Source("t.csv", alone.encode()))
+    assert table.times("TotalDurationNs", unit="ns") == [48_744]
 
 
 def test_other_columns_tell_what_a_comma_is() -> None:

@@ -256,6 +256,17 @@ def test_each_table_of_a_report_is_a_run() -> None:
     assert trace.operators["members"].isna().all()
 
 
+def test_tables_of_a_report_joined_with_itself_count_once() -> None:
+    layers = [f"l{n};EXECUTED;Relu;jit;0.0{n}1;0.0{n}1;" for n in range(1, 6)]
+    other = [layers[0].replace("0.011", "0.012"), *layers[1:]]
+    trace = trace_of(report(layers, other, layers, other))
+    assert len(trace.runs) == 2 and len(trace.calls) == 10
+    [note] = [one for one in trace.diagnostics if one.code == "runs_twice"]
+    assert (note.severity, note.count, note.example) == ("warning", 2, "table 3")
+    few = trace_of(report(TABLE, TABLE))  # of two layers, equal times may be chance
+    assert len(few.runs) == 2 and "runs_twice" not in codes(few)
+
+
 def test_columns_are_found_by_name_and_unit() -> None:
     head = "layerName;execStatus;numaId;layerType;execType;cpuTime (us);realTime (us)"
     trace = trace_of(report(["conv;EXECUTED;0;Convolution;jit;9;310.501"], head=head))
