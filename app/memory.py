@@ -12,7 +12,24 @@ from typing import Any
 from streamlit import runtime
 
 _PERIOD_S = 30.0
+# Of glibc's mallopt.
+_M_MMAP_THRESHOLD = -3
+_M_ARENA_MAX = -8
+_OWN_PAGES_BYTES = 128 * 1024
+_ARENAS = 2
 _FREED = threading.Event()
+
+
+def keep_few_arenas() -> None:
+    """Have glibc hand back what is freed, before threads are started.
+
+    Each thread that draws a page would have an arena of its own, where what one upload leaves
+    stands between what the next one frees. Tables get pages of their own, which go back with them.
+    """
+    mallopt: Any = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_M_ARENA_MAX, _ARENAS)
+        mallopt(_M_MMAP_THRESHOLD, _OWN_PAGES_BYTES)
 
 
 def was_freed() -> None:

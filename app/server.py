@@ -30,7 +30,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config
 
 from analysis.errors import FuseScopeError
-from app.memory import housekeeping
+from app.memory import housekeeping, keep_few_arenas
 from app.recorder import RECORDER
 from app.same_origin import LOOPBACK, SameOrigin, is_local
 
@@ -98,6 +98,7 @@ class SecurityHeaders:
 @contextlib.asynccontextmanager
 async def _lifespan(_: st.App) -> AsyncIterator[None]:
     """While the server runs; at its end a recording keeps its complete blocks."""
+    keep_few_arenas()
     keeping = asyncio.create_task(housekeeping())
     try:
         yield

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import ctypes
 import gc
+import subprocess
+import sys
 import weakref
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -13,7 +17,7 @@ from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.testing.v1 import AppTest
 
 from analysis.trace import Trace
-from app import loading, memory, state, uploads
+from app import loading, memory, server, state, uploads
 from tests.factories import FUSED_OPERATORS, profile_json
 
 TABS, FILES, KEPT, COMPARED = 3, 6, 4, 2
@@ -64,3 +68,40 @@ def test_closed_tabs_are_forgotten_and_shut_down() -> None:
 
 def test_giving_back_can_always_be_asked_for() -> None:
     memory.give_back()
+
+
+# Where a freed block of 4 MB raised glibc's threshold, the next ones come from the heap, which
+# shrinks at its end alone: what lies behind them keeps them.
+_AFTER_A_FREE = """
+import ctypes
+from app import memory
+class Info(ctypes.Structure):
+    _fields_ = [(f"field{n}", ctypes.c_size_t) for n in range(10)]
+libc = ctypes.CDLL(None)
+libc.mallinfo2.restype = Info
+memory.keep_few_arenas()
+del memory
+block = bytearray(4_000_000)
+del block
+before = libc.mallinfo2().field4
+kept = [bytearray(1_000_000) for _ in range(5)]
+print(libc.mallinfo2().field4 - before)
+"""
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="glibc 2.33 has it")
+def test_tables_have_pages_of_their_own_that_go_back_when_they_do() -> None:
+    ran = subprocess.run([sys.executable, "-c", _AFTER_A_FREE], capture_output=True, check=True)
+    assert int(ran.stdout) >= 5_000_000, "bytes in pages of their own"
+
+
+def test_the_server_keeps_few_arenas_from_its_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[bool] = []
+    monkeypatch.setattr(server, "keep_few_arenas", lambda: called.append(True))
+
+    async def start_and_stop() -> None:
+        async with server._lifespan(server.app):
+            pass
+
+    asyncio.run(start_and_stop())
+    assert called == [True]
