@@ -54,6 +54,7 @@ def inspect(
     from analysis.doctor import examine
     from analysis.experiment import Experiment
     from analysis.wording.doctor import recognised_sentence
+    from analysis.wording.phrases import plural
 
     console = Console(highlight=False, markup=False, emoji=False)
     if isinstance(value, Experiment):
@@ -61,7 +62,8 @@ def inspect(
         console.print(
             f"Experiment of {record.model.name}, recorded {record.created} with "
             f"{record.engine.name} {record.engine.version} on {record.machine.cpu_model}, "
-            f"{record.settings.threads} threads, {record.outcome.blocks} blocks."
+            f"{plural(record.settings.threads, 'thread')}, "
+            f"{plural(record.outcome.blocks, 'block')}."
         )
         for variant in record.variants:
             console.print(f"\n{variant.name}", style="bold")

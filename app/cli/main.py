@@ -93,6 +93,9 @@ def _run() -> int:
             if isinstance(ended.code, int) and ended.code:
                 return ended.code
         sys.stdout.flush()
+    except memory.LittleMemoryError as error:
+        streams.tell(error.text)
+        return 2
     except FuseScopeError as error:
         from analysis.readers.source import clean_text
 

@@ -8,18 +8,23 @@ import resource
 from analysis.errors import FuseScopeError
 
 _LEAST_BYTES = 450_000_000  # of address space: what the libraries of `compare` map
+DASHBOARD_BYTES = 800_000_000  # what the server maps with its first page open
 _HINT = "Raise the limit (ulimit -v), or close other programs."
 
 
-def check() -> None:
-    """Raises FuseScopeError where the limit on address space is too low for any verb."""
+class LittleMemoryError(FuseScopeError):
+    """Memory is too little to begin; what tells it may not load a library either."""
+
+
+def check(least_bytes: int = _LEAST_BYTES) -> None:
+    """Raises LittleMemoryError where the limit on address space is below what a verb needs."""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
         return
-    if limit < _LEAST_BYTES:
-        raise FuseScopeError(
+    if limit < least_bytes:
+        raise LittleMemoryError(
             f"FuseScope may take {limit // 1_000_000} MB of memory here and needs at least "
-            f"{_LEAST_BYTES // 1_000_000} MB",
+            f"{least_bytes // 1_000_000} MB",
             hint=_HINT,
         )
     # Each thread of a pool that nothing here uses would map as much again.

@@ -41,7 +41,9 @@ def serve(
     """Start the dashboard and print its address; Ctrl-C ends it."""
     from analysis.errors import FuseScopeError
     from app import places
+    from app.cli import memory
 
+    memory.check(memory.DASHBOARD_BYTES)
     given = [path.absolute() for path in paths or ()]
     for path in given:
         if not path.exists():

@@ -83,20 +83,26 @@ def test_a_reader_that_has_had_enough_is_fine(verb: list[str]) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_too_little_memory_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Asked before a library runs out of it, which would crash or hang."""
+@pytest.mark.parametrize(
+    ("megabytes", "verb", "least"),
+    [(60, "inspect", 450), (150, "inspect", 450), (350, "inspect", 450), (600, "serve", 800)],
+)
+def test_too_little_memory_is_a_sentence(
+    megabytes: int, verb: str, least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked before a library runs out of it, which would crash or hang, and told without one."""
     limited = (
-        "import resource; resource.setrlimit(resource.RLIMIT_AS, (350_000_000, 350_000_000));"
+        f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({megabytes}_000_000,) * 2);"
         "from app.cli.main import main; main()"
     )
     done = subprocess.run(
-        [sys.executable, "-c", limited, "inspect", "x.json"],
+        [sys.executable, "-c", limited, verb, "x.json"],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 2
     assert done.stderr == (
-        "fusescope: FuseScope may take 350 MB of memory here and needs at least 450 MB. Raise the "
-        "limit (ulimit -v), or close other programs.\n"
+        f"fusescope: FuseScope may take {megabytes} MB of memory here and needs at least {least} "
+        "MB. Raise the limit (ulimit -v), or close other programs.\n"
     )
     monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
     memory.check()
