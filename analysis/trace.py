@@ -31,6 +31,8 @@ RUN_COLUMNS = {
     "warmup": "bool",  # a run that its recorder marked as warm-up
     "block": "Int64",
     "round": "Int64",
+    "launches": "Int64",  # calls of the host that launch kernels or graphs on the device
+    "launch_ns": "Int64",  # the host's time in them
     "copy": "Int64",  # 1 or 2: the two copies of the baseline (A/A control)
 }
 OPERATOR_COLUMNS = {

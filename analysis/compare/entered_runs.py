@@ -24,7 +24,7 @@ MOST_RUNS = 100_000
 _AGREE = 0.6
 _PER_RUN = (
     "latency", "throughput", "light_time", "light_count", "compute_utilisation", "bytes_moved",
-    "dispatch_gap",
+    "dispatch_gap", "launches", "launch_time",
 )  # fmt: skip
 
 
@@ -40,6 +40,7 @@ def with_entered_runs(side: Side, runs: int | None) -> Side:
         return side
     begins = _begins(trace, runs)
     made = _average(trace, runs) if begins is None else _cut(trace, begins)
+    made = _with_launches(made, trace, runs)
     others = [note for note in trace.diagnostics if note.code != "no_runs"]
     code = "runs_averaged" if begins is None else "runs_entered"
     notes = (*others, Diagnostic("warning", code, runs))
@@ -197,3 +198,14 @@ def _with_runs(trace: Trace, begins: np.ndarray, dur_ns: np.ndarray, calls: pd.D
         profiled=[True] * len(begins),
     )
     return replace(trace, runs=runs, calls=calls)
+
+
+def _with_launches(made: Trace, trace: Trace, runs: int) -> Trace:
+    """`made` with the launches of the file shared out evenly: only their mean per run is known."""
+    shares = {}
+    for name in ("launches", "launch_ns"):
+        if not trace.runs[name].isna().any():
+            least, more = divmod(int(trace.runs[name].sum()), runs)
+            whole = [least + (run < more) for run in range(len(made.runs))]
+            shares[name] = pd.array(whole, dtype="Int64")
+    return replace(made, runs=made.runs.assign(**shares))

@@ -40,8 +40,10 @@ from analysis.metrics.utilisation import (
 from analysis.quantity import Basis, Quantity, ratio
 
 Pair = tuple[Quantity, Quantity]
-# Of traces with kernels of a device; copies only where there are any.
-DEVICE_FIGURES = ("kernels", "device_busy", "device_idle", "copies", "copy_time")
+# Of traces with kernels of a device; launch time and copies only where there are any.
+DEVICE_FIGURES = (
+    "kernels", "device_busy", "device_idle", "launches", "launch_time", "copies", "copy_time",
+)  # fmt: skip
 
 
 def figures(
@@ -152,8 +154,19 @@ def _device_figures(sides: tuple[Side, Side], known: Sequence[bool]) -> tuple[Fi
         Figure("kernels", *pair("kernels", "count", "no_kernels")),
         Figure("device_busy", *pair("busy_ns", "ns", "no_start_times")),
         Figure("device_idle", *pair("idle", "fraction", "no_idle"), kind="points"),
+        Figure("launches", *pair("launches", "count", "no_launches")),
+        *_launch_time(uses, pair),
         *_copies(uses, pair),
     )
+
+
+def _launch_time(
+    uses: Sequence[DeviceUse | None], pair: Callable[[str, str, str], Pair]
+) -> tuple[Figure, ...]:
+    """The host's time in launches; nothing where neither file has it."""
+    if not any(use is not None and use.launch_ns is not None for use in uses):
+        return ()
+    return (Figure("launch_time", *pair("launch_ns", "ns", "no_launches")),)
 
 
 def _copies(

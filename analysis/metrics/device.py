@@ -1,7 +1,8 @@
-"""Device: kernels, busy time, idle time and copies of a run, as a GPU's or NPU's trace has them."""
+"""Device: kernels, busy and idle time, launches and copies of a run, where a device ran them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.metrics.breakdown import steady_calls
@@ -21,12 +22,16 @@ class DeviceUse:
     `kernels` are executions without copies, fills and communication. `busy_ns` is the union of all
     that the device ran, `idle` the part of the run in which it ran nothing; both are None where
     calls have no start, `idle` also where the file does not mark its runs or the device outlived
-    one. `copies` and `copy_ns` count copies and fills of memory.
+    one. `launches` are calls of the host that launch kernels or graphs, `launch_ns` its time in
+    them; None where the file does not hold them. `copies` and `copy_ns` count copies and fills of
+    memory.
     """
 
     kernels: float
     busy_ns: float | None
     idle: float | None
+    launches: float | None
+    launch_ns: float | None
     copies: float
     copy_ns: float
 
@@ -48,9 +53,16 @@ def device_use(trace: Trace) -> DeviceUse | None:
     return DeviceUse(
         kernels=float(calls["n"].to_numpy()[kernels[of]].sum()) / runs,
         **_busy(trace, bool(on_device.all())),
+        launches=_mean(trace, steady.runs, "launches"),
+        launch_ns=_mean(trace, steady.runs, "launch_ns"),
         copies=float(calls["n"].to_numpy()[copies[of]].sum()) / runs,
         copy_ns=float(calls["dur_ns"].to_numpy()[copies[of]].sum()) / runs,
     )
+
+
+def _mean(trace: Trace, runs: Sequence[int], column: str) -> float | None:
+    values = trace.runs.loc[trace.runs["run"].isin(runs), column]
+    return None if values.empty or values.isna().any() else float(values.astype(float).mean())
 
 
 def _busy(trace: Trace, whole: bool) -> dict[str, float | None]:

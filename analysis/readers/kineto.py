@@ -17,10 +17,11 @@ import pandas as pd
 from analysis.errors import FuseScopeError
 from analysis.readers.encoding import utf8
 from analysis.readers.events import EventFile, decode_file
-from analysis.readers.kineto_events import Event, Span, plain, sort_events
+from analysis.readers.kineto_events import Event, Sorted, Span, plain, sort_events
 from analysis.readers.kineto_host import op_rows
 from analysis.readers.kineto_kernels import kernel_rows
 from analysis.readers.kineto_steps import Steps
+from analysis.readers.launch_calls import LaunchCall, is_launch, with_launches
 from analysis.readers.reader import ALWAYS
 from analysis.readers.source import Source, clean_text
 from analysis.readers.tables import build_trace
@@ -141,7 +142,8 @@ class KinetoReader:
             redactable=MappingProxyType(_private(file)),
         )
         runs = _runs(steps) if steps.spans else None
-        return build_trace(meta, rows, runs=runs, notes=notes, limits=source.limits)
+        trace = build_trace(meta, rows, runs=runs, notes=notes, limits=source.limits)
+        return with_launches(trace, _launch_calls(found, steps)) if found.kernels else trace
 
 
 def _runs(steps: Steps) -> pd.DataFrame:
@@ -152,6 +154,19 @@ def _runs(steps: Steps) -> pd.DataFrame:
         dur_ns=[end - start for start, end in steps.spans],
         profiled=[True] * len(steps.spans),
     )
+
+
+def _launch_calls(found: Sorted, steps: Steps) -> list[LaunchCall]:
+    return [
+        LaunchCall(
+            call.lane,
+            call.start_ns,
+            call.dur_ns,
+            steps.at(call.start_ns) if steps.spans else 0,
+        )
+        for call in found.launches
+        if is_launch(call.name)
+    ]
 
 
 def _devices(file: _File) -> dict[str, str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
@@ -19,6 +19,7 @@ import pandas as pd
 
 from analysis.errors import FuseScopeError
 from analysis.readers.kernel_names import kernel_members, kernel_type
+from analysis.readers.launch_calls import LaunchCall, is_launch, with_launches
 from analysis.readers.reader import ALWAYS
 from analysis.readers.source import Source, clean_text
 from analysis.readers.sqlite import Database, Table, open_database, schema_names
@@ -101,7 +102,8 @@ class NsysReader:
                 runs, columns["run"] = _runs(columns, launches, marks, notes)
             del columns["correlation"], columns["process"]
             meta = _meta(self.name, database, source)
-        return build_trace(meta, columns, runs=runs, notes=notes, limits=source.limits)
+        trace = build_trace(meta, columns, runs=runs, notes=notes, limits=source.limits)
+        return with_launches(trace, _launch_calls(launches, marks))
 
 
 def holds_nsys(database: Database) -> bool:
@@ -119,6 +121,7 @@ class _Launch:
     start: int
     thread: int
     name: str | None
+    end: int | None = None
 
 
 @dataclass(frozen=True)
@@ -217,10 +220,11 @@ def _device_names(database: Database) -> dict[int, str]:
 
 def _launches(database: Database, strings: Mapping[int, str]) -> dict[tuple[int, int], _Launch]:
     """(process, correlationId) -> the call that launched it."""
-    calls = database.read(_RUNTIME, "start", "globalTid", "correlationId", "nameId")
+    calls = database.read(_RUNTIME, "start", "end", "globalTid", "correlationId", "nameId")
     found = {}
-    for start, thread, correlation, name in zip(
+    for start, end, thread, correlation, name in zip(
         calls.integers("start"),
+        calls.integers("end"),
         calls.integers("globalTid"),
         calls.integers("correlationId"),
         calls.integers("nameId"),
@@ -229,7 +233,7 @@ def _launches(database: Database, strings: Mapping[int, str]) -> dict[tuple[int,
         if start is not None and thread is not None and correlation is not None:
             text = strings.get(name) if name is not None else None
             call = _VERSION.sub("", text) if text else None
-            found[thread & _PID, correlation] = _Launch(start, thread, call)
+            found[thread & _PID, correlation] = _Launch(start, thread, call, end)
     return found
 
 
@@ -359,6 +363,26 @@ def _runs(
         profiled=[True] * len(marks),
     )
     return runs, labels
+
+
+def _launch_calls(
+    launches: Mapping[tuple[int, int], _Launch], marks: Sequence[_Range]
+) -> list[LaunchCall]:
+    """Calls that launch kernels, each in the run that was open then."""
+    begins = [mark.start for mark in marks]
+    found = []
+    for (process, _), launch in launches.items():
+        if not is_launch(launch.name):
+            continue
+        run: int | None = 0
+        if marks:
+            run = bisect_right(begins, launch.start) - 1
+            inside = run >= 0 and launch.start < marks[run].end and process == marks[run].process
+            run = run if inside else None
+        ended = launch.end is not None and launch.end >= launch.start
+        dur_ns = (launch.end or 0) - launch.start if ended else None
+        found.append(LaunchCall(launch.thread, launch.start, dur_ns, run))
+    return found
 
 
 def _meta(name: str, database: Database, source: Source) -> Meta:

@@ -11,14 +11,17 @@ from types import MappingProxyType
 
 from analysis.errors import FuseScopeError
 from analysis.readers.encoding import utf8
+from analysis.readers.launch_calls import with_launches
 from analysis.readers.reader import ALWAYS
 from analysis.readers.rocprof_json import add_json, is_json
 from analysis.readers.rocprof_rows import RocprofRows
 from analysis.readers.rocprof_tables import (
     add_agents,
+    add_calls,
     add_copies,
     add_dispatches,
     is_agents,
+    is_calls,
     is_copies,
     is_dispatches,
 )
@@ -66,7 +69,7 @@ class RocprofReader:
                     rows.files.append(other.path)
             except FuseScopeError:
                 rows.notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
-        return build_trace(
+        trace = build_trace(
             Meta(
                 format=self.name,
                 tool=rows.tool,
@@ -80,6 +83,7 @@ class RocprofReader:
             notes=rows.notes,
             limits=source.limits,
         )
+        return with_launches(trace, rows.launches)
 
 
 def _rows(source: Source) -> RocprofRows:
@@ -101,6 +105,8 @@ def _joined(rows: RocprofRows, other: Source) -> bool:
         return rows.merge(_rows(other))
     if is_copies(head):
         return add_copies(rows, other)
+    if is_calls(head):
+        return add_calls(rows, other)
     if is_agents(head):
         add_agents(rows, other)
         return True

@@ -16,6 +16,7 @@ from analysis.limits import Limits
 from analysis.readers.encoding import utf8, valid_utf8
 from analysis.readers.events import decode_events
 from analysis.readers.json_array import check_length
+from analysis.readers.launch_calls import LaunchCall, is_launch
 from analysis.readers.rocprof_rows import (
     MOST_COUNTERS,
     RocprofRows,
@@ -68,6 +69,16 @@ class _Dispatch(msgspec.Struct, gc=False):
     dst_agent_id: _Number = None
     bytes: _Cell = None
     kernel_name: _Cell = None
+
+
+class _Call(msgspec.Struct, gc=False):
+    """A call of HIP; its name stands under the numbers of kind and operation."""
+
+    kind: _Cell = None
+    operation: _Cell = None
+    thread_id: _Number = None
+    start_timestamp: _Cell = None
+    end_timestamp: _Cell = None
 
 
 class _Agent(msgspec.Struct, gc=False):
@@ -131,6 +142,7 @@ class _Records(msgspec.Struct, gc=False):
     kernel_dispatch: msgspec.Raw = msgspec.Raw(b"[]")
     memory_copy: msgspec.Raw = msgspec.Raw(b"[]")
     counter_collection: msgspec.Raw = msgspec.Raw(b"[]")
+    hip_api: msgspec.Raw = msgspec.Raw(b"[]")
 
 
 class _Tool(msgspec.Struct, gc=False):
@@ -170,6 +182,7 @@ def _add_tool(rows: RocprofRows, tool: _Tool, where: str) -> None:
     if isinstance(metadata.node, _Node) and (host := _text(metadata.node.hostname)):
         rows.private["host"] = clean_text(host, 120)
     records = _typed(tool.buffer_records, _Records)
+    _add_launches(rows, tool, where)
     operations = _operations(tool.strings, where, rows.limits)
     for kind, raw in (
         ("kernel_dispatch", records.kernel_dispatch),
@@ -208,6 +221,29 @@ def _add_tool(rows: RocprofRows, tool: _Tool, where: str) -> None:
             del columns["bytes"]
             columns.update(_counter_columns(rows, tool, dispatches, where))
         rows.extend({**described(names), **columns})
+
+
+def _add_launches(rows: RocprofRows, tool: _Tool, where: str) -> None:
+    """The calls of HIP that launched kernels."""
+    kinds = [
+        [_text(_typed(name, str)) for name in _items(kind.operations, where, rows.limits)]
+        if _text(kind.kind).startswith("HIP_")
+        else []
+        for kind in _typed_items(
+            _typed(tool.strings, _Strings).buffer_records, _Kind, where, rows.limits
+        )
+    ]
+    process = len(rows.launches)
+    for call in _typed_items(
+        _typed(tool.buffer_records, _Records).hip_api, _Call, where, rows.limits
+    ):
+        start, end = exact_ns(call.start_timestamp, "ns"), exact_ns(call.end_timestamp, "ns")
+        number = call.kind
+        known = isinstance(number, int) and 0 <= number < len(kinds)
+        name = _name_of(kinds[number], call.operation) if known else None  # type: ignore[index]
+        if start is not None and is_launch(name):
+            length = end - start if end is not None and end >= start else None
+            rows.launches.append(LaunchCall((process, _handle(call.thread_id)), start, length))
 
 
 def _agents(rows: RocprofRows, agents: Iterable[_Agent]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from analysis.limits import Limits
 from analysis.readers.kernel_names import kernel_members, kernel_type
+from analysis.readers.launch_calls import LaunchCall
 from analysis.readers.source import clean_text
 from analysis.trace import Diagnostic
 
@@ -33,6 +34,7 @@ class RocprofRows:
     products: dict[str, str] = field(default_factory=dict)
     private: dict[str, str] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
+    launches: list[LaunchCall] = field(default_factory=list)
     tool: str = "rocprofv3"
 
     def extend(self, rows: Columns) -> None:
@@ -54,6 +56,7 @@ class RocprofRows:
             return False
         self.products.update(twin.products)
         self.private.update(twin.private)
+        self.launches = self.launches or twin.launches
         if twin.has_copies() and not self.has_copies():
             copied = [str(name).startswith(COPY) for name in twin.columns["name"]]
             self.extend(

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from analysis.readers.csv_table import CsvTable, column_key, has_columns, read_csv
+from analysis.readers.launch_calls import LaunchCall, is_launch
 from analysis.readers.rocprof_rows import (
     MOST_COUNTERS,
     RocprofRows,
@@ -111,6 +112,28 @@ def add_copies(rows: RocprofRows, source: Source) -> bool:
         columns["bytes"] = bytes_column.numbers()
     rows.notes += table.notes
     rows.extend(columns)
+    return True
+
+
+def is_calls(head: bytes) -> bool:
+    """True for hip_api_trace.csv."""
+    return has_columns(head, "Domain", "Function", _START, _END)
+
+
+def add_calls(rows: RocprofRows, source: Source) -> bool:
+    """hip_api_trace.csv, where it is of the same run; False where it is not."""
+    table = read_csv(source)
+    starts, ends = _ns(table, _START), _ns(table, _END)
+    if rows.launches or not rows.meets(starts):
+        return False
+    threads = zip(table.texts("Process_Id"), table.texts("Thread_Id"), strict=True)
+    calls = zip(table.texts("Function"), threads, starts, ends, strict=True)
+    rows.launches = [
+        LaunchCall(thread, start, end - start if end is not None and end >= start else None)
+        for name, thread, start, end in calls
+        if start is not None and is_launch(name)
+    ]
+    rows.notes += table.notes
     return True
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from analysis.readers.encoding import utf8
 from analysis.readers.events import decode_events
+from analysis.readers.launch_calls import LaunchCall, is_launch
 from analysis.readers.rocprof_rows import RocprofRows, described, durations, kernel_name
 from analysis.readers.times import exact_ns
 from analysis.trace import Diagnostic
@@ -57,6 +58,7 @@ def add_timeline(rows: RocprofRows, data: bytes, where: str) -> None:
     devices = _devices(events)
     timed = [(row, event) for row, event in enumerate(events) if event.ph == "X"]
     found = [(row, event) for row, event in timed if event.pid in devices]
+    rows.launches += _launches(timed)
     ran = [(row, event) for row, event in found if event.name != _BARRIER]
     if len(timed) > len(found):
         rows.notes.append(Diagnostic("info", "other_events", len(timed) - len(found)))
@@ -82,6 +84,18 @@ def add_timeline(rows: RocprofRows, data: bytes, where: str) -> None:
             "source_row": [row for row, _ in ran],
         }
     )
+
+
+def _launches(timed: list[tuple[int, _Event]]) -> list[LaunchCall]:
+    """Calls of HIP that launched kernels."""
+    found = []
+    for _, event in timed:
+        start = exact_ns(event.ts, "us") if is_launch(event.name) else None
+        if start is not None:
+            dur_ns = exact_ns(event.dur, "us")
+            length = dur_ns if dur_ns is not None and dur_ns >= 0 else None
+            found.append(LaunchCall((event.pid, event.tid), start, length))
+    return found
 
 
 def _devices(events: list[_Event]) -> Mapping[int | float | str | None, str]:

@@ -16,6 +16,7 @@ _ORDER = (
     "kernels",
     "device_busy",
     "device_idle",
+    "launches",
     "compute_utilisation",
     "copy_time",
     "cube_utilisation",

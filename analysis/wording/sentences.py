@@ -285,7 +285,7 @@ def source_text(figure: Figure, verdict: Verdict) -> str:
 _FROM_PROFILE = frozenset(
     ("small_op_time", "small_op_count", "light_time", "light_count")
     + ("short_op_time", "short_op_count", "dispatch_gap", "operator_utilisation", "roofline_share")
-    + ("kernels", "device_busy", "device_idle", "copies", "copy_time")
+    + ("kernels", "device_busy", "device_idle", "launches", "launch_time", "copies", "copy_time")
 )
 
 _FORMATS: Mapping[str, Callable[[float | None], str]] = {

@@ -80,6 +80,18 @@ FIGURES: Mapping[str, FigureText] = {
         "for the host to launch or for data. Not computable where kernels outlive their run.",
         "lower",
     ),
+    "launches": FigureText(
+        "launches",
+        "Calls of the host that launch kernels or whole graphs (cudaLaunchKernel, hipLaunchKernel, "
+        "cudaGraphLaunch, …), per run. Fusion and graphs lower it.",
+        "lower",
+    ),
+    "launch_time": FigureText(
+        "launch time",
+        "Time of the host in calls that launch kernels or graphs, per run; of several threads the "
+        "sum.",
+        "lower",
+    ),
     "copies": FigureText("copies", "Copies and fills of memory per run on the device.", "lower"),
     "copy_time": FigureText(
         "copy time", "Time in copies and fills of memory per run on the device.", "lower"
@@ -343,6 +355,7 @@ REASONS: Mapping[str, str] = {
     "not_recorded": "the file does not have it",
     "no_start_times": "the file has no runs with start times",
     "no_kernels": "the file has no kernels of a device",
+    "no_launches": "the file does not hold the calls of the host that launch kernels",
     "no_idle": "kernels outlive their run, or the file has no start times",
     "no_samples": "the file has no un-profiled runs",
     "no_counter": "the file does not have this counter",

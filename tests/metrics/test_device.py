@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pandas as pd
+
+from analysis.compare import compare
+from analysis.compare.comparison import side_of_trace
+from analysis.compare.entered_runs import with_entered_runs
 from analysis.metrics.device import DeviceUse, device_use
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 
@@ -38,7 +45,13 @@ def trace(
 def test_kernels_busy_idle_and_copies() -> None:
     # Busy: 0 to 60, on to 80 by kernel and copy, 100 to 110, 180 to 200: 80 + 10 + 20 of 200 ns.
     assert device_use(trace()) == DeviceUse(
-        kernels=3.0, busy_ns=110.0, idle=0.45, copies=1.0, copy_ns=20.0
+        kernels=3.0,
+        busy_ns=110.0,
+        idle=0.45,
+        launches=None,
+        launch_ns=None,
+        copies=1.0,
+        copy_ns=20.0,
     )
 
 
@@ -54,3 +67,40 @@ def test_idle_is_a_share_even_where_kernels_outlive_their_run() -> None:
     outliving = device_use(trace(run_ns=100))  # busy for 110 ns of 100
     assert outliving is not None
     assert outliving.idle is None or 0 <= outliving.idle <= 1
+
+
+def test_launches_are_means_of_the_runs_that_count() -> None:
+    made = trace()
+    runs = made.runs.assign(
+        launches=pd.array([3], dtype="Int64"), launch_ns=pd.array([120], dtype="Int64")
+    )
+    use = device_use(replace(made, runs=runs))
+    assert use is not None and (use.launches, use.launch_ns) == (3.0, 120.0)
+
+
+def test_launches_entered_runs_share_them_out() -> None:
+    made = trace(kind="file")
+    runs = made.runs.assign(launches=pd.array([9], dtype="Int64"))
+    side = with_entered_runs(side_of_trace(replace(made, runs=runs)), 2)
+    use = device_use(side.trace)
+    assert use is not None and use.launches in (4.0, 4.5, 5.0) and use.launch_ns is None
+    assert side.trace.runs["launches"].sum() in (5, 9)
+
+
+def test_a_comparison_tells_launches_or_why_not() -> None:
+    made = trace()
+    known = replace(
+        made,
+        runs=made.runs.assign(
+            launches=pd.array([3], dtype="Int64"), launch_ns=pd.array([120], dtype="Int64")
+        ),
+    )
+    found = {
+        figure.code: figure for figure in compare(side_of_trace(known), side_of_trace(made)).figures
+    }
+    launches = found["launches"]
+    assert (launches.baseline.value, launches.baseline.basis) == (3.0, "measured")
+    assert (launches.candidate.value, launches.candidate.reason) == (None, "no_launches")
+    assert found["launch_time"].baseline.value == 120.0
+    without = {f.code for f in compare(side_of_trace(made), side_of_trace(made)).figures}
+    assert "launches" in without and "launch_time" not in without

@@ -83,6 +83,23 @@ def test_graphs_recorded_as_a_whole_are_counted_and_told(tmp_path: Path) -> None
     assert len(alone.calls) == 2 and "no_kernels" not in notes(alone)
 
 
+def test_launches_are_those_of_the_open_range(tmp_path: Path) -> None:
+    names = list(NAMES[2])
+    numbers = dict(zip(("cudaLaunchKernel_v7000", "cudaMemcpy_v3020"), (901, 902), strict=True))
+    strings: Table = (NAMES[0], NAMES[1], [*names, *((n, text) for text, n in numbers.items())])
+    columns = ("start", '"end"', "globalTid", "correlationId", "nameId")
+    calls = [(90, 95, 901, 1), (96, 99, 902, 2), (210, 216, 901, 3), (220, 222, 901, 4)]
+    api: Table = ("CUPTI_ACTIVITY_KIND_RUNTIME", columns,
+                  [(a, b, THREAD, c, name) for a, b, name, c in calls])  # fmt: skip
+    ran = kernels((100, 150, 1), (230, 240, 3), (240, 250, 4))
+    marks = ranges((80, 200, "iteration 0"), (200, 300, "iteration 1"))
+    runs = read(tmp_path, strings, ran, api, marks).runs
+    assert runs["launches"].tolist() == [1, 2] and runs["launch_ns"].tolist() == [5, 8]
+    whole = read(tmp_path, strings, ran, api).runs
+    assert whole["launches"].tolist() == [3] and whole["launch_ns"].tolist() == [13]
+    assert read(tmp_path, strings, ran).runs["launches"].isna().all()
+
+
 def test_kernels_copies_and_fills(tmp_path: Path) -> None:
     trace = read(
         tmp_path,
