@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
 from analysis import units, wording
 from analysis.compare.comparison import Comparison
 from analysis.compare.entered_runs import offered_runs
-from analysis.compare.trust import trust
+from analysis.compare.trust import Trust, trust
 from analysis.readers.source import clean_text
 from app.cli.ledger import print_ledger
 
@@ -48,10 +50,20 @@ def print_comparison(comparison: Comparison, others: list[str], *, is_brief: boo
     _print_op_types(console, comparison)
     console.print(wording.totals_sentence(comparison))
     print_ledger(console, comparison)
+    _print_trust(console, found)
+
+
+def _print_trust(console: Console, found: Trust) -> None:
+    """Each doubt behind a '!', as many as are counted above; what any two files raise is one."""
     console.print(f"\n{wording.TRUST}", style="bold")
-    for note in (*found.specific, *found.general, *found.notes):
-        mark = "!" if note.severity != "info" else "-"
-        console.print(f"{mark} {wording.diagnostic_sentence(note)}")
+    for doubt in found.specific:
+        console.print(f"! {wording.diagnostic_sentence(doubt)}")
+    if found.general:
+        console.print(f"! {wording.GENERAL_DOUBT}")
+    for part in found.general:
+        console.print(Padding(Text(wording.diagnostic_sentence(part)), (0, 0, 0, 2), expand=False))
+    for known in found.notes:
+        console.print(f"- {wording.diagnostic_sentence(known)}")
 
 
 def _print_figures(console: Console, comparison: Comparison, labels: tuple[str, str]) -> None:

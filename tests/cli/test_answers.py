@@ -78,6 +78,13 @@ def test_the_answer_stands_before_the_figures(here: Path) -> None:
     assert places == sorted(places)
 
 
+def test_as_many_doubts_are_listed_as_are_counted(here: Path) -> None:
+    text = printed("compare", "before.json", "after.json")
+    counted = int(re.search(r"Can I trust this\? (\d+) doubt", text)[1])  # type: ignore[index]
+    assert "Each file is one process" in text and "machine's drift" in text
+    assert counted == len(re.findall(r"^! ", text, re.MULTILINE))
+
+
 def test_brief_is_the_answer_and_no_table(here: Path) -> None:
     whole, brief = printed("compare", "e.zip"), printed("compare", "e.zip", "--brief")
     assert whole.startswith(brief)
