@@ -152,9 +152,12 @@ def _largest_term(sum_: Reconciliation) -> str:
 
 def _nothing_fused(ledger: Ledger) -> str:
     """Why there is no fusion to speak of: there was none, or it is not known."""
-    lost = int((~ledger.ungrouped["reason"].isin(["inserted", "communication"])).sum())
+    reasons = ledger.ungrouped["reason"]
+    lost = int((~reasons.isin(["inserted", "communication"])).sum())
     if not lost:
-        return "Nothing was fused: both sides ran the same operators."
+        inserted = int((reasons == "inserted").sum())
+        but = f", but for {plural(inserted, 'inserted one')}" if inserted else ""
+        return f"Nothing was fused: both sides ran the same operators{but}."
     return f"No fusion was found; it is not known what became of {plural(lost, 'operator')}."
 
 

@@ -20,11 +20,12 @@ def trace(
     kind: str = "step",
     starts: object = (0, 50, 60, 100, 180),
     run_ns: int = 200,
+    run_start_ns: int | None = 0,
 ) -> Trace:
     """One run of 200 ns: two overlapping kernels, a copy, a collective, a kernel that ends it."""
     return Trace(
         META,
-        runs_frame(run=[0], kind=[kind], start_ns=[0], dur_ns=[run_ns], profiled=[True]),
+        runs_frame(run=[0], kind=[kind], start_ns=[run_start_ns], dur_ns=[run_ns], profiled=[True]),
         operators_frame(
             operator=[0, 1, 2],
             name=["gemm", "copy", "all_reduce"],
@@ -63,10 +64,27 @@ def test_what_is_not_known_is_none() -> None:
     assert late is not None and (late.busy_ns, late.idle) == (None, None)
 
 
-def test_idle_is_a_share_even_where_kernels_outlive_their_run() -> None:
-    outliving = device_use(trace(run_ns=100))  # busy for 110 ns of 100
-    assert outliving is not None
-    assert outliving.idle is None or 0 <= outliving.idle <= 1
+def test_kernels_that_outlive_their_run_count_where_it_ran() -> None:
+    # Of a run of 100 ns: busy from 0 to 60 and on to 80; what starts at 100 is outside.
+    assert device_use(trace(run_ns=100)) == DeviceUse(
+        kernels=3.0,
+        busy_ns=80.0,
+        idle=0.2,
+        launches=None,
+        launch_ns=None,
+        copies=1.0,
+        copy_ns=20.0,
+    )
+    # The one of 60 to 80 is cut at the end of a run of 70 ns.
+    cut = device_use(trace(run_ns=70))
+    assert cut is not None and (cut.busy_ns, cut.idle) == (70.0, 0.0)
+
+
+def test_idle_is_not_known_where_a_run_without_a_start_is_shorter_than_its_kernels() -> None:
+    unknown = device_use(trace(run_start_ns=None, run_ns=100))
+    assert unknown is not None and (unknown.busy_ns, unknown.idle) == (110.0, None)
+    fits = device_use(trace(run_start_ns=None, run_ns=220))
+    assert fits is not None and (fits.busy_ns, fits.idle) == (110.0, 0.5)
 
 
 def test_launches_are_means_of_the_runs_that_count() -> None:

@@ -17,7 +17,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.testing.v1 import AppTest
 
 from analysis.readers.reader import Reader
-from app import operators, uploads
+from app import operators, panels, uploads
 from tests import miniatures
 from tests.app.conftest import start, tree  # noqa: F401
 from tests.app.pages import headline, is_clean, markdown_texts, texts
@@ -105,7 +105,11 @@ def test_a1_every_view_of_hostile_operators_is_no_markup(start: Start, name: str
             page.segmented_control(key="ascend_view").set_value(view).run()
         assert_no_markup(page)
         assert "<img" in str(page.dataframe(key="operator_table").value.to_dict())
-    for kind in ("Op types", "Classes"):
+    kinds = page.segmented_control(key="kind").options
+    for kind in ("Op types", "Classes", "Launched by"):
+        if panels.segment(kind) not in kinds:
+            assert kind == "Launched by"
+            continue
         page.segmented_control(key="kind").set_value(kind).run()
         assert_no_markup(page)
     page.button(key="doctor").click().run()
