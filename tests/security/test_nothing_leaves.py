@@ -62,6 +62,7 @@ class Home:
             line
             for line in said
             if "resolv.conf" in line
+            or "/Microsoft/" in line  # what ONNX Runtime keeps for its reports
             or "htons(53)" in line
             or any(
                 not address.startswith(("127.", "::1", "::ffff:127."))
@@ -107,6 +108,27 @@ def test_a_recording_writes_its_file_and_its_cache_and_asks_nobody(
         ours = "home/Library/Caches/fusescope/"
     assert [name for name in files if not name.startswith(ours) and name != "work/a.zip"] == []
     assert home.reached_out() == []
+
+
+SESSION = """
+from collectors.zoo import catalogue, store
+from collectors.runtimes import onnxruntime as ours
+import onnxruntime
+model = store.build(catalogue.chosen("mul_add", None)).SerializeToString()
+onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+"""
+
+
+def test_the_engine_leaves_no_device_id_whoever_loads_it(home: Home) -> None:
+    """In a worker such files would go with its scratch folder, and their upload be tried."""
+    pytest.importorskip("onnxruntime", reason="recording needs the extra 'collect'")
+    done = subprocess.run(
+        [sys.executable, "-c", SESSION],
+        cwd=home.folder / "work", env=home.environment, timeout=GIVE_UP_S, check=False,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert home.files() == []
 
 
 def open_page(port: int) -> list[ForwardMsg]:
