@@ -39,7 +39,7 @@ class Chosen:
         assumptions = replace(assumptions, runs=runs)
         uploads_ = any(loading.is_upload(id_) for id_ in (self.baseline, self.candidate))
         private = uploads_ and not is_local()
-        with self.main, st.spinner("Reading and comparing …"):
+        with self.main, st.spinner(words.comparing_sentence()):
             return loading.compare(
                 loading.side(self.baseline, state.opened()),
                 loading.side(self.candidate, state.opened()),

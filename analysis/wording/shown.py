@@ -25,3 +25,8 @@ def reading_sentence(names: Sequence[str]) -> str:
     """What is being read, and what stands below it meanwhile; the names as they are given."""
     what = names[0] if len(names) == 1 else f"{len(names)} files"
     return f"Reading {what} … What stands below is what was shown before."
+
+
+def comparing_sentence() -> str:
+    """What is done while the page still has what was shown before."""
+    return "Reading and comparing … What else stands here is what was shown before."

@@ -278,9 +278,26 @@ def test_while_files_are_read_the_page_says_that_the_rest_is_older(
     spinner = pair.st.spinner
     monkeypatch.setattr(pair.st, "spinner", lambda text: (said.append(text), spinner(text))[1])
     upload(start(), (f"{HOSTILE.replace('/', '∕')}.json", UNFUSED))
-    [reading] = [text for text in said if text.startswith("Reading") and "shown before" in text]
+    [reading] = [text for text in said if text.startswith("Reading") and "stands below" in text]
     assert "<img" in reading
     assert not any(piece in re.sub(r"(`+).*?\1", "", reading) for piece in DANGEROUS)
+
+
+def test_while_sides_are_compared_the_page_says_that_the_rest_is_older(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    before: list[list[str]] = []
+    spinner, compare = pair.st.spinner, loading.compare
+    monkeypatch.setattr(pair.st, "spinner", lambda text: (said.append(text), spinner(text))[1])
+    monkeypatch.setattr(
+        pair.loading,
+        "compare",
+        lambda *sides, **how: (before.append(list(said)), compare(*sides, **how))[1],
+    )
+    assert is_clean(start())
+    told = "Reading and comparing … What else stands here is what was shown before."
+    assert before == [[told]]
 
 
 def test_good_files_are_read_beside_bad_ones(start: Start) -> None:

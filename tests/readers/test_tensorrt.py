@@ -21,7 +21,7 @@ from analysis.readers.folder import folder_sources
 from analysis.readers.source import Source
 from analysis.readers.tensorrt_graph import dtype_of, layer_of_name, layout_of
 from analysis.trace import Trace
-from analysis.wording import diagnostic_sentence
+from analysis.wording import diagnostic_sentence, verdict_sentence
 
 ROWS: list[dict[str, object]] = [
     {"name": "Conv_0 + Relu_1", "timeMs": 4.0006, "averageMs": 1.00015, "percentage": 80.0},
@@ -418,6 +418,26 @@ def test_a_file_of_run_times_given_twice_is_read_once() -> None:
     assert others.sampled_runs.empty and "samples_twice" not in codes(others)
     part = trace_of(profile(), a_times=times(*LATENCIES), b_times=times(*LATENCIES[:4]))
     assert len(part.sampled_runs) == 5 and codes(part)["samples_twice"] == 4
+
+
+@pytest.mark.parametrize(
+    ("counts", "told"),
+    [
+        ((4, 4), "Means of 4 iterations, so the noise is unknown."),
+        ((4, 4216), "Means of 4 and 4 216 iterations, so the noise is unknown."),
+        ((4, 1), "The baseline's time is a mean of 4 iterations, so the noise is unknown."),
+        ((1, 1), "One profile each, so the noise is unknown."),
+    ],
+)
+def test_means_of_iterations_are_no_single_run(counts: tuple[int, int], told: str) -> None:
+    files = [json.loads(profile()) for _ in counts]
+    for rows, count in zip(files, counts, strict=True):
+        rows[0]["count"] = count
+    before, after = (side_of_trace(trace_of(json.dumps(rows).encode())) for rows in files)
+    comparison = compare(before, after)
+    assert comparison.verdict.outcome == "noise_unknown"
+    assert verdict_sentence(comparison).endswith(told)
+    assert "single run" not in verdict_sentence(comparison)
 
 
 def test_run_times_alone_compare() -> None:
