@@ -16,7 +16,7 @@ from analysis.wording.slow_executions import slow_note
 MAX_PATTERNS = 6
 SMALL_SHARE = 0.01  # of the largest pattern: smaller ones share a bar
 SHOWN_ROUNDING_NS = 1_000
-_INNER_TERMS = ("ungrouped_ns", "slow_ns", "dispatch_ns")
+_INNER_TERMS = ("ungrouped_ns", "communication_ns", "slow_ns", "dispatch_ns")
 StepKind = Literal["total", "faster", "slower", "same", "term"]
 
 
@@ -39,10 +39,11 @@ def waterfall_steps(comparison: Comparison) -> tuple[Step, ...]:
 
     The baseline's run, its profiler bias and overlap, which lead to what its operators and the
     gaps between them take; the patterns with the largest |gain|, the other groups in one step,
-    what is in no group, slow executions and dispatch; then back to the candidate's run by its own
-    overlap and bias. In this order no step goes below zero: everything is taken from where it
-    was. Rounding below SHOWN_ROUNDING_NS is part of the last term, whose note says so. Empty where
-    the traces have no time of a whole run in common. Labels and notes hold text of the traces.
+    what is in no group, communication, slow executions and dispatch; then back to the candidate's
+    run by its own overlap and bias. In this order no step goes below zero: everything is taken
+    from where it was. Rounding below SHOWN_ROUNDING_NS is part of the last term, whose note says
+    so. Empty where the traces have no time of a whole run in common. Labels and notes hold text of
+    the traces.
     """
     sum_ = comparison.ledger.reconciliation
     if sum_.delta_ns is None or sum_.baseline_ns is None or sum_.groups_ns is None:

@@ -169,7 +169,10 @@ def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
     if all(known):
         sign = np.where(ungrouped["side"] == "candidate", 1.0, -1.0)
         changes = sign * ungrouped["per_run_ns"].to_numpy(dtype=float)
-        total = reconcile(times[0], times[1], of, gains.mean_ns, changes, paired)
+        talks = (ungrouped["reason"] == "communication").to_numpy()
+        total = reconcile(
+            times[0], times[1], of, gains.mean_ns, changes[~talks], changes[talks], paired
+        )
     else:
         delta = change_ns(times[0], times[1], of) if of == "unprofiled_wall" else None
         total = Reconciliation(of, None if delta is None else round(delta))
@@ -349,7 +352,10 @@ def _no_shares(total: Reconciliation, gains_ns: pd.Series) -> NoShares | None:
         and total.low_ns <= 0 <= total.high_ns
     ):
         return "within_noise"
-    others = (total.ungrouped_ns, total.slow_ns, total.overlap_ns, total.dispatch_ns)
+    others = (
+        total.ungrouped_ns, total.communication_ns, total.slow_ns, total.overlap_ns,
+        total.dispatch_ns,
+    )  # fmt: skip
     terms = [*gains_ns.dropna(), *(value or 0 for value in (*others, total.profiler_bias_ns))]
     return "cancels" if abs(delta) < sum(map(abs, terms)) / 2 else None
 

@@ -27,12 +27,16 @@ class SideTimes:
 
 @dataclass(frozen=True)
 class Reconciliation:
-    """delta = groups + ungrouped + slow + overlap + dispatch + profiler_bias + rounding, exactly.
+    """The change of the run time and its terms.
 
+    delta = groups + ungrouped + communication + slow + overlap + dispatch + profiler_bias +
+    rounding, exactly.
     Candidate - baseline of means per run in whole ns, so faster is negative; None where the
     traces do not have it. `of` names the time of which `delta_ns` is the change.
-    `groups_ns`: minus the sum of the gains; `ungrouped_ns`: operators in no group; `slow_ns`: what
-    slow executions took beyond their medians, which is in neither; `overlap_ns`: (union - sum) of
+    `groups_ns`: minus the sum of the gains; `ungrouped_ns`: operators in no group;
+    `communication_ns`: communication, None where neither side has any; what of it ran beside other
+    operators is taken back in the overlap; `slow_ns`: what slow executions took beyond their
+    medians, which is in none of these; `overlap_ns`: (union - sum) of
     operator time, 0 where none ran side by side; `dispatch_ns`: profiled run span - union (- sum
     where the files have no start times); `profiler_bias_ns`: un-profiled time - profiled run span;
     `rounding_ns`: what rounding every row and term to whole ns took.
@@ -47,6 +51,7 @@ class Reconciliation:
     delta_ns: int | None = None
     groups_ns: int | None = None
     ungrouped_ns: int | None = None
+    communication_ns: int | None = None
     slow_ns: int | None = None
     overlap_ns: int | None = None
     dispatch_ns: int | None = None
@@ -77,9 +82,11 @@ def reconcile(
     of: TimeSource,
     gains_ns: np.ndarray,
     ungrouped_ns: np.ndarray,
+    communication_ns: np.ndarray,
     paired: bool,
 ) -> Reconciliation:
-    """The sum of these rows: gains by group (before - after), changes by ungrouped operator.
+    """The sum of these rows: gains by group (before - after), changes by ungrouped operator
+    and by operator of communication.
 
     No term is the remainder of the others: that they add up is a property of the definitions.
     """
@@ -98,7 +105,7 @@ def reconcile(
             if of != "run_span":
                 bias = _change(baseline, candidate, "unprofiled_wall", "run_span")
     terms = [term for term in (slow, overlap, dispatch, bias) if term is not None]
-    exact = [*(-gains_ns), *ungrouped_ns, *terms]
+    exact = [*(-gains_ns), *ungrouped_ns, *communication_ns, *terms]
     took = math.fsum(value - round(value) for value in exact) - (delta - round(delta))
     low, high = _interval(baseline, candidate, of, delta, paired)
     beside = slow + (dispatch or 0.0) + (bias or 0.0)
@@ -107,6 +114,7 @@ def reconcile(
         delta_ns=round(delta),
         groups_ns=-_rounded_sum(gains_ns),
         ungrouped_ns=_rounded_sum(ungrouped_ns),
+        communication_ns=_rounded_sum(communication_ns) if len(communication_ns) else None,
         slow_ns=round(slow),
         overlap_ns=_rounded(overlap),
         dispatch_ns=_rounded(dispatch),

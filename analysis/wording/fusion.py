@@ -61,9 +61,10 @@ LEDGER_HELP = (
 )
 WATERFALL_HELP = (
     "From the baseline's to the candidate's mean time per run. Groups and ungrouped operators "
-    "are changes of profiled time. Slow executions: what single ones, of more than three times "
-    "their operator's median, took beyond it. Dispatch is the change of the time between "
-    "operators. Profiler bias is the change of (un-profiled time - profiled run span): the "
+    "are changes of profiled time. Communication is a term of its own; what of it ran beside "
+    "operators is taken back in the overlap of streams. Slow executions: what single ones, of more "
+    "than three times their operator's median, took beyond it. Dispatch is the change of the time "
+    "between operators. Profiler bias is the change of (un-profiled time - profiled run span): the "
     "profiler charges every operator, and fusion removes operators. The picture shows each side's "
     "own: from the baseline's run to its profiled run first, and from the candidate's profiled run "
     "to its run last; likewise the overlap of streams. Every term is computed from the data by "
@@ -72,6 +73,7 @@ WATERFALL_HELP = (
 TERMS: Mapping[str, str] = {
     "groups_ns": "groups",
     "ungrouped_ns": "operators in no group",
+    "communication_ns": "communication",
     "slow_ns": "slow executions",
     "overlap_ns": "overlap of streams",
     "dispatch_ns": "dispatch",

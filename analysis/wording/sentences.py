@@ -113,6 +113,8 @@ def verdict_basis(verdict: Verdict) -> str:
         noun = "files" if verdict.of in OF_FILES else noun
         if one and other:
             counts = f"one {noun[:-1]} each" if one == other == 1 else f"{one} and {other} {noun}"
+            if verdict.reason == "single_run" and any(verdict.averaged):
+                counts = _averaged(verdict)
             parts.append(f"{what}, {counts}, not paired")
     if verdict.outcome == "cannot_tell":
         parts.insert(0, why_not_told(verdict))
@@ -120,6 +122,22 @@ def verdict_basis(verdict: Verdict) -> str:
         seen = units.percent(verdict.smallest_detectable)
         parts.append(f"this measurement would have seen a change of {seen}")
     return capital("; ".join(parts)) + "."
+
+
+def _averaged(verdict: Verdict) -> str:
+    """'means of 1,600 and 4,216 iterations': of how many runs each side's one time is."""
+    before, after = verdict.averaged
+    if before is not None and before == after:
+        return f"means of {plural(before, 'iteration')} each"
+    if before is not None and after is not None:
+        return f"means of {units.count(before)} and {plural(after, 'iteration')}"
+    sides = zip(("baseline", "candidate"), (before, after), verdict.samples, strict=True)
+    return ", ".join(
+        f"the {side} {plural(samples, 'run')}"
+        if count is None
+        else f"the {side} a mean of {plural(count, 'iteration')}"
+        for side, count, samples in sides
+    )
 
 
 def offer_sentence(side: str, runs: int | None) -> str:

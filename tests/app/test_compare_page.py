@@ -149,6 +149,23 @@ def test_unknown_noise_is_told_with_the_number_and_without_colour(tree: Path, st
     assert ":blue[" not in page.header[0].value and ":red[" not in page.header[0].value
 
 
+def mean_of(iterations: int, mean_ms: str) -> bytes:
+    """What trtexec --exportProfile writes: one layer, its total and its mean."""
+    total = float(mean_ms) * iterations
+    layer = {"name": "Conv_0 + Relu_1", "timeMs": total, "averageMs": float(mean_ms)}
+    return json.dumps([{"count": iterations}, layer]).encode()
+
+
+def test_means_of_many_iterations_are_no_single_run(start: Start) -> None:
+    files = ("a.json", mean_of(1600, "2.0")), ("b.json", mean_of(4216, "1.0"))
+    page = upload(start(), *files)
+    assert is_clean(page)
+    shown = " ".join([headline(page), *texts(page)]).replace("\u202f", " ")
+    assert "Means of 1 600 and 4 216 iterations, so the noise is unknown." in shown
+    assert "Profiled run time, means of 1 600 and 4 216 iterations, not paired." in shown
+    assert "single run" not in shown and "one run each" not in shown
+
+
 def test_doubts_are_one_line_and_all_of_them_are_behind_it(start: Start) -> None:
     page = upload(start(), ("before.json", UNFUSED), ("after.json", FUSED))
     [line] = [text.value for text in page.text if re.match(r"\d+ doubts?\. ", text.value)]

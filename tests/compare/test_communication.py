@@ -10,6 +10,7 @@ from analysis.metrics.breakdown import by_type
 from analysis.readers.tables import build_trace
 from analysis.report.tables import operator_totals
 from analysis.trace import Meta, Trace
+from analysis.waterfall import waterfall_steps
 from analysis.wording import totals_sentence
 
 US = 1000
@@ -56,7 +57,40 @@ def test_a_collective_is_in_no_group_and_in_the_sum(members: str | None) -> None
     ]  # fmt: skip
     terms = comparison.ledger.reconciliation
     assert terms.groups_ns == 0
-    assert terms.ungrouped_ns == 400 * US == terms.delta_ns
+    assert terms.communication_ns == 400 * US == terms.delta_ns
+    assert terms.ungrouped_ns == 0
+    steps = {step.label: step.value_ns for step in waterfall_steps(comparison)}
+    assert steps["communication"] == 400 * US and "operators in no group" not in steps
+
+
+def test_communication_beside_operators_counts_once() -> None:
+    # The collective starts with the Mul of 30 µs on another stream: 500 and 900 µs, of which the
+    # run has 520 and 920: the Add waits for it.
+    def beside(name: str, reduce_us: int) -> Trace:
+        rows = {
+            "name": ["Mul_1", "hcom_allReduce_1", "Add_1"],
+            "op_type": ["Mul", "hcom_allReduce_", "Add"],
+            "is_communication": [False, True, False],
+            "inputs": ["float32[4,4]"] * 3,
+            "outputs": ["float32[4,4]"] * 3,
+            "stream": ["1", "2", "1"],
+            "start_ns": [0, 0, reduce_us * US],
+            "dur_ns": [30 * US, reduce_us * US, 20 * US],
+            "run": ["1"] * 3,
+        }
+        return build_trace(Meta("kineto", "test", file_name=name), rows)
+
+    sides = (side_of_trace(beside("before", 10)), side_of_trace(beside("after", 900)))
+    terms = compare(*sides).ledger.reconciliation
+    # Before: the Mul ran 30 µs, of which 10 beside the collective, then the Add from 10 to 30 µs.
+    # After: 900 µs of the collective with the Mul inside it, then the Add.
+    assert terms.delta_ns == (920 - 30) * US
+    assert terms.communication_ns == 890 * US
+    # Sum - union: 60 - 30 before, 950 - 920 after.
+    assert terms.overlap_ns == 0 and terms.groups_ns == 0 and terms.ungrouped_ns == 0
+    hidden = compare(sides[1], side_of_trace(trace("serial", 900))).ledger.reconciliation
+    # The same collective, no longer beside the Mul: the run takes 30 µs more, of the overlap.
+    assert (hidden.delta_ns, hidden.communication_ns, hidden.overlap_ns) == (30 * US, 0, 30 * US)
 
 
 def test_communication_without_a_type_is_not_of_unknown_type() -> None:

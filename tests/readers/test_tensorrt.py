@@ -20,6 +20,8 @@ from analysis.readers import find, read, read_path
 from analysis.readers.folder import folder_sources
 from analysis.readers.source import Source
 from analysis.readers.tensorrt_graph import dtype_of, layer_of_name, layout_of
+from analysis.report.comparison_json import comparison_values
+from analysis.report.html import report_html
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence, verdict_sentence
 
@@ -376,6 +378,32 @@ def test_times_under_the_profiler_are_told_apart() -> None:
     trace = trace_of(profile(), times=times(2.0), metadata=facts(apart="Disabled"))
     assert "samples_profiled" in codes(trace)
     assert "samples_profiled" not in codes(trace_of(profile(), times=times(2.0)))
+
+
+@pytest.mark.parametrize(
+    ("counts", "said", "basis"),
+    [
+        ((1600, 4216), "Means of 1 600 and 4 216 iterations", "means of 1 600 and 4 216 iterations"),
+        ((4216, 4216), "Means of 4 216 iterations", "means of 4 216 iterations each"),
+        ((1, 4216), "The candidate's time is a mean of 4 216 iterations",
+         "the baseline 1 run, the candidate a mean of 4 216 iterations"),
+        ((1, 1), "One profile each", "one run each"),
+    ],
+)  # fmt: skip
+def test_means_are_called_means_everywhere(counts: tuple[int, int], said: str, basis: str) -> None:
+    sides = [
+        side_of_trace(trace_of(profile([{"name": "Conv_0", "timeMs": n, "averageMs": 1}], n)))
+        for n in counts
+    ]
+    comparison = compare(*sides)
+    value = comparison_values(comparison)["verdict"]
+    assert value["averaged"] == [None if n == 1 else n for n in counts]
+    told = [value["sentence"], value["basis"], report_html(comparison)]
+    sentence, why, html = (text.replace("\u202f", " ") for text in told)
+    assert f"{said}, so the noise is unknown." in sentence
+    assert why == f"Profiled run time, {basis}, not paired."
+    assert "single run" not in html and sentence.replace("'", "&#39;").split(". ")[-1] in html
+    assert why in html.replace("&#39;", "'")
 
 
 LATENCIES = (2.0, 1.5, 1.25, 1.75, 2.25)
