@@ -39,8 +39,8 @@ DEFAULT_LIMITS = Limits()
 def parse_limits(text: str) -> Limits:
     """Limits out of 'events=10000000,file_bytes=8G'; what is not named keeps its default.
 
-    K, M and G stand for powers of 1024. Raises FuseScopeError for an unknown name or a value that
-    is no whole number from 1 on.
+    K, M and G, also KB, MB and GB, stand for powers of 1024. Raises FuseScopeError for an unknown
+    name or a value that is no whole number from 1 on.
     """
     known = {field.name for field in dataclasses.fields(Limits)}
     given: dict[str, int] = {}
@@ -70,6 +70,8 @@ def _rounded(number: int, *, is_size: bool) -> str:
 
 
 def _whole(text: str) -> int | None:
+    if text[-2:].upper() in ("KB", "MB", "GB"):
+        text = text[:-1]
     digits, scale = text, 1
     if text[-1:].upper() in ("K", "M", "G"):
         digits, scale = text[:-1], 1024 ** (" KMG".index(text[-1].upper()))

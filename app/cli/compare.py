@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app.cli import streams
+from app.cli.limits import LimitOption
 
 if TYPE_CHECKING:
     from analysis.compare.comparison import Comparison, Side
@@ -48,6 +49,7 @@ def compare(
     redact: Annotated[
         bool, typer.Option("--redact", help="Leave out user names, host names and absolute paths.")
     ] = False,
+    limit: LimitOption = None,  # in force by now
 ) -> None:
     """Compare two traces, or two variants of an experiment."""
     from analysis.compare import compare as compare_sides

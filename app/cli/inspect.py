@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app.cli import streams
+from app.cli.limits import LimitOption
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,6 +31,7 @@ def inspect(
     redact: Annotated[
         bool, typer.Option("--redact", help="Leave out user names, host names and absolute paths.")
     ] = False,
+    limit: LimitOption = None,  # in force by now
 ) -> None:
     """Say what is in a trace or experiment, what was dropped, and what it can and cannot answer."""
     from app.cli.reading import read_given

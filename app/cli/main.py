@@ -16,6 +16,7 @@ from app.cli.collect import collect
 from app.cli.compare import compare
 from app.cli.fuse import fuse
 from app.cli.inspect import inspect
+from app.cli.limits import HELP, METAVAR, set_limits
 from app.cli.recipe import recipe
 from app.cli.serve import serve
 from app.cli.zoo import zoo
@@ -50,7 +51,7 @@ def _version(is_asked: bool) -> None:
 def settings(
     limit: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=N", help="Set a limit of reading (docs/limits.md). Repeatable."),
+        typer.Option(metavar=METAVAR, help=HELP),
     ] = None,
     version: Annotated[
         bool,
@@ -59,12 +60,7 @@ def settings(
 ) -> None:
     """Settings of every verb."""
     memory.check()
-    from app import places
-
-    # The pages of the dashboard read them from the environment of this process.
-    told = [os.environ.get(places.LIMITS_VARIABLE, ""), *(limit or ())]
-    os.environ[places.LIMITS_VARIABLE] = ",".join(filter(None, told))
-    places.limits()
+    set_limits(limit or ())
 
 
 for verb in (collect, recipe, fuse, inspect, compare, serve):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app.cli import recording_run, streams
+from app.cli.limits import LimitOption
 from app.cli.outputs import refuse_lost, write_whole
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def recipe(
         Path | None,
         typer.Option("--markdown", metavar="FILE", help="Write the table as Markdown."),
     ] = None,
+    limit: LimitOption = None,  # in force by now
 ) -> None:
     """List the published fusion recipes, or record one and print its table."""
     from analysis.errors import FuseScopeError

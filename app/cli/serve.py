@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from app.cli.limits import LimitOption
+
 DEFAULT_PORT = 8501
 
 
@@ -37,6 +39,7 @@ def serve(
         bool,
         typer.Option("--browser/--no-browser", help="Open a browser where there is a display."),
     ] = True,
+    limit: LimitOption = None,  # in force by now
 ) -> None:
     """Start the dashboard and print its address; Ctrl-C ends it."""
     from analysis.errors import FuseScopeError

@@ -160,7 +160,8 @@ def test_means_of_many_iterations_are_no_single_run(start: Start) -> None:
     files = ("a.json", mean_of(1600, "2.0")), ("b.json", mean_of(4216, "1.0"))
     page = upload(start(), *files)
     assert is_clean(page)
-    shown = " ".join([headline(page), *texts(page)]).replace("\u202f", " ")
+    captions = [caption.value for caption in page.caption]
+    shown = " ".join([headline(page), *texts(page), *captions]).replace("\u202f", " ")
     assert "Means of 1 600 and 4 216 iterations, so the noise is unknown." in shown
     assert "Profiled run time, means of 1 600 and 4 216 iterations, not paired." in shown
     assert "single run" not in shown and "one run each" not in shown

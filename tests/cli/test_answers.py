@@ -46,6 +46,30 @@ def test_the_version_is_that_of_the_package() -> None:
     assert printed("--version") == f"fusescope {metadata.version('fusescope')}\n"
 
 
+def test_a_limit_may_stand_behind_the_verb(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FUSESCOPE_LIMITS", "")
+    files = ["before.json", "after.json"]
+    for told in (
+        ["compare", *files, "--limit", "events=3"],
+        ["compare", "--limit", "events=3", *files],
+        ["--limit", "events=3", "compare", *files],
+        ["inspect", files[0], "--limit", "file_bytes=4GB", "--limit", "events=3"],
+    ):
+        monkeypatch.setenv("FUSESCOPE_LIMITS", "")
+        result = CliRunner().invoke(app, told)
+        assert isinstance(result.exception, FuseScopeError), told
+        assert "limit of 3" in result.exception.text, told
+    monkeypatch.setenv("FUSESCOPE_LIMITS", "")
+    later = printed("--limit", "events=3", "compare", *files, "--limit", "events=4G", "--brief")
+    assert "took" in later or "faster" in later
+    for verb in ("compare", "inspect", "recipe", "serve"):
+        assert "--limit" in printed(verb, "-h")
+    monkeypatch.setenv("FUSESCOPE_LIMITS", "")
+    wrong = CliRunner().invoke(app, ["inspect", files[0], "--limit", "4GB"])
+    assert isinstance(wrong.exception, FuseScopeError)
+    assert wrong.exception.text.startswith("There is no limit '4GB'")
+
+
 @pytest.mark.parametrize("verb", [[], ["compare"], ["zoo"], ["zoo", "export"]])
 def test_h_is_help(verb: list[str]) -> None:
     assert printed(*verb, "-h") == printed(*verb, "--help")

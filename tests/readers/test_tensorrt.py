@@ -383,7 +383,8 @@ def test_times_under_the_profiler_are_told_apart() -> None:
 @pytest.mark.parametrize(
     ("counts", "said", "basis"),
     [
-        ((1600, 4216), "Means of 1 600 and 4 216 iterations", "means of 1 600 and 4 216 iterations"),
+        ((1600, 4216), "Means of 1 600 and 4 216 iterations",
+         "means of 1 600 and 4 216 iterations"),
         ((4216, 4216), "Means of 4 216 iterations", "means of 4 216 iterations each"),
         ((1, 4216), "The candidate's time is a mean of 4 216 iterations",
          "the baseline 1 run, the candidate a mean of 4 216 iterations"),
