@@ -20,6 +20,7 @@ from analysis.errors import FuseScopeError
 from analysis.readers.ascend_columns import device_classes, task_kind, tensor_text
 from analysis.readers.ascend_pmu import Task, check_core_times, counters
 from analysis.readers.nsys import NsysReader, holds_nsys
+from analysis.readers.processes import several_devices
 from analysis.readers.reader import ALWAYS
 from analysis.readers.source import Source, clean_text
 from analysis.readers.sqlite import Database, Table, integer, open_database, schema_names
@@ -107,6 +108,7 @@ class AscendDbReader:
                     hint="Record with activities=[ProfilerActivity.NPU], and long enough for one "
                     "step.",
                 )
+            rows.notes += several_devices(rows.columns["device"])
             runs, labels = rows.steps()
             if runs is not None:
                 rows.columns["run"] = labels

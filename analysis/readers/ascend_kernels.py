@@ -16,6 +16,7 @@ import pandas as pd
 from analysis.readers.ascend_beside import StepTime, read_beside
 from analysis.readers.ascend_columns import AscendRows, ascend_rows
 from analysis.readers.csv_table import CsvTable, column_key, has_columns, read_csv
+from analysis.readers.processes import several_devices
 from analysis.readers.reader import ALWAYS
 from analysis.readers.source import Source
 from analysis.readers.tables import build_trace
@@ -86,6 +87,7 @@ class AscendKernelsReader:
             sha256=source.sha256,
             files=tuple(beside.files),
         )
+        notes += several_devices(columns["device"])
         trace = build_trace(meta, columns, runs=runs, notes=notes, limits=source.limits)
         return trace if runs is not None else _with_period(trace, beside.steps.get(None))
 

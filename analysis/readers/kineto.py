@@ -22,6 +22,7 @@ from analysis.readers.kineto_host import op_rows
 from analysis.readers.kineto_kernels import kernel_rows
 from analysis.readers.kineto_steps import Steps
 from analysis.readers.launch_calls import LaunchCall, is_launch, with_launches
+from analysis.readers.processes import several_processes
 from analysis.readers.reader import ALWAYS
 from analysis.readers.source import Source, clean_text
 from analysis.readers.tables import build_trace
@@ -119,6 +120,7 @@ class KinetoReader:
         found = sort_events(events)
         notes += found.notes
         notes += _capped(len(events), file)
+        notes += several_processes(op.lane[0] or None for op in found.ops)
         if not found.kernels and not found.ops:
             raise _nothing(source.name, {note.code for note in notes})
         del events

@@ -20,6 +20,7 @@ import pandas as pd
 from analysis.errors import FuseScopeError
 from analysis.readers.kernel_names import kernel_members, kernel_type
 from analysis.readers.launch_calls import LaunchCall, is_launch, with_launches
+from analysis.readers.processes import several_processes
 from analysis.readers.reader import ALWAYS
 from analysis.readers.source import Source, clean_text
 from analysis.readers.sqlite import Database, Table, open_database, schema_names
@@ -93,6 +94,7 @@ class NsysReader:
                 )
             if not database.read(_KERNEL, "start") and notes == database.notes:
                 notes.append(Diagnostic("warning", "no_kernels"))
+            notes += several_processes(columns["process"])
             ranges = _ranges(database, strings)
             marks = _marks(ranges)
             marking = {id(mark) for mark in marks}

@@ -17,6 +17,7 @@ from analysis.readers.encoding import utf8, valid_utf8
 from analysis.readers.events import decode_events
 from analysis.readers.json_array import check_length
 from analysis.readers.launch_calls import LaunchCall, is_launch
+from analysis.readers.processes import several_processes
 from analysis.readers.rocprof_rows import (
     MOST_COUNTERS,
     RocprofRows,
@@ -171,8 +172,11 @@ def is_json(head: bytes) -> bool:
 def add_json(rows: RocprofRows, data: bytes, where: str) -> None:
     """The dispatches and copies of every process. Raises FuseScopeError when damaged."""
     file = _decoded(valid_utf8(utf8(data), rows.notes), _File, where)
-    for raw in _items(file.tools, where, rows.limits):
+    of_rows: list[int] = []
+    for number, raw in enumerate(_items(file.tools, where, rows.limits), start=1):
         _add_tool(rows, _decoded(raw, _Tool, where), where)
+        of_rows += [number] * (len(rows.columns["name"]) - len(of_rows))
+    rows.notes += several_processes(of_rows)
 
 
 def _add_tool(rows: RocprofRows, tool: _Tool, where: str) -> None:

@@ -61,6 +61,14 @@ READING: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         f"{plural(n, 'execution')} of {v.get('of')} begin while their stream still runs another "
         "one: the file may hold several devices or ranks as one, and its sums are of all of them."
     ),
+    "several_processes": lambda n, v: (
+        f"the file holds operators of {n} processes, such as ranks: counts and sums are of all of "
+        "them together. Give the file of one."
+    ),
+    "several_devices": lambda n, v: (
+        f"the file holds operators of {n} devices, each of a rank: counts and sums are of all of "
+        "them together. Give the file of one."
+    ),
     "log_read": lambda n, v: (
         f"{plural(n, 'page')} taken from the write-ahead log beside the database."
     ),

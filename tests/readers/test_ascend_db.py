@@ -67,6 +67,13 @@ def notes(trace: Trace) -> dict[str, int]:
     return {note.code: note.count for note in trace.diagnostics}
 
 
+def test_two_devices_in_one_database_are_told(tmp_path: Path) -> None:
+    name, columns, rows = tasks((100, 200, 7, "KERNEL_AIVEC"), (900, 990, 8, "KERNEL_AIVEC"))
+    apart = [(*row[:2], device, *row[3:]) for device, row in enumerate(rows)]
+    assert notes(read(tmp_path, (name, columns, apart), info(7, 8)))["several_devices"] == 2
+    assert "several_devices" not in notes(read(tmp_path, (name, columns, rows), info(7, 8)))
+
+
 def test_counters_beyond_what_is_kept_are_counted(tmp_path: Path) -> None:
     names = [f"made_{n}" for n in range(302)]
     rows = [(7, name, 1.0) for name in (*names, names[-1])]

@@ -168,6 +168,7 @@ def test_json_of_several_processes_keeps_their_kernels_apart() -> None:
     other = tool(dispatch(7, 400, 410), kernel_symbols=[{"kernel_id": 7, "kernel_name": "mul"}])
     trace = read_json(tool(dispatch(7, 100, 150)), other)
     assert trace.operators["name"].tolist() == ["add()", "mul"]
+    assert notes(trace)["several_processes"] == 2
 
 
 def test_json_copies_and_counters() -> None:
