@@ -79,6 +79,12 @@ class Recorder:
             if self._status is not None and not self._status.running:
                 self._status = None
 
+    def moved(self, path: Path, new: Path | None) -> None:
+        """The file of the last result has another name, or is gone (None)."""
+        with self._lock:
+            if self._status is not None and self._status.path == path:
+                self._status = None if new is None else replace(self._status, path=new)
+
     def stop(self) -> None:
         """Cancel and wait: the server ends, and no engine process may outlive it."""
         self._cancel.set()

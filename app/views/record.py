@@ -287,19 +287,25 @@ def _kept(compare_page: st.Page) -> None:
                 key=f"kept_rename_{name}",
                 max_chars=110,
             )
-            if st.button("Rename", key="kept_rename") and wanted:
-                new = kept.rename(name, wanted)
-                state.replace_files(f"recorded:{name}", f"recorded:{new}")
-                st.rerun()
+            is_renamed = st.button("Rename", key="kept_rename") and wanted
             with st.popover("Delete …", key="kept_delete"):
                 st.text(f"Delete {name}? It cannot be brought back.")
-                if st.button("Delete for good", key="kept_delete_sure", type="primary"):
-                    kept.delete(name)
-                    state.replace_files(f"recorded:{name}", None)
-                    st.rerun()
+                is_deleted = st.button("Delete for good", key="kept_delete_sure", type="primary")
             if None not in pair:
                 query = {"baseline": str(pair[0]), "candidate": str(pair[1])}
                 st.page_link(compare_page, label="Open in Compare", query_params=query)
+        if is_renamed:
+            with panels.guarded("It keeps its name."):
+                new = kept.rename(name, wanted)
+                recorder.RECORDER.moved(found[name], found[name].with_name(new))
+                state.replace_files(f"recorded:{name}", f"recorded:{new}")
+                st.rerun()
+        if is_deleted:
+            with panels.guarded("Nothing was deleted."):
+                kept.delete(name)
+                recorder.RECORDER.moved(found[name], None)
+                state.replace_files(f"recorded:{name}", None)
+                st.rerun()
 
 
 def _told(name: str) -> str:

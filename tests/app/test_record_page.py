@@ -95,6 +95,10 @@ def test_a_recording_from_form_to_comparison(open_page: Open, asked: list[Record
     assert "mine.zip" in texts(page)
     assert page.success[0].value == "Recorded."
     assert any(text.startswith("fused is 2.00× faster than unfused (95 %") for text in texts(page))
+    page.text_input(key="kept_rename_mine.zip").set_value("other")
+    page.button(key="kept_rename").click().run()
+    assert "other.zip" in texts(page) and "mine.zip" not in texts(page)
+    assert any(text.startswith("fused is 2.00× faster than unfused (95 %") for text in texts(page))
     page.button(key="record_dismiss").click().run()
     assert not page.success
 
@@ -212,6 +216,8 @@ def test_recordings_are_renamed_and_deleted(open_page: Open, tree: Path) -> None
         (folder / name).write_bytes(experiment_zip(BLOCKS))
     (folder / "broken.zip").write_bytes(b"PK")
     page = open_page()
+    recorder.RECORDER.start(Recording("mul_add"), lambda *_, **__: folder / "second.zip")
+    wait()
     page.selectbox(key="kept_name").set_value("first.zip").run()
     for wanted, why in (
         ("second", "exists already"),
@@ -221,6 +227,8 @@ def test_recordings_are_renamed_and_deleted(open_page: Open, tree: Path) -> None
         page.text_input(key="kept_rename_first.zip").set_value(wanted)
         page.button(key="kept_rename").click().run()
         assert any(why in text for text in texts(page)), wanted
+        assert [error.value for error in page.error] == ["It keeps its name."]
+        assert page.button(key="kept_delete_sure")  # what stands behind it is still there
     page.text_input(key="kept_rename_first.zip").set_value("renamed (1)")
     page.button(key="kept_rename").click().run()
     assert is_clean(page)
@@ -228,8 +236,10 @@ def test_recordings_are_renamed_and_deleted(open_page: Open, tree: Path) -> None
         "broken.zip", "renamed (1).zip", "second.zip",
     ]  # fmt: skip
     page.selectbox(key="kept_name").set_value("second.zip").run()
+    assert page.success[0].value == "Recorded."
     page.button(key="kept_delete_sure").click().run()
     assert is_clean(page)
+    assert not page.success  # nothing says that it was recorded, once it is gone
     assert sorted(path.name for path in folder.iterdir()) == ["broken.zip", "renamed (1).zip"]
 
 
