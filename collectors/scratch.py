@@ -71,6 +71,12 @@ def refused(error: OSError) -> FuseScopeError:
             place = os.path.dirname(place)
     except OSError:  # none of the places that Python tries can be written to
         place = os.environ.get("TMPDIR", "/tmp")
+        return FuseScopeError(
+            "No temporary folder can be written to",
+            where=place,
+            hint="It is read-only or full: free some space there, or name another folder in the "
+            "environment as TMPDIR.",
+        )
     return FuseScopeError(
         f"The temporary folder cannot be written to: {(error.strerror or 'refused').lower()}",
         where=place,

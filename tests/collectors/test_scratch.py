@@ -135,6 +135,21 @@ def test_a_full_temporary_folder_is_named(temporary: Path, monkeypatch: pytest.M
     assert "TMPDIR" in caught.value.hint
 
 
+def test_no_temporary_folder_at_all_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/t', '/t']")
+
+    monkeypatch.setattr("tempfile.mkdtemp", refuse)
+    monkeypatch.setattr("tempfile.gettempdir", refuse)
+    monkeypatch.setenv("TMPDIR", "/t")
+    with pytest.raises(FuseScopeError) as caught, scratch.folder():
+        pass
+    assert caught.value.text == (
+        "No temporary folder can be written to (/t). It is read-only or full: free some space "
+        "there, or name another folder in the environment as TMPDIR."
+    )
+
+
 def test_room_that_ends_on_the_way_is_told_from_other_failures(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
