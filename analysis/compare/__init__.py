@@ -8,6 +8,7 @@ import pandas as pd
 
 from analysis.compare.assumptions import Assumptions, cache_size, tau
 from analysis.compare.comparison import Comparison, Side
+from analysis.compare.detail import with_shared_detail
 from analysis.compare.doubts import doubts
 from analysis.compare.entered_runs import assumed_per_run, with_entered_runs
 from analysis.compare.figures import figures
@@ -47,6 +48,7 @@ def compare(
         with_entered_runs(side, runs) for side, runs in zip(given, assumptions.runs, strict=True)
     )
     entered = (baseline is not given[0], candidate is not given[1])
+    baseline, candidate, borrowed = with_shared_detail(baseline, candidate)
     verdict = judge(baseline, candidate)
     bound = tau(assumptions, baseline, candidate)
     small = (small_ops(baseline.trace), small_ops(candidate.trace))
@@ -90,6 +92,7 @@ def compare(
         ledger=gains,
         diagnostics=(
             *((_different_models(shares),) if differ else ()),
+            *borrowed,
             *doubts(
                 baseline, candidate, verdict, {f.code: f for f in shown}, operators, fusion, gains
             ),

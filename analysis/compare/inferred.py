@@ -35,7 +35,8 @@ def infer_groups(baseline: Side, candidate: Side) -> Fusion:
     """Groups of two traces without graphs: pairs, and what stands between two pairs.
 
     Operators pair when type, shapes, dtypes and executions per run agree, and as many operators
-    of that description exist on both sides: else it is unknown which of them disappeared. Between
+    of that description exist on both sides: else it is unknown which of them disappeared. Where
+    one side tells no shapes, name and as many operators of that name stand for these. Between
     two pairs, a stretch of operators became the stretch on the other side when it starts and ends
     with the same tensors by shape, or when the kernels' names list its op types. Everything else
     is in no group.
@@ -102,7 +103,7 @@ def _that_ran(trace: Trace) -> tuple[_Ran, ...]:
 def _pairs(
     baseline: Trace, candidate: Trace, sides: tuple[tuple[_Ran, ...], tuple[_Ran, ...]]
 ) -> list[tuple[int, int]]:
-    """Positions (baseline, candidate) of operators that agree in everything known of them."""
+    """Positions (baseline, candidate) of operators that agree in everything both tell of them."""
     places = [
         {row: place for place, row in enumerate(compute_operators(trace))}
         for trace in (baseline, candidate)
@@ -123,9 +124,12 @@ def _pairs(
         one, other = sides[0][b], sides[1][c]
         same = _description(one) == _description(other)
         name = one.operator.name
-        unique = name == other.operator.name and names[0][name] == names[1][name] == 1
+        is_named = name == other.operator.name and names[0][name] == names[1][name]
+        unique = is_named and names[0][name] == 1
         as_many = counts[0][_description(one)] == counts[1][_description(one)]
-        if same and (unique or as_many):
+        # A file of less detail tells no shapes that could agree.
+        untold = not all(ran.inputs or ran.outputs for ran in (one, other))
+        if (same and (unique or as_many)) or (untold and is_named):
             pairs.append((b, c))
     return sorted(pairs)
 

@@ -33,14 +33,14 @@ def match_operators(
     counters of `metrics.counters` that a side has with suffix _baseline and _candidate, `delta_ns`
     (candidate - baseline per run, a missing side counts 0), `speedup`.
     Operators join on (name, n-th operator of that name), where `counterparts` gives the baseline's
-    name of the candidate's renamed operators; the rest on (op type, shapes, dtypes, n-th of those),
-    then on (launcher, its inputs, n-th of those);
+    name of the candidate's renamed operators and both sides tell them apart; the rest on
+    (op type, shapes, dtypes, n-th of those), then on (launcher, its inputs, n-th of those);
     communication that is left on (op type, n-th of those).
     """
     tables = [
         _ordered(trace, names) for trace, names in ((baseline, {}), (candidate, counterparts))
     ]
-    pairs = _join(tables, ["origin"], taken=(set(), set()))
+    pairs = _join(tables, ["origin"], taken=_told_apart_once(tables))
     matched_by = [
         "name" if tables[0]["name"][b] == tables[1]["name"][c] else "graph" for b, c in pairs
     ]
@@ -152,6 +152,22 @@ def _join(
         found.append(keyed)
     left, right = found
     return [(position, right[key]) for key, position in left.items() if key in right]
+
+
+def _told_apart_once(tables: list[pd.DataFrame]) -> tuple[set[int], set[int]]:
+    """Positions of names that one side tells apart by shape and the other, without shapes, cannot:
+    all calls of a name are no partner of some of them."""
+    counts = [table["origin"].value_counts() for table in tables]
+    told = [table.groupby("origin")["inputs"].count() for table in tables]
+    both = counts[0].index.intersection(counts[1].index)
+    differ = both[
+        (counts[0][both] != counts[1][both]) & ((told[0][both] == 0) != (told[1][both] == 0))
+    ]
+    first, second = (
+        {int(position) for position in np.flatnonzero(table["origin"].isin(differ))}
+        for table in tables
+    )
+    return first, second
 
 
 def _side(

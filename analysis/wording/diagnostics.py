@@ -213,7 +213,7 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
     ),
     "detail_differs": lambda n, v: (
         f"only the {v.get('on')} has {v.get('what')}: the files were recorded at different levels "
-        "of detail, so fewer operators can be joined."
+        "of detail, so operators join by name and order where shapes would tell."
     ),
     "heavy_counts_differ": lambda n, v: (
         f"{units.count(number(v, 'before'))} and {units.count(number(v, 'after'))} convolutions, "
@@ -247,6 +247,11 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
     ),
     "runs_unknown": lambda n, v: (
         "figures per run are those of the whole file on the side that does not mark its runs."
+    ),
+    "detail_borrowed": lambda n, v: (
+        f"the {v.get('on')} was recorded with less detail, so the other file told its operators "
+        f"apart: {plural(number(v, 'names'), 'name')} by the order of the calls, "
+        f"{plural(number(v, 'types'), 'op type')} by name. Times and counts are its own."
     ),
     "runs_entered": lambda n, v: (
         f"cut into {plural(n, 'run')}, as entered: the file does not mark its runs, and every "
