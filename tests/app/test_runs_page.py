@@ -8,6 +8,11 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
+from analysis.compare import compare
+from analysis.compare.comparison import side_of_trace
+from analysis.readers import read_path
+from analysis.report.ledger import ledger_table
+from analysis.trace import Trace
 from tests.app.pages import address, headline, texts
 
 Start = Callable[..., AppTest]
@@ -31,6 +36,40 @@ def kineto(runs: int, scale: int, *, marked: bool) -> bytes:
             ],
         }
     ).encode()
+
+
+def on_a_gpu(runs: int, kernel: str, *, marked: bool) -> bytes:
+    """A trace of convolutions whose kernels, by another name on each side, took 100 µs each."""
+    events: list[dict[str, object]] = []
+    for run in range(runs):
+        start, own = 1000 + 500 * run, {"External id": run + 1}
+        if marked:
+            events.append({"cat": "user_annotation", "name": f"ProfilerStep#{run}", "ts": start,
+                           "dur": 500, "pid": 1, "tid": 1})  # fmt: skip
+        events += [
+            {"cat": "cpu_op", "name": "aten::conv2d", "ts": start + 10, "dur": 50, "pid": 1,
+             "tid": 1, "args": own},
+            {"cat": "kernel", "name": kernel, "ts": start + 100, "dur": 100, "pid": 0, "tid": 7,
+             "args": {**own, "device": 0, "stream": 7, "correlation": run}},
+        ]  # fmt: skip
+    return json.dumps(
+        {"schemaVersion": 1, "traceEvents": [{"ph": "X"} | e for e in events]}
+    ).encode()
+
+
+def test_a_ledger_whose_gains_are_not_known_is_not_drawn(tree: Path, start: Start) -> None:
+    (tree / "open" / "bare.json").write_bytes(on_a_gpu(6, "implicit_gemm_a", marked=False))
+    (tree / "open" / "steps.json").write_bytes(on_a_gpu(8, "implicit_gemm_b", marked=True))
+    traces = [read_path(tree / "open" / name) for name in ("bare.json", "steps.json")]
+    comparison = compare(*(side_of_trace(trace) for trace in traces if isinstance(trace, Trace)))
+    assert comparison.ledger.rows["known_by"].tolist() == ["launched_by"]
+    assert comparison.ledger.rows["gain_ns"].isna().all()
+    assert ledger_table(comparison) is None
+    page = start(baseline="file:bare.json", candidate="file:steps.json")
+    assert not page.exception
+    assert not any(("", "Pattern") in frame.value for frame in page.dataframe)
+    page.button(key="baseline_runs_enter").click().run()
+    assert any(("", "Pattern") in frame.value for frame in page.dataframe)
 
 
 def test_runs_are_asked_for_entered_and_kept(tree: Path, start: Start) -> None:
