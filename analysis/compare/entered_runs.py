@@ -31,9 +31,10 @@ _PER_RUN = (
 def with_entered_runs(side: Side, runs: int | None) -> Side:
     """`side` with its calls in `runs` runs, and a diagnostic; unchanged where it marks its own.
 
-    An operator that ran k x `runs` times ran k times in each run, in order: those operators say
-    where each run begins, and it ends where the next one begins. Where rows are totals of several
-    calls, or have no start times, there is one average run: its noise is unknown.
+    An operator that ran k x `runs` times ran k times in each run, in order: those operators, as far
+    as most of their time agrees, say where each run begins, and it ends where the next one begins.
+    Where they do not agree, rows are totals of several calls or have no start times, there is one
+    average run: its noise is unknown.
     """
     trace = side.trace
     if runs is None or not 1 <= runs <= MOST_RUNS or not lacks_runs(trace):
@@ -147,13 +148,36 @@ def _begins(trace: Trace, runs: int) -> np.ndarray | None:
     rank = np.empty(len(calls), "int64")
     first = np.concatenate(([0], np.cumsum(np.bincount(operator))))[operator[order]]
     rank[order] = np.arange(len(calls)) - first
-    regular = count % runs == 0
-    if not regular.any():
+    regular = np.flatnonzero(count % runs == 0)
+    if not len(regular):
         return None
-    of = (rank // np.maximum(1, count // runs))[regular]
-    begins = np.full(runs, np.iinfo("int64").max)
-    np.minimum.at(begins, of, starts[regular])
+    names, row = np.unique(operator[regular], return_inverse=True)
+    of_run, place = np.divmod(rank[regular], count[regular] // runs)
+    first, last = (np.empty((len(names), runs), "int64") for _ in range(2))
+    for times, is_there in ((first, place == 0), (last, place == count[regular] // runs - 1)):
+        times[row[is_there], of_run[is_there]] = starts[regular][is_there]
+    took = np.bincount(row, weights=calls["dur_ns"].to_numpy(dtype=float)[regular] + 1.0)
+    agree = np.ones(len(names), dtype=bool)
+    for run in range(1, runs):
+        begin = _between(last[:, run - 1], first[:, run], took)
+        agree &= (last[:, run - 1] < begin) & (begin <= first[:, run])
+    if took[agree].sum() < _AGREE * took.sum():
+        return None
+    begins: np.ndarray = first[agree].min(axis=0)
     return begins if bool((np.diff(begins) > 0).all()) else None
+
+
+def _between(last: np.ndarray, first: np.ndarray, took: np.ndarray) -> int:
+    """The time that lies, for operators of most time, behind their `last` call of one run and not
+    behind their `first` of the next. An operator that ran all its calls in one run, as a search
+    for the fastest kernel does, is outvoted."""
+    at = np.sort(first)
+    votes = np.zeros(len(at))
+    for times, sign in ((last, 1.0), (first, -1.0)):
+        order = np.argsort(times, kind="stable")
+        sums = np.concatenate(([0.0], np.cumsum(took[order])))
+        votes += sign * sums[np.searchsorted(times[order], at, side="left")]
+    return int(at[votes.argmax()])
 
 
 def _cut(trace: Trace, begins: np.ndarray) -> Trace:

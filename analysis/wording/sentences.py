@@ -10,6 +10,7 @@ import pandas as pd
 
 from analysis import units
 from analysis.compare.comparison import Comparison, Figure
+from analysis.compare.latency import has_runs
 from analysis.compare.verdict import Verdict
 from analysis.experiment import Experiment
 from analysis.quantity import Quantity
@@ -254,7 +255,8 @@ def opened_sentence(value: Trace | Experiment) -> str:
         names = ", ".join(value.traces)
         blocks = plural(record.outcome.blocks, "block")
         return f"Experiment of {record.model.name}: {names}; {blocks}."
-    runs = plural(len(value.profiled_runs), "run")
+    is_marked = has_runs(value) or value.profiled_runs.empty
+    runs = plural(len(value.profiled_runs), "run") if is_marked else "runs not marked"
     operators = plural(len(value.operators), "operator")
     return f"{value.meta.tool} profile: {runs}, {operators}."
 

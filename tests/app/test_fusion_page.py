@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from analysis.advice import Unjudged
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison, side_of_variant
 from analysis.experiment import Experiment
 from analysis.graph import Graph, Node, Tensor, graph_json
 from analysis.readers import read
 from analysis.readers.source import Source
-from app import exports, ledger
+from app import exports, ledger, loading
 from tests.app.conftest import BLOCKS
 from tests.app.pages import address, headline, is_clean, markdown_texts, texts
 from tests.compare.raw_times import paused, rewritten
@@ -149,6 +150,24 @@ def test_what_our_own_pass_would_fuse_is_offered(
         assert [button.label for button in offered] == ["Record with rules:O3"]
     else:
         assert "fusescope fuse mul_add --explain" in shown and not offered
+
+
+def test_time_spent_and_time_to_win_are_apart_and_attention_is_named(
+    tree: Path, open_fusion: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = {"unfused": MISSED, "fused": MISSED}
+    data = experiment_zip(BLOCKS, rows, model_name="mul_add")
+    (tree / "samples" / "mobilenetv2.zip").write_bytes(data)
+    unjudged = Unjudged((("q", "softmax", "v"),), 33_000.0)
+    monkeypatch.setattr(loading.Shown, "attention", unjudged)
+    page = open_fusion()
+    [missed] = [one.value for one in page.dataframe if "What blocked it" in one.value]
+    # Mul and Add take 40 and 30 µs. How the two differ is in tests/advice/test_own_pass.py.
+    assert missed["Time spent"].tolist() == [70.0]
+    assert missed["Time to win, at most"].tolist() == [70.0]
+    captions = [caption.value for caption in page.caption]
+    assert any(text.startswith("Attention runs as separate operators in one place, 33.0 µs")
+               for text in captions)  # fmt: skip
 
 
 def test_the_page_says_what_fusion_bought_and_how_sure_that_is(open_fusion: Start) -> None:

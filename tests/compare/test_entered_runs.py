@@ -79,6 +79,23 @@ def test_runs_begin_where_their_operators_do() -> None:
     assert UNMARKED.trace.runs["kind"].tolist() == ["file"]
 
 
+def test_what_ran_in_one_run_alone_does_not_move_the_others() -> None:
+    """A search for the fastest kernel, in the first run, happens to have as many calls as runs."""
+    search = [("search", 101, 2), ("search", 104, 2), ("search", 107, 2)]
+    side = with_entered_runs(side_of_trace(trace([*search, *model([100, 300, 700])])), 3)
+    assert list(side.trace.runs["start_ns"]) == [100, 300, 700]
+    assert list(side.trace.runs["dur_ns"]) == [200, 400, 120]
+    assert list(side.trace.calls["run"]) == [0] * 6 + [1] * 3 + [2] * 3
+
+
+def test_where_operators_do_not_agree_there_is_one_average_run() -> None:
+    """Half of the time says that a run begins up to 300, half that it begins from 302."""
+    calls = [("a", 100, 100), ("a", 300, 100), ("b", 301, 100), ("b", 305, 100)]
+    side = with_entered_runs(side_of_trace(trace(calls)), 2)
+    assert side.trace.runs["dur_ns"].tolist() == [200]
+    assert side.trace.diagnostics[-1].code == "runs_averaged"
+
+
 def test_a_file_that_marks_its_runs_keeps_them() -> None:
     assert with_entered_runs(MARKED, 3) is MARKED
     assert with_entered_runs(UNMARKED, None) is UNMARKED
