@@ -34,7 +34,8 @@ def match_operators(
     (candidate - baseline per run, a missing side counts 0), `speedup`.
     Operators join on (name, n-th operator of that name), where `counterparts` gives the baseline's
     name of the candidate's renamed operators and both sides tell them apart; the rest on
-    (op type, shapes, dtypes, n-th of those), then on (launcher, its inputs, n-th of those);
+    (op type, shapes, dtypes, n-th of those; inputs alone where neither side tells outputs), then on
+    (launcher, its inputs, n-th of those);
     communication that is left on (op type, n-th of those).
     """
     tables = [
@@ -46,6 +47,18 @@ def match_operators(
     ]
     taken = ({b for b, _ in pairs}, {c for _, c in pairs})
     pairs += _join(tables, ["op_type", "inputs", "outputs"], taken=taken)
+    matched_by += ["shape"] * (len(pairs) - len(matched_by))
+    # Frameworks that tell no outputs: type and inputs say what they are. Of a kernel they do not.
+    told = [
+        table[
+            (
+                table["outputs"].isna() & (table["level"].astype("object") != "device_kernel")
+            ).to_numpy(dtype=bool)
+        ]
+        for table in tables
+    ]
+    taken = ({b for b, _ in pairs}, {c for _, c in pairs})
+    pairs += _join(told, ["op_type", "inputs"], taken=taken)
     matched_by += ["shape"] * (len(pairs) - len(matched_by))
     # Another GPU or library names its kernels otherwise: what launched them is the same.
     taken = ({b for b, _ in pairs}, {c for _, c in pairs})
