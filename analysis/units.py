@@ -48,6 +48,13 @@ def points(fraction: float | None) -> str:
     return "0.0 pt" if value == 0 else f"{value:+.1f} pt"
 
 
+def points_between(before: float | None, after: float | None) -> str:
+    """`points` of two percentages as `percent` prints them: 0.0256 to 0.0254 -> '-0.1 pt'."""
+    if before is None or after is None:
+        return MISSING
+    return points((round(after * 100, 1) - round(before * 100, 1)) / 100)
+
+
 def factor(value: float | None) -> str:
     """A speedup: 2.1234 -> '2.12×'."""
     if value is None:

@@ -30,6 +30,14 @@ def test_signs() -> None:
     assert units.points(-0.256) == "-25.6 pt"
 
 
+def test_points_are_the_difference_of_what_is_printed_beside_them() -> None:
+    assert (units.percent(0.0256), units.percent(0.0254)) == ("2.6 %", "2.5 %")
+    assert units.points_between(0.0256, 0.0254) == "-0.1 pt"
+    assert units.points_between(0.22254, 0.18806) == "-3.5 pt"
+    assert units.points_between(0.2, 0.2) == "0.0 pt"
+    assert units.points_between(None, 0.2) == units.MISSING
+
+
 def test_factors_near_one_keep_a_digit_more() -> None:
     assert units.factor(2.1234) == "2.12×"
     assert units.factor(1.0042) == "1.004×"

@@ -252,7 +252,7 @@ def published_line(recipe: Recipe, published: Published) -> str:
     if published.unit == "ns":
         return f"{line}: {both_ways(before, after)}"
     if published.unit == "fraction":
-        return f"{line}: {units.points(after - before)}"
+        return f"{line}: {units.points_between(before, after)}"
     if published.unit == "count":
         return line
     return f"{line}: {units.percent(relative_change(before, after), signed=True)}"

@@ -268,12 +268,17 @@ def quantity_text(quantity: Quantity) -> str:
 
 
 def change_text(figure: Figure) -> str:
-    """The change of a figure with sign and unit; '' where it has none."""
+    """The change of a figure with sign and unit, as its two values read; '' where it has none."""
     if figure.kind == "none" or figure.change is None:
         return ""
+    before, after = figure.baseline, figure.candidate
     if figure.kind == "points":
-        return units.points(figure.change)
-    return relative_text(figure.change)
+        return units.points_between(before.value, after.value)
+    text = relative_text(figure.change)
+    if text == units.percent(0.0) and quantity_text(before) != quantity_text(after):
+        # Two values that differ as printed did not stay the same.
+        return f"{figure.change * 100:+.1g} %"
+    return text
 
 
 def basis_text(figure: Figure) -> str:

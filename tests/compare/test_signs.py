@@ -137,6 +137,10 @@ def check(comparison: Comparison) -> int:
             assert (first is None) != (second is None), (where, before, after, change)
             first, second = first or 0.0, second or 0.0
         assert (second - first) * told >= 0, (where, before, after, change)
+        if change.endswith("pt"):
+            assert told == pytest.approx(second - first), (where, before, after, change)
+        elif change == "0.0\xa0%":
+            assert before == after, (where, before, after, change)
         judged += 1
     for where, first, second, told in json_changes(comparison_values(comparison)):
         assert (second - first) * told >= 0, (where, first, second, told)
