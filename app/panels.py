@@ -153,6 +153,8 @@ def card(figure: Figure, detail: str = "", *, neutral: bool = False) -> None:
             own(wording.quantity_text(figure.candidate)),
             delta=change or None,
             delta_color="gray" if neutral else _colour(figure, text.better),
+            # What is nothing as printed goes neither up nor down.
+            delta_arrow="off" if re.match(r"0\.0+ ", change) else "auto",
             delta_description=None if missing or not change else own(f"from {before}"),
             help=own(text.definition),
         )

@@ -158,7 +158,7 @@ def _begins(trace: Trace, runs: int) -> np.ndarray | None:
         times[row[is_there], of_run[is_there]] = starts[regular][is_there]
     took = np.bincount(row, weights=calls["dur_ns"].to_numpy(dtype=float)[regular] + 1.0)
     agree = np.ones(len(names), dtype=bool)
-    for run in range(1, runs):
+    for run in 1 + np.flatnonzero(last[:, :-1].max(axis=0) >= first[:, 1:].min(axis=0)):
         begin = _between(last[:, run - 1], first[:, run], took)
         agree &= (last[:, run - 1] < begin) & (begin <= first[:, run])
     if took[agree].sum() < _AGREE * took.sum():

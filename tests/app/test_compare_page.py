@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from streamlit.proto.Metric_pb2 import Metric as MetricProto
 from streamlit.testing.v1 import AppTest
 
 from analysis.wording import GENERAL_DOUBT
@@ -181,6 +182,16 @@ def test_the_head_names_the_files_and_what_recorded_them(start: Start) -> None:
     shown = texts(page)
     for role, name in (("baseline", "before.json"), ("candidate", "after.json")):
         assert any(text.startswith(f"{role}: {name}, ONNX Runtime profile") for text in shown)
+
+
+def test_a_change_of_nothing_has_no_arrow(start: Start) -> None:
+    page = upload(start(), ("before.json", UNFUSED), ("after.json", UNFUSED + b"\n"))
+    arrows = {card.delta: card.proto.direction for card in page.metric if card.delta}
+    none, down = (MetricProto.MetricDirection.Value(name) for name in ("NONE", "DOWN"))
+    assert arrows["0.0 %"] == arrows["0.0 pt"] == none
+    page = upload(start(), ("before.json", UNFUSED), ("after.json", FUSED))
+    [latency] = [card for card in page.metric if card.label == "latency"]
+    assert latency.proto.direction == down
 
 
 def test_what_is_not_known_is_a_line_and_no_card(start: Start) -> None:
