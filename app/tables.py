@@ -34,6 +34,7 @@ ONE_SIDED = {"baseline": "gone", "candidate": "new"}
 STANDS_FOR = {"gone": math.inf, "new": 0.0}  # baseline / candidate
 _MICRO = (", µs", "(us)")  # how a head of times ends, ours and that of kernel_details
 Text = Callable[[Any], str]
+_TO = " → "
 _PROVIDER_SUFFIX = "ExecutionProvider"
 
 
@@ -359,8 +360,12 @@ def operator_table(rows: pd.DataFrame) -> Table:
     """The table of these operators, in their order."""
     table = Table()
     table.text("Name", rows["name"], "Name of the operator in the graph.", 330, NAME_CHARS)
-    kind = "Op type; the candidate's where both ran it."
-    table.text("Type", rows["op_type"], kind, 190, TYPE_CHARS)
+    kind = (
+        "Op type. Where it differs, the baseline's and the candidate's: another operator of the "
+        "same name, or one that was joined by what launched it or by its shapes."
+    )
+    table.text("Type", _types(rows), kind, 190, TYPE_CHARS)
+    table.texts[len(table.columns) - 1] = _type_text
     table.figure(_DURATION, rows)
     table.change(rows)
     table.first = len(table.columns)
@@ -456,6 +461,23 @@ def either(rows: pd.DataFrame, column: str) -> pd.Series:
     """The candidate's value of a column, the baseline's where only that ran it."""
     candidate = rows[f"{column}_candidate"].astype("object")
     return candidate.where(candidate.notna(), rows[f"{column}_baseline"].astype("object"))
+
+
+def _types(rows: pd.DataFrame) -> pd.Series:
+    """The op types of both sides as 'Conv', or 'Conv → FusedConv' where they differ."""
+    baseline, candidate = (rows[f"op_type_{side}"].astype("object") for side in SIDES)
+    differ = baseline.notna() & candidate.notna() & (baseline != candidate)
+    both = baseline.astype(str) + _TO + candidate.astype(str)
+    return either(rows, "op_type").where(~differ, both)
+
+
+def _type_text(types: object) -> str:
+    """Types cut in the middle, each of two for itself."""
+    parts = str(types).split(_TO)
+    chars = TYPE_CHARS if len(parts) == 1 else (TYPE_CHARS - len(_TO)) // 2
+    if len(str(types)) <= TYPE_CHARS:
+        return str(types)
+    return _TO.join(units.middle_cut(part, chars) for part in parts)
 
 
 def _core(provider: pd.Series) -> pd.Series:

@@ -20,6 +20,8 @@ def frame() -> pd.DataFrame:
         {
             "name": ["=1+1", "b"],
             "op_type": ["Conv", None],
+            "op_type_baseline": ["Conv", None],
+            "op_type_candidate": ["Conv", None],
             "op_class": ["convolution", "unknown"],
             "per_run_ns_baseline": [2500.0, None],
             "per_run_ns_candidate": [1000.0, 500.0],
@@ -199,6 +201,23 @@ def test_cells_are_read_with_unit_and_stay_whole_values() -> None:
     assert len(read[0][0]) == NAME_CHARS and "…" in read[0][0]
     assert read[0][2:] == ["2.50 µs", "1.00 µs", "-1.50 µs", "2.50×"]
     assert read[1][2:] == ["", "500 ns", "+500 ns", "new"]
+
+
+def test_types_that_differ_are_both_named() -> None:
+    """As in the report: a kernel's name beside the type of what took its place would mislead."""
+    rows = frame()
+    rows["op_type_baseline"] = ["Kernel2<cutlass_80_tensorop>", None]
+    rows["op_type_candidate"] = ["Cijk_Alik_Bljk_MT128x144x64", "Clip"]
+    rows["op_type"] = rows["op_type_candidate"]
+    drawn = operator_table(rows).only([]).drawn
+    assert list(drawn.data.iloc[:, 1]) == [
+        "Kernel2<cutlass_80_tensorop> → Cijk_Alik_Bljk_MT128x144x64", "Clip",
+    ]  # fmt: skip
+    _, read = read_cells(drawn)
+    assert [row[1] for row in read] == ["Kern…orop> → Cijk…44x64", "Clip"]
+    rows["op_type_baseline"], rows["op_type_candidate"] = ["Conv", None], ["FusedConv", "Clip"]
+    _, read = read_cells(operator_table(rows).only([]).drawn)
+    assert read[0][1] == "Conv → FusedConv"
 
 
 def test_a_large_table_keeps_plain_numbers() -> None:
