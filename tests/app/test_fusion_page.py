@@ -23,6 +23,7 @@ from analysis.readers.source import Source
 from app import exports, ledger, loading
 from tests.app.conftest import BLOCKS
 from tests.app.pages import address, headline, is_clean, markdown_texts, texts
+from tests.app.test_runs_page import on_a_gpu
 from tests.compare.raw_times import paused, rewritten
 from tests.factories import Operator, experiment_zip, profile_json
 from tests.patience import GIVE_UP_S
@@ -150,6 +151,17 @@ def test_what_our_own_pass_would_fuse_is_offered(
         assert [button.label for button in offered] == ["Record with rules:O3"]
     else:
         assert "fusescope fuse mul_add --explain" in shown and not offered
+
+
+def test_a_ledger_whose_gains_are_not_known_is_not_drawn(tree: Path, open_fusion: Start) -> None:
+    (tree / "open" / "bare.json").write_bytes(on_a_gpu(6, "implicit_gemm_a", marked=False))
+    (tree / "open" / "steps.json").write_bytes(on_a_gpu(8, "implicit_gemm_b", marked=True))
+    pair = {"baseline": "file:bare.json", "candidate": "file:steps.json"}
+    for runs, is_drawn in (({}, False), ({"baseline_runs": "6"}, True)):
+        page = open_fusion(**pair, **runs)
+        assert is_clean(page)
+        assert ("Ledger" in [head.value for head in page.subheader]) is is_drawn
+        assert any(("", "Pattern") in one.value for one in page.dataframe) is is_drawn
 
 
 def test_time_spent_and_time_to_win_are_apart_and_attention_is_named(
