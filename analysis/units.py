@@ -11,10 +11,51 @@ def duration(ns: float | None, *, signed: bool = False) -> str:
         return MISSING
     if ns == 0:
         return "0 ns"
+    scale, unit = _scale(ns)
+    return f"{_three(ns / scale, signed)} {unit}"
+
+
+def durations_apart(
+    before_ns: float | None, after_ns: float | None, change_ns: float | None
+) -> tuple[str, str]:
+    """Two durations beside which `duration(change_ns)` stands, their difference either way round.
+
+    With three significant digits each, 243.6 µs and 130.2 µs are 114 µs apart and their change is
+    113 µs: where it reads like that, the two have a digit or two more.
+    """
+    if before_ns is None or after_ns is None or not change_ns:
+        return duration(before_ns), duration(after_ns)
+    told, step = _printed(abs(change_ns), 0)
+    if abs(abs(after_ns - before_ns) - abs(change_ns)) > step / 2:
+        return duration(before_ns), duration(after_ns)  # another change than of these two
+    for more in range(3):
+        (before, first), (after, second) = _printed(before_ns, more), _printed(after_ns, more)
+        is_finer = step < max(first, second) * 0.999
+        if not more and is_finer or abs(told - abs(after - before)) <= step * 0.501:
+            break
+    return _duration(before_ns, more), _duration(after_ns, more)
+
+
+def _duration(ns: float, more: int) -> str:
+    """`duration` with so many more digits."""
+    if ns == 0:
+        return "0 ns"
+    scale, unit = _scale(ns)
+    return f"{ns / scale:.{_digits(ns / scale) + more}f} {unit}"
+
+
+def _printed(ns: float, more: int) -> tuple[float, float]:
+    """What `_duration` prints, in ns, and the step of its last digit."""
+    scale, _ = _scale(ns)
+    digits = _digits(ns / scale) + more
+    return round(ns / scale, digits) * scale, 0.0 if ns == 0 else scale / 10**digits
+
+
+def _scale(ns: float) -> tuple[float, str]:
     for limit, scale, unit in ((1e3, 1.0, "ns"), (1e6, 1e3, "µs"), (1e9, 1e6, "ms")):
         if abs(ns) < limit * 0.9995:
-            return f"{_three(ns / scale, signed)} {unit}"
-    return f"{_three(ns / 1e9, signed)} s"
+            return scale, unit
+    return 1e9, "s"
 
 
 def data_size(count: float | None, *, signed: bool = False) -> str:
@@ -139,6 +180,11 @@ def _operations(per_second: float | None, unit: str) -> str:
 
 
 def _three(value: float, signed: bool) -> str:
-    digits = 0 if abs(value) >= 99.95 else 1 if abs(value) >= 9.995 else 2
+    digits = _digits(value)
     text = f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
     return text.lstrip("+-") if float(text) == 0 else text
+
+
+def _digits(value: float) -> int:
+    """Digits behind the point that make three significant ones."""
+    return 0 if abs(value) >= 99.95 else 1 if abs(value) >= 9.995 else 2

@@ -64,14 +64,15 @@ def _figures(row: Mapping[Hashable, Any]) -> None:
         for name in ("before_median_ns", "after_median_ns")
     ]
     slow = [_slow(row.get(name)) for name in ("slow_before_ns", "slow_after_ns")]
+    shown_before, shown_after = units.durations_apart(before, after, gain)
     grid = st.grid(5, min_column_width=170, border=True, key="group_figures")
     for label, value, basis in (
         (
             "before",
-            units.duration(before),
+            shown_before,
             f"median {units.duration(medians[0])}; measured{slow[0]}",
         ),
-        ("after", units.duration(after), f"median {units.duration(medians[1])}; measured{slow[1]}"),
+        ("after", shown_after, f"median {units.duration(medians[1])}; measured{slow[1]}"),
         ("gain per run", units.duration(gain, signed=True), f"{interval}; measured, profiled"),
         ("bytes removed", units.data_size(removed, signed=False), "modelled from shapes"),
         (

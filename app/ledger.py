@@ -172,6 +172,7 @@ def _times(made: Table, cells: pd.DataFrame) -> None:
     ):
         text = micro_change if name == "gain_ns" else micro
         made.number(_TIMES, label, cells[name] / 1e3, help_, format_, text)
+    made.apart(_TIMES, ("before", "after", "gain"))
 
 
 def summary(ledger: Ledger) -> Table:

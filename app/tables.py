@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import pandas as pd
@@ -159,6 +159,10 @@ def micro_change(us: float) -> str:
     return units.duration(us * 1e3, signed=True)
 
 
+def _text_of(texts: dict[float, str], us: float) -> str:
+    return texts.get(us) or micro(us)
+
+
 def _or_blank(text: Text) -> Text:
     return lambda value: "" if pd.isna(value) else text(value)
 
@@ -281,6 +285,22 @@ class Table:
             }
         return self
 
+    def apart(self, group: str, labels: tuple[str, str, str]) -> None:
+        """Give the two durations and their change the digits with which they agree."""
+        before, after, change = (self.columns[group, label] for label in labels)
+        if len(before) * LEAST_COLUMNS > MOST_DRAWN:
+            return
+        found: tuple[dict[float, str], dict[float, str]] = ({}, {})
+        for us in zip(before, after, change, strict=True):
+            if not any(map(math.isnan, us)):
+                shown = units.durations_apart(*(value * 1e3 for value in us))
+                for texts, value, text in zip(found, us, shown, strict=False):
+                    # Rows with this value may have fewer digits: the longest stands for all.
+                    texts[value] = max(texts.get(value, ""), text, key=len)
+        heads = list(self.columns)
+        for label, texts in zip(labels, found, strict=False):
+            self.texts[heads.index((group, label))] = partial(_text_of, texts)
+
     def counters(self, rows: pd.DataFrame) -> None:
         """Add the counters that a row has, of both sides."""
         for figure in counter_figures():
@@ -296,6 +316,8 @@ class Table:
             "%+.1f",
             micro_change if group.endswith(_MICRO) else None,
         )
+        if group.endswith(_MICRO):
+            self.apart(group, (*SIDES, "change"))
         self.number(
             group,
             "speedup",

@@ -38,6 +38,32 @@ def test_points_are_the_difference_of_what_is_printed_beside_them() -> None:
     assert units.points_between(None, 0.2) == units.MISSING
 
 
+def test_durations_beside_their_change_have_the_digits_with_which_they_agree() -> None:
+    assert units.duration(113_400) == "113 µs"
+    assert units.durations_apart(243_600, 130_200, 113_400) == ("243.6 µs", "130.2 µs")
+    assert units.durations_apart(130_200, 243_600, 113_400) == ("130.2 µs", "243.6 µs")
+    assert units.durations_apart(1_990_000, 861_000, -1_129_000) == ("1.99 ms", "861 µs")
+    assert units.durations_apart(8_826_500, 8_872_800, 46_300) == ("8.83 ms", "8.87 ms")
+    assert units.durations_apart(7_000, 7_000, 0) == ("7.00 µs", "7.00 µs")
+    assert units.durations_apart(None, 7_000, None) == ("–", "7.00 µs")
+
+
+@given(st.floats(1, 1e11), st.floats(1, 1e11))
+def test_two_durations_are_as_far_apart_as_printed(before: float, after: float) -> None:
+    shown = units.durations_apart(before, after, after - before)
+    numbers = [_parsed(text) for text in (*shown, units.duration(after - before, signed=True))]
+    (first, _), (second, _), (change, step) = numbers
+    if step >= max(fine for _, fine in numbers[:2]):
+        assert abs(change - (second - first)) <= 0.51 * step, shown
+
+
+def _parsed(text: str) -> tuple[float, float]:
+    """A duration in ns, and what its last digit stands for."""
+    value, unit = text.split(" ")
+    scale = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}[unit]
+    return float(value) * scale, scale / 10 ** len(value.partition(".")[2])
+
+
 def test_factors_near_one_keep_a_digit_more() -> None:
     assert units.factor(2.1234) == "2.12×"
     assert units.factor(1.0042) == "1.004×"

@@ -188,13 +188,14 @@ def _pattern(
     largest: float,
 ) -> PatternRow:
     before, after = known(record["before_ns"]), known(record["after_ns"])
+    shown_before, shown_after = _times(record)
     largest_member = max((abs(known(m["gain_ns"]) or 0.0) for m in members), default=0.0)
     return PatternRow(
         pattern=str(record["pattern"]),
         becomes=becomes_text(record),
         groups=units.count(record["groups"]),
-        before=units.duration(before),
-        after=units.duration(after),
+        before=shown_before,
+        after=shown_after,
         gain=_gain(record, largest),
         share=minus(units.percent(known(record["share"]))),
         speedup=units.factor(before / after if before and after else None),
@@ -208,18 +209,25 @@ def _pattern(
 
 
 def _group(record: Record, group: Group, largest: float) -> GroupRow:
+    before, after = _times(record)
     return GroupRow(
         scope=str(record["scope"]),
         original=_names(group.original, str(record["scope"])),
         became=_names(group.candidate),
-        before=units.duration(known(record["before_ns"])),
-        after=units.duration(known(record["after_ns"])),
+        before=before,
+        after=after,
         gain=_gain(record, largest),
         removed=_removed(record),
         difference=units.small_number(known(record["difference_relative"])),
         known_by=KNOWN_BY[group.known_by],
         hurts=bool(record["hurts"]),
     )
+
+
+def _times(record: Record) -> tuple[str, str]:
+    """Before and after, as they read beside the gain."""
+    before, after, gain = (known(record[f"{name}_ns"]) for name in ("before", "after", "gain"))
+    return units.durations_apart(before, after, gain)
 
 
 def _names(operators: tuple[Operator, ...], scope: str = "") -> Names:
@@ -254,8 +262,7 @@ def _groups_total(comparison: Comparison) -> tuple[str, str, str, str]:
     columns = ("before_ns", "after_ns", "gain_ns", "share")
     before, after, gain, share = (known(rows[name].sum(min_count=1)) for name in columns)
     return (
-        units.duration(before),
-        units.duration(after),
+        *units.durations_apart(before, after, gain),
         units.MISSING if gain is None else signed_duration(gain),
         minus(units.percent(share)),
     )

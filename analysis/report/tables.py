@@ -99,7 +99,7 @@ def type_rows(comparison: Comparison) -> Rows[TypeRow]:
         TypeRow(
             op_type=str(record["op_type"]),
             shown_type=units.middle_cut(str(record["op_type"]), _TYPE_CHARS),
-            sides=(_type_side(record, "baseline"), _type_side(record, "candidate")),
+            sides=_type_sides(record),
             change=_change(record, largest),
             speedup=units.factor(known(record["speedup"])),
         )
@@ -122,8 +122,10 @@ def operator_totals(comparison: Comparison) -> tuple[str, str, str]:
     table = comparison.operators[computing]
     before, after = (float(table[f"per_run_ns_{side}"].fillna(0.0).sum()) for side in _SIDES)
     is_known = table["delta_ns"].notna().all()
-    change = signed_duration(after - before) if is_known else units.MISSING
-    return units.duration(before), units.duration(after), change
+    if not is_known:
+        return units.duration(before), units.duration(after), units.MISSING
+    change = after - before
+    return *units.durations_apart(before, after, change), signed_duration(change)
 
 
 def has_utilisation(comparison: Comparison) -> bool:
@@ -135,7 +137,18 @@ def parted(rows: list[T], total: int) -> Rows[T]:
     return Rows(tuple(rows[:VISIBLE_ROWS]), tuple(rows[VISIBLE_ROWS:]), total)
 
 
-def _type_side(record: dict[Any, Any], side: str) -> TypeSide:
+def _times(record: dict[Any, Any]) -> tuple[str, str]:
+    """Time per run of both sides, as it reads beside the change."""
+    before, after = (known(record[f"per_run_ns_{side}"]) for side in _SIDES)
+    return units.durations_apart(before, after, known(record["delta_ns"]))
+
+
+def _type_sides(record: dict[Any, Any]) -> tuple[TypeSide, TypeSide]:
+    before, after = _times(record)
+    return _type_side(record, "baseline", before), _type_side(record, "candidate", after)
+
+
+def _type_side(record: dict[Any, Any], side: str, total: str) -> TypeSide:
     provider = _text(record[f"provider_{side}"])
     return TypeSide(
         provider=units.middle_cut(
@@ -143,7 +156,7 @@ def _type_side(record: dict[Any, Any], side: str) -> TypeSide:
         ),
         full_provider=provider,
         count=units.count(known(record[f"count_{side}"])),
-        total=units.duration(known(record[f"per_run_ns_{side}"])),
+        total=total,
         least=units.duration(known(record[f"min_ns_{side}"])),
         mean=units.duration(known(record[f"mean_ns_{side}"])),
         largest=units.duration(known(record[f"max_ns_{side}"])),
@@ -160,7 +173,6 @@ def _operator_row(record: dict[Any, Any], largest: float) -> OperatorRow:
     shown_outputs, _ = _shapes(outputs, dtype)
     types = dict.fromkeys(_text(record[f"op_type_{s}"]) for s in _SIDES)
     means = [known(record[f"mean_ns_{s}"]) for s in _SIDES]
-    before, after = (units.duration(known(record[f"per_run_ns_{s}"])) for s in _SIDES)
     return OperatorRow(
         row=int(record["row"]),
         name=name,
@@ -170,7 +182,7 @@ def _operator_row(record: dict[Any, Any], largest: float) -> OperatorRow:
         inputs=units.middle_cut(shown_inputs, _SHAPE_CHARS),
         outputs=units.middle_cut(shown_outputs, _SHAPE_CHARS),
         shapes=f"{inputs} → {outputs}" if inputs or outputs else "",
-        times=(before, after),
+        times=_times(record),
         short=(_is_short(means[0]), _is_short(means[1])),
         change=_change(record, largest),
         speedup=units.factor(known(record["speedup"])),

@@ -200,10 +200,11 @@ def _sum_change(table: pd.DataFrame) -> str:
     before, after = (
         float(table[f"per_run_ns_{side}"].fillna(0.0).sum()) for side in ("baseline", "candidate")
     )
-    times = f"{units.duration(before)} → {units.duration(after)}"
     if not table["delta_ns"].notna().all():
-        return times
-    return f"{times} ({units.duration(after - before, signed=True)})"
+        return f"{units.duration(before)} → {units.duration(after)}"
+    change = after - before
+    times = " → ".join(units.durations_apart(before, after, change))
+    return f"{times} ({units.duration(change, signed=True)})"
 
 
 def change_sentence(comparison: Comparison) -> str:

@@ -99,13 +99,16 @@ def _print_op_types(console: Console, comparison: Comparison) -> None:
     for name in (*(f"{side} {what}" for side in _SIDES for what in ("count", "time")), "B - A"):
         table.add_column(name, justify="right")
     for row in comparison.op_types.head(_TOP_ROWS).to_dict("records"):
+        change = _known(row["delta_ns"])
+        times = (_known(row[f"per_run_ns_{side}"]) for side in ("baseline", "candidate"))
+        before, after = units.durations_apart(*times, change)
         table.add_row(
             str(row["op_type"]),
             units.count(_known(row["count_baseline"])),
-            units.duration(_known(row["per_run_ns_baseline"])),
+            before,
             units.count(_known(row["count_candidate"])),
-            units.duration(_known(row["per_run_ns_candidate"])),
-            units.duration(_known(row["delta_ns"]), signed=True),
+            after,
+            units.duration(change, signed=True),
         )
     console.print(
         f"\nOp types {wording.per_text(comparison)}, as profiled, largest change first",

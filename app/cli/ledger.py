@@ -17,6 +17,7 @@ from analysis.wording.phrases import plural
 
 TOP_PATTERNS = 6
 TOP_MISSES = 3
+_TIMES = ("before", "after", "gain")
 NARROW = 80  # columns of the terminal below which only the gain is shown
 
 
@@ -56,25 +57,24 @@ def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
     def add(label: str, **cells: str) -> None:
         table.add_row(label, *(cells.get(name, "") for name in columns))
 
+    def times(*found: float | None) -> dict[str, str]:
+        before, after = units.durations_apart(*found)
+        return {"before": before, "after": after, "gain": _saved(found[-1])}
+
     for row in ledger.patterns.head(TOP_PATTERNS).to_dict("records"):
         hurts = f" ({units.count(row['hurts'])} slower)" if row["hurts"] else ""
         add(
             clean_text(f"{row['pattern']} {becomes_text(row)}", 200) + hurts,
             groups=units.count(row["groups"]),
-            before=units.duration(known(row["before_ns"])),
-            after=units.duration(known(row["after_ns"])),
-            gain=_saved(known(row["gain_ns"])),
+            **times(*(known(row[f"{name}_ns"]) for name in _TIMES)),
             share=units.percent(known(row["share"])),
         )
     rest = ledger.patterns.iloc[TOP_PATTERNS:]
     if len(rest):
-        sums = {n: known(rest[f"{n}_ns"].sum(min_count=1)) for n in ("before", "after", "gain")}
         add(
             plural(len(rest), "more pattern"),
             groups=units.count(int(rest["groups"].sum())),
-            before=units.duration(sums["before"]),
-            after=units.duration(sums["after"]),
-            gain=_saved(sums["gain"]),
+            **times(*(known(rest[f"{name}_ns"].sum(min_count=1)) for name in _TIMES)),
             share=units.percent(known(rest["share"].sum(min_count=1))),
         )
     sum_ = ledger.reconciliation

@@ -46,6 +46,14 @@ def number(text: str) -> float | None:
     return sign * float(re.sub(r"\s", "", found[2])) * SCALES.get(found[3], 1.0)
 
 
+def step(text: str) -> float:
+    """What its last digit stands for."""
+    digits = re.search(r"[\d \u202f\xa0]*\d(?:\.(\d+))?(?:e[+-]\d+)?\s*(\S*)", text)
+    if digits is None or number(text) == 0:
+        return 0.0
+    return SCALES.get(digits[2], 1.0) / 10 ** len(digits[1] or "")
+
+
 def report_changes(comparison: Comparison) -> Iterator[Printed]:
     for card in cards.figures(comparison).rows:
         yield f"card {card.code}", card.baseline, card.candidate, card.change
@@ -141,6 +149,9 @@ def check(comparison: Comparison) -> int:
             assert told == pytest.approx(second - first), (where, before, after, change)
         elif change == "0.0\xa0%":
             assert before == after, (where, before, after, change)
+        elif not change.endswith(("%", "×")) and step(change) >= max(step(before), step(after)):
+            off = abs(told - (second - first))
+            assert off <= 0.51 * step(change), (where, before, after, change)
         judged += 1
     for where, first, second, told in json_changes(comparison_values(comparison)):
         assert (second - first) * told >= 0, (where, first, second, told)
