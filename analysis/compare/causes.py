@@ -8,7 +8,9 @@ from typing import Literal
 
 import pandas as pd
 
-from analysis.compare.comparison import Comparison, Side
+from analysis.compare.comparison import Side
+from analysis.compare.fusion import Fusion
+from analysis.compare.ledger import Ledger
 from analysis.metrics.breakdown import by_operator
 from analysis.readers.source import clean_text
 
@@ -30,13 +32,13 @@ class Cause:
     after: str = ""
 
 
-def causes(comparison: Comparison) -> tuple[Cause, ...]:
+def causes(baseline: Side, candidate: Side, fusion: Fusion, ledger: Ledger) -> tuple[Cause, ...]:
     """What changed: precision, device and layout where the files tell of them, then fusion.
 
     Fusion comes first where it alone changed. It changed where groups with fewer operators than
     before make up at least half of all gains and losses of groups.
     """
-    sides = (comparison.baseline, comparison.candidate)
+    sides = (baseline, candidate)
     found: list[Cause] = []
     precisions = [_precision(side) for side in sides]
     if all(precisions) and precisions[0] != precisions[1]:
@@ -47,25 +49,25 @@ def causes(comparison: Comparison) -> tuple[Cause, ...]:
     layouts = [_most(side, 2) for side in sides]
     if all(layouts) and layouts[0] != layouts[1]:
         found.append(Cause("layout", *layouts))
-    if _is_fused(comparison):
+    if _is_fused(ledger):
         return (*found, Cause("fusion"))
-    if "layout" not in {cause.code for cause in found} and _reorders(comparison):
+    if "layout" not in {cause.code for cause in found} and _reorders(fusion):
         found.append(Cause("layout"))
     return tuple(found)
 
 
-def _is_fused(comparison: Comparison) -> bool:
-    rows = comparison.ledger.rows
+def _is_fused(ledger: Ledger) -> bool:
+    rows = ledger.rows
     size = rows["gain_ns"].abs().fillna(0.0)
     fused = float(size[rows["kind"].isin(_FUSED)].sum())
     return fused > 0 and fused >= float(size.sum()) / 2
 
 
-def _reorders(comparison: Comparison) -> bool:
+def _reorders(fusion: Fusion) -> bool:
     """Whether operators that change the layout stand between the groups of one side alone."""
     counts = [
         sum(operator.op_type.startswith(_REORDERS) for operator in inserted)
-        for inserted in comparison.fusion.inserted
+        for inserted in fusion.inserted
     ]
     return (counts[0] > 0) != (counts[1] > 0)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from analysis.compare.causes import Cause, causes
 from analysis.compare.choice import same_cut
 from analysis.compare.comparability import comparability
 from analysis.compare.comparison import Figure, Side
@@ -29,6 +30,7 @@ MUCH_BIAS = 0.25
 FEW_CLASSES = 2  # that a baseline has to choose at least for agreement to say anything
 _LOW_LOAD_PER_CORE = 0.5
 _MUCH_APART = 0.25
+_MANY_APART = 0.02
 
 
 def doubts(
@@ -46,6 +48,7 @@ def doubts(
         *comparability(baseline, candidate),
         *_recording(baseline, candidate, verdict),
         *_profiler(baseline, candidate, verdict, figures),
+        *_profiled_headline(baseline, candidate, verdict, operators, fusion, ledger),
         *_accuracy(baseline, candidate, figures),
         *_cut(baseline, candidate),
         *_coverage(figures, operators),
@@ -186,12 +189,35 @@ def _profiler(
             baseline=inflation.baseline.value,
             candidate=inflation.candidate.value,
         )
-    if verdict.of != "unprofiled_wall" and verdict.reason != "different_models":
-        yield _note("warning", "profiled_headline", of=verdict.of)
     for side, name in ((baseline, "baseline"), (candidate, "candidate")):
         steady = steady_runs(side.trace)
         if steady.slow:
             yield _note("info", "slow_first_runs", side=name, runs=steady.slow)
+
+
+def _profiled_headline(
+    baseline: Side,
+    candidate: Side,
+    verdict: Verdict,
+    operators: pd.DataFrame,
+    fusion: Fusion,
+    ledger: Ledger,
+) -> Iterator[Diagnostic]:
+    """Which side the profiler's charge for every operator favours: the one that runs fewer.
+
+    Two profilers do not charge alike, so of them nothing is said; nor where runs are not known.
+    """
+    if verdict.of == "unprofiled_wall" or verdict.reason == "different_models":
+        return
+    values: dict[str, Value] = {"of": verdict.of}
+    ran = [round(float(operators[f"count_{side}"].sum())) for side in ("baseline", "candidate")]
+    alike = baseline.trace.meta.tool == candidate.trace.meta.tool
+    differ = abs(ran[1] - ran[0]) > _MANY_APART * max(ran)
+    if alike and differ and verdict.reason != "runs_unknown":
+        found = causes(baseline, candidate, fusion, ledger)
+        is_fusion = ran[1] < ran[0] and found[:1] == (Cause("fusion"),)
+        values |= {"before": ran[0], "after": ran[1], "is_fusion": is_fusion}
+    yield _note("warning", "profiled_headline", **values)
 
 
 def _accuracy(baseline: Side, candidate: Side, figures: dict[str, Figure]) -> Iterator[Diagnostic]:

@@ -63,6 +63,24 @@ def _only(values: Mapping[str, Value]) -> str:
     return ", ".join(f"only the {side} has {names}" for side, names in shown if names)
 
 
+def _charged(values: Mapping[str, Value]) -> str:
+    """What the profiler's charge for every operator does to the answer, where that is known."""
+    before, after = values.get("before"), values.get("after")
+    if not isinstance(before, int) or not isinstance(after, int):
+        return "Profilers slow a run down, and need not slow both sides alike."
+    counts = f"{units.count(after)} against {units.count(before)}"
+    if values.get("is_fusion"):
+        return (
+            f"Profilers charge every operator, and fusion leaves fewer of them ({counts}), so it "
+            "overstates what fusion bought."
+        )
+    more, favours = ("fewer", "candidate") if after < before else ("more", "baseline")
+    return (
+        f"Profilers charge every operator, and the candidate runs {more} of them ({counts}), so it "
+        f"favours the {favours}."
+    )
+
+
 def _level(values: Mapping[str, Value], key: str) -> str:
     level = str(values.get(key))
     return _LEVELS.get(level, level)
@@ -289,8 +307,7 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         "latency is un-profiled, operator times are not."
     ),
     "profiled_headline": lambda n, v: (
-        f"the verdict rests on {TIME_SOURCES[str(v.get('of'))]}. Profilers charge every operator "
-        "and fusion removes operators, so it overstates what fusion bought."
+        f"the verdict rests on {TIME_SOURCES[str(v.get('of'))]}. {_charged(v)}"
     ),
     "slow_first_runs": lambda n, v: (
         f"{plural(v.get('runs'), 'slow first run')} set aside as warm-up in operator figures."

@@ -339,7 +339,7 @@ def change_parts(comparison: Comparison, then: str = "") -> tuple[Part, ...]:
     """
     if not comparison.has_changes:
         return (Part(f"Fusion groups{then}"),)
-    found = causes(comparison)
+    found = causes(comparison.baseline, comparison.candidate, comparison.fusion, comparison.ledger)
     if found and found[0].code == "fusion":
         return (Part(f"What fusion bought{then}"),)
     parts = [Part(f"Where the change came from{then}")]

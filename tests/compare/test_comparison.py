@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 
@@ -22,6 +24,7 @@ from tests.factories import (
     GEMM,
     RELU,
     UNFUSED_OPERATORS,
+    Operator,
     experiment_zip,
     profile_json,
 )
@@ -140,6 +143,30 @@ def test_what_speaks_for_a_paired_comparison() -> None:
     assert {"paired", "control", "decided_at", "profiler_inflation"} <= codes(variants())
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (UNFUSED_OPERATORS, UNFUSED_OPERATORS, "and need not slow both sides alike."),
+        (FUSED_OPERATORS, UNFUSED_OPERATORS, "4 against 2), so it favours the baseline."),
+        # Another device: it is not known that fusion is what changed.
+        (UNFUSED_OPERATORS, FUSED_OPERATORS, "2 against 4), so it favours the candidate."),
+    ],
+)
+def test_what_the_profilers_charge_does_is_told_by_what_changed(
+    before: list[Operator], after: list[Operator], told: str
+) -> None:
+    traces = [trace_of(profile_json(ops, runs=9), "p.json") for ops in (before, after)]
+    if len(before) > len(after):
+        traces = [
+            replace(trace, meta=replace(trace.meta, device=device))
+            for trace, device in zip(traces, ("H100", "MI300X"), strict=True)
+        ]
+    comparison = compare(*map(side_of_trace, traces))
+    (rests,) = (d for d in comparison.diagnostics if d.code == "profiled_headline")
+    sentence = diagnostic_sentence(rests)
+    assert sentence.endswith(told) and "fusion" not in sentence
+
+
 def test_two_profiles_say_what_they_rest_on() -> None:
     a = side_of_trace(trace_of(profile_json(UNFUSED_OPERATORS, runs=9), "before.json"))
     b = side_of_trace(trace_of(profile_json(FUSED_OPERATORS, runs=9), "after.json"))
@@ -151,6 +178,11 @@ def test_two_profiles_say_what_they_rest_on() -> None:
     assert "not paired" in verdict_basis(comparison.verdict)
     assert {"unpaired", "one_process_each", "machines_unknown", "profiled_headline"} <= codes(
         comparison
+    )
+    (rests,) = (d for d in comparison.diagnostics if d.code == "profiled_headline")
+    assert diagnostic_sentence(rests) == (
+        "The verdict rests on profiled run time. Profilers charge every operator, and fusion "
+        "leaves fewer of them (2 against 4), so it overstates what fusion bought."
     )
     assert comparison.figure("memory").baseline.reason == "not_recorded"
     # Without a graph the sizes in the profile count: 768 + 432 + 1024 for each of 4 and 2.
