@@ -23,10 +23,10 @@ def show(comparison: Comparison, id_: int) -> None:
     rows = comparison.ledger.rows
     found = rows[rows["group"] == id_].to_dict("records")
     row = found[0] if found else {}
-    became = str(row.get("becomes") or wording.KINDS[group.kind])
+    became = wording.becomes_text({"becomes": row.get("becomes", ""), "kind": group.kind})
     title = panels.name(str(row.get("pattern", "")), _TEXT_CHARS)
     with st.container(border=True, key="group"):
-        st.subheader(f"{title} → {panels.name(became, _TEXT_CHARS)}", anchor=False)
+        st.subheader(f"{title} {panels.name(became, _TEXT_CHARS)}", anchor=False)
         st.text(ledger.group_label(comparison, group))
         _figures(row)
         st.caption(panels.own(_how(group, row)))

@@ -114,7 +114,7 @@ def table(comparison: Comparison, drawn: list[Line], unfolded: Collection[str]) 
         codes = [row["known_by"]] if alone else known[line.key]
         hurts, count = int(row["hurts"]), 1 if alone else int(row["groups"])
         cells["pattern"].append(text)
-        cells["becomes"].append(row["becomes"] or wording.KINDS[row["kind"]])
+        cells["becomes"].append(wording.becomes_cell(row))
         cells["groups"].append(None if line.is_inside else count)
         cells["known_by"].append(", ".join(wording.KNOWN_BY[code] for code in codes))
         cells["hurts"].append("" if not hurts else "hurts" if alone else f"{hurts} of {count}")
@@ -181,7 +181,7 @@ def summary(ledger: Ledger) -> Table:
     made = Table()
     pattern = "Op types of the model's operators, in graph order."
     made.text("Pattern", top["pattern"], pattern, 240, 36)
-    becomes = top["becomes"].where(top["becomes"] != "", top["kind"].map(wording.KINDS))
+    becomes = top.apply(wording.becomes_cell, axis=1)
     made.text("Becomes", becomes, "Op types that the candidate ran instead.", 150, TYPE_CHARS)
     made.number("", "Groups", top["groups"], "Groups of this shape.", "%.0f")
     _times(made, top)

@@ -20,6 +20,8 @@ from analysis.wording.fusion import (
     KINDS,
     KNOWN_BY,
     TERMS,
+    becomes_cell,
+    becomes_text,
     coverage_sentence,
     fusion_parts,
     fusion_sentence,
@@ -46,11 +48,13 @@ def told(
     rows: list[tuple[str, str, int, int, float]],
     outcome: str = "faster",
     reasons: tuple[str, ...] = (),
+    sides: tuple[str, ...] = (),
     **sum_: Any,
 ) -> str:
     """The sentence for rows of (pattern, kind, operators before, after, gain in ms), and why
     further operators are in no group."""
-    ungrouped = pd.DataFrame({"reason": pd.Series(reasons, dtype="str")})
+    of = sides or ("candidate",) * len(reasons)
+    ungrouped = pd.DataFrame({"reason": reasons, "side": of}, dtype="str")
     names = ["pattern", "kind", "operators_baseline", "operators_candidate", "gain_ns"]
     table = pd.DataFrame(rows, columns=names)
     table["gain_ns"] *= MS
@@ -178,6 +182,11 @@ def test_what_could_not_be_matched_is_not_called_the_same(plain: Comparison) -> 
     assert told(plain, kept, reasons=("inserted", "communication", "inserted")) == (
         "Nothing was fused: both sides ran the same operators, but for 2 inserted ones."
     )
+    sides = ("baseline", "candidate", "candidate")
+    assert told(plain, kept, reasons=("inserted",) * 3, sides=sides) == (
+        "Nothing was fused: both sides ran the same operators, but for inserted ones, 1 before and "
+        "2 after."
+    )
     assert told(plain, kept, reasons=("inserted", "unmatched", "not_in_graph")) == (
         "No fusion was found; it is not known what became of 2 operators."
     )
@@ -267,3 +276,21 @@ def test_every_code_has_words() -> None:
     assert set(KNOWN_BY) == set(get_args(KnownBy))
     fields = {name for name in Reconciliation.__dataclass_fields__ if name.endswith("_ns")}
     assert fields - {"delta_ns", "baseline_ns", "low_ns", "high_ns"} == set(TERMS)
+
+
+@pytest.mark.parametrize(
+    ("becomes", "kind", "cell", "text"),
+    [
+        ("Conv", "fused", "Conv", "→ Conv"),
+        ("Conv", "kept", "Conv", "kept"),
+        ("unknown", "kept", "kept", "kept"),
+        ("unknown ×2 + unknown", "replaced", None, None),
+        ("", "folded", None, None),
+    ],
+)
+def test_what_a_pattern_becomes_is_told_or_its_kind_is(
+    becomes: str, kind: str, cell: str | None, text: str | None
+) -> None:
+    row = {"becomes": becomes, "kind": kind}
+    assert becomes_cell(row) == (cell or KINDS[kind])
+    assert becomes_text(row) == (text or KINDS[kind])

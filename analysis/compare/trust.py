@@ -54,8 +54,8 @@ class Trust:
 
     @property
     def doubts(self) -> int:
-        """How many doubts there are: one of both sides counts once, all general ones as one."""
-        return len({note.code for note in self.specific}) + bool(self.general)
+        """How many doubts there are, as listed: all general ones count as one."""
+        return len(self.specific) + bool(self.general)
 
     @property
     def first(self) -> tuple[Diagnostic, ...]:

@@ -157,8 +157,11 @@ def _nothing_fused(ledger: Ledger) -> str:
     reasons = ledger.ungrouped["reason"]
     lost = int((~reasons.isin(["inserted", "communication"])).sum())
     if not lost:
-        inserted = int((reasons == "inserted").sum())
-        but = f", but for {plural(inserted, 'inserted one')}" if inserted else ""
+        sides = ledger.ungrouped["side"][reasons == "inserted"].value_counts()
+        before, after = (int(sides.get(side, 0)) for side in ("baseline", "candidate"))
+        but = f", but for {plural(before + after, 'inserted one')}" if before + after else ""
+        if before and after:
+            but = f", but for inserted ones, {before} before and {after} after"
         return f"Nothing was fused: both sides ran the same operators{but}."
     return f"No fusion was found; it is not known what became of {plural(lost, 'operator')}."
 
@@ -246,11 +249,17 @@ def _became_precise(before: pd.Series, after: pd.Series, precision: str, each: s
     return f"{what}: {why}"
 
 
+def becomes_cell(row: Mapping[Any, Any]) -> str:
+    """Op types that run in the place of a group or pattern; its kind where none is known."""
+    types = str(row["becomes"])
+    is_told = types.replace("unknown", "").strip(" +×0123456789") != ""
+    return types if is_told else KINDS[row["kind"]]
+
+
 def becomes_text(row: Mapping[Any, Any]) -> str:
-    """What runs in the place of a group or pattern: '→ Conv', 'kept', 'folded into weights'."""
-    if row["kind"] == "kept" or not row["becomes"]:
-        return KINDS[row["kind"]]
-    return f"→ {row['becomes']}"
+    """What became of a group or pattern: '→ Conv', 'kept', 'folded into weights'."""
+    kind, cell = KINDS[row["kind"]], becomes_cell(row)
+    return kind if row["kind"] == "kept" or cell == kind else f"→ {cell}"
 
 
 def coverage_sentence(fusion: Fusion) -> str:

@@ -344,10 +344,10 @@ REASONS: Mapping[str, str] = {
     "flops_unknown": "the FLOPs of heavy operators are not known from this file",
     "runs_unknown": "the file does not mark its runs",
     "no_sizes": "the file has no sizes of tensors",
-    "no_peak": "the machine's peak is not in the file (the dashboard lets you set one)",
+    "no_peak": "the machine's peak is not in the file (Settings on the page Compare take one)",
     "no_int8_peak": "the machine's peak for 8-bit numbers is not in the file",
     "no_bandwidth": (
-        "the machine's memory bandwidth is not in the file (the dashboard lets you set one)"
+        "the machine's memory bandwidth is not in the file (Settings on the page Compare take one)"
     ),
     "no_flops": "FLOPs are not counted for such an operator, or its shapes are not known",
     "no_graph": "it needs the model's graph, which only an experiment file has",
@@ -364,7 +364,7 @@ REASONS: Mapping[str, str] = {
 CANNOT_TELL: Mapping[str, str] = {
     "no_times": "a side has no time",
     "control_differs": "the two copies of the baseline differ, so this machine was not steady",
-    "within_noise": "the change is within the noise at the level that the planned looks require",
+    "within_noise": "the change is within the noise",
     "runs_unknown": "a file does not mark its runs, so its time is not that of one run",
     "different_models": "less than a fifth of the operators' time joins, so no change is shown",
     "within_process_spread": (

@@ -22,9 +22,9 @@ def test_what_turns_the_answer_comes_first_and_general_doubts_are_one() -> None:
     assert found.specific == (DEVICES, WEAK, *BIASED)
     assert found.general == (UNPAIRED, PROFILED)
     assert found.notes == (LOAD,)
-    assert found.doubts == 4  # devices, attribution, short rows of both sides, two recordings
+    assert found.doubts == 5  # devices, attribution, short rows of each side, two recordings
     assert wording.trust_line(found) == (
-        "4 doubts. The files were recorded on different devices, H100 and MI300X. "
+        "5 doubts. The files were recorded on different devices, H100 and MI300X. "
         "Attribution is weak."
     )
 
