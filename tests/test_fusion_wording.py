@@ -102,21 +102,22 @@ def test_patterns_that_begin_alike_are_one_family(plain: Comparison) -> None:
     rows = [*FUSED, ("MaxPool", "replaced", 1, 1, 3.0), ("Gemm", "kept", 1, 1, -9.0)]
     # 7 of the 10 ms that groups gained; the loss of Gemm is no gain.
     assert told(plain, rows) == (
-        "70 % of the gain comes from 3 Conv + BatchNormalization groups run as one operator each."
+        "70 % of the gain in groups comes from 3 Conv + BatchNormalization groups run as one "
+        "operator each."
     )
 
 
 def test_less_than_all_is_never_all(plain: Comparison) -> None:
     nearly = [(CB, "fused", 2, 1, 1000.0), ("Gemm", "kept", 1, 1, 0.001)]
-    assert told(plain, nearly).startswith("Over 99 % of the gain comes from 1 ")
-    assert told(plain, nearly[:1]).startswith("All of the gain comes from 1 ")
+    assert told(plain, nearly).startswith("Over 99 % of the gain in groups comes from 1 ")
+    assert told(plain, nearly[:1]).startswith("All of the gain in groups comes from 1 ")
 
 
 def test_a_slower_candidate_is_told_by_its_losses(plain: Comparison) -> None:
     rows = [(CB, "split", 1, 2, -3.0), (CB, "split", 1, 2, -1.0), ("Add", "fused", 2, 1, 9.0)]
     assert told(plain, rows, "slower") == (
-        "All of the loss comes from 2 Conv + BatchNormalization groups split into several "
-        "operators each."
+        "All of the loss in groups comes from 2 Conv + BatchNormalization groups split into "
+        "several operators each."
     )
     assert told(plain, rows[2:], "slower") == "No group got slower."
     assert told(plain, rows[:2]) == "No group gained."
@@ -195,7 +196,13 @@ def test_what_could_not_be_matched_is_not_called_the_same(plain: Comparison) -> 
 def test_a_change_outside_the_groups_is_said(plain: Comparison) -> None:
     sums = {"groups_ns": -7 * MS, "delta_ns": -10 * MS}
     little = told(plain, FUSED, ungrouped_ns=-2 * MS, **sums)
-    assert little.startswith("All of the gain comes from 3 ") and "Groups gained" not in little
+    assert little.endswith(
+        "Groups gained 7.00 ms, the whole run gained 10.0 ms; the largest other term, operators in "
+        "no group, gained 2.00 ms."
+    )
+    # A twentieth of the whole change needs no words.
+    nearly_all = told(plain, FUSED, groups_ns=-7 * MS, delta_ns=-7_300_000)
+    assert nearly_all.startswith("All of the gain in groups") and "Groups" not in nearly_all
     much = told(plain, FUSED, ungrouped_ns=-3 * MS, **sums)
     assert much.startswith("All of the gain in groups comes from 3 ")
     assert much.endswith(
@@ -206,9 +213,16 @@ def test_a_change_outside_the_groups_is_said(plain: Comparison) -> None:
 
 def test_a_change_that_is_hardly_in_the_groups_names_its_largest_term(plain: Comparison) -> None:
     sums = {"groups_ns": MS // 10, "ungrouped_ns": 20 * MS, "delta_ns": 20 * MS + MS // 10}
-    assert told(plain, FUSED, **sums).endswith(
-        "Groups lost 100 µs in all. The whole run lost 20.1 ms; the largest term, operators in no "
-        "group, lost 20.0 ms."
+    lost = [("MaxPool", "replaced", 1, 1, -0.3), (CBR, "fused", 3, 1, 0.2)]
+    # The groups' own direction, whatever the verdict's.
+    for outcome in ("slower", "faster"):
+        assert told(plain, lost, outcome, **sums) == (
+            "The whole run lost 20.1 ms; the largest term, operators in no group, lost 20.0 ms. "
+            "Groups lost 100 µs in all. All of the loss in groups comes from 1 MaxPool group run "
+            "by other operators."
+        )
+    assert told(plain, lost, "noise_unknown", **sums).startswith(
+        "The noise of the whole change is unknown; the whole run lost 20.1 ms; the largest term, "
     )
 
 

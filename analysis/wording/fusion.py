@@ -93,7 +93,9 @@ def fusion_parts(comparison: Comparison) -> tuple[Part, ...]:
     """One sentence in pieces: which groups bought most of the gain, or most of the loss.
 
     The share is of the gains of all groups that gained (or of the losses of those that lost),
-    so it is at most 100 %. Op types come from a trace: parts with the role `name`.
+    so it is at most 100 %; what the whole change is beside them follows. Where hardly any of it is
+    in groups, the largest term of the whole change comes first. Op types come from a trace: parts
+    with the role `name`.
     """
     if comparison.verdict.reason == "different_models":
         return (Part("Two models have no fusion groups in common."),)
@@ -105,50 +107,82 @@ def fusion_parts(comparison: Comparison) -> tuple[Part, ...]:
     if not rows["kind"].isin(["fused", "replaced", "split", "folded", "removed"]).any():
         largest = _largest_term(comparison.ledger.reconciliation)
         return (Part(_nothing_fused(comparison.ledger) + largest),)
-    outcome = comparison.verdict.outcome
-    start = _UNSURE.get(outcome, "")
+    start = _UNSURE.get(comparison.verdict.outcome, "")
     sum_ = comparison.ledger.reconciliation
-    is_told = outcome in ("faster", "slower")
-    slower = outcome == "slower" if is_told else (sum_.groups_ns or 0) > 0
+    lead = _lead(sum_, start)
+    slower = _tells_losses(comparison, led=bool(lead))
     gains = -rows["gain_ns"] if slower else rows["gain_ns"]
     whole = float(gains[gains > 0].sum())
     noun = "loss" if slower else "gain"
+    begun = "" if lead else start
     if whole <= 0:
-        return (Part(f"{start}no group {'got slower' if slower else 'gained'}.".capitalize()),)
+        none = f"no group {'got slower' if slower else 'gained'}."
+        return (*lead, Part(f"{begun}{none}" if begun else none.capitalize()))
     families = rows["pattern"].map(_family)
     by_family = gains.groupby(families).sum().sort_values(ascending=False, kind="stable")
     best = str(by_family.index[0])
-    share = float(by_family.iloc[0]) / whole
     members = rows[families == best]
-    share_text = _share(share)
-    where = " in groups" if start or _weak(sum_) else ""
+    share = _share(float(by_family.iloc[0]) / whole)
     groups = "group" if len(members) == 1 else "groups"
     return (
-        Part(start),
-        Part(share_text if start else share_text.capitalize(), "number"),
-        Part(f" of the {noun}{where} comes from {units.count(len(members))} "),
+        *lead,
+        Part(begun),
+        Part(share if begun else capital(share), "text" if lead else "number"),
+        Part(f" of the {noun} in groups comes from {units.count(len(members))} "),
         Part(best, "name"),
-        Part(f" {groups} {_became(members, _precision(comparison, members))}.{_weak(sum_)}"),
+        Part(f" {groups} {_became(members, _precision(comparison, members))}."),
+        Part("" if lead else _rest(sum_)),
+    )
+
+
+def _tells_losses(comparison: Comparison, *, led: bool) -> bool:
+    """Whether the losses of groups are told: the verdict's direction, or that of their sum where
+    the verdict has none or the sentence began with it."""
+    outcome = comparison.verdict.outcome
+    if not led and outcome in ("faster", "slower"):
+        return outcome == "slower"
+    return (comparison.ledger.reconciliation.groups_ns or 0) > 0
+
+
+def _lead(sum_: Reconciliation, start: str) -> tuple[Part, ...]:
+    """The whole change, its largest term and the groups' part, where hardly any of it is in groups;
+    () elsewhere."""
+    if sum_.groups_ns is None or sum_.delta_ns is None:
+        return ()
+    largest = _largest(sum_)
+    if abs(sum_.groups_ns) >= abs(sum_.delta_ns) / 4 or largest in (None, "groups_ns"):
+        return ()
+    whole = f"{whole_text(sum_.of)} {saved_text(sum_.delta_ns)}; the largest term, "
+    weak = ": attribution is weak" if sum_.weak else ""
+    return (
+        Part(start + (whole if start else capital(whole))),
+        Part(f"{TERMS[str(largest)]}, {saved_text(getattr(sum_, str(largest)))}", "number"),
+        Part(f". Groups {saved_text(sum_.groups_ns)} in all{weak}. "),
     )
 
 
 def fusion_sentence(comparison: Comparison) -> str:
-    """'93 % of the gain comes from 52 Conv + BatchNormalization groups run as one operator …'."""
+    """'93 % of the gain in groups comes from 52 Conv + BatchNormalization groups run as …'."""
     return "".join(part.text for part in fusion_parts(comparison))
+
+
+def _largest(sum_: Reconciliation) -> str | None:
+    """The term that is more than half of the whole change; None where no term is."""
+    values = {name: abs(getattr(sum_, name) or 0) for name in TERMS}
+    name = max(values, key=lambda term: values[term])
+    return name if sum_.delta_ns is not None and abs(sum_.delta_ns) / 2 < values[name] else None
 
 
 def _largest_term(sum_: Reconciliation) -> str:
     """' The whole run gained 8.22 ms; the largest part, 7.22 ms, is in dispatch.'; '' where none
     is."""
-    delta = sum_.delta_ns
-    values = {name: getattr(sum_, name) or 0 for name in TERMS}
-    name = max(values, key=lambda term: abs(values[term]))
-    if delta is None or not abs(delta) / 2 < abs(values[name]):
+    name = _largest(sum_)
+    if name is None:
         return ""
     what = "operators" if name == "groups_ns" else TERMS[name]
     return (
-        f" {capital(whole_text(sum_.of))} {saved_text(delta)}; the largest term, {what}, "
-        f"{saved_text(values[name])}."
+        f" {capital(whole_text(sum_.of))} {saved_text(sum_.delta_ns)}; the largest term, {what}, "
+        f"{saved_text(getattr(sum_, name))}."
     )
 
 
@@ -166,20 +200,22 @@ def _nothing_fused(ledger: Ledger) -> str:
     return f"No fusion was found; it is not known what became of {plural(lost, 'operator')}."
 
 
-def _weak(sum_: Reconciliation) -> str:
-    """How little or how much the groups explain, where that is not about the whole gain: time
-    saved, as in the ledger."""
+def _rest(sum_: Reconciliation) -> str:
+    """What the groups gained beside the whole change, and what the rest is: time saved, as in the
+    ledger; '' where the groups are all of it but a twentieth."""
     if sum_.groups_ns is None or sum_.delta_ns is None:
         return ""
     whole = f"{whole_text(sum_.of)} {saved_text(sum_.delta_ns)}"
     text = f" Groups {saved_text(sum_.groups_ns)}, {whole}"
     if sum_.weak:
         return f"{text}: attribution is weak."
-    if abs(sum_.groups_ns) < abs(sum_.delta_ns) / 4 and (largest := _largest_term(sum_)):
-        return f" Groups {saved_text(sum_.groups_ns)} in all.{largest}"
     if abs(sum_.ungrouped_ns or 0) > abs(sum_.delta_ns) / 4:
         return f"{text}: much of it is in operators in no group."
-    return ""
+    if abs(sum_.delta_ns - sum_.groups_ns) <= abs(sum_.delta_ns) / 20:
+        return ""
+    others = {name: getattr(sum_, name) or 0 for name in TERMS if name != "groups_ns"}
+    name = max(others, key=lambda term: abs(others[term]))
+    return f"{text}; the largest other term, {TERMS[name]}, {saved_text(others[name])}."
 
 
 def _share(share: float) -> str:

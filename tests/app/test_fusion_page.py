@@ -186,8 +186,9 @@ def test_the_page_says_what_fusion_bought_and_how_sure_that_is(open_fusion: Star
     page = open_fusion()
     assert is_clean(page) and not page.error
     assert headline(page).startswith(
-        "All of the gain in groups comes from 2 Conv + BatchNormalization groups run as one "
-        "operator each. Groups gained 80.0 µs, the whole run gained 5.17 ms: attribution is weak."
+        "The whole run gained 5.17 ms; the largest term, profiler bias, gained 5.09 ms. Groups "
+        "gained 80.0 µs in all: attribution is weak. All of the gain in groups comes from 2 Conv + "
+        "BatchNormalization groups run as one operator each."
     )
     captions = "\n".join(caption.value for caption in page.caption).replace("\\", "")
     assert "accounted for: 7 of 7, 0 boundary mismatches, largest group 3 operators" in captions
@@ -262,7 +263,7 @@ def test_another_pair_forgets_the_group(open_fusion: Start) -> None:
     page = open_fusion(group="1")
     page = page.button(key="swap").click().run()
     assert "group" not in address(page)
-    assert headline(page).startswith("All of the loss in groups comes from 2 Conv")
+    assert "All of the loss in groups comes from 2 Conv" in headline(page)
 
 
 def test_the_same_variant_on_both_sides_says_that_nothing_was_fused(open_fusion: Start) -> None:

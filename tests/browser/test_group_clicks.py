@@ -66,7 +66,9 @@ def no_surprises(page: Page) -> bool:
 
 def test_a_pattern_unfolds_and_a_group_shows_what_is_inside(page: Page, url: str) -> None:
     page.goto(url + SAMPLE)
-    expect(page.get_by_role("heading", level=2).first).to_contain_text("of the gain comes from 52")
+    expect(page.get_by_role("heading", level=2).first).to_contain_text(
+        "of the gain in groups comes from 52"
+    )
     expect(page.get_by_test_id("stPlotlyChart").locator(".main-svg").first).to_be_visible()
     wait_idle(page)
     folded = height(page)
