@@ -37,8 +37,6 @@ MAX_CARDS = 8
 # What a reader misses where it is not on a card.
 _USUAL = ("latency", "throughput", "small_op_time", "compute_utilisation", "cache_missed_bytes",
           "cache_utilisation", "memory", "output_difference", "device_idle")  # fmt: skip
-# What must be read with a figure.
-_DETAILS = {"small_op_time": wording.light_work, "output_difference": wording.agreement_text}
 
 
 @dataclass(frozen=True)
@@ -124,5 +122,5 @@ def _card(comparison: Comparison, figure: Figure) -> Card:
         candidate=wording.quantity_text(figure.candidate),
         change=minus(wording.change_text(figure)),
         basis=f"{basis}, {source}" if source and _sides_with(figure) else basis,
-        detail=_DETAILS[figure.code](comparison) if figure.code in _DETAILS else "",
+        detail=wording.figure_detail(comparison, figure.code),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -186,6 +187,32 @@ def agreement_text(comparison: Comparison) -> str:
         of = f"{units.count(agreed.positions)} positions in {of}"
     seen = f"{units.count(agreed.distinct)} {'class' if agreed.distinct == 1 else 'classes'} seen"
     return f"{', '.join(shares)} of {of}, {seen}: agreement with the baseline, not accuracy"
+
+
+def gap_statistic(comparison: Comparison) -> str:
+    """That the dispatch gap is a mean, and why it can exceed the latency; '' of one run a side."""
+    gap, latency = comparison.figure("dispatch_gap"), comparison.figure("latency")
+    traces = (comparison.baseline.trace, comparison.candidate.trace)
+    if not gap.is_known or all(len(trace.profiled_runs) < 2 for trace in traces):
+        return ""
+    pairs = ((gap.baseline, latency.baseline), (gap.candidate, latency.candidate))
+    if not any((g.value or 0.0) > (t.value or math.inf) for g, t in pairs):
+        return "mean per run"
+    if comparison.verdict.of == "unprofiled_wall":
+        return "mean per profiled run, which takes longer than an un-profiled one"
+    return "mean per run, in which slow runs weigh; latency is that of the typical run"
+
+
+def figure_detail(comparison: Comparison, code: str) -> str:
+    """What must be read with a figure; '' where there is nothing."""
+    return _DETAILS[code](comparison) if code in _DETAILS else ""
+
+
+_DETAILS: Mapping[str, Callable[[Comparison], str]] = {
+    "small_op_time": light_work,
+    "output_difference": agreement_text,
+    "dispatch_gap": gap_statistic,
+}
 
 
 def totals_sentence(comparison: Comparison) -> str:

@@ -21,8 +21,13 @@ _WHAT: Mapping[str, str] = {
     "latency": "{of}: the typical run, which the verdict compares",
     "mean_run": "{mean}, mean: slow runs weigh in it; the waterfall and the ledger add up to it",
     "profiled_run": "the median run under the profiler, which the timelines show",
-    "busy": "union of operator times, from the profile, mean: what runs side by side counts once",
-    "operator_sum": "operator times of the profile added up, mean: in tables of operators",
+    "busy": (
+        "union of operator times{included}, from the profile, mean: what runs side by side counts "
+        "once"
+    ),
+    "operator_sum": (
+        "operator times of the profile added up{left_out}, mean: in tables of operators"
+    ),
 }
 
 
@@ -33,7 +38,10 @@ def total_label(total: Total) -> str:
 
 def total_basis(total: Total, comparison: Comparison) -> str:
     """What a total rests on and where it stands."""
+    talks = bool((comparison.op_classes["op_class"] == "communication").any())
     return _WHAT[total.kind].format(
+        included=" and communication" if talks else "",
+        left_out=", without communication" if talks else "",
         of=TIME_SOURCES[comparison.verdict.of],
         mean=TIME_SOURCES[comparison.ledger.reconciliation.of],
     )

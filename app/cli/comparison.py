@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis import units, wording
-from analysis.compare.comparison import Comparison
+from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.entered_runs import offered_runs
 from analysis.compare.trust import Trust, trust
 from analysis.readers.source import clean_text
@@ -86,11 +86,15 @@ def _print_figures(console: Console, comparison: Comparison, labels: tuple[str, 
             wording.quantity_text(figure.baseline),
             wording.quantity_text(figure.candidate),
             wording.change_text(figure),
-            wording.basis_text(figure),
+            ", ".join(filter(None, (wording.basis_text(figure), _statistic(comparison, figure)))),
         )
     console.print(table)
     for reason, figures in missing.items():
         console.print(f"No {', '.join(figures)}: {reason}.", style="dim")
+
+
+def _statistic(comparison: Comparison, figure: Figure) -> str:
+    return wording.gap_statistic(comparison) if figure.code == "dispatch_gap" else ""
 
 
 def _print_op_types(console: Console, comparison: Comparison) -> None:

@@ -13,8 +13,6 @@ from analysis.report.origins import origins
 from app import doctor, entered_runs, exports, ledger, operators, pair, panels, roofline, tables
 from app.pair import Chosen
 
-# What must be read with a card's figure.
-_DETAILS = {"small_op_time": wording.light_work, "output_difference": wording.agreement_text}
 LAUNCHED = "Launched by"
 KINDS = {
     "Op types": tables.type_table,
@@ -111,7 +109,7 @@ def _cards(comparison: Comparison) -> None:
     for code in first:
         with grid.cell():
             figure = comparison.figure(code)
-            detail = _DETAILS[code](comparison) if code in _DETAILS else ""
+            detail = wording.figure_detail(comparison, code)
             panels.card(figure, detail, neutral=_may_be_noise(comparison, figure))
     missing = " ".join(gap.sentence for gap in cards.gaps(comparison))
     if missing:
@@ -122,7 +120,8 @@ def _cards(comparison: Comparison) -> None:
         for figure in comparison.figures:
             if figure.code not in first and figure.is_known:
                 with more.cell():
-                    panels.card(figure, neutral=_may_be_noise(comparison, figure))
+                    detail = wording.figure_detail(comparison, figure.code)
+                    panels.card(figure, detail, neutral=_may_be_noise(comparison, figure))
         st.caption(panels.own(wording.assumptions_sentence(comparison)))
 
 

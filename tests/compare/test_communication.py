@@ -6,12 +6,13 @@ import pytest
 
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison, side_of_trace
+from analysis.compare.totals import totals
 from analysis.metrics.breakdown import by_type
 from analysis.readers.tables import build_trace
 from analysis.report.tables import operator_totals
 from analysis.trace import Meta, Trace
 from analysis.waterfall import waterfall_steps
-from analysis.wording import totals_sentence
+from analysis.wording import total_basis, totals_sentence
 
 US = 1000
 
@@ -61,6 +62,15 @@ def test_a_collective_is_in_no_group_and_in_the_sum(members: str | None) -> None
     assert terms.ungrouped_ns == 0
     steps = {step.label: step.value_ns for step in waterfall_steps(comparison)}
     assert steps["communication"] == 400 * US and "operators in no group" not in steps
+
+
+def test_the_sum_of_operators_says_that_communication_is_not_in_it() -> None:
+    comparison = compare(*(side_of_trace(trace(name, 500)) for name in ("before", "after")))
+    found = {total.kind: total for total in totals(comparison)}
+    assert found["busy"].baseline_ns == 550 * US and found["operator_sum"].baseline_ns == 50 * US
+    told = {kind: total_basis(total, comparison) for kind, total in found.items()}
+    assert told["busy"].startswith("union of operator times and communication, ")
+    assert "added up, without communication, " in told["operator_sum"]
 
 
 def test_communication_beside_operators_counts_once() -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from analysis import wording
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
 from analysis.compare.totals import Total, totals
 from analysis.readers import read
 from analysis.readers.source import Source
+from analysis.report import cards
+from analysis.trace import Trace
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 
 
@@ -38,3 +42,38 @@ def test_the_sum_is_that_of_the_tables_and_the_latency_that_of_the_card() -> Non
     latency = comparison.figure("latency")
     assert found["latency"] == Total("latency", latency.baseline.value, latency.candidate.value)
     assert found["operator_sum"].baseline_ns == comparison.op_types["per_run_ns_baseline"].sum()
+
+
+def with_slow_run(name: str, data: bytes, dur_ns: int) -> Trace:
+    """The trace of a profile whose last run took that long."""
+    trace = read(Source(name, data))
+    assert isinstance(trace, Trace)
+    runs = trace.runs.copy()
+    runs.loc[runs.index[-1], "dur_ns"] = dur_ns
+    return replace(trace, runs=runs)
+
+
+def test_a_mean_gap_above_the_typical_run_says_that_it_is_a_mean() -> None:
+    # 9 runs of 210 and 166 µs, a last one of 9 ms: 10 and 6 µs of gap, mean over a tenth of 9 ms.
+    files = [
+        with_slow_run(name, profile_json(operators, runs=10), 9_000_000)
+        for name, operators in (("a.json", UNFUSED_OPERATORS), ("b.json", FUSED_OPERATORS))
+    ]
+    comparison = compare(*choose_sides(*files))
+    gap, latency = comparison.figure("dispatch_gap"), comparison.figure("latency")
+    assert gap.baseline.value is not None and latency.baseline.value is not None
+    assert gap.baseline.value > latency.baseline.value
+    told = "mean per run, in which slow runs weigh; latency is that of the typical run"
+    assert wording.figure_detail(comparison, "dispatch_gap") == told
+    rows = {row.code: row for row in cards.figures(comparison).rows}
+    assert rows["dispatch_gap"].detail == told
+
+
+def test_a_gap_of_several_runs_is_called_a_mean_and_of_one_run_nothing() -> None:
+    for runs, told in ((9, "mean per run"), (1, "")):
+        files = [
+            read(Source(name, profile_json(UNFUSED_OPERATORS, runs))) for name in ("a.json", "b")
+        ]
+        comparison = compare(*choose_sides(*files))
+        assert comparison.figure("dispatch_gap").is_known
+        assert wording.figure_detail(comparison, "dispatch_gap") == told
