@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from analysis import units
+
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _LEAST_GAP = 0.13
 _NARROW_GAP = 0.06
@@ -73,6 +75,11 @@ def decades(scale: LogScale, text: Callable[[float], str]) -> tuple[Tick, ...]:
     return tuple(kept)
 
 
+def plain(value: float) -> str:
+    """A round number of an axis: 0.05 -> '0.05', 20000 -> '20 000'."""
+    return units.grouped(value, ".0f" if abs(value) >= 1e3 else ".4g")
+
+
 def _round_step(raw: float) -> float:
     """The smallest of 1, 2, 5 x a power of ten that is at least `raw`."""
     power = 10.0 ** math.floor(math.log10(raw))
@@ -83,4 +90,4 @@ def _time(ns: float, largest: float) -> str:
     if ns == 0:
         return "0"
     size, unit = next(((s, u) for s, u in _UNITS if largest >= s), _UNITS[-1])
-    return f"{ns / size:.4g} {unit}"
+    return f"{plain(ns / size)} {unit}"

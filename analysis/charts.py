@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from analysis import units
-from analysis.axis import LogScale, Tick, decades, log_time_ticks
+from analysis.axis import LogScale, Tick, decades, log_time_ticks, plain
 from analysis.compare.comparison import Comparison, Side
 from analysis.compare.roofline import Dot, Line, Picture, roofline_picture
 from analysis.compare.verdict import Verdict
@@ -22,6 +22,7 @@ from analysis.wording.roofline import line_label, line_name, place_text, share_t
 
 BASELINE = "#6E7781"  # as in the report: vermilion means slower
 CANDIDATE = "#0072B2"
+_SEPARATORS = ". "  # the decimal sign and what stands between groups of digits, as everywhere
 _SPREAD = 0.16
 _ROOM = 1.04  # at both ends of a logarithmic axis
 _LABEL_CHARS = 40
@@ -68,6 +69,7 @@ def run_times(comparison: Comparison) -> go.Figure | None:
     figure.update_layout(
         height=320,
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        separators=_SEPARATORS,
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
@@ -141,6 +143,7 @@ def interval(verdict: Verdict) -> go.Figure | None:
     figure.update_layout(
         height=64,
         margin={"l": 8, "r": 8, "t": 2, "b": 24},
+        separators=_SEPARATORS,
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         showlegend=False,  # it has no room on a narrow page: the caption below is the key
@@ -214,7 +217,7 @@ def waterfall(comparison: Comparison) -> go.Figure | None:
                 [
                     (
                         label_text(step.label, 160),
-                        f"{step.value_ns:,d}" if step.kind == "total" else f"{step.value_ns:+,d}",
+                        units.grouped(step.value_ns, "d" if step.kind == "total" else "+d"),
                         f"<br>{label_text(step.note, 80)}" if step.note else "",
                     )
                     for step in steps
@@ -228,6 +231,7 @@ def waterfall(comparison: Comparison) -> go.Figure | None:
         height=_BAR_HEIGHT * len(steps) + 56,
         # A loss has its number on the right, perhaps past the end of the axis.
         margin={"l": 8, "r": 56 if any(s.value_ns > 0 for s in steps[1:-1]) else 8, "t": 4, "b": 8},
+        separators=_SEPARATORS,
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         showlegend=False,
@@ -246,6 +250,7 @@ def waterfall(comparison: Comparison) -> go.Figure | None:
         xaxis={
             "title": {"text": f"time {mean_text(comparison)}, {unit}"},
             "range": [min(0.0, min(ends) * 1.15), max(ends) * 1.05],
+            "separatethousands": True,
             "automargin": True,
             "zeroline": True,
         },
@@ -282,6 +287,7 @@ def roofline(comparison: Comparison) -> go.Figure | None:
     figure.update_layout(
         height=440,
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        separators=_SEPARATORS,
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         legend={
@@ -296,7 +302,7 @@ def roofline(comparison: Comparison) -> go.Figure | None:
         xaxis={
             "title": {"text": "arithmetic intensity, FLOP/B"},
             "type": "log",
-            **_ticks(decades(across, lambda value: f"{value:g}"), across),
+            **_ticks(decades(across, plain), across),
             "automargin": True,
         },
         yaxis={
@@ -406,7 +412,7 @@ def _dots(runs: pd.DataFrame, label: str, colour: str, shift: float, copy: int) 
             "line": {"color": colour, "width": 1 if second else 0},
         },
         customdata=np.stack([runs["block"], order + 1], axis=1),
-        hovertemplate="block %{customdata[0]}, run %{customdata[1]}: %{y:.3f} ms",
+        hovertemplate="block %{customdata[0]}, run %{customdata[1]}: %{y:,.3f} ms",
     )
 
 
@@ -424,5 +430,5 @@ def _quartiles(runs: pd.DataFrame, label: str, colour: str, shift: float) -> go.
         mode="lines",
         name=f"{label}, lower quartile",
         line={"color": colour, "width": 3},
-        hovertemplate="lower quartile %{y:.3f} ms",
+        hovertemplate="lower quartile %{y:,.3f} ms",
     )

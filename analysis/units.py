@@ -41,7 +41,7 @@ def _duration(ns: float, more: int) -> str:
     if ns == 0:
         return "0 ns"
     scale, unit = _scale(ns)
-    return f"{ns / scale:.{_digits(ns / scale) + more}f} {unit}"
+    return f"{grouped(ns / scale, f'.{_digits(ns / scale) + more}f')} {unit}"
 
 
 def _printed(ns: float, more: int) -> tuple[float, float]:
@@ -78,7 +78,7 @@ def percent(fraction: float | None, *, signed: bool = False) -> str:
     value = round(fraction * 100, 1)
     if value == 0:
         return "0.0 %"
-    return f"{value:+.1f} %" if signed else f"{value:.1f} %"
+    return f"{grouped(value, '+.1f' if signed else '.1f')} %"
 
 
 def points(fraction: float | None) -> str:
@@ -136,14 +136,12 @@ def bandwidth(value: float | None) -> str:
         return MISSING
     if 0 < abs(value) < 0.995:
         return f"{_three(value * 1e3, False)} MB/s"
-    return (
-        f"{value:,.0f} GB/s".replace(",", " ") if value >= 999.5 else f"{_three(value, False)} GB/s"
-    )
+    return f"{_three(value, False)} GB/s"
 
 
 def kilobytes(value: float | None) -> str:
     """KB of a profiler, which says not whether of 1000 or 1024 bytes: 2048.0 -> '2 048 KB'."""
-    return MISSING if value is None else f"{value:,.0f} KB".replace(",", " ")
+    return MISSING if value is None else f"{grouped(value, '.0f')} KB"
 
 
 def count(value: float | None) -> str:
@@ -151,8 +149,14 @@ def count(value: float | None) -> str:
     if value is None:
         return MISSING
     if value == int(value):
-        return f"{int(value):,}".replace(",", " ")
-    return f"{value:,.1f}".replace(",", " ")
+        return grouped(int(value))
+    return grouped(value, ".1f")
+
+
+def grouped(value: float, form: str = "") -> str:
+    """A number in that format, its digits in groups of three: 12345.6, '.1f' -> '12 345.6'."""
+    sign = "+" if form.startswith("+") else ""
+    return f"{value:{sign},{form.removeprefix('+')}}".replace(",", " ")
 
 
 def small_number(value: float | None) -> str:
@@ -181,8 +185,8 @@ def _operations(per_second: float | None, unit: str) -> str:
 
 def _three(value: float, signed: bool) -> str:
     digits = _digits(value)
-    text = f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
-    return text.lstrip("+-") if float(text) == 0 else text
+    text = grouped(value, f"{'+' if signed else ''}.{digits}f")
+    return text.lstrip("+-") if round(value, digits) == 0 else text
 
 
 def _digits(value: float) -> int:

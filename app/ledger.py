@@ -187,7 +187,7 @@ def summary(ledger: Ledger) -> Table:
     _times(made, top)
     _share(made, top)
     speedup = (top["before_ns"] / top["after_ns"]).where(top["after_ns"] > 0)
-    made.number("", "Speedup", speedup, "Before / after.", "%.2f×")
+    made.number("", "Speedup", speedup, "Before / after.", "%.2f×", units.factor)
     return made
 
 

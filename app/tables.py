@@ -159,6 +159,12 @@ def micro_change(us: float) -> str:
     return units.duration(us * 1e3, signed=True)
 
 
+def _number(format_: str, value: float) -> str:
+    """A number in the format of a column, '%.1f' or '%.2f×', as figures are written elsewhere."""
+    form, _, end = format_.removeprefix("%").partition("f")
+    return format_ % value if "e" in form else f"{units.grouped(value, f'{form}f')}{end}"
+
+
 def _text_of(texts: dict[float, str], us: float) -> str:
     return texts.get(us) or micro(us)
 
@@ -252,11 +258,10 @@ class Table:
         marks: pd.Series | None = None,
     ) -> None:
         """Add a column of numbers. `text` makes of one what is read, `marks` stand in its place."""
-        if text is not None:
-            self.texts[len(self.columns)] = text
+        self.texts[len(self.columns)] = text or partial(_number, format_)
         if marks is not None:
             self.marks[len(self.columns)] = marks
-        plain = text is None or len(values) * LEAST_COLUMNS > MOST_DRAWN
+        plain = len(values) * LEAST_COLUMNS > MOST_DRAWN
         column = st.column_config.NumberColumn(
             label if plain else _without_unit(label, text),
             help=help_,

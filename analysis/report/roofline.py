@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from analysis import units, wording
-from analysis.axis import LogScale, Tick, decades
+from analysis.axis import LogScale, Tick, decades, plain
 from analysis.compare.comparison import Comparison
 from analysis.compare.roofline import Dot, Line, Picture, roofline_picture
 from analysis.report.text import minus
@@ -94,7 +94,7 @@ def roofline(comparison: Comparison) -> Roofline | None:
     return Roofline(
         marks=tuple(_mark(dot, across, up) for dot in drawn),
         roofs=tuple(_roof(line, picture, across, up) for line in picture.lines),
-        x_ticks=decades(across, lambda value: f"{value:g}"),
+        x_ticks=decades(across, plain),
         y_ticks=decades(up, units.flop_rate),
         rows=tuple(_row(dot) for dot in picture.dots[:TABLE_ROWS]),
         notes=tuple(minus(note) for note in wording.roofline_notes(comparison, picture)),

@@ -16,7 +16,7 @@ def _settings(values: Mapping[str, Value]) -> list[tuple[str, Value]]:
 
 def _mib(values: Mapping[str, Value], key: str) -> str:
     value = values.get(key)
-    return f"{value:,.0f} MB" if isinstance(value, int | float) else "unknown"
+    return f"{units.grouped(value, '.0f')} MB" if isinstance(value, int | float) else "unknown"
 
 
 # code -> sentence from (count, values)

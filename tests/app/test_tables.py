@@ -225,3 +225,19 @@ def test_a_large_table_keeps_plain_numbers() -> None:
     drawn = operator_table(rows).only([]).drawn
     assert isinstance(drawn, pd.DataFrame)
     assert ("Duration per run, µs", "change") in drawn.columns
+
+
+def test_numbers_of_a_table_are_written_like_those_of_the_cards() -> None:
+    rows = frame()
+    rows["bytes_moved_baseline"] *= 1e6
+    drawn = tables.operator_table(rows).drawn
+    assert isinstance(drawn, Styler)
+    drawn._compute()
+    shown = [cell["display_value"] for cell in drawn._translate(False, False)["body"][0]]
+    assert "2 000 000" in shown  # kB moved
+    assert "50.0" in shown  # the ratio
+    made = tables.Table()
+    made.number("", "Output difference", pd.Series([7e-06]), "", "%.1e")
+    made.number("", "Speedup", pd.Series([12345.678]), "", "%.2f×")
+    texts = [text(value) for text, value in zip(made.texts.values(), (7e-06, 12345.678))]
+    assert texts == ["7.0e-06", "12 345.68×"]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.axis import LogScale, log_time_ticks, time_ticks
+from analysis.axis import LogScale, decades, log_time_ticks, plain, time_ticks
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
 from analysis.compare.verdict import Interval, Verdict
@@ -22,6 +22,14 @@ from analysis.report.distribution import Distribution, distribution
 from analysis.report.method import recorded, without_folders
 from analysis.report.still import MAX_LANES, WIDTH, still
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
+
+
+def test_ticks_have_groups_of_digits() -> None:
+    assert [tick.text for tick in decades(LogScale(10, 1e5), plain)] == [
+        "10", "100", "1 000", "10 000", "100 000",
+    ]  # fmt: skip
+    assert plain(0.05) == "0.05"
+    assert time_ticks(20e12, 2)[-1].text == "20 000 s"
 
 
 def test_time_ticks_are_round() -> None:
