@@ -33,12 +33,14 @@ def lanes(
 ) -> tuple[tuple[Lane, ...], np.ndarray]:
     """The lanes of these calls and the place of each call's lane among them.
 
-    `communicates` says of each call whether it is communication. Lanes stand in the order of their
-    devices and streams, numbers as numbers.
+    `communicates` says of each call whether it is communication, which runs beside the operators:
+    it has a lane of its own where the file does not tell streams. Lanes stand in the order of
+    their devices and streams, numbers as numbers.
     """
     keys = [calls[name].astype("object") for name in ("device", "stream")]
+    keys.append(pd.Series(communicates, index=calls.index) & keys[1].isna())
     place, firsts = _factorized(keys)
-    pairs = [tuple(_text(key.iloc[first]) for key in keys) for first in firsts]
+    pairs = [tuple(_text(key.iloc[first]) for key in keys[:2]) for first in firsts]
     count = np.bincount(place, minlength=len(pairs))
     busy = np.bincount(place, weights=calls["dur_ns"].to_numpy(), minlength=len(pairs))
     talks = np.bincount(place, weights=communicates, minlength=len(pairs)) == count
@@ -96,8 +98,10 @@ def _natural(text: str) -> list[tuple[bool, int, str]]:
 
 
 def _factorized(keys: list[pd.Series]) -> tuple[np.ndarray, np.ndarray]:
-    """A number for each pair of values, and the first row of each."""
-    codes = [pd.factorize(key, use_na_sentinel=False)[0] for key in keys]
-    joined = codes[0] * (codes[1].max(initial=0) + 1) + codes[1]
+    """A number for each combination of values, and the first row of each."""
+    joined = np.zeros(len(keys[0]), dtype="int64")
+    for key in keys:
+        codes = pd.factorize(key, use_na_sentinel=False)[0]
+        joined = joined * (codes.max(initial=0) + 1) + codes
     _, firsts, place = np.unique(joined, return_index=True, return_inverse=True)
     return place, firsts

@@ -163,10 +163,13 @@ function createPainter(canvas, view) {
     const lane = side.lanes[row.lane];
     const middle = row.top + row.height / 2;
     pen.globalAlpha = 1;
-    for (const i of calls) {
+    for (const [at, i] of calls.entries()) {
       const op = lane.op[i];
       const left = Math.max(painter.plotLeft, xOf(lane.start[i])) + 6;
-      const room = Math.min(view.width, xOf(lane.end[i])) - left - 6;
+      // A box inside this one lies over it and has a text of its own.
+      const next = at + 1 < calls.length ? lane.start[calls[at + 1]] : Infinity;
+      const inside = next >= lane.start[i] ? next : Infinity;
+      const room = Math.min(view.width, xOf(Math.min(lane.end[i], inside))) - left - 6;
       const text = [side.ops.name[op], side.ops.op_type[op]].map(plainText)
         .find((each) => each !== "" && textWidth(each, 11) <= room);
       if (text === undefined) continue;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -322,6 +323,34 @@ def test_one_side_no_side_and_long_labels(show: Callable[[Any], Timeline], page:
     timeline = show(payload())
     expect(timeline.canvas).to_be_visible()
     assert page.console_errors == []
+
+
+def test_names_of_nested_calls_are_not_written_over_each_other(
+    show: Callable[[Any], Timeline], page: Page
+) -> None:
+    page.add_init_script(
+        """window.texts = [];
+        const write = CanvasRenderingContext2D.prototype.fillText;
+        CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+            texts.push([text, x, x + this.measureText(text).width, Math.round(y / 20)]);
+            return write.apply(this, arguments);
+        };"""
+    )
+    operators = [
+        (name, "aten", "convolution", row)
+        for row, name in enumerate(("conv2d", "convolution", "_convolution", "relu"))
+    ]
+    calls = [(0, 0, 600_000), (1, 2_000, 590_000), (2, 4_000, 580_000), (3, 600_000, 400_000)]
+    show(payload(side("baseline", operators, calls)))
+    drawn = {
+        (text, left, right)
+        for text, left, right, _ in page.evaluate("texts")
+        if text in {name for name, *_ in operators}
+    }
+    # Only the innermost has room; the others are told by the tooltip.
+    assert {text for text, _, _ in drawn} == {"_convolution", "relu"}
+    places = sorted((left, right) for _, left, right in drawn)
+    assert all(before[1] <= after[0] for before, after in pairwise(places))
 
 
 def test_resize_keeps_the_window(show: Callable[[Any], Timeline], page: Page) -> None:

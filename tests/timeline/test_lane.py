@@ -59,6 +59,24 @@ def test_streams_stand_in_the_order_of_their_numbers() -> None:
     assert place == [2, 1, 0, 2]
 
 
+def test_communication_has_a_lane_of_its_own_where_streams_are_not_told() -> None:
+    def labels(streams: list[str | None]) -> tuple[list[str], list[int]]:
+        calls = calls_frame(
+            operator=[0] * 3,
+            device=[None] * 3,
+            stream=streams,
+            start_ns=[0, 5, 20],
+            dur_ns=[10, 10, 10],
+        )
+        talks = np.array([False, True, False])
+        made, place = lanes(calls, talks, "ascend_kernel_details")
+        return [lane.label for lane in made], [int(at) for at in place]
+
+    assert labels([None] * 3) == (["NPU", "NPU, communication"], [0, 1, 0])
+    # A stream that the file names runs one after the other, whatever it runs.
+    assert labels(["7"] * 3) == (["NPU, stream 7"], [0, 0, 0])
+
+
 def test_lanes_of_nearly_nothing_are_folded_where_there_are_several() -> None:
     # 4 of 1000 ns are less than half a per cent, 6 are not.
     made, _ = found([("1", 986), ("2", 4), ("3", 4), ("4", 6)])
