@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 
 from analysis import units
 from analysis.axis import LogScale, Tick, decades, log_time_ticks, plain
+from analysis.colours import LIGHT, OPACITY, Colours
 from analysis.compare.comparison import Comparison, Side
 from analysis.compare.roofline import Dot, Line, Picture, roofline_picture
 from analysis.compare.verdict import Verdict
@@ -20,23 +21,16 @@ from analysis.waterfall import ends_ns, waterfall_steps
 from analysis.wording.counted import mean_text
 from analysis.wording.roofline import line_label, line_name, place_text, share_text
 
-BASELINE = "#6E7781"  # as in the report: vermilion means slower
-CANDIDATE = "#0072B2"
 _SEPARATORS = ". "  # the decimal sign and what stands between groups of digits, as everywhere
 _SPREAD = 0.16
 _ROOM = 1.04  # at both ends of a logarithmic axis
 _LABEL_CHARS = 40
-FASTER = "#0072B2"
-SLOWER = "#D55E00"
-TOTAL = "#868E96"
-_STEP_COLOURS = {"faster": FASTER, "slower": SLOWER}
-_STEP_OPACITY = {"same": 0.6, "faster": 0.75}  # as in the report
 _LINE_CHARS = 32
 _BAR_HEIGHT = 36
 _LEAST_DOT, _LARGEST_DOT = 7.0, 34.0  # px, diameter: the area is the share of the time
 
 
-def run_times(comparison: Comparison) -> go.Figure | None:
+def run_times(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | None:
     """Every run as a dot: one column a block (or the one process of a profile), both sides.
 
     Un-profiled runs where the side has them, else profiled ones. The short line is the lower
@@ -49,8 +43,8 @@ def run_times(comparison: Comparison) -> go.Figure | None:
         return None
     figure = go.Figure()
     for side, colour, shift in (
-        (comparison.baseline, BASELINE, -0.21),
-        (comparison.candidate, CANDIDATE, 0.21),
+        (comparison.baseline, colours.baseline, -0.21),
+        (comparison.candidate, colours.candidate, 0.21),
     ):
         runs = shown_runs(side)
         if runs.empty:
@@ -103,18 +97,35 @@ def _ticks(ticks: Sequence[Tick], scale: LogScale, unit: float = 1.0) -> dict[st
     }
 
 
-def interval(verdict: Verdict) -> go.Figure | None:
+def interval(verdict: Verdict, colours: Colours = LIGHT) -> go.Figure | None:
     """The verdict on a logarithmic axis of speedups: the point, its 95 % interval, the A/A control
     (a grey band) and no change (dashed). None where there is no speedup."""
     picture = interval_picture(verdict)
     if picture is None or verdict.speedup is None:
         return None
     scale = picture.scale
-    colour = {"faster": FASTER, "slower": SLOWER}.get(verdict.outcome, TOTAL)
+    outcomes = {"faster": colours.faster, "slower": colours.slower}
+    colour = outcomes.get(verdict.outcome, colours.neutral)
+    shapes: list[dict[str, object]] = [
+        {
+            "type": "line",
+            "x0": 1,
+            "x1": 1,
+            "y0": -1,
+            "y1": 1,
+            "line": {"color": colours.neutral, "dash": "dash", "width": 1},
+        }
+    ]
+    if verdict.noise_floor is not None:  # its fill is pale, so that the interval shows on it
+        low, high = verdict.noise_floor.low, verdict.noise_floor.high
+        line = {"color": colours.neutral, "width": 1}
+        shapes.append(
+            {"type": "rect", "x0": low, "x1": high, "y0": -0.45, "y1": 0.45, "line": line}
+        )
     figure = go.Figure()
     for name, pair, width, opacity in (
-        ("A/A control: two copies of the baseline", verdict.noise_floor, 18, 0.45),
-        ("95 % interval", verdict.interval, 6, 0.6),
+        ("A/A control: two copies of the baseline", verdict.noise_floor, 18, 0.3),
+        ("95 % interval", verdict.interval, 6, 1.0),
     ):
         if pair is not None:
             figure.add_trace(
@@ -124,7 +135,7 @@ def interval(verdict: Verdict) -> go.Figure | None:
                     mode="lines",
                     name=name,
                     opacity=opacity,
-                    line={"color": TOTAL if width > 6 else colour, "width": width},
+                    line={"color": colours.neutral if width > 6 else colour, "width": width},
                     hovertemplate=f"{name}: {units.factor(pair.low)} to {units.factor(pair.high)}"
                     "<extra></extra>",
                 )
@@ -147,16 +158,7 @@ def interval(verdict: Verdict) -> go.Figure | None:
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         showlegend=False,  # it has no room on a narrow page: the caption below is the key
-        shapes=[
-            {
-                "type": "line",
-                "x0": 1,
-                "x1": 1,
-                "y0": -1,
-                "y1": 1,
-                "line": {"color": TOTAL, "dash": "dash", "width": 1},
-            }
-        ],
+        shapes=shapes,
         hovermode="closest",
         xaxis={"type": "log", **_ticks(picture.ticks, scale), "zeroline": False},
         yaxis={"range": [-1, 1], "visible": False, "fixedrange": True},
@@ -183,7 +185,7 @@ def label_text(text: str, chars: int = _LABEL_CHARS) -> str:
     return html.escape(units.middle_cut(text, chars), quote=False)
 
 
-def waterfall(comparison: Comparison) -> go.Figure | None:
+def waterfall(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | None:
     """From the baseline's to the candidate's mean time per run, one bar a step, top to bottom.
 
     Groups that gained or lost have their colours; grey is what may be either, hatched what is no
@@ -193,6 +195,8 @@ def waterfall(comparison: Comparison) -> go.Figure | None:
     if not steps:
         return None
     inner = steps[1:-1]  # between the totals, which have the colours of their sides
+    changed = {"faster": colours.faster, "slower": colours.slower}
+    fills = [changed.get(step.kind, colours.neutral) for step in inner]
     scale, unit = (1e6, "ms") if abs(steps[0].value_ns) >= 1e6 else (1e3, "µs")
     ends = [end / scale for end in ends_ns(steps)]
     sizes = [step.value_ns / scale for step in steps]
@@ -204,14 +208,16 @@ def waterfall(comparison: Comparison) -> go.Figure | None:
             x=sizes,
             base=[end - size for end, size in zip(ends, sizes, strict=True)],
             marker={
-                "color": [BASELINE, *(_STEP_COLOURS.get(s.kind, TOTAL) for s in inner), CANDIDATE],
-                "opacity": [_STEP_OPACITY.get(step.kind, 1.0) for step in steps],
+                "color": [colours.baseline, *fills, colours.candidate],
+                # A gain is told from the candidate's total by it, as in the report.
+                "opacity": [OPACITY if step.kind == "faster" else 1.0 for step in steps],
                 "pattern": {"shape": ["/" if step.kind == "term" else "" for step in steps]},
             },
             text=[units.duration(step.value_ns, signed=step.kind != "total") for step in steps],
             # Beside a long bar there is no room on a narrow page.
             textposition=["inside" if step.kind == "total" else "outside" for step in steps],
             insidetextanchor="end",
+            insidetextfont={"color": colours.ink},
             cliponaxis=False,
             customdata=np.array(
                 [
@@ -243,7 +249,7 @@ def waterfall(comparison: Comparison) -> go.Figure | None:
                 "x1": end,
                 "y0": place + 0.33,
                 "y1": place + 0.67,
-                "line": {"color": TOTAL, "width": 1},
+                "line": {"color": colours.neutral, "width": 1},
             }
             for place, end in enumerate(ends[:-1])
         ],
@@ -266,7 +272,7 @@ def waterfall(comparison: Comparison) -> go.Figure | None:
     return figure
 
 
-def roofline(comparison: Comparison) -> go.Figure | None:
+def roofline(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | None:
     """Operators under the machine's roofs, both axes logarithmic; a dot's area is its part of the
     time. None where no operator has FLOPs, bytes and a time (`roofline_picture`)."""
     picture = roofline_picture(comparison)
@@ -274,10 +280,10 @@ def roofline(comparison: Comparison) -> go.Figure | None:
         return None
     figure = go.Figure()
     for line in picture.lines:
-        figure.add_trace(_roof(line, picture))
+        figure.add_trace(_roof(line, picture, colours))
     for side, colour, role in (
-        (comparison.baseline, BASELINE, "baseline"),
-        (comparison.candidate, CANDIDATE, "candidate"),
+        (comparison.baseline, colours.baseline, "baseline"),
+        (comparison.candidate, colours.candidate, "candidate"),
     ):
         dots = [dot for dot in picture.dots if dot.side == role]
         if dots:
@@ -315,9 +321,10 @@ def roofline(comparison: Comparison) -> go.Figure | None:
     return figure
 
 
-def _roof(line: Line, picture: Picture) -> go.Scatter:
+def _roof(line: Line, picture: Picture, colours: Colours) -> go.Scatter:
     (x, y), (to_x, to_y) = picture.ends(line)
-    colour = {"baseline": BASELINE, "candidate": CANDIDATE, None: TOTAL}[line.side]
+    sides = {"baseline": colours.baseline, "candidate": colours.candidate, None: colours.neutral}
+    colour = sides[line.side]
     name = label_text(line_name(line))
     return go.Scatter(
         x=[x, to_x],
@@ -360,7 +367,7 @@ def _operators(dots: list[Dot], label: str, colour: str) -> go.Scatter:
             "color": colour,
             "size": [_LEAST_DOT + (_LARGEST_DOT - _LEAST_DOT) * dot.share**0.5 for dot in dots],
             "symbol": ["diamond" if dot.int8 else "circle" for dot in dots],
-            "opacity": 0.65,
+            "opacity": OPACITY,
             "line": {"color": colour, "width": 1},
         },
         customdata=np.array(
@@ -408,7 +415,7 @@ def _dots(runs: pd.DataFrame, label: str, colour: str, shift: float, copy: int) 
         marker={
             "color": "rgba(0,0,0,0)" if second else colour,
             "size": 4,
-            "opacity": 0.7,
+            "opacity": OPACITY,
             "line": {"color": colour, "width": 1 if second else 0},
         },
         customdata=np.stack([runs["block"], order + 1], axis=1),

@@ -17,6 +17,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from analysis import units, wording
+from analysis.colours import Colours, colours_of
 from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.trust import Trust
 from analysis.compare.trust import trust as trust_of
@@ -116,6 +117,11 @@ def parts_text(parts: Iterable[wording.Part], colour: str) -> str:
     """Markdown of a sentence: names as they are, its number in `colour`."""
     shown = {"name": name, "number": lambda text: f":{colour}[{own(text)}]", "text": own}
     return "".join(shown[part.role](part.text) for part in parts)
+
+
+def mark_colours() -> Colours:
+    """Colours of marks in the theme that the page has."""
+    return colours_of(st.context.theme.type)
 
 
 def outcome_colour(comparison: Comparison) -> str:

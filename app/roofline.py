@@ -18,7 +18,7 @@ def show(comparison: Comparison) -> None:
     with panels.guarded():
         st.subheader("Roofline", anchor=False, help=wording.ROOFLINE_HELP)
         picture = roofline_picture(comparison)
-        figure = roofline(comparison)
+        figure = roofline(comparison, panels.mark_colours())
         if picture is None or figure is None:
             st.caption(wording.no_roofline(comparison))
             return

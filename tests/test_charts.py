@@ -9,14 +9,13 @@ import pytest
 
 from analysis import units
 from analysis.charts import (
-    BASELINE,
-    CANDIDATE,
     interval,
     label_text,
     roofline,
     run_times,
     shown_runs,
 )
+from analysis.colours import LIGHT, report_sheet
 from analysis.compare import compare
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import side_of_trace, side_of_variant
@@ -128,9 +127,10 @@ def test_no_counted_operator_no_roofline() -> None:
 
 
 def test_colours_and_ticks_are_those_of_the_report() -> None:
-    css = asset("report.css")
-    for role, colour in (("baseline", BASELINE), ("candidate", CANDIDATE)):
-        assert f"--{role}: {colour.lower()};" in css
+    css = report_sheet() + asset("report.css")
+    for role, colour in (("baseline", LIGHT.baseline), ("candidate", LIGHT.candidate)):
+        assert f"--mark-{role}: {colour};" in css
+        assert f".roof.{role} {{ stroke: var(--mark-{role}); }}" in css
     sides = [side_of_trace(profile("a", (CONV,), runs=2)) for _ in range(2)]
     comparison = compare(*sides, Assumptions(peak_flops_per_s=1e9))
     figure, still = roofline(comparison), report_roofline(comparison)

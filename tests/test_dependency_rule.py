@@ -19,8 +19,8 @@ def within_analysis(names: str) -> tuple[str, ...]:
 
 
 CORE = within_analysis(
-    "aten_flops attention_flops axis errors experiment flops graph kernel_rules limits members "
-    "op_classes op_types patterns quantity spelling trace units"
+    "aten_flops attention_flops axis colours errors experiment flops graph kernel_rules "
+    "limits members op_classes op_types patterns quantity spelling trace units"
 )
 FACES = CORE + within_analysis("readers metrics compare advice doctor recipes redaction wording")
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis import charts
+from analysis.colours import LIGHT
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
 from analysis.compare.comparison import Comparison
@@ -209,13 +210,13 @@ def test_a_loss_is_never_drawn_as_a_gain() -> None:
     noise = charts.waterfall(of_groups([("Conv", 2.0 * MS)], interval=(-1.0, 4.0 * MS)))
     assert losses is not None and noise is not None
     colours = list(losses.data[0].marker.color)
-    assert colours[1:3] == [charts.FASTER, charts.SLOWER]
-    assert set(colours[3:-1]) == {charts.TOTAL} and len(colours) == 6
+    assert colours[1:3] == [LIGHT.faster, LIGHT.slower]
+    assert set(colours[3:-1]) == {LIGHT.neutral} and len(colours) == 6
     assert list(losses.data[0].marker.pattern.shape) == ["", "", "", "/", "/", ""]
-    assert set(noise.data[0].marker.color[1:-1]) == {charts.TOTAL}
+    assert set(noise.data[0].marker.color[1:-1]) == {LIGHT.neutral}
     for figure in (losses, noise):  # the totals as in the report
         found = figure.data[0].marker.color
-        assert (found[0], found[-1]) == (charts.BASELINE, charts.CANDIDATE)
+        assert (found[0], found[-1]) == (LIGHT.baseline, LIGHT.candidate)
 
 
 def test_names_of_the_sides_are_literal_too() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from analysis import wording
+from analysis.colours import report_sheet
 from analysis.compare.comparison import Comparison, Side
 from analysis.compare.totals import totals
 from analysis.compare.trust import trust
@@ -119,7 +120,10 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
         distribution=distribution(shown),
         time_source=wording.TIME_SOURCES[shown.verdict.of],
         method=method(shown, include_environment=include_environment),
-        styles=[Markup(css) for css in (script.style_sheet(), _dark_still(), asset("report.css"))],
+        styles=[
+            Markup(css)
+            for css in (script.style_sheet(), _dark_still(), report_sheet() + asset("report.css"))
+        ],
         **{name: Markup(text) for name, text in scripts.items()},
     )
 
@@ -160,9 +164,9 @@ def _column_name(side: Side, role: str) -> str:
 
 def _dark_still() -> str:
     """The timeline's dark colours for the still picture, which no script can switch to them."""
-    found = re.search(r'\.fst\[data-theme="dark"\] (\{[^}]*\})', script.style_sheet())
-    rules = found[1] if found else "{}"
-    return f"@media screen and (prefers-color-scheme: dark) {{ .fst.still {rules} }}"
+    found = re.findall(r'\.fst\[data-theme="dark"\] (\{[^}]*\})', script.style_sheet())
+    rules = " ".join(f".fst.still {rule}" for rule in found)
+    return f"@media screen and (prefers-color-scheme: dark) {{ {rules} }}"
 
 
 def _script_data(json_text: str) -> str:

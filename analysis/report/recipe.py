@@ -10,6 +10,7 @@ import msgspec
 import pandas as pd
 from markupsafe import Markup
 
+from analysis.colours import report_sheet
 from analysis.compare.verdict import Verdict
 from analysis.readers.source import clean_text
 from analysis.recipes import Cell, Recipe, RecipeTable, Step
@@ -260,7 +261,7 @@ def recipe_html(table: RecipeTable) -> str:
         published=[minus(words.published_line(recipe, one)) for one in recipe.published],
         published_notes=[minus(note) for note in words.published_notes(recipe)],
         command=without_folders(table.experiment.record.settings.command),
-        style=Markup(asset("report.css")),
+        style=Markup(report_sheet() + asset("report.css")),
     )
 
 

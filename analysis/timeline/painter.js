@@ -1,6 +1,8 @@
 /* Lays the timeline out on a canvas and draws it. Lengths are CSS pixels unless they say device. */
 
 const HEADER_LINE = 20;
+const SIDE_MARK = 5;             // radius of the dot in the side's colour before its label
+const SIDE_INDENT = 2 * SIDE_MARK + 7;
 const LANE_GAP = 4;
 const SIDE_GAP = 16;
 const BAND_HEIGHT = { flow: 76, aligned: 34 };   // of the ribbons between two sides
@@ -76,7 +78,7 @@ function createPainter(canvas, view) {
       // Ribbons need a free way to the second side: its text goes below its lanes.
       const below = view.mode !== "time" && sideIndex > 0;
       side.top = y;
-      side.oneLine = textWidth(side.label, 14, 600) + 10 + textWidth(side.caption, 13) <= width;
+      side.oneLine = SIDE_INDENT + textWidth(side.label, 14, 600) + 10 + textWidth(side.caption, 13) <= width;
       const header = (side.oneLine ? 1 : 2) * HEADER_LINE + 4;
       if (!below) y += header;
       for (const lane of shownLanes[sideIndex]) {
@@ -237,8 +239,12 @@ function createPainter(canvas, view) {
   function drawHeader(side) {
     const { text, muted } = view.palette;
     const baseline = side.top + 15;
-    writeCaption(side.label, 0, baseline, view.width, 14, 600, text);
-    const left = side.oneLine ? textWidth(side.label, 14, 600) + 10 : 0;
+    pen.fillStyle = view.palette.sides[side.id] ?? muted;
+    pen.beginPath();   // round, as in the charts: squares are classes of operators
+    pen.arc(SIDE_MARK, baseline - SIDE_MARK, SIDE_MARK, 0, 2 * Math.PI);
+    pen.fill();
+    writeCaption(side.label, SIDE_INDENT, baseline, view.width - SIDE_INDENT, 14, 600, text);
+    const left = side.oneLine ? SIDE_INDENT + textWidth(side.label, 14, 600) + 10 : SIDE_INDENT;
     writeCaption(side.caption, left, baseline + (side.oneLine ? 0 : HEADER_LINE), view.width - left + 1, 13, 400, muted);
   }
 

@@ -61,8 +61,10 @@ function readPalette(root) {
     const colour = read(tone);
     tones[tone] = { fill: css(colour, fill), strong: css(colour, strong), edge: css(colour, strong) };
   }
+  const sideColour = (id) => css(rgb(style.getPropertyValue(`--mark-${id}`).trim()));
   return {
     classes,
+    sides: { baseline: sideColour("baseline"), candidate: sideColour("candidate") },
     tones,
     text: css(text),
     muted: css(text, 0.72),

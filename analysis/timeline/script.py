@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
+from analysis.colours import timeline_sheet
+
 # One script in several files: they share the scope of the function around them.
 DRAWING = (
     "text.js",
@@ -27,7 +29,7 @@ DRAWING = (
 @cache
 def style_sheet() -> str:
     """CSS of the timeline, the same for both hosts."""
-    return _asset("timeline.css")
+    return _asset("timeline.css") + timeline_sheet()
 
 
 @cache

@@ -59,7 +59,7 @@ def _head(comparison: Comparison) -> None:
     """The speedup as a picture, and where the files come from."""
     from analysis.charts import interval
 
-    figure = interval(comparison.verdict)
+    figure = interval(comparison.verdict, panels.mark_colours())
     if figure is not None:
         with st.container(height=HEAD_HEIGHT, border=False):  # so that nothing below it moves
             st.plotly_chart(
@@ -239,7 +239,7 @@ def _kinds(kind: str, table: tables.Table) -> None:
 def _runs(comparison: Comparison) -> None:
     from analysis.charts import run_times
 
-    figure = run_times(comparison)
+    figure = run_times(comparison, panels.mark_colours())
     if figure is None:
         return
     st.subheader("Run times", anchor=False, help=wording.RUN_TIMES_HELP)

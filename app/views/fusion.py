@@ -52,7 +52,7 @@ def _waterfall(comparison: Comparison) -> None:
     from analysis.charts import waterfall
 
     st.subheader("From baseline to candidate", anchor=False, help=wording.WATERFALL_HELP)
-    figure = waterfall(comparison)
+    figure = waterfall(comparison, panels.mark_colours())
     if figure is None:
         st.caption(panels.own(wording.no_waterfall(comparison)))
         return

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from analysis.colours import DARK, LIGHT
 from analysis.timeline.packing import packed_json
 from tests.browser.timelines import HOSTILE, Timeline, open_report, payload, side, wait_until
 
@@ -293,6 +294,10 @@ def test_legend_singles_out_a_class(show: Callable[[Any], Timeline], page: Page)
     assert timeline.colour(200_000) == BLUE
 
 
+def _rgb(colour: str) -> tuple[int, ...]:
+    return tuple(bytes.fromhex(colour[1:]))
+
+
 def test_dark_and_paper(show: Callable[[Any], Timeline], page: Page) -> None:
     page.emulate_media(color_scheme="dark")
     timeline = show(small())
@@ -300,9 +305,12 @@ def test_dark_and_paper(show: Callable[[Any], Timeline], page: Page) -> None:
     assert timeline.colour(200_000) == BLUE
     ink = "canvas => getComputedStyle(canvas).color"
     assert timeline.canvas.evaluate(ink) == "rgb(230, 237, 243)"
+    left, top = timeline.box()["x"], timeline.box()["y"]
+    assert timeline.pixel(left + 5, top + 10) == (*_rgb(DARK.baseline), 255)  # the side's head
     page.emulate_media(color_scheme="light")  # the reader's system changes its mind
     expect(timeline.root).to_have_attribute("data-theme", "light")
     assert timeline.canvas.evaluate(ink) == "rgb(27, 31, 36)"
+    assert timeline.pixel(left + 5, top + 10) == (*_rgb(LIGHT.baseline), 255)
     page.emulate_media(color_scheme="dark", media="print")
     expect(timeline.root).to_have_attribute("data-printing", "")
     expect(timeline.root).to_have_attribute("data-theme", "light")

@@ -1,0 +1,67 @@
+"""Colours of the marks that stand for a side or an outcome, of the dashboard and of the report.
+
+One definition for both themes: charts take the values, style sheets custom properties. Okabe-Ito
+where it has one; vermilion means slower, so neither side has it. tests/test_colours.py holds the
+contrast of 3 : 1 that WCAG 2 asks of marks, also of those that let through what lies below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+OPACITY = 0.7  # of marks that lie on each other, as runs and operators do
+
+
+@dataclass(frozen=True)
+class Colours:
+    """#rrggbb of one theme. `neutral` is what belongs to no side, or may be gain or loss; `ink` is
+    that of a text on the mark of a side."""
+
+    baseline: str
+    candidate: str
+    faster: str
+    slower: str
+    neutral: str
+    ink: str
+
+
+LIGHT = Colours(
+    baseline="#57606a",
+    candidate="#0072b2",
+    faster="#0072b2",
+    slower="#d55e00",
+    neutral="#868e96",
+    ink="#ffffff",
+)
+DARK = Colours(
+    baseline="#9aa4af",
+    candidate="#56b4e9",
+    faster="#56b4e9",
+    slower="#ff8a3d",
+    neutral="#717a84",
+    ink="#101720",
+)
+
+
+def colours_of(theme: str | None) -> Colours:
+    """Those of a theme by its name, the light ones where there is none: what paper has."""
+    return DARK if theme == "dark" else LIGHT
+
+
+def report_sheet() -> str:
+    """`--mark-baseline` and the like for a page in the theme of the reader's system."""
+    dark = f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {_properties(DARK)} }} }}"
+    return f":root {{ {_properties(LIGHT)} }}\n{dark}\n"
+
+
+def timeline_sheet() -> str:
+    """The same for the timeline, which is told its theme by an attribute."""
+    dark = f'.fst[data-theme="dark"] {{ {_properties(DARK)} }}'
+    return f".fst {{ {_properties(LIGHT)} }}\n{dark}\n"
+
+
+def _properties(colours: Colours) -> str:
+    named = " ".join(
+        f"--mark-{name}: {value};" for name, value in asdict(colours).items() if name != "ink"
+    )
+    return f"{named} --mark-opacity: {OPACITY};"

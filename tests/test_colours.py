@@ -1,0 +1,124 @@
+"""Colours of the marks: one definition, seen on every page, in both themes."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from analysis import charts, colours
+from analysis.colours import DARK, LIGHT, Colours, colours_of
+from analysis.compare import compare
+from analysis.compare.assumptions import Assumptions
+from analysis.compare.comparison import Comparison, side_of_variant
+from analysis.experiment import Experiment
+from analysis.readers import read
+from analysis.readers.source import Source
+from analysis.report.html import report_html
+from tests.factories import experiment_zip
+
+ROOT = Path(__file__).resolve().parents[1]
+REPORT = (ROOT / "analysis" / "report" / "report.css").read_text("utf-8")
+CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))["theme"]
+MARKS = ("baseline", "candidate", "faster", "slower", "neutral")
+THEMES = {"light": LIGHT, "dark": DARK}
+
+
+def backgrounds(theme: str) -> list[str]:
+    """The page of the report and the one of the dashboard."""
+    pages = re.findall(r"--page: (#[0-9a-f]{6});", REPORT)
+    return [pages[list(THEMES).index(theme)], CONFIG[theme]["backgroundColor"].lower()]
+
+
+def parts(colour: str) -> list[int]:
+    return [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+
+
+def luminance(rgb: list[float]) -> float:
+    linear = [
+        p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in (v / 255 for v in rgb)
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(mark: str, background: str, opacity: float = 1.0) -> float:
+    """WCAG 2, of a mark that lets its background through."""
+    below = parts(background)
+    seen = [opacity * m + (1 - opacity) * b for m, b in zip(parts(mark), below, strict=True)]
+    low, high = sorted((luminance(seen), luminance([float(b) for b in below])))
+    return (high + 0.05) / (low + 0.05)
+
+
+def experiment() -> Comparison:
+    value = read(Source("e.zip", experiment_zip({"unfused": [10.0] * 6, "fused": [5.0] * 6})))
+    assert isinstance(value, Experiment)
+    sides = [side_of_variant(value, name) for name in ("unfused", "fused")]
+    return compare(*sides, Assumptions(peak_flops_per_s=1e12))
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_every_mark_is_seen_on_its_page(theme: str) -> None:
+    palette = THEMES[theme]
+    for background in backgrounds(theme):
+        for name in MARKS:
+            assert contrast(asdict(palette)[name], background) >= 3, (name, background)
+        # Runs and operators lie on each other, and a gain's bar in the waterfall is as pale.
+        for name in ("baseline", "candidate", "faster"):
+            mark = asdict(palette)[name]
+            assert contrast(mark, background, colours.OPACITY) >= 3, (name, background)
+    for side in (palette.baseline, palette.candidate):  # in the waterfall: how long a run took
+        assert contrast(palette.ink, side) >= 4.5
+    assert palette.baseline != palette.candidate
+    assert (palette.faster, palette.slower) == (
+        CONFIG[theme]["blueColor"].lower(),
+        CONFIG[theme]["redColor"].lower(),
+    )
+
+
+def test_without_a_theme_colours_are_those_of_paper() -> None:
+    assert [colours_of(theme) for theme in ("light", "dark", None)] == [LIGHT, DARK, LIGHT]
+
+
+def test_a_report_has_each_colour_once_and_both_themes() -> None:
+    page = report_html(experiment())
+    for name in MARKS:
+        found = re.findall(rf"--mark-{name}: (#[0-9a-f]{{6}});", page)
+        # The canvas, the still picture in a dark system, then the page.
+        values = [asdict(THEMES[theme])[name] for theme in THEMES]
+        assert found == [*values, values[1], *values], name
+    for name in set(re.findall(r"var\(--mark-([a-z]+)\)", page)) - {"opacity"}:
+        assert name in MARKS
+    named = {asdict(palette)[name] for palette in THEMES.values() for name in MARKS}
+    text_colours = {"#57606a", "#9aa4af"}  # of captions
+    assert not (named - text_colours) & set(re.findall(r"#[0-9a-f]{6}", REPORT))
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK])
+def test_charts_draw_both_sides_in_the_theme_s_colours(palette: Colours) -> None:
+    comparison = experiment()
+    runs, roofs, steps = (
+        draw(comparison, palette) for draw in (charts.run_times, charts.roofline, charts.waterfall)
+    )
+    assert runs is not None and roofs is not None and steps is not None
+    for figure in (runs, roofs):
+        dots = [trace.marker.line.color for trace in figure.data if trace.mode == "markers"]
+        assert set(dots) == {palette.baseline, palette.candidate}
+    bars = steps.data[0].marker.color
+    assert (bars[0], bars[-1]) == (palette.baseline, palette.candidate)
+    assert steps.data[0].insidetextfont.color == palette.ink
+    for outcome, colour in (
+        ("faster", palette.faster),
+        ("slower", palette.slower),
+        ("noise_unknown", palette.neutral),
+    ):
+        picture = charts.interval(replace(comparison.verdict, outcome=outcome), palette)
+        assert picture is not None
+        assert picture.data[-1].marker.color == colour
+
+
+def test_timelines_mark_both_sides_in_the_still_picture() -> None:
+    heads = re.findall(r'<p class="lane-head"><i class="dot (\w+)"></i>', report_html(experiment()))
+    assert heads == ["baseline", "candidate"]
