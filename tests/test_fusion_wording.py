@@ -23,9 +23,11 @@ from analysis.wording.fusion import (
     becomes_cell,
     becomes_text,
     coverage_sentence,
+    coverage_text,
     fusion_parts,
     fusion_sentence,
     reconciliation_sentence,
+    waterfall_terms,
 )
 from tests.factories import CONV, FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
 
@@ -224,6 +226,34 @@ def test_a_change_that_is_hardly_in_the_groups_names_its_largest_term(plain: Com
     assert told(plain, lost, "noise_unknown", **sums).startswith(
         "The noise of the whole change is unknown; the whole run lost 20.1 ms; the largest term, "
     )
+
+
+def test_a_term_larger_than_the_groups_comes_before_them(plain: Comparison) -> None:
+    sums = {"groups_ns": -7 * MS, "ungrouped_ns": -12 * MS, "delta_ns": -20 * MS}
+    assert told(plain, FUSED, **sums).startswith(
+        "The whole run gained 20.0 ms; the largest term, operators in no group, gained 12.0 ms. "
+        "Groups gained 7.00 ms in all. All of the gain in groups comes from 3 "
+    )
+
+
+def test_what_the_waterfall_leads_through_is_what_there_is() -> None:
+    assert waterfall_terms(Reconciliation("run_span", groups_ns=1)) == (
+        "groups of operators as profiled"
+    )
+    assert waterfall_terms(Reconciliation("run_span", dispatch_ns=1)) == (
+        "groups of operators as profiled and what is in no group"
+    )
+    assert waterfall_terms(Reconciliation("run_span", dispatch_ns=1, profiler_bias_ns=2)) == (
+        "what the profiler adds to the first, groups of operators as profiled, what is in no group "
+        "and what the profiler adds to the second taken off again"
+    )
+
+
+def test_two_models_are_not_told_why_no_groups_are_known(plain: Comparison) -> None:
+    none = replace(plain, fusion=Fusion("none"))
+    assert coverage_text(none).startswith("No groups")
+    two = replace(none, verdict=replace(plain.verdict, reason="different_models"))
+    assert coverage_text(two) == ""
 
 
 def test_without_groups_nothing_is_claimed(plain: Comparison) -> None:

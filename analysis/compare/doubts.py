@@ -92,7 +92,8 @@ def _pairing(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Diag
     elif first is not None or second is not None:
         yield _note("warning", "one_side_unknown")
     else:
-        yield _note("warning", "machines_unknown")
+        devices = all(side.trace.meta.device for side in (baseline, candidate))
+        yield _note("warning", "machines_unknown", **({"devices": 1} if devices else {}))
         if baseline.trace.meta.sha256 == candidate.trace.meta.sha256:
             yield _note("warning", "same_file")
 

@@ -93,7 +93,8 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
             part if part.role == "name" else replace(part, text=minus(part.text))
             for part in wording.fusion_parts(shown)
         ],
-        coverage=wording.coverage_sentence(shown.fusion),
+        coverage=wording.coverage_text(shown),
+        waterfall_terms=wording.waterfall_terms(shown.ledger.reconciliation),
         weak=[
             minus(wording.diagnostic_sentence(note))
             for note in shown.diagnostics

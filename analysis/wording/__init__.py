@@ -24,12 +24,14 @@ from analysis.wording.fusion import (
     change_parts,
     change_title,
     coverage_sentence,
+    coverage_text,
     fusion_parts,
     fusion_sentence,
     no_shares_sentence,
     no_waterfall,
     reconciliation_sentence,
     waterfall_basis,
+    waterfall_terms,
 )
 from analysis.wording.roofline import ROOFLINE_HELP, no_roofline, roofline_notes
 from analysis.wording.sentences import (
@@ -111,6 +113,7 @@ __all__ = [
     "change_text",
     "change_title",
     "coverage_sentence",
+    "coverage_text",
     "diagnostic_headline",
     "diagnostic_sentence",
     "entered_text",
@@ -144,5 +147,6 @@ __all__ = [
     "verdict_parts",
     "verdict_sentence",
     "waterfall_basis",
+    "waterfall_terms",
     "why_not_told",
 ]

@@ -180,8 +180,13 @@ _DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
         "one side is a bare profile: machine, threads and input cannot be checked."
     ),
     "machines_unknown": lambda n, v: (
-        "bare profiles do not say on which machine, with how many threads and on what input they "
-        "were made."
+        "bare profiles do not say "
+        + (
+            "more of the machine than its device, nor "
+            if v.get("devices")
+            else "on which machine, "
+        )
+        + "with how many threads and on what input they were made."
     ),
     "same_file": lambda n, v: "both sides are the same file.",
     "tools_differ": lambda n, v: (

@@ -93,9 +93,9 @@ def fusion_parts(comparison: Comparison) -> tuple[Part, ...]:
     """One sentence in pieces: which groups bought most of the gain, or most of the loss.
 
     The share is of the gains of all groups that gained (or of the losses of those that lost),
-    so it is at most 100 %; what the whole change is beside them follows. Where hardly any of it is
-    in groups, the largest term of the whole change comes first. Op types come from a trace: parts
-    with the role `name`.
+    so it is at most 100 %; what the whole change is beside them follows. Where more than
+    half of it is a term beside the groups, that comes first. Op types come from a trace: parts with
+    the role `name`.
     """
     if comparison.verdict.reason == "different_models":
         return (Part("Two models have no fusion groups in common."),)
@@ -145,12 +145,12 @@ def _tells_losses(comparison: Comparison, *, led: bool) -> bool:
 
 
 def _lead(sum_: Reconciliation, start: str) -> tuple[Part, ...]:
-    """The whole change, its largest term and the groups' part, where hardly any of it is in groups;
-    () elsewhere."""
+    """The whole change, its largest term and the groups' part, where more than half of it is a term
+    beside the groups; () elsewhere."""
     if sum_.groups_ns is None or sum_.delta_ns is None:
         return ()
     largest = _largest(sum_)
-    if abs(sum_.groups_ns) >= abs(sum_.delta_ns) / 4 or largest in (None, "groups_ns"):
+    if largest in (None, "groups_ns"):
         return ()
     whole = f"{whole_text(sum_.of)} {saved_text(sum_.delta_ns)}; the largest term, "
     weak = ": attribution is weak" if sum_.weak else ""
@@ -298,6 +298,13 @@ def becomes_text(row: Mapping[Any, Any]) -> str:
     return kind if row["kind"] == "kept" or cell == kind else f"→ {cell}"
 
 
+def coverage_text(comparison: Comparison) -> str:
+    """`coverage_sentence` of the pair; '' of two models, which have no groups in common."""
+    if comparison.verdict.reason == "different_models":
+        return ""
+    return coverage_sentence(comparison.fusion)
+
+
 def coverage_sentence(fusion: Fusion) -> str:
     """How many original operators are accounted for, and how the groups are known."""
     if not fusion.groups:
@@ -399,6 +406,18 @@ def change_parts(comparison: Comparison, then: str = "") -> tuple[Part, ...]:
 def change_title(comparison: Comparison) -> str:
     """`change_parts` as plain text."""
     return "".join(part.text for part in change_parts(comparison))
+
+
+def waterfall_terms(sum_: Reconciliation) -> str:
+    """What leads from one total of the waterfall to the other, in the order of its steps."""
+    terms = (sum_.ungrouped_ns, sum_.communication_ns, sum_.slow_ns, sum_.dispatch_ns)
+    shown = ["groups of operators as profiled"]
+    if any(terms):
+        shown.append("what is in no group")
+    if sum_.profiler_bias_ns:
+        shown.insert(0, "what the profiler adds to the first")
+        shown.append("what the profiler adds to the second taken off again")
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def waterfall_basis(sum_: Reconciliation) -> str:

@@ -27,9 +27,9 @@ def print_ledger(console: Console, comparison: Comparison) -> None:
     Every line is a gain, time saved, so they add up to the last one: the minus of the change.
     """
     title = clean_text(wording.change_title(comparison), 200)
-    console.print(
-        f"\n{title}, {wording.per_text(comparison)}: + is time saved, - is time lost", style="bold"
-    )
+    if comparison.ledger.has_gains:
+        title += f", {wording.per_text(comparison)}: + is time saved, - is time lost"
+    console.print(f"\n{title}", style="bold")
     if comparison.ledger.has_gains:
         console.print(_table(comparison, is_narrow=console.width < NARROW))
     else:
@@ -37,7 +37,7 @@ def print_ledger(console: Console, comparison: Comparison) -> None:
     notes = (
         "".join(part.text for part in wording.slow_parts(comparison.ledger)),
         wording.no_shares_sentence(comparison.ledger),
-        wording.coverage_sentence(comparison.fusion),
+        wording.coverage_text(comparison),
     )
     for note in filter(None, notes):
         console.print(clean_text(note, 1000), style="dim")

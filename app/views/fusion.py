@@ -40,7 +40,8 @@ def _bought(comparison: Comparison) -> None:
     if len(came_from) > 1:  # something else than fusion changed
         st.markdown(panels.parts_text(came_from, "gray") + ".")
     with st.container(gap="xxsmall"):
-        st.caption(panels.own(wording.coverage_sentence(comparison.fusion)))
+        if coverage := wording.coverage_text(comparison):
+            st.caption(panels.own(coverage))
         terms = wording.reconciliation_sentence(comparison.ledger.reconciliation)
         if terms:
             st.caption(panels.own(terms))

@@ -165,6 +165,14 @@ def test_what_the_profilers_charge_does_is_told_by_what_changed(
     (rests,) = (d for d in comparison.diagnostics if d.code == "profiled_headline")
     sentence = diagnostic_sentence(rests)
     assert sentence.endswith(told) and "fusion" not in sentence
+    # What a file names is not said to be unknown.
+    (unknown,) = (d for d in comparison.diagnostics if d.code == "machines_unknown")
+    named = all(trace.meta.device for trace in traces)
+    assert diagnostic_sentence(unknown) == (
+        f"Bare profiles do not say {'more of the machine than its device, nor' if named else 'on '}"
+        f"{'' if named else 'which machine,'} with how many threads and on what input they were "
+        "made."
+    )
 
 
 def test_two_profiles_say_what_they_rest_on() -> None:
