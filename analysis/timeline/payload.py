@@ -267,6 +267,8 @@ def _unprofiled_ns(role: str, comparison: Comparison) -> float | None:
 
 def _caption(unprofiled_ns: float | None, operators: int, run: _Run, found: Sequence[Lane]) -> str:
     parts = [f"{units.count(operators)} operators"]
+    if not run.in_order and run.shown_ns is None and run.total > operators:
+        parts[0] += f" in {units.count(run.total)} executions"
     if run.run_ns:
         parts.append(f"{units.duration(run.run_ns)} as profiled")
     if run.run_ns and unprofiled_ns is not None:

@@ -68,7 +68,7 @@ def _charged(values: Mapping[str, Value]) -> str:
     before, after = values.get("before"), values.get("after")
     if not isinstance(before, int) or not isinstance(after, int):
         return "Profilers slow a run down, and need not slow both sides alike."
-    counts = f"{units.count(after)} against {units.count(before)}"
+    counts = f"{units.count(after)} against {units.count(before)} executions"
     if values.get("is_fusion"):
         return (
             f"Profilers charge every operator, and fusion leaves fewer of them ({counts}), so it "

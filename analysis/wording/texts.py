@@ -349,7 +349,7 @@ REASONS: Mapping[str, str] = {
     "no_bandwidth": (
         "the machine's memory bandwidth is not in the file (Settings on the page Compare take one)"
     ),
-    "no_flops": "FLOPs are not counted for such an operator, or its shapes are not known",
+    "no_flops": "the FLOPs of its operators are not counted, or their shapes are not known",
     "no_graph": "it needs the model's graph, which only an experiment file has",
     "no_misses": "no byte misses the modelled cache",
     "not_recorded": "the file does not have it",

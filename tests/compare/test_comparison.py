@@ -147,9 +147,17 @@ def test_what_speaks_for_a_paired_comparison() -> None:
     ("before", "after", "told"),
     [
         (UNFUSED_OPERATORS, UNFUSED_OPERATORS, "and need not slow both sides alike."),
-        (FUSED_OPERATORS, UNFUSED_OPERATORS, "4 against 2), so it favours the baseline."),
+        (
+            FUSED_OPERATORS,
+            UNFUSED_OPERATORS,
+            "4 against 2 executions), so it favours the baseline.",
+        ),
         # Another device: it is not known that fusion is what changed.
-        (UNFUSED_OPERATORS, FUSED_OPERATORS, "2 against 4), so it favours the candidate."),
+        (
+            UNFUSED_OPERATORS,
+            FUSED_OPERATORS,
+            "2 against 4 executions), so it favours the candidate.",
+        ),
     ],
 )
 def test_what_the_profilers_charge_does_is_told_by_what_changed(
@@ -190,7 +198,7 @@ def test_two_profiles_say_what_they_rest_on() -> None:
     (rests,) = (d for d in comparison.diagnostics if d.code == "profiled_headline")
     assert diagnostic_sentence(rests) == (
         "The verdict rests on profiled run time. Profilers charge every operator, and fusion "
-        "leaves fewer of them (2 against 4), so it overstates what fusion bought."
+        "leaves fewer of them (2 against 4 executions), so it overstates what fusion bought."
     )
     assert comparison.figure("memory").baseline.reason == "not_recorded"
     # Without a graph the sizes in the profile count: 768 + 432 + 1024 for each of 4 and 2.

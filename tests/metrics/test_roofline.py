@@ -273,7 +273,9 @@ def test_over_the_roof_is_said_and_without_dots_why() -> None:
     assert isinstance(light, Trace)
     nothing = compare(side_of_trace(light), side_of_trace(light))
     assert roofline_picture(nothing) is None
-    assert no_roofline(nothing).startswith("No roofline: FLOPs are not counted")
+    assert no_roofline(nothing).startswith(
+        "No roofline: the FLOPs of its operators are not counted"
+    )
 
 
 def test_old_files_have_no_new_peaks() -> None:

@@ -173,6 +173,14 @@ def test_what_is_not_drawn_is_said_and_never_looks_idle() -> None:
     assert "not drawn, not idle" in cut["caption"]
 
 
+def test_operators_that_run_many_times_are_told_from_their_executions() -> None:
+    side = side_of([(100 + 200 * i, 50) for i in range(4)])
+    calls = side.trace.calls.assign(operator=[0, 1, 0, 0]).astype(side.trace.calls.dtypes)
+    again = replace(side, trace=replace(side.trace, calls=calls))
+    assert drawn(again)["caption"].startswith("2 operators in 4 executions, ")
+    assert drawn(side)["caption"].startswith("4 operators, ")
+
+
 def test_the_axis_reaches_to_the_end_of_what_is_not_drawn() -> None:
     cut = drawn(side_of([(100, 10), (200, 5000), (300, 10)]), 1)
     assert (cut["shown_ns"], cut["dur_ns"]) == (100, 5100)
