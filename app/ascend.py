@@ -43,9 +43,10 @@ def kernel_table(rows: pd.DataFrame) -> Table:
     name = "Name of the kernel or operator."
     table.text("Name", rows["name"], name, 240, _NAME_CHARS)
     table.text("Type", rows["op_type"], "The candidate's where both ran it.", 150, _TYPE_CHARS)
-    table.text("Accelerator Core", rows["provider"], "Core that ran it.", 130)
     table.figure(_DURATION, rows)
     table.change(rows, _DURATION.label)
+    table.first = len(table.columns)
+    table.text("Accelerator Core", rows["provider"], "Core that ran it.", 130)
     table.figure(_COUNT, rows)
     table.counters(rows)
     for figure in (_AVERAGE, _WAIT, _START):

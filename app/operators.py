@@ -49,8 +49,11 @@ def _operators(shown: Shown, selected: int | None) -> None:
                 label_visibility="collapsed",
                 help=wording.ASCEND_HELP,
             )
-        whole = tables.operator_table(rows)
-        more = tables.choice(whole, "operator_columns") if view == VIEWS[0] else []
+        # A choice for each view: their columns are not the same ones.
+        make, key = tables.operator_table, "operator_columns"
+        if view == VIEWS[1]:
+            make, key = ascend.kernel_table, "ascend_columns"
+        more = tables.choice(make(rows), key)
     text = search.text_input(
         "Search",
         key="search",
@@ -72,9 +75,7 @@ def _operators(shown: Shown, selected: int | None) -> None:
     if found.empty:
         st.caption("No operator matches.")
         return
-    table = (
-        ascend.kernel_table(found) if view == VIEWS[1] else tables.operator_table(found).only(more)
-    ).of(shown.comparison)
+    table = make(found).only(more).of(shown.comparison)
     state.mark_table(TABLE, found["row"], selected)
     st.dataframe(
         table.drawn,

@@ -61,15 +61,15 @@ def choose() -> Chosen | None:
     # A note on other files, as of those closed to make room, is no refusal.
     given = [fate for fate in state.fates() if fate.read is not None]
     refused = bool(given) and not any(fate.read for fate in given)
+    # On a narrow page columns follow each other: files are opened above the verdict there, too.
     head, files = st.columns(_WIDTHS, gap="medium", vertical_alignment="bottom" if own else "top")
-    # Folded to a button it stays beside the selectors, above the verdict on a narrow page, too.
-    main, side = st.columns(_WIDTHS, gap="medium") if own else (head, files)
+    main, side = st.columns(_WIDTHS, gap="medium")
     with head:
         labels = _choose(pair)
-    with main:
+    with main if own else head:  # beside the uploader there is room for it
         below = st.container(gap="xsmall")  # its place is kept, so nothing else is drawn anew
     with files:
-        _files(gone, below, folded=own)
+        _files(gone, below, side, folded=own)
     with side:
         if not refused:
             _fates()
@@ -143,12 +143,13 @@ def _choose(pair: Pair) -> tuple[str, ...]:
     return tuple(labels.get(id_ or "", "") for id_ in pair)
 
 
-def _files(gone: str | None, below: DeltaGenerator, *, folded: bool) -> None:
-    """Where files are opened: in the open, or `folded` to a button."""
+def _files(gone: str | None, below: DeltaGenerator, side: DeltaGenerator, *, folded: bool) -> None:
+    """Where files are opened: in the open, paths at the `side`, or all `folded` to a button."""
     box = st.container()
+    paths = side
     if folded:
         # A new key after each upload closes it.
-        box = st.popover(
+        paths = box = st.popover(
             "Open files",
             icon=":material/upload_file:",
             width="stretch",
@@ -168,6 +169,7 @@ def _files(gone: str | None, below: DeltaGenerator, *, folded: bool) -> None:
         )
         if dropped:
             _open(dropped, gone, below)
+    with paths:
         if places.folders():
             _path_input(gone)
         else:

@@ -140,6 +140,16 @@ def test_an_undecided_comparison_is_a_state_of_its_own(tree: Path, start: Start)
     assert not page.error
 
 
+def test_on_a_narrow_page_files_are_opened_above_the_verdict(start: Start) -> None:
+    """There columns follow each other in the order in which they are drawn."""
+    page = start()
+    drawn = [node.type for node in page.main if hasattr(node, "proto")]
+    assert not folded(page)
+    assert drawn.index("file_uploader") < drawn.index("header")
+    # The sample is named before the verdict on it, and paths stand after that.
+    assert drawn.index("text") < drawn.index("file_uploader")
+
+
 def test_unknown_noise_is_told_with_the_number_and_without_colour(tree: Path, start: Start) -> None:
     few = {"unfused": [10.0] * 3, "fused": [5.0] * 3}
     (tree / "samples" / "mobilenetv2.zip").write_bytes(experiment_zip(few))
