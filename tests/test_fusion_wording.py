@@ -224,7 +224,7 @@ def test_a_change_that_is_hardly_in_the_groups_names_its_largest_term(plain: Com
             "by other operators."
         )
     assert told(plain, lost, "noise_unknown", **sums).startswith(
-        "The noise of the whole change is unknown; the whole run lost 20.1 ms; the largest term, "
+        "The noise of the whole change is unknown. The whole run lost 20.1 ms; the largest term, "
     )
 
 

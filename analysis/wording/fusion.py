@@ -155,7 +155,7 @@ def _lead(sum_: Reconciliation, start: str) -> tuple[Part, ...]:
     whole = f"{whole_text(sum_.of)} {saved_text(sum_.delta_ns)}; the largest term, "
     weak = ": attribution is weak" if sum_.weak else ""
     return (
-        Part(start + (whole if start else capital(whole))),
+        Part(start.replace("; ", ". ") + capital(whole)),
         Part(f"{TERMS[str(largest)]}, {saved_text(getattr(sum_, str(largest)))}", "number"),
         Part(f". Groups {saved_text(sum_.groups_ns)} in all{weak}. "),
     )
