@@ -31,7 +31,8 @@ _UNEXPECTED = (
     "Something went wrong inside FuseScope. The server's log says where; reload the page to go on."
 )
 DeltaColor = Literal["gray", "blue", "red"]
-_PLAIN = re.compile(r"[A-Za-z0-9]+(?:(?: \+ | ×|[ -])[A-Za-z0-9]+)*")
+# Underscores inside a word emphasise nothing.
+_PLAIN = re.compile(r"[A-Za-z0-9]+(?:(?: \+ | ×|[ _-])[A-Za-z0-9]+)*")
 _NAME_CHARS = 34
 _WARNING = ":orange[:material/warning:]"
 _INFO = ":gray[:material/info:]"

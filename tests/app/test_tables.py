@@ -162,14 +162,26 @@ def test_csv_has_one_line_of_heads_and_no_formula() -> None:
     assert second[1] == ""
 
 
-@pytest.mark.parametrize("text", ["fused", "OR tools 2", "a-b", "x"])
+@pytest.mark.parametrize("text", ["fused", "OR tools 2", "a-b", "compiled_freezing", "x"])
 def test_plain_names_stand_as_they_are(text: str) -> None:
     assert panels.name(text) == text
 
 
 @pytest.mark.parametrize(
     "text",
-    ["a.json", "www.x.com", "a_b", "a--b", "-> b", ":red[x]", "<b>", "a  b", "a@b.c", "1. x"],
+    [
+        "a.json",
+        "www.x.com",
+        "_a_",
+        "a__b",
+        "a--b",
+        "-> b",
+        ":red[x]",
+        "<b>",
+        "a  b",
+        "a@b.c",
+        "1. x",
+    ],
 )
 def test_other_names_become_code(text: str) -> None:
     assert panels.name(text).startswith("`")

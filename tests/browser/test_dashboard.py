@@ -6,13 +6,16 @@ import itertools
 import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, TimeoutError, expect
 
+from app.tables import ROW_HEIGHT
 from tests.browser.accessibility import WATCH_SHIFTS, stands_still, violations
 from tests.browser.test_start import SERVE, free_port, started
+from tests.browser.timelines import wait_until
 from tests.factories import (
     CONV,
     FUSED_OPERATORS,
@@ -94,7 +97,34 @@ def test_the_first_screen_shows_the_sample_without_upload(page: Page, url: str) 
     expect(page.get_by_test_id("stPlotlyChart").locator(".main-svg").first).to_be_visible()
     assert "baseline=sample%3Amobilenetv2%2Funfused" in page.url
     wait_idle(page)
+    picks_bring_rows_into_view(page)
     assert quiet(page)
+
+
+def picks_bring_rows_into_view(page: Page) -> None:
+    """What is picked in the timelines is selected in the table of operators, where it is seen."""
+    timeline = page.locator(".fst")
+    canvas = timeline.locator("canvas")
+    table = page.locator(".st-key-operator_table")
+    scroller = table.locator(".dvn-scroller")
+    canvas.scroll_into_view_if_needed()
+    lane = float((timeline.get_attribute("data-lane-centres") or "").split()[0])
+    width = float(canvas.evaluate("canvas => canvas.clientWidth"))
+    picked = []
+    for part in (0.35, 0.15, 0.6):
+        canvas.click(position={"x": width * part, "y": lane})
+        row = int(timeline.get_attribute("data-selected-row") or -1)
+        selected = table.locator(f"canvas tr[aria-rowindex='{row + 2}'][aria-selected='true']")
+        expect(selected).to_have_count(1)
+        wait_until(page, partial(is_seen, scroller, row))
+        picked.append(row)
+    assert max(picked) > 100 and min(picked) < 5, "both ends of the table"
+
+
+def is_seen(scroller: Locator, row: int) -> bool:
+    """Whether a row of a table stands in the part that its scroller shows, below its two heads."""
+    top, height = scroller.evaluate("box => [box.scrollTop, box.clientHeight]")
+    return bool(top <= row * ROW_HEIGHT <= top + height - 3 * ROW_HEIGHT)
 
 
 def test_two_uploads_a_verdict_and_its_report(
