@@ -18,11 +18,11 @@ _NAME_CHARS = 34
 _TYPE_CHARS = 20
 _MOST_TOTALS = 12  # rows that are shown without scrolling
 _TENSOR = re.compile(r"([^\s\[;]*)\[([^\]]*)\](?::([^;]*))?")
-_COUNT = Figure("count", "Count", "Executions per run (step).", 1.0, "%.0f")
+_COUNT = Figure("count", "Count", "Executions per run.", 1.0, "%.0f")
 _DURATION = Figure(
     "per_run_ns",
     "Duration(us)",
-    "Time of all its executions in a run (step), mean over the runs.",
+    "Time of all its executions, mean per run.",
     1e3,
     "%.3f",
 )
@@ -71,7 +71,7 @@ def totals(comparison: Comparison) -> None:
         return
     table = Table()
     columns = (
-        ("Counter", [row.label for row in found], "Over one run, without communication."),
+        ("Counter", [row.label for row in found], "Counters per run, without communication."),
         ("baseline", [row.sides[0] for row in found], "Of the baseline."),
         ("candidate", [row.sides[1] for row in found], "Of the candidate."),
         ("change", [_hyphen(row.change) for row in found], "None where the cores are not alike."),
@@ -82,6 +82,7 @@ def totals(comparison: Comparison) -> None:
     for label, cells, help_ in columns:
         width = {"Counter": 170, "Definition": "large"}.get(label, "small")
         table.text(label, pd.Series(cells, dtype="object"), help_, width)
+    table = table.of(comparison)
     st.dataframe(
         table.frame,
         key=TOTALS,

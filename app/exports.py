@@ -29,7 +29,7 @@ def downloads(shown: Shown) -> None:
         )
         st.download_button(
             "Operators as CSV",
-            lambda: tables.operator_table(tables.operator_rows(_taken(shown, private))).csv,
+            lambda: _operators_csv(_taken(shown, private)),
             file_name="operators.csv",
             mime="text/csv",
             on_click="ignore",
@@ -47,7 +47,7 @@ def downloads(shown: Shown) -> None:
         )
         st.download_button(
             "Op types as CSV",
-            lambda: tables.type_table(_taken(shown, private).comparison).csv,
+            lambda: _types_csv(_taken(shown, private).comparison),
             file_name="op_types.csv",
             mime="text/csv",
             on_click="ignore",
@@ -151,6 +151,14 @@ def _json(comparison: Comparison) -> bytes:
     from analysis.report.comparison_json import comparison_json
 
     return comparison_json(comparison)
+
+
+def _operators_csv(shown: Shown) -> bytes:
+    return tables.operator_table(tables.operator_rows(shown)).of(shown.comparison).csv
+
+
+def _types_csv(comparison: Comparison) -> bytes:
+    return tables.type_table(comparison).of(comparison).csv
 
 
 def ledger_csv(comparison: Comparison) -> bytes:

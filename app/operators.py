@@ -36,7 +36,12 @@ def _operators(shown: Shown, selected: int | None) -> None:
     is_ascend = _is_ascend(shown)
     title, search, classes = st.columns([4, 3, 3], vertical_alignment="bottom")
     with title.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.subheader("Operators", anchor=False, help=wording.OPERATORS_HELP, width="content")
+        st.subheader(
+            "Operators",
+            anchor=False,
+            help=wording.table_help(wording.OPERATORS_HELP, shown.comparison),
+            width="content",
+        )
         view = VIEWS[0]
         if is_ascend:
             view = st.segmented_control(
@@ -53,7 +58,7 @@ def _operators(shown: Shown, selected: int | None) -> None:
         make, key = tables.operator_table, "operator_columns"
         if view == VIEWS[1]:
             make, key = ascend.kernel_table, "ascend_columns"
-        more = tables.choice(make(rows), key)
+        more = tables.choice(make(rows).of(shown.comparison), key)
     text = search.text_input(
         "Search",
         key="search",
@@ -87,7 +92,7 @@ def _operators(shown: Shown, selected: int | None) -> None:
         on_select=lambda: state.table_clicked(TABLE, shown.key),
         selection_mode="single-row",
         placeholder="",
-        alt="Operators of both sides, largest change first",
+        alt=f"Operators of both sides, {wording.order_text(shown.comparison)}",
     )
     here = list(found["row"])
     table_rows.linked(TABLE, here.index(selected) if selected in here else None, len(here))

@@ -142,18 +142,20 @@ def verdict(comparison: Comparison) -> None:
         st.caption(own(wording.verdict_basis(comparison.verdict)))
 
 
-def card(figure: Figure, detail: str = "", *, neutral: bool = False) -> None:
+def card(
+    comparison: Comparison, figure: Figure, detail: str = "", *, neutral: bool = False
+) -> None:
     """One figure: the candidate's value, the change, the baseline's value, and the basis.
 
     `detail` is what must be read with it. `neutral` gives the change no colour: it may be noise.
     """
-    text = wording.FIGURES[figure.code]
+    text = wording.figure_text(comparison, figure.code)
     change = wording.change_text(figure)
     missing = figure.baseline.value is None and figure.candidate.value is None
     before = wording.quantity_text(figure.baseline)
     basis = wording.basis_text(figure)
     if not change and not missing:
-        basis = f"from {before}; {basis}"
+        basis = f"baseline: {before}; {basis}"
     with st.container(gap="xxsmall"):
         st.metric(
             text.label,

@@ -19,7 +19,7 @@ from analysis.compare.totals import Total
 from analysis.metrics.counters import MEASURES
 from analysis.op_classes import LABELS
 from analysis.timeline.payload import first_starts
-from analysis.wording import FIGURES, per_text, total_basis, total_label
+from analysis.wording import FIGURES, counted, counts_of, total_basis, total_label, total_of
 from app.loading import Shown
 
 SIDES = ("baseline", "candidate")
@@ -31,6 +31,7 @@ _BORDERS = 3  # px
 NAME_CHARS = 44
 TYPE_CHARS = 24
 ONE_SIDED = {"baseline": "gone", "candidate": "new"}
+RAN_ON = {"both": "both", "baseline": "baseline only", "candidate": "candidate only"}
 STANDS_FOR = {"gone": math.inf, "new": 0.0}  # baseline / candidate
 _MICRO = (", µs", "(us)")  # how a head of times ends, ours and that of kernel_details
 Text = Callable[[Any], str]
@@ -52,7 +53,7 @@ class Figure:
 _DURATION = Figure(
     "per_run_ns",
     "Duration per run, µs",
-    "Profiled time of all its executions in a run, mean over the profiled runs.",
+    "Profiled time of all its executions, mean per run.",
     1e3,
     "%.1f",
 )
@@ -282,12 +283,13 @@ class Table:
             self.number(figure.label, side, shown, figure.help, figure.format, text)
 
     def of(self, comparison: Comparison) -> Table:
-        """The same table, whose heads say 'per file' where no side marks its runs."""
-        if per_text(comparison) == "per file":
-            self.columns = {
-                (group.replace("per run", "per file"), label): values
-                for (group, label), values in self.columns.items()
-            }
+        """The same table, whose heads and helps say what its times and counts are of."""
+        heads = [_counted_heads(*names, comparison) for names in self.columns]
+        self.columns = dict(zip(heads, self.columns.values(), strict=True))
+        for i, setting in self.settings.items():
+            help_ = counted(setting["help"] or "", comparison)
+            label = heads[i - 1][1] if setting["label"] in SIDES else setting["label"]
+            self.settings[i] = {**setting, "help": help_, "label": label}
         return self
 
     def apart(self, group: str, labels: tuple[str, str, str]) -> None:
@@ -312,7 +314,12 @@ class Table:
             self.figure(figure, rows)
 
     def change(self, rows: pd.DataFrame, group: str = _DURATION.label) -> None:
-        """Add the change of the time per run, and the speedup."""
+        """Add the change of the time per run and the speedup; where no change is shown, which
+        side ran it."""
+        if len(rows) and rows["delta_ns"].isna().all():
+            ran = rows["side"].map(RAN_ON)
+            self.text("Ran on", ran, "The side or sides that ran it; no change is shown.", 120)
+            return
         self.number(
             group,
             "change",
@@ -357,6 +364,18 @@ class Table:
     def _add(self, group: str, label: str, values: pd.Series, column: Any) -> None:
         self.columns[(group, label)] = values
         self.settings[len(self.columns)] = column  # 0 is the index
+
+
+def _counted_heads(group: str, label: str, comparison: Comparison) -> tuple[str, str]:
+    """A group's head and a column's; where the sides are not of the same, each says what it is of.
+
+    One head for both would be too long to be drawn over two columns.
+    """
+    of = counts_of(comparison)
+    if len(set(of)) == 1 or "per run" not in group:
+        return counted(group, comparison), label
+    sides = dict(zip(SIDES, of, strict=True))
+    return group.replace(" per run", ""), f"{label} ({sides[label]})" if label in sides else label
 
 
 def operator_rows(shown: Shown) -> pd.DataFrame:
@@ -414,7 +433,8 @@ def totals_table(comparison: Comparison, found: Sequence[Total]) -> Table:
     def column(cells: list[str]) -> pd.Series:
         return pd.Series(cells, dtype="object")
 
-    table.text("Time", column([total_label(total) for total in found]), "Per run.", "small")
+    labels = column([total_label(total, comparison) for total in found])
+    table.text("Time", labels, total_of(comparison), "small")
     for side in SIDES:
         cells = [units.duration(getattr(total, f"{side}_ns")) for total in found]
         table.text(side, column(cells), f"Of the {side}.", "small")

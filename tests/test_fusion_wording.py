@@ -23,7 +23,6 @@ from analysis.wording.fusion import (
     becomes_cell,
     becomes_text,
     coverage_sentence,
-    coverage_text,
     fusion_parts,
     fusion_sentence,
     reconciliation_sentence,
@@ -251,9 +250,9 @@ def test_what_the_waterfall_leads_through_is_what_there_is() -> None:
 
 def test_two_models_are_not_told_why_no_groups_are_known(plain: Comparison) -> None:
     none = replace(plain, fusion=Fusion("none"))
-    assert coverage_text(none).startswith("No groups")
+    assert coverage_sentence(none).startswith("No groups")
     two = replace(none, verdict=replace(plain.verdict, reason="different_models"))
-    assert coverage_text(two) == ""
+    assert coverage_sentence(two).startswith("Compare two recordings of one model")
 
 
 def test_without_groups_nothing_is_claimed(plain: Comparison) -> None:
@@ -275,28 +274,46 @@ def group(id_: int, known_by: KnownBy = "name", originals: int = 1) -> Group:
     return Group(id_, "fused", known_by, operators, operators, operators[:1])
 
 
-def test_full_coverage_and_how_it_is_known() -> None:
+def test_full_coverage_and_how_it_is_known(plain: Comparison) -> None:
     groups = (group(0, originals=4), group(1), group(2, "value"))
     inserted = ((), (Operator("r", "ReorderInput"),))
-    assert coverage_sentence(Fusion("graphs", groups, 6, 6, 4, inserted)) == (
+    fusion = Fusion("graphs", groups, 6, 6, 4, inserted)
+    assert coverage_sentence(replace(plain, fusion=fusion)) == (
         "Every original operator accounted for: 6 of 6, 0 boundary mismatches, largest group 4 "
         "operators, 1 operator inserted between groups. How groups are known: tensor names (2) and "
         "tensor values (1)."
     )
 
 
-def test_lost_operators_and_mismatches_are_said() -> None:
+def test_lost_operators_and_mismatches_are_said(plain: Comparison) -> None:
     fusion = Fusion("graphs", (group(0),), 3, 1, 1, boundary_mismatches=1)
-    assert coverage_sentence(fusion).startswith(
+    assert coverage_sentence(replace(plain, fusion=fusion)).startswith(
         "1 of 3 original operators accounted for, 2 operators in no group, 1 boundary mismatch, "
     )
 
 
-def test_weaker_sources_are_said() -> None:
+def test_weaker_sources_are_said(plain: Comparison) -> None:
     groups = (group(0, "inferred"),)
-    assert "nothing proves them" in coverage_sentence(Fusion("inferred", groups, 1, 1))
-    assert "as the trace names them" in coverage_sentence(Fusion("members", groups, 1, 1))
-    assert coverage_sentence(Fusion("none")).startswith("No groups")
+    for source, said in (("inferred", "nothing proves them"), ("members", "as the trace names")):
+        fusion = Fusion(source, groups, 1, 1)  # type: ignore[arg-type]
+        assert said in coverage_sentence(replace(plain, fusion=fusion))
+
+
+def test_without_groups_the_sentence_says_why_and_what_to_do(plain: Comparison) -> None:
+    """The two profiles have shapes and no graphs; without shapes, these come first."""
+    none = replace(plain, fusion=Fusion("inferred"))
+    assert coverage_sentence(none) == (
+        "No groups: the files have no graphs of the model, and no operators of the two sides agree "
+        "in type, shapes and count. To see what became of them, record both variants with "
+        "fusescope collect MODEL, which keeps the graphs."
+    )
+    trace = plain.baseline.trace
+    inputs = trace.operators["inputs"]
+    blank = trace.operators.assign(inputs=inputs.where(inputs.isna()))
+    bare = replace(none, baseline=replace(plain.baseline, trace=replace(trace, operators=blank)))
+    said = coverage_sentence(bare)
+    assert "agree in type and count." in said
+    assert "record the baseline with shapes of tensors, or record both variants" in said
 
 
 def test_the_sum_names_every_term_that_is_there() -> None:

@@ -107,6 +107,11 @@ class Comparison:
         table has a change."""
         return self.verdict.reason not in ("runs_unknown", "different_models")
 
+    @property
+    def are_two_models(self) -> bool:
+        """True where so little joins that these are two models: nothing was fused or missed."""
+        return self.verdict.reason == "different_models"
+
     def figure(self, code: str) -> Figure:
         """The figure with that code; KeyError when there is none."""
         for figure in self.figures:

@@ -75,7 +75,6 @@ def figures(
         ],
     )
     rate_reason = "no_times" if all(counted) else "runs_unknown"
-    gaps = [_mean_gap(side) for side in sides]
     return (
         Figure("latency", *latency),
         Figure("throughput", *_pair(rates, "1/s", rate_reason)),
@@ -93,7 +92,7 @@ def figures(
         Figure("memory", *_memory(baseline), *_memory(candidate)),
         _output_difference(baseline, candidate),
         *_agreement(baseline, candidate),
-        Figure("dispatch_gap", *_pair(gaps, "ns", "no_start_times")),
+        Figure("dispatch_gap", *_gaps(sides)),
         Figure(
             "profiler_inflation",
             *_pair([profiler_inflation(side.trace) for side in sides], "factor", "no_samples"),
@@ -210,10 +209,16 @@ def _batch(side: Side) -> int:
     return batch or 1
 
 
-def _mean_gap(side: Side) -> float | None:
-    gaps = run_spans(side.trace)["gap_ns"].dropna()
-    has_runs = bool((side.trace.profiled_runs["kind"] != "file").any())
-    return float(gaps.mean()) if len(gaps) and has_runs else None
+def _gaps(sides: tuple[Side, Side]) -> Pair:
+    """The mean time of a run in which no operator ran."""
+    values = []
+    for side in sides:
+        is_known = has_runs(side.trace) or side.trace.profiled_runs.empty
+        gaps = run_spans(side.trace)["gap_ns"].dropna()
+        value = float(gaps.mean()) if len(gaps) and is_known else None
+        reason = None if value is not None else "no_start_times" if is_known else "runs_unknown"
+        values.append(Quantity(value, "ns", "measured", reason))
+    return values[0], values[1]
 
 
 def _utilisation(sides: tuple[Side, Side], latency: Pair, assumptions: Assumptions) -> Figure:

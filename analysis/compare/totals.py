@@ -27,7 +27,8 @@ def totals(comparison: Comparison) -> tuple[Total, ...]:
 
     `latency` is the verdict's; `mean_run` the mean that the waterfall starts from; `profiled_run`
     the median run under the profiler, which the timelines show; `busy` the union of operator times,
-    mean; `operator_sum` the sum of operators' mean times, without communication.
+    mean; `operator_sum` the sum of operators' mean times, without communication. Of two files
+    that do not mark their runs, `latency` is the time of the file, told once.
     """
     latency = comparison.figure("latency")
     sum_ = comparison.ledger.reconciliation
@@ -37,9 +38,13 @@ def totals(comparison: Comparison) -> tuple[Total, ...]:
     before = None if after is None or sum_.baseline_ns is None else float(sum_.baseline_ns)
     found = [
         Total("latency", latency.baseline.value, latency.candidate.value),
-        Total("mean_run", before, after),
     ]
     told = _are_runs(comparison)
+    of = comparison.verdict.of
+    # Of two files without runs there is one time each: no mean of runs stands beside it.
+    of_files = not any(told) and of in ("busy_union", "kernel_sum")
+    if not of_files:
+        found.append(Total("mean_run", before, after))
     # A whole file does not stand beside one run.
     spans = [
         spans.iloc[:0] if any(told) and not is_told else spans
@@ -48,7 +53,8 @@ def totals(comparison: Comparison) -> tuple[Total, ...]:
     ]
     if any(told):
         found.append(Total("profiled_run", *(_median(table["span_ns"]) for table in spans)))
-    found.append(Total("busy", *(_mean(table["busy_ns"]) for table in spans)))
+    if not of_files or of != "busy_union":
+        found.append(Total("busy", *(_mean(table["busy_ns"]) for table in spans)))
     rows = comparison.op_classes
     rows = rows[rows["op_class"] != "communication"]
     sums = [float(rows[f"per_run_ns_{side}"].fillna(0.0).sum()) for side in _SIDES]

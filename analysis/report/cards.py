@@ -77,6 +77,11 @@ class Figures:
     rows: tuple[Card, ...]
     gaps: tuple[Gap, ...]
 
+    @property
+    def have_changes(self) -> bool:
+        """Whether a change of any figure is shown."""
+        return any(row.change for row in self.rows)
+
 
 def figures(comparison: Comparison) -> Figures:
     """All figures of a comparison as text."""
@@ -100,7 +105,8 @@ def gaps(comparison: Comparison) -> tuple[Gap, ...]:
     for figure in comparison.figures:
         if figure.code in _USUAL and _sides_with(figure) < 2:
             key = (wording.basis_text(figure), _sides_with(figure) == 1)
-            found.setdefault(key, []).append(wording.FIGURES[figure.code].label)
+            label = wording.figure_text(comparison, figure.code).label
+            found.setdefault(key, []).append(label)
     return tuple(
         Gap(", ".join(labels), reason, one_sided) for (reason, one_sided), labels in found.items()
     )
@@ -111,7 +117,7 @@ def _sides_with(figure: Figure) -> int:
 
 
 def _card(comparison: Comparison, figure: Figure) -> Card:
-    text = wording.FIGURES[figure.code]
+    text = wording.figure_text(comparison, figure.code)
     source = wording.source_text(figure, comparison.verdict)
     basis = wording.basis_text(figure)
     return Card(

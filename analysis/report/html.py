@@ -77,7 +77,7 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
         figures=cards.figures(shown),
         totals_of_runs=[
             (
-                wording.total_label(total),
+                wording.total_label(total, shown),
                 total.baseline_ns,
                 total.candidate_ns,
                 wording.total_basis(total, shown),
@@ -88,12 +88,14 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
         still=still(payload),
         change_title=wording.change_title(shown),
         per=wording.per_text(shown),
+        order=wording.order_text(shown),
+        has_changes=shown.has_changes,
         mean_per=wording.mean_text(shown),
         fusion_parts=[
             part if part.role == "name" else replace(part, text=minus(part.text))
             for part in wording.fusion_parts(shown)
         ],
-        coverage=wording.coverage_text(shown),
+        coverage=wording.coverage_sentence(shown),
         waterfall_terms=wording.waterfall_terms(shown.ledger.reconciliation),
         weak=[
             minus(wording.diagnostic_sentence(note))
@@ -103,10 +105,10 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
         waterfall=waterfall(shown),
         ledger=ledger_table(shown),
         time_of_sum=wording.time_of_sum(shown),
-        blocked=blocked_rows(shown),
+        blocked=None if shown.are_two_models else blocked_rows(shown),
         blocked_help=NEAR_MISSES_HELP,
-        blocked_notes=blocked_notes(shown),
-        ablation=ablation_table(shown),
+        blocked_notes=() if shown.are_two_models else blocked_notes(shown),
+        ablation=None if shown.are_two_models else ablation_table(shown),
         ledger_method=_ledger_method(shown),
         no_shares=wording.no_shares_sentence(shown.ledger),
         types=tables.type_rows(shown),
@@ -114,7 +116,7 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
         totals=tables.operator_totals(shown),
         communicates=bool((shown.op_classes["op_class"] == "communication").any()),
         counters=counters(shown),
-        counters_help=wording.COUNTERS_HELP,
+        counters_help=wording.counted(wording.COUNTERS_HELP, shown),
         has_utilisation=tables.has_utilisation(shown),
         roofline=roofline(shown),
         roofline_help=wording.ROOFLINE_HELP,
@@ -206,4 +208,6 @@ def _subject(comparison: Comparison) -> str:
 def _ledger_method(comparison: Comparison) -> tuple[str, ...]:
     """What the ledger's words mean, and its sum in numbers."""
     sum_ = minus(wording.reconciliation_sentence(comparison.ledger.reconciliation))
-    return tuple(filter(None, (LEDGER_HELP, KNOWN_BY_HELP, WATERFALL_HELP, sum_)))
+    helps = (wording.counted(text, comparison) for text in (LEDGER_HELP, WATERFALL_HELP))
+    of_ledger, of_waterfall = helps
+    return tuple(filter(None, (of_ledger, KNOWN_BY_HELP, of_waterfall, sum_)))

@@ -200,9 +200,9 @@ def _utilisation(values: list[float | None]) -> tuple[str, ...]:
 
 def _change(record: dict[Any, Any], largest: float) -> Change:
     delta_ns = known(record["delta_ns"])
-    if delta_ns is None:
-        return Change(units.MISSING, 0.0, "same")
     kind = {"baseline": "gone", "candidate": "new"}.get(record["side"])
+    if delta_ns is None:
+        return Change(units.MISSING, 0.0, kind or "same")
     if kind is None:
         kind = "same" if delta_ns == 0 else "faster" if delta_ns < 0 else "slower"
     bar = 100 * abs(delta_ns) / largest if largest else 0.0

@@ -7,7 +7,17 @@ must use a sink that does not interpret markup.
 from __future__ import annotations
 
 from analysis.wording.ablation import ABLATION_HELP, ablation_notes, ablation_ratio
-from analysis.wording.counted import mean_text, per_text, time_of_sum
+from analysis.wording.counted import (
+    counted,
+    counts_of,
+    figure_text,
+    mean_text,
+    order_text,
+    per_text,
+    table_help,
+    time_of_sum,
+    times_are_of_files,
+)
 from analysis.wording.diagnostics import (
     diagnostic_headline,
     diagnostic_sentence,
@@ -17,6 +27,7 @@ from analysis.wording.fusion import (
     KNOWN_BY,
     KNOWN_BY_HELP,
     LEDGER_HELP,
+    NO_WATERFALL,
     TERMS,
     WATERFALL_HELP,
     becomes_cell,
@@ -24,11 +35,9 @@ from analysis.wording.fusion import (
     change_parts,
     change_title,
     coverage_sentence,
-    coverage_text,
     fusion_parts,
     fusion_sentence,
     no_shares_sentence,
-    no_waterfall,
     reconciliation_sentence,
     waterfall_basis,
     waterfall_terms,
@@ -73,7 +82,7 @@ from analysis.wording.texts import (
     FigureText,
 )
 from analysis.wording.timelines import PICKED_IS_HIDDEN
-from analysis.wording.totals import total_basis, total_label, totals_title
+from analysis.wording.totals import total_basis, total_label, total_of, totals_title
 from analysis.wording.trust import GENERAL_DOUBT, TRUST, trust_line
 
 __all__ = [
@@ -88,6 +97,7 @@ __all__ = [
     "KNOWN_BY_HELP",
     "LEDGER_HELP",
     "NOISE_UNKNOWN",
+    "NO_WATERFALL",
     "OPERATORS_HELP",
     "OP_TYPES_HELP",
     "PICKED_IS_HIDDEN",
@@ -112,12 +122,14 @@ __all__ = [
     "change_sentence",
     "change_text",
     "change_title",
+    "counted",
+    "counts_of",
     "coverage_sentence",
-    "coverage_text",
     "diagnostic_headline",
     "diagnostic_sentence",
     "entered_text",
     "figure_detail",
+    "figure_text",
     "fusion_parts",
     "fusion_sentence",
     "gap_statistic",
@@ -126,9 +138,9 @@ __all__ = [
     "mean_text",
     "no_roofline",
     "no_shares_sentence",
-    "no_waterfall",
     "offer_sentence",
     "opened_sentence",
+    "order_text",
     "per_text",
     "quantity_text",
     "reconciliation_sentence",
@@ -136,9 +148,12 @@ __all__ = [
     "slow_note",
     "slow_parts",
     "source_text",
+    "table_help",
     "time_of_sum",
+    "times_are_of_files",
     "total_basis",
     "total_label",
+    "total_of",
     "totals_sentence",
     "totals_title",
     "trust_line",

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from analysis.compare.comparison import Comparison
 from analysis.compare.latency import has_runs
 from analysis.compare.verdict import TimeSource
-from analysis.wording.texts import TIME_SOURCES
+from analysis.wording.phrases import capital
+from analysis.wording.texts import FIGURES, TIME_SOURCES, FigureText
 from analysis.wording.unknown_noise import OF_FILES
 
 
@@ -19,10 +23,53 @@ def per_text(comparison: Comparison) -> str:
     return f"per run, the {'candidate' if told[0] else 'baseline'}'s of its whole file"
 
 
+def counts_of(comparison: Comparison) -> tuple[str, str]:
+    """What times and counts of each side are of: 'per run', or 'whole file'."""
+    traces = (comparison.baseline.trace, comparison.candidate.trace)
+    before, after = ("per run" if has_runs(trace) else "whole file" for trace in traces)
+    return before, after
+
+
 def mean_text(comparison: Comparison) -> str:
     """`per_text` of means: 'mean per run', 'per file'."""
     per = per_text(comparison)
     return per if per == "per file" else f"mean {per}"
+
+
+def counted(text: str, comparison: Comparison) -> str:
+    """A head or help that says 'per run', of what this comparison's times and counts are of."""
+    per = per_text(comparison)
+    return text if per == "per run" else re.sub(r"\b(mean )?per run\b", per, text)
+
+
+def times_are_of_files(comparison: Comparison) -> bool:
+    """Whether the times that the verdict compares are of whole files, not of a run."""
+    return comparison.verdict.of in OF_FILES and per_text(comparison) == "per file"
+
+
+def figure_text(comparison: Comparison, code: str) -> FigureText:
+    """Label and definition of a figure of this comparison; the time of a file is no latency."""
+    text = FIGURES[code]
+    if code == "latency" and times_are_of_files(comparison):
+        of = capital(TIME_SOURCES[comparison.verdict.of])
+        told = f"{of} of the whole file, which does not mark its runs: it may hold any number."
+        return FigureText(FILE_TIME, told, text.better)
+    if per_text(comparison) == "per file":
+        return replace(text, definition=counted(text.definition, comparison))
+    return text
+
+
+FILE_TIME = "time of the file"
+
+
+def order_text(comparison: Comparison) -> str:
+    """The order of the tables of operators: changes are not shown of two models."""
+    return "largest change first" if comparison.has_changes else "longest time first"
+
+
+def table_help(help_: str, comparison: Comparison) -> str:
+    """The help of a table of operators, with what its figures are of and its order."""
+    return f"{counted(help_, comparison)} {capital(order_text(comparison))}."
 
 
 def whole_text(of: TimeSource) -> str:

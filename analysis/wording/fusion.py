@@ -53,14 +53,14 @@ KNOWN_BY_HELP = (
 )
 LEDGER_HELP = (
     "A fusion group is the smallest set of operators with the same boundary tensors on both "
-    "sides. Before and after are profiled times per run, means over blocks, which add, without "
+    "sides. Before and after are profiled times, mean per run, which add, without "
     "what slow executions took beyond their medians: single ones of more than three times the "
     "operator's median, which are a line of their own. Gain is before - after, positive when the "
     "candidate takes less. Share is the gain / the whole change of the run time. Hurts: the 95 % "
     "interval of the gain, corrected for the number of groups, lies below zero."
 )
 WATERFALL_HELP = (
-    "From the baseline's to the candidate's mean time per run. Groups and ungrouped operators "
+    "From the baseline's time to the candidate's, mean per run. Groups and ungrouped operators "
     "are changes of profiled time. Communication is a term of its own; what of it ran beside "
     "operators is taken back in the overlap of streams. Slow executions: what single ones, of more "
     "than three times their operator's median, took beyond it. Dispatch is the change of the time "
@@ -97,7 +97,7 @@ def fusion_parts(comparison: Comparison) -> tuple[Part, ...]:
     half of it is a term beside the groups, that comes first. Op types come from a trace: parts with
     the role `name`.
     """
-    if comparison.verdict.reason == "different_models":
+    if comparison.are_two_models:
         return (Part("Two models have no fusion groups in common."),)
     rows = comparison.ledger.rows
     if comparison.fusion.source == "none" or rows.empty:
@@ -298,17 +298,14 @@ def becomes_text(row: Mapping[Any, Any]) -> str:
     return kind if row["kind"] == "kept" or cell == kind else f"→ {cell}"
 
 
-def coverage_text(comparison: Comparison) -> str:
-    """`coverage_sentence` of the pair; '' of two models, which have no groups in common."""
-    if comparison.verdict.reason == "different_models":
-        return ""
-    return coverage_sentence(comparison.fusion)
-
-
-def coverage_sentence(fusion: Fusion) -> str:
-    """How many original operators are accounted for, and how the groups are known."""
+def coverage_sentence(comparison: Comparison) -> str:
+    """How many original operators are accounted for, and how the groups are known; without groups
+    why, and what to do."""
+    fusion = comparison.fusion
+    if comparison.are_two_models:
+        return "Compare two recordings of one model to see what fusion bought."
     if not fusion.groups:
-        return "No groups: neither the graphs nor the traces say which operators became which."
+        return _no_groups(comparison)
     if fusion.source == "inferred":
         if any(group.known_by != "inferred" for group in fusion.groups):
             return (
@@ -336,6 +333,23 @@ def coverage_sentence(fusion: Fusion) -> str:
         parts.append(f"{plural(inserted, 'operator')} inserted between groups")
     text = ", ".join(parts)
     return f"{text[:1].upper()}{text[1:]}. {known_by_sentence(fusion)}".strip()
+
+
+def _no_groups(comparison: Comparison) -> str:
+    """Why no operator is known to have become another, and the next step."""
+    sides = {"baseline": comparison.baseline, "candidate": comparison.candidate}
+    drawn = [side.graph is not None for side in sides.values()]
+    graphs = "the graphs cannot be set beside each other" if all(drawn) else "a side has no graph"
+    graphs = graphs if any(drawn) else "the files have no graphs of the model"
+    bare = [name for name, side in sides.items() if side.trace.operators["inputs"].isna().all()]
+    agree = "type and count" if bare else "type, shapes and count"
+    collect = "record both variants with fusescope collect MODEL, which keeps the graphs"
+    whose = "both sides" if len(bare) == 2 else f"the {bare[0]}" if bare else ""
+    step = f"record {whose} with shapes of tensors, or {collect}" if bare else collect
+    return (
+        f"No groups: {graphs}, and no operators of the two sides agree in {agree}. To see what "
+        f"became of them, {step}."
+    )
 
 
 def known_by_sentence(fusion: Fusion) -> str:
@@ -376,11 +390,7 @@ def no_shares_sentence(ledger: Ledger) -> str:
     return f"No shares of the change are shown: {why[ledger.no_shares]}."
 
 
-def no_waterfall(comparison: Comparison) -> str:
-    """Why there is no way to draw from the baseline's time to the candidate's."""
-    if comparison.verdict.reason == "different_models":
-        return "These look like different models, so nothing leads from one time to the other."
-    return "The two files have no time of a whole run in common, so there is no sum to draw."
+NO_WATERFALL = "The two files have no time of a whole run in common, so there is no sum to draw."
 
 
 def change_parts(comparison: Comparison, then: str = "") -> tuple[Part, ...]:

@@ -387,11 +387,10 @@ OPERATORS_HELP = (
     "Operators of both sides joined by name and occurrence (a convolution that the engine renamed "
     "by the graphs), else by type and shapes; an operator that only one side ran counts as 0 on "
     "the other. A fused operator also does the work of those it replaced, which stand in rows of "
-    "their own. Times are profiled, per run. Largest absolute change first."
+    "their own. Times are profiled, mean per run."
 )
 OP_TYPES_HELP = (
-    "Columns as in op_statistic, per run, from the profile, with the counters that a file has. "
-    "Largest absolute change first."
+    "Columns as in op_statistic, per run, from the profile, with the counters that a file has."
 )
 ASCEND_HELP = (
     "Columns as in kernel_details and op_statistic, with the counters before and after. Means "
@@ -399,7 +398,7 @@ ASCEND_HELP = (
     "duration."
 )
 COUNTERS_HELP = (
-    "Counters over one run, without communication. Covers: the part of the operators' time that "
+    "Counters per run, without communication. Covers: the part of the operators' time that "
     "the counter is known for."
 )
 RUN_TIMES_HELP = (

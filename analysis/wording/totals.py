@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.totals import Total, totals
+from analysis.wording.counted import FILE_TIME, times_are_of_files
 from analysis.wording.texts import TIME_SOURCES
 
 TOTALS_TITLE = "Which time is which"
@@ -31,15 +32,29 @@ _WHAT: Mapping[str, str] = {
 }
 
 
-def total_label(total: Total) -> str:
-    """What to call a total."""
-    return LABELS[total.kind]
+_OF_FILE = "{of}: what the verdict compares, and the waterfall and the ledger add up to"
+
+
+def total_label(total: Total, comparison: Comparison) -> str:
+    """What to call a total: the time of a file that does not mark its runs is no latency."""
+    is_file = total.kind == "latency" and times_are_of_files(comparison)
+    return FILE_TIME if is_file else LABELS[total.kind]
+
+
+def total_of(comparison: Comparison) -> str:
+    """What the totals are of."""
+    return "Of the whole file." if times_are_of_files(comparison) else "Per run."
 
 
 def total_basis(total: Total, comparison: Comparison) -> str:
     """What a total rests on and where it stands."""
+    if total.kind == "latency" and times_are_of_files(comparison):
+        return _OF_FILE.format(of=TIME_SOURCES[comparison.verdict.of])
+    what = _WHAT[total.kind]
+    if times_are_of_files(comparison):
+        what = what.replace(", mean:", ":")
     talks = bool((comparison.op_classes["op_class"] == "communication").any())
-    return _WHAT[total.kind].format(
+    return what.format(
         included=" and communication" if talks else "",
         left_out=", without communication" if talks else "",
         of=TIME_SOURCES[comparison.verdict.of],
@@ -48,10 +63,12 @@ def total_basis(total: Total, comparison: Comparison) -> str:
 
 
 def totals_title(comparison: Comparison) -> str:
-    """'Which time is which: 10.6 ms, 11.7 ms, 12.4 ms, 13.3 ms of the baseline'."""
-    shown = dict.fromkeys(
-        units.duration(total.baseline_ns)
-        for total in totals(comparison)
-        if total.baseline_ns is not None
-    )
-    return f"{TOTALS_TITLE}: {', '.join(shown)} of the baseline" if shown else TOTALS_TITLE
+    """'Which time is which: 10.6 ms, 11.7 ms, 12.4 ms, 13.3 ms of the baseline'; the candidate's
+    where the baseline has none."""
+    found = totals(comparison)
+    for side in ("baseline", "candidate"):
+        times = (getattr(total, f"{side}_ns") for total in found)
+        shown = dict.fromkeys(units.duration(ns) for ns in times if ns is not None)
+        if shown:
+            return f"{TOTALS_TITLE}: {', '.join(shown)} of the {side}"
+    return TOTALS_TITLE

@@ -72,20 +72,23 @@ def _print_figures(console: Console, comparison: Comparison, labels: tuple[str, 
     table.add_column("", no_wrap=True)
     for name in _SIDES if is_narrow else map(units.middle_cut, labels):
         table.add_column(name, justify="right", overflow="fold")
-    table.add_column("change", justify="right", no_wrap=True)
+    changes = {figure.code: wording.change_text(figure) for figure in comparison.figures}
+    with_change = any(changes.values())
+    if with_change:
+        table.add_column("change", justify="right", no_wrap=True)
     table.add_column("basis", style="dim")
     missing: dict[str, list[str]] = {}
     for figure in comparison.figures:
         if figure.baseline.value is None and figure.candidate.value is None:
             missing.setdefault(wording.basis_text(figure), []).append(
-                wording.FIGURES[figure.code].label
+                wording.figure_text(comparison, figure.code).label
             )
             continue
         table.add_row(
-            wording.FIGURES[figure.code].label,
+            wording.figure_text(comparison, figure.code).label,
             wording.quantity_text(figure.baseline),
             wording.quantity_text(figure.candidate),
-            wording.change_text(figure),
+            *([changes[figure.code]] if with_change else []),
             ", ".join(filter(None, (wording.basis_text(figure), _statistic(comparison, figure)))),
         )
     console.print(table)
@@ -100,7 +103,8 @@ def _statistic(comparison: Comparison, figure: Figure) -> str:
 def _print_op_types(console: Console, comparison: Comparison) -> None:
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("OP Type")
-    for name in (*(f"{side} {what}" for side in _SIDES for what in ("count", "time")), "B - A"):
+    heads = [f"{side} {what}" for side in _SIDES for what in ("count", "time")]
+    for name in (*heads, *(["B - A"] if comparison.has_changes else [])):
         table.add_column(name, justify="right")
     for row in comparison.op_types.head(_TOP_ROWS).to_dict("records"):
         change = _known(row["delta_ns"])
@@ -112,10 +116,10 @@ def _print_op_types(console: Console, comparison: Comparison) -> None:
             before,
             units.count(_known(row["count_candidate"])),
             after,
-            units.duration(change, signed=True),
+            *([units.duration(change, signed=True)] if comparison.has_changes else []),
         )
     console.print(
-        f"\nOp types {wording.per_text(comparison)}, as profiled, largest change first",
+        f"\nOp types {wording.per_text(comparison)}, as profiled, {wording.order_text(comparison)}",
         style="bold",
     )
     console.print(table)

@@ -27,21 +27,22 @@ def print_ledger(console: Console, comparison: Comparison) -> None:
     Every line is a gain, time saved, so they add up to the last one: the minus of the change.
     """
     title = clean_text(wording.change_title(comparison), 200)
-    if comparison.ledger.has_gains:
-        title += f", {wording.per_text(comparison)}: + is time saved, - is time lost"
-    console.print(f"\n{title}", style="bold")
-    if comparison.ledger.has_gains:
+    has_gains = comparison.ledger.has_gains
+    how = f", {wording.per_text(comparison)}: + is time saved, - is time lost"
+    console.print(f"\n{title}{how if has_gains else ''}", style="bold")
+    if has_gains:
         console.print(_table(comparison, is_narrow=console.width < NARROW))
     else:
         console.print(clean_text(wording.fusion_sentence(comparison), 1000))
     notes = (
         "".join(part.text for part in wording.slow_parts(comparison.ledger)),
         wording.no_shares_sentence(comparison.ledger),
-        wording.coverage_text(comparison),
+        wording.coverage_sentence(comparison),
     )
     for note in filter(None, notes):
         console.print(clean_text(note, 1000), style="dim")
-    _print_misses(console, comparison)
+    if not comparison.are_two_models:
+        _print_misses(console, comparison)
 
 
 def _table(comparison: Comparison, *, is_narrow: bool) -> Table:

@@ -82,7 +82,12 @@ def _bought(comparison: Comparison, fusion_page: st.Page) -> None:
     with panels.guarded():
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             title = panels.parts_text(wording.change_parts(comparison, ", by pattern"), "gray")
-            st.subheader(title, anchor=False, help=wording.LEDGER_HELP, width="content")
+            st.subheader(
+                title,
+                anchor=False,
+                help=wording.counted(wording.LEDGER_HELP, comparison),
+                width="content",
+            )
             st.page_link(fusion_page, label="All groups", icon=":material/account_tree:")
         table = ledger.summary(comparison.ledger).of(comparison)
         st.dataframe(
@@ -110,7 +115,7 @@ def _cards(comparison: Comparison) -> None:
         with grid.cell():
             figure = comparison.figure(code)
             detail = wording.figure_detail(comparison, code)
-            panels.card(figure, detail, neutral=_may_be_noise(comparison, figure))
+            panels.card(comparison, figure, detail, neutral=_may_be_noise(comparison, figure))
     missing = " ".join(gap.sentence for gap in cards.gaps(comparison))
     if missing:
         st.caption(panels.own(missing))
@@ -121,7 +126,8 @@ def _cards(comparison: Comparison) -> None:
             if figure.code not in first and figure.is_known:
                 with more.cell():
                     detail = wording.figure_detail(comparison, figure.code)
-                    panels.card(figure, detail, neutral=_may_be_noise(comparison, figure))
+                    is_noise = _may_be_noise(comparison, figure)
+                    panels.card(comparison, figure, detail, neutral=is_noise)
         st.caption(panels.own(wording.assumptions_sentence(comparison)))
 
 
@@ -145,7 +151,7 @@ def _totals(comparison: Comparison) -> None:
             hide_index=True,
             column_config=table.settings,
             placeholder="–",
-            alt="Times of a run and what each rests on",
+            alt="Times that stand beside each other and what each rests on",
         )
 
 
@@ -204,7 +210,8 @@ def _op_types(comparison: Comparison) -> None:
     with panels.guarded():
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             title = "Op types and classes"
-            st.subheader(title, anchor=False, help=wording.OP_TYPES_HELP, width="content")
+            help_ = wording.table_help(wording.OP_TYPES_HELP, comparison)
+            st.subheader(title, anchor=False, help=help_, width="content")
             traces = (comparison.baseline.trace, comparison.candidate.trace)
             launched = any(trace.operators["launched_by"].notna().any() for trace in traces)
             kinds = [name for name in KINDS if launched or name != LAUNCHED]
@@ -219,11 +226,11 @@ def _op_types(comparison: Comparison) -> None:
             )
             table = KINDS[kind if kind in kinds else kinds[0]](comparison).of(comparison)
             more = tables.choice(table, "type_columns")
-        _kinds(kind, table.only(more))
+        _kinds(kind, table.only(more), wording.order_text(comparison))
         st.caption(wording.totals_sentence(comparison))
 
 
-def _kinds(kind: str, table: tables.Table) -> None:
+def _kinds(kind: str, table: tables.Table, order: str) -> None:
     st.dataframe(
         table.drawn,
         key=f"{kind}_table",
@@ -232,7 +239,7 @@ def _kinds(kind: str, table: tables.Table) -> None:
         hide_index=True,
         column_config=table.settings,
         placeholder="",
-        alt=f"{kind} of both sides, largest change first",
+        alt=f"{kind} of both sides, {order}",
     )
 
 

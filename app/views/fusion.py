@@ -25,6 +25,8 @@ def show(record_page: st.Page) -> None:
             _bought(comparison)
             entered_runs.ask(shown, chosen.baseline, chosen.candidate)
         panels.trust(comparison)
+        if comparison.are_two_models:
+            return
         _waterfall(comparison)
         if comparison.fusion.groups:
             _groups(shown)
@@ -40,8 +42,7 @@ def _bought(comparison: Comparison) -> None:
     if len(came_from) > 1:  # something else than fusion changed
         st.markdown(panels.parts_text(came_from, "gray") + ".")
     with st.container(gap="xxsmall"):
-        if coverage := wording.coverage_text(comparison):
-            st.caption(panels.own(coverage))
+        st.caption(panels.own(wording.coverage_sentence(comparison)))
         terms = wording.reconciliation_sentence(comparison.ledger.reconciliation)
         if terms:
             st.caption(panels.own(terms))
@@ -52,16 +53,20 @@ def _bought(comparison: Comparison) -> None:
 def _waterfall(comparison: Comparison) -> None:
     from analysis.charts import waterfall
 
-    st.subheader("From baseline to candidate", anchor=False, help=wording.WATERFALL_HELP)
+    st.subheader(
+        "From baseline to candidate",
+        anchor=False,
+        help=wording.counted(wording.WATERFALL_HELP, comparison),
+    )
     figure = waterfall(comparison, panels.mark_colours())
     if figure is None:
-        st.caption(panels.own(wording.no_waterfall(comparison)))
+        st.caption(panels.own(wording.NO_WATERFALL))
         return
     st.plotly_chart(
         figure,
         key="waterfall",
         config={"displayModeBar": False, "scrollZoom": False},
-        alt="Waterfall from the baseline's to the candidate's mean time per run",
+        alt=f"Waterfall from baseline to candidate: {wording.time_of_sum(comparison)}",
     )
     st.caption(panels.own(wording.waterfall_basis(comparison.ledger.reconciliation)))
 
@@ -96,7 +101,7 @@ def _ledger(shown: Shown, chosen: int | None) -> None:
     if not comparison.ledger.has_gains:
         return
     title, search, order, tools = st.columns([1.6, 2.8, 3.4, 3.2], vertical_alignment="bottom")
-    title.subheader("Ledger", anchor=False, help=wording.LEDGER_HELP)
+    title.subheader("Ledger", anchor=False, help=wording.counted(wording.LEDGER_HELP, comparison))
     text = search.text_input(
         "Search groups",
         key="group_search",

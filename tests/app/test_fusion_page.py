@@ -288,6 +288,21 @@ def test_two_profiles_give_inferred_groups_and_no_pictures(open_fusion: Start) -
     assert not pictures(page)
 
 
+def test_of_two_models_the_page_says_so_and_what_to_do_and_nothing_else(
+    open_fusion: Start,
+) -> None:
+    other: list[Operator] = [("x/Gemm", "Gemm", 70, SHAPE, SHAPE), ("x/Erf", "Erf", 9, [], [])]
+    files = [
+        ("unfused.json", profile_json(operators(is_fused=False), 6), ""),
+        ("bert.json", profile_json(other, 6), ""),
+    ]
+    page = open_fusion().file_uploader[0].set_value(files).run()
+    assert is_clean(page) and not page.error
+    assert headline(page) == "Two models have no fusion groups in common."
+    assert "Compare two recordings of one model" in "".join(c.value for c in page.caption)
+    assert not page.subheader
+
+
 def test_hostile_op_types_are_shown_as_they_are(tree: Path, open_fusion: Start) -> None:
     (tree / "samples" / "mobilenetv2.zip").write_bytes(fused_zip({"Conv": HOSTILE}))
     page = open_fusion(group="1")

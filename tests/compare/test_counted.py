@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from analysis import wording
@@ -9,7 +11,11 @@ from analysis.compare import compare
 from analysis.compare.comparison import Comparison, Figure, side_of_trace
 from analysis.compare.totals import totals
 from analysis.quantity import Quantity
+from analysis.report import cards
+from analysis.report.html import report_html
+from analysis.report.tables import type_rows
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from app import tables
 
 # name, class, own time and span in ns
 Op = tuple[str, str, int, int]
@@ -74,6 +80,89 @@ def test_files_without_runs_are_told_per_file() -> None:
     assert wording.time_of_sum(comparison) == "union of operator times of the whole file"
 
 
+def test_the_time_of_a_file_is_no_latency_and_stands_once() -> None:
+    comparison = pair(PLAIN, [("conv", "convolution", 60, 60), ("add", "elementwise", 20, 20)])
+    assert comparison.verdict.of == "busy_union"
+    card = next(card for card in cards.figures(comparison).rows if card.code == "latency")
+    assert card.label == "time of the file" and "of the whole file" in card.definition
+    found = totals(comparison)
+    assert [wording.total_label(total, comparison) for total in found] == [
+        "time of the file",
+        "sum of operators",
+    ]
+    told = [wording.total_basis(total, comparison) for total in found]
+    assert not any("run" in text or "mean" in text for text in told)
+    assert wording.total_of(comparison) == "Of the whole file."
+    runs = pair(PLAIN, PLAIN, ("step", "step"))
+    assert wording.figure_text(runs, "latency").label == "latency"
+    assert wording.total_label(totals(runs)[0], runs) == "latency"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "head", "of"),
+    [
+        (("step", "step"), "Duration per run, µs baseline", "per run"),
+        (("file", "file"), "Duration per file, µs baseline", "per file"),
+        (
+            ("file", "step"),
+            "Duration, µs baseline (whole file)",
+            "per run, the baseline's of its whole file",
+        ),
+        (
+            ("step", "file"),
+            "Duration, µs candidate (whole file)",
+            "per run, the candidate's of its whole file",
+        ),
+    ],
+)
+def test_heads_and_helps_of_tables_say_what_their_figures_are_of(
+    kinds: tuple[str, str], head: str, of: str
+) -> None:
+    comparison = pair(PLAIN, PLAIN, kinds)
+    table = tables.type_table(comparison).of(comparison)
+    assert head in [" ".join(names) for names in table.columns]
+    assert head in table.csv.decode()
+    drawn = [setting["label"] for setting in table.settings.values()]
+    assert head.split("µs ")[1] in drawn
+    helps = [setting["help"] for setting in table.settings.values()]
+    assert f"Executions {of}." in helps and any(f" {of}." in text for text in helps)
+    if of != "per run":
+        assert not any("per run." in text for text in helps)
+    assert f" {of}" in wording.table_help(wording.OPERATORS_HELP, comparison)
+    assert f" {of}," in wording.counted(wording.LEDGER_HELP, comparison)
+
+
+def test_where_runs_are_not_marked_the_dispatch_gap_says_so_too() -> None:
+    figure = pair(PLAIN, OTHER, ("file", "step")).figure("dispatch_gap")
+    assert (figure.baseline.value, figure.baseline.reason) == (None, "runs_unknown")
+    assert figure.candidate.value is not None
+
+
+def test_the_times_in_a_title_are_the_candidates_where_only_it_has_runs() -> None:
+    title = wording.totals_title(pair(PLAIN, OTHER, ("file", "step")))
+    assert title.startswith("Which time is which: 1.60 µs") and title.endswith("of the candidate")
+
+
+def test_two_models_have_no_word_of_a_change_in_any_table() -> None:
+    comparison = pair(PLAIN, OTHER, ("file", "step"))
+    told = wording.totals_sentence(comparison)
+    assert told == (
+        "All operators: baseline 1.00 µs (whole file), candidate 800 ns (per run); sums over "
+        "streams and no run times."
+    )
+    table = tables.type_table(comparison).of(comparison)
+    assert {label for _, label in table.columns}.isdisjoint({"change", "speedup"})
+    assert set(table.columns["", "Ran on"]) == {"baseline only", "candidate only"}
+    times = [{side.total for side in row.sides} for row in type_rows(comparison).visible]
+    assert times == [{"900 ns", "–"}, {"500 ns", "–"}, {"300 ns", "–"}, {"100 ns", "–"}]
+    assert wording.table_help(wording.OP_TYPES_HELP, comparison).endswith("Longest time first.")
+    report = report_html(comparison)
+    assert "gone" not in (words := re.sub(r"<(script|style).*?</\1>", "", report, flags=re.DOTALL))
+    assert "largest change first" not in words and '<th scope="col">Speedup' not in words
+    assert "neither the graphs" not in words and "Why not fused" not in words
+    assert "Compare two recordings of one model" in words
+
+
 def test_what_runs_are_marked_is_told_per_run() -> None:
     comparison = pair(PLAIN, PLAIN, ("step", "step"))
     assert wording.per_text(comparison) == "per run"
@@ -110,7 +199,7 @@ def test_of_unknown_classes_no_small_operator_ratio_is_made() -> None:
     doubts = [wording.diagnostic_sentence(note) for note in comparison.diagnostics]
     assert any("so there is no small-op ratio" in doubt for doubt in doubts)
     assert not any(doubt.startswith("0 ") for doubt in doubts)
-    assert wording.coverage_sentence(comparison.fusion).startswith("No groups")
+    assert wording.coverage_sentence(comparison).startswith("No groups")
 
 
 def test_operators_that_only_call_another_are_no_further_convolutions() -> None:
