@@ -310,6 +310,8 @@ def _counter_figures(sides: tuple[Side, Side]) -> tuple[Figure, ...]:
             str(column).startswith("est.") for side in sides for column in side.trace.calls.columns
         )
         basis: Basis = "modelled" if is_estimate else "counter"
+        if code == "copy_bandwidth":  # bytes / time of a copy: no counter of the device
+            basis = "measured"
         pair = _pair(values, measure.unit, "no_counter", basis)
         shown.append(Figure(code, *pair, kind=kind))
     return tuple(shown)

@@ -70,7 +70,7 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
         interval=interval_picture(shown.verdict),
         origins=origins(shown),
         labels=(shown.baseline.label, shown.candidate.label),
-        sides=tuple(_column_name(side, role) for side, role in _roles(shown)),
+        sides=_column_names(shown),
         verdict=shown.verdict,
         trust=_trust(shown),
         file_facts=file_facts(shown),
@@ -160,9 +160,12 @@ def _roles(comparison: Comparison) -> tuple[tuple[Side, str], tuple[Side, str]]:
     return (comparison.baseline, "baseline"), (comparison.candidate, "candidate")
 
 
-def _column_name(side: Side, role: str) -> str:
-    """The side's label where it fits a column's head, else its role."""
-    return side.label if len(side.label) <= MAX_HEAD else role
+def _column_names(comparison: Comparison) -> tuple[str, str]:
+    """The sides' labels where both fit a column's head, else their roles."""
+    (first, _), (second, _) = _roles(comparison)
+    if max(len(first.label), len(second.label)) <= MAX_HEAD:
+        return first.label, second.label
+    return "baseline", "candidate"
 
 
 def _dark_still() -> str:

@@ -332,7 +332,8 @@ FIGURES: Mapping[str, FigureText] = {
     ),
     "copy_bandwidth": FigureText(
         "copy bandwidth",
-        "Counter: bandwidth of copies and fills of memory, weighed with their duration.",
+        "Bytes / time of copies and fills of memory as the profiler gives it, weighed with their "
+        "duration.",
         "higher",
     ),
 }

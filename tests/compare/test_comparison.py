@@ -13,6 +13,7 @@ from analysis.compare.comparison import Comparison, Side, side_of_trace, side_of
 from analysis.compare.matching import match_operators, match_types
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
+from analysis.metrics.counters import hardware_counters
 from analysis.readers import read
 from analysis.readers.source import Source
 from analysis.trace import Trace
@@ -322,3 +323,12 @@ def test_a_variant_beside_itself_is_said() -> None:
     assert "same_variant" in [note.code for note in same.diagnostics]
     other = compare(side_of_variant(experiment, "unfused"), side_of_variant(experiment, "fused"))
     assert "same_variant" not in [note.code for note in other.diagnostics]
+
+
+def test_the_bandwidth_of_copies_is_no_hardware_counter() -> None:
+    trace = trace_of(profile_json(FUSED_OPERATORS))
+    calls = trace.calls.assign(**{"memory bandwidth (GB/s)": [12.5] * len(trace.calls)})
+    sides = [side_of_trace(replace(trace, calls=calls)) for _ in range(2)]
+    figure = compare(*sides).figure("copy_bandwidth")
+    assert figure.baseline.value == 12.5 and figure.baseline.basis == "measured"
+    assert hardware_counters(sides[0].trace) == ()

@@ -411,3 +411,12 @@ def luminance(colour: str) -> float:
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_sides_go_by_their_names_or_both_by_their_roles() -> None:
+    def heads(*names: str) -> str:
+        sides = [read(Source(name, profile_json(FUSED_OPERATORS, 2))) for name in names]
+        return report_html(compare(*choose_sides(*sides)))
+
+    assert "a.json → b.json, and the change." in heads("a.json", "b.json")
+    assert "baseline → candidate, and the change." in heads("a.json", f"{'long' * 12}.json")
