@@ -160,14 +160,14 @@ def _drawn(cells: pd.DataFrame) -> Table:
 def _share(made: Table, rows: pd.DataFrame) -> None:
     """Nothing where no line has one."""
     if rows["share"].notna().any():
-        share = "Part of the whole change of the run time; all terms together are 100 %."
+        share = "Part of the whole change; all terms together are 100 %."
         made.number("", "Share of change, %", _percent(rows["share"]), share, "%.1f")
 
 
 def _times(made: Table, cells: pd.DataFrame) -> None:
     for label, name, help_, format_ in (
-        ("before", "before_ns", "Baseline: mean over blocks, without slow executions.", "%.1f"),
-        ("after", "after_ns", "Candidate: mean over blocks, without slow executions.", "%.1f"),
+        ("before", "before_ns", "Baseline: mean per run, without slow executions.", "%.1f"),
+        ("after", "after_ns", "Candidate: mean per run, without slow executions.", "%.1f"),
         ("gain", "gain_ns", "Before - after. Negative: the candidate takes longer.", "%+.1f"),
     ):
         text = micro_change if name == "gain_ns" else micro

@@ -20,7 +20,7 @@ def show(shown: Shown) -> None:
     from app.timeline import timeline
 
     with panels.guarded():
-        st.subheader("Timelines", anchor=False, help=wording.TIMELINES_HELP)
+        st.subheader("Timelines", anchor=False, help=wording.timelines_help(shown.comparison))
         before = state.selected_row(shown.key)
         row = timeline(shown.drawing, selected=before, key="timeline")
         if row != before:

@@ -25,6 +25,7 @@ from analysis.wording.fusion import (
     coverage_sentence,
     fusion_parts,
     fusion_sentence,
+    no_shares_sentence,
     reconciliation_sentence,
     waterfall_terms,
 )
@@ -297,6 +298,13 @@ def test_weaker_sources_are_said(plain: Comparison) -> None:
     for source, said in (("inferred", "nothing proves them"), ("members", "as the trace names")):
         fusion = Fusion(source, groups, 1, 1)  # type: ignore[arg-type]
         assert said in coverage_sentence(replace(plain, fusion=fusion))
+
+
+def test_why_there_are_no_shares_is_told_of_what_the_sum_is_of(plain: Comparison) -> None:
+    for of, what in (("run_span", "mean run"), ("busy_union", "file")):
+        sum_ = Reconciliation(of, 5, groups_ns=5)  # type: ignore[arg-type]
+        ledger = replace(plain.ledger, reconciliation=sum_, no_shares="cancels")
+        assert f"the change of the {what} is less than half" in no_shares_sentence(ledger)
 
 
 def test_without_groups_the_sentence_says_why_and_what_to_do(plain: Comparison) -> None:

@@ -88,6 +88,7 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
         still=still(payload),
         change_title=wording.change_title(shown),
         per=wording.per_text(shown),
+        drawn=wording.drawn_text(shown),
         order=wording.order_text(shown),
         has_changes=shown.has_changes,
         mean_per=wording.mean_text(shown),

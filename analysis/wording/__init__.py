@@ -10,12 +10,14 @@ from analysis.wording.ablation import ABLATION_HELP, ablation_notes, ablation_ra
 from analysis.wording.counted import (
     counted,
     counts_of,
+    drawn_text,
     figure_text,
     mean_text,
     order_text,
     per_text,
     table_help,
     time_of_sum,
+    timelines_help,
     times_are_of_files,
 )
 from analysis.wording.diagnostics import (
@@ -78,7 +80,6 @@ from analysis.wording.texts import (
     REASONS,
     RUN_TIMES_HELP,
     TIME_SOURCES,
-    TIMELINES_HELP,
     FigureText,
 )
 from analysis.wording.timelines import PICKED_IS_HIDDEN
@@ -105,7 +106,6 @@ __all__ = [
     "ROOFLINE_HELP",
     "RUN_TIMES_HELP",
     "TERMS",
-    "TIMELINES_HELP",
     "TIME_SOURCES",
     "TRUST",
     "WATERFALL_HELP",
@@ -127,6 +127,7 @@ __all__ = [
     "coverage_sentence",
     "diagnostic_headline",
     "diagnostic_sentence",
+    "drawn_text",
     "entered_text",
     "figure_detail",
     "figure_text",
@@ -150,6 +151,7 @@ __all__ = [
     "source_text",
     "table_help",
     "time_of_sum",
+    "timelines_help",
     "times_are_of_files",
     "total_basis",
     "total_label",

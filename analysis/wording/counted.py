@@ -30,6 +30,23 @@ def counts_of(comparison: Comparison) -> tuple[str, str]:
     return before, after
 
 
+def drawn_text(comparison: Comparison) -> str:
+    """What the timelines show: 'the median run of each side', or the file that marks none."""
+    before, after = counts_of(comparison)
+    if before == after:
+        return f"the {'median run' if before == 'per run' else 'whole file'} of each side"
+    run, file = ("candidate", "baseline") if after == "per run" else ("baseline", "candidate")
+    return f"the median run of the {run}, the whole file of the {file}"
+
+
+def timelines_help(comparison: Comparison) -> str:
+    """How to read the timelines."""
+    return (
+        f"{capital(drawn_text(comparison))} on one time scale, as profiled. Profiled times are "
+        "longer than un-profiled ones: the profiler charges every operator."
+    )
+
+
 def mean_text(comparison: Comparison) -> str:
     """`per_text` of means: 'mean per run', 'per file'."""
     per = per_text(comparison)

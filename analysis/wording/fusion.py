@@ -56,7 +56,7 @@ LEDGER_HELP = (
     "sides. Before and after are profiled times, mean per run, which add, without "
     "what slow executions took beyond their medians: single ones of more than three times the "
     "operator's median, which are a line of their own. Gain is before - after, positive when the "
-    "candidate takes less. Share is the gain / the whole change of the run time. Hurts: the 95 % "
+    "candidate takes less. Share is the gain / the whole change of the time. Hurts: the 95 % "
     "interval of the gain, corrected for the number of groups, lies below zero."
 )
 WATERFALL_HELP = (
@@ -380,10 +380,11 @@ def no_shares_sentence(ledger: Ledger) -> str:
     """Why no line has a share of the change; '' where they have."""
     if ledger.no_shares is None or ledger.reconciliation.delta_ns is None:
         return ""
+    of = "file" if ledger.reconciliation.of in OF_FILES else "mean run"
     why = {
-        "within_noise": "the 95 % interval of the mean run's change includes no change",
+        "within_noise": f"the 95 % interval of the {of}'s change includes no change",
         "cancels": (
-            "gains and losses cancel each other: the change of the mean run is less than half of "
+            f"gains and losses cancel each other: the change of the {of} is less than half of "
             "what the lines add up to without their signs"
         ),
     }

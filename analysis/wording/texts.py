@@ -380,10 +380,6 @@ NOISE_UNKNOWN: Mapping[str, str] = {
     "few_runs": "A side has fewer than 5 blocks or runs, so the noise is unknown.",
 }
 
-TIMELINES_HELP = (
-    "The median profiled run of each side on one time scale. Profiled times are longer than "
-    "un-profiled ones: the profiler charges every operator."
-)
 OPERATORS_HELP = (
     "Operators of both sides joined by name and occurrence (a convolution that the engine renamed "
     "by the graphs), else by type and shapes; an operator that only one side ran counts as 0 on "

@@ -80,7 +80,7 @@ def _groups(shown: Shown) -> None:
         known = {group.id for group in shown.comparison.fusion.groups}
         before = state.selected_group(shown.key)
         before = before if before in known else None
-        st.subheader("Timelines", anchor=False, help=wording.TIMELINES_HELP)
+        st.subheader("Timelines", anchor=False, help=wording.timelines_help(shown.comparison))
         chosen = group_timeline(shown.drawing, highlight=before, key="group_timeline")
         chosen = chosen if chosen in known else None
         state.select_group(shown.key, chosen)

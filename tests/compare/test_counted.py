@@ -128,6 +128,12 @@ def test_heads_and_helps_of_tables_say_what_their_figures_are_of(
     assert f"Executions {of}." in helps and any(f" {of}." in text for text in helps)
     if of != "per run":
         assert not any("per run." in text for text in helps)
+    alike = len(set(kinds)) == 1
+    whole = "whole file of each side" if alike else f"whole file of the {of.split()[3][:-2]}"
+    drawn = "the median run of each side" if of == "per run" else f"the {whole}"
+    assert wording.drawn_text(comparison).endswith(drawn)
+    assert drawn[1:] in wording.timelines_help(comparison)
+    assert f"<small>{wording.drawn_text(comparison)}, one" in report_html(comparison)
     assert f" {of}" in wording.table_help(wording.OPERATORS_HELP, comparison)
     assert f" {of}," in wording.counted(wording.LEDGER_HELP, comparison)
 
