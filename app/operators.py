@@ -35,7 +35,7 @@ def _operators(shown: Shown, selected: int | None) -> None:
     rows = tables.operator_rows(shown)
     is_ascend = _is_ascend(shown)
     title, search, classes = st.columns([4, 3, 3], vertical_alignment="bottom")
-    with title.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with title.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.subheader(
             "Operators",
             anchor=False,

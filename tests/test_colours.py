@@ -78,6 +78,24 @@ def test_every_mark_is_seen_on_its_page(theme: str) -> None:
     )
 
 
+@pytest.mark.parametrize("theme", THEMES)
+def test_grey_text_is_the_same_cool_grey_and_can_be_read(theme: str) -> None:
+    """Numbers of a verdict that is none, labels of a chain: Streamlit's own grey is brown."""
+    text = CONFIG[theme]["grayTextColor"].lower()
+    red, green, blue = parts(text)
+    assert red < green < blue
+    assert contrast(text, CONFIG[theme]["backgroundColor"].lower()) >= 4.5
+    # On a pale ground of its own colour, as badges are.
+    ground = CONFIG[theme]["grayColor"].lower()
+    pale = [
+        round(0.2 * of + 0.8 * page)
+        for of, page in zip(
+            parts(ground), parts(CONFIG[theme]["backgroundColor"].lower()), strict=True
+        )
+    ]
+    assert contrast(text, "#" + bytes(pale).hex()) >= 4.5
+
+
 def test_without_a_theme_colours_are_those_of_paper() -> None:
     assert [colours_of(theme) for theme in ("light", "dark", None)] == [LIGHT, DARK, LIGHT]
 

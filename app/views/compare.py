@@ -80,7 +80,7 @@ def _bought(comparison: Comparison, fusion_page: st.Page) -> None:
     if not comparison.ledger.has_gains:
         return
     with panels.guarded():
-        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
             title = panels.parts_text(wording.change_parts(comparison, ", by pattern"), "gray")
             st.subheader(
                 title,
@@ -208,7 +208,7 @@ def _assumptions() -> Assumptions:
 @st.fragment
 def _op_types(comparison: Comparison) -> None:
     with panels.guarded():
-        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
             title = "Op types and classes"
             help_ = wording.table_help(wording.OP_TYPES_HELP, comparison)
             st.subheader(title, anchor=False, help=help_, width="content")

@@ -100,7 +100,7 @@ def _ledger(shown: Shown, chosen: int | None) -> None:
     comparison = shown.comparison
     if not comparison.ledger.has_gains:
         return
-    title, search, order, tools = st.columns([1.6, 2.8, 3.4, 3.2], vertical_alignment="bottom")
+    title, search, order, tools = st.columns([0.95, 2.75, 2.4, 2.35], vertical_alignment="center")
     title.subheader("Ledger", anchor=False, help=wording.counted(wording.LEDGER_HELP, comparison))
     text = search.text_input(
         "Search groups",

@@ -340,3 +340,19 @@ def test_every_page_draws_in_dark_and_light(page: Page, url: str, path: str) -> 
         assert page.outside_requests == []
         assert violations(page) == []
         assert stands_still(page)
+    for width in (1024, 420):
+        page.set_viewport_size({"width": width, "height": 900})
+        wait_idle(page)
+        assert page.get_by_test_id("stMain").evaluate("e => e.scrollWidth - e.clientWidth") == 0
+        # Ways on are not cut at the page's edge, nor beyond it.
+        assert (
+            page.get_by_test_id("stMain")
+            .get_by_role("button")
+            .evaluate_all(
+                "all => all.filter((e) => e.checkVisibility() && e.innerText.trim() "
+                "&& (e.getBoundingClientRect().right > innerWidth || "
+                "[e, ...e.querySelectorAll('p')].some((p) => p.scrollWidth > p.clientWidth + 1)))"
+                ".map((e) => e.innerText)"
+            )
+            == []
+        )
