@@ -25,10 +25,12 @@ from analysis.wording.fusion import (
     coverage_sentence,
     fusion_parts,
     fusion_sentence,
+    headline_and_rest,
     no_shares_sentence,
     reconciliation_sentence,
     waterfall_terms,
 )
+from analysis.wording.sentences import Part
 from tests.factories import CONV, FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
 
 MS = 1_000_000
@@ -363,3 +365,21 @@ def test_what_a_pattern_becomes_is_told_or_its_kind_is(
     row = {"becomes": becomes, "kind": kind}
     assert becomes_cell(row) == (cell or KINDS[kind])
     assert becomes_text(row) == (text or KINDS[kind])
+
+
+def test_a_headline_is_the_sentence_with_the_first_number() -> None:
+    lead = (
+        Part("The run gained 9 µs; the largest term, "),
+        Part("dispatch, gained 8 µs", "number"),
+    )
+    more = (Part(". Groups lost 2 µs in all. "), Part("72 %"), Part(" of it comes from 1 "))
+    end = (Part("a.b", "name"), Part(" group that was split."), Part(""))
+    assert headline_and_rest((*lead, *more, *end)) == (
+        (*lead, Part(".")),
+        (Part("Groups lost 2 µs in all. "), *more[1:], *end[:2]),
+    )
+    plain = (Part("61 %", "number"), Part(" of the gain comes from 9 "), *end)
+    assert headline_and_rest(plain) == (plain[:-1], ())
+    further = (*plain[:-1], Part(" The whole run gained 4 ms."))
+    assert headline_and_rest(further) == (plain[:-1], further[-1:])
+    assert headline_and_rest((Part("No group gained."),)) == ((Part("No group gained."),), ())

@@ -20,6 +20,7 @@ from analysis.quantity import Quantity
 from analysis.timeline.lane import Lane, lanes
 from analysis.trace import Trace
 from analysis.wording import timelines as wording
+from analysis.wording.phrases import plural
 
 # The page's timelines draw so many executions of a side, those of a report, which is sent by mail
 # and opened on any machine, so many. Packed, an execution takes at most 18 bytes.
@@ -266,7 +267,7 @@ def _unprofiled_ns(role: str, comparison: Comparison) -> float | None:
 
 
 def _caption(unprofiled_ns: float | None, operators: int, run: _Run, found: Sequence[Lane]) -> str:
-    parts = [f"{units.count(operators)} operators"]
+    parts = [plural(operators, "operator")]
     if not run.in_order and run.shown_ns is None and run.total > operators:
         parts[0] += f" in {units.count(run.total)} executions"
     if run.run_ns:

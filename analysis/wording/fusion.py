@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -159,6 +159,20 @@ def _lead(sum_: Reconciliation, start: str) -> tuple[Part, ...]:
         Part(f"{TERMS[str(largest)]}, {saved_text(getattr(sum_, str(largest)))}", "number"),
         Part(f". Groups {saved_text(sum_.groups_ns)} in all{weak}. "),
     )
+
+
+def headline_and_rest(parts: Sequence[Part]) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+    """`parts` up to the end of the sentence that holds their first number, and what follows."""
+    parts = [part for part in parts if part.text]
+    numbers = [at for at, part in enumerate(parts) if part.role == "number"]
+    for at in range(numbers[0] + 1 if numbers else len(parts), len(parts)):
+        if parts[at].role != "text":
+            continue
+        end, stop, rest = parts[at].text.partition(". ")
+        if stop or end.endswith("."):
+            following = [Part(rest.strip() + " "), *parts[at + 1 :]] if rest else parts[at + 1 :]
+            return (*parts[:at], Part(end.removesuffix(".") + ".")), tuple(following)
+    return tuple(parts), ()
 
 
 def fusion_sentence(comparison: Comparison) -> str:

@@ -36,7 +36,10 @@ def show(record_page: st.Page) -> None:
 
 def _bought(comparison: Comparison) -> None:
     parts = wording.fusion_parts(comparison)
-    st.header(panels.parts_text(parts, panels.outcome_colour(comparison)), anchor=False)
+    headline, rest = wording.headline_and_rest(parts)
+    st.header(panels.parts_text(headline, panels.outcome_colour(comparison)), anchor=False)
+    if rest:
+        st.markdown(panels.parts_text(rest, "gray"))
     st.text(wording.verdict_sentence(comparison))
     came_from = wording.change_parts(comparison)
     if len(came_from) > 1:  # something else than fusion changed
