@@ -185,7 +185,7 @@ def test_time_spent_and_time_to_win_are_apart_and_attention_is_named(
 def below_headline(page: AppTest) -> str:
     """What the headline goes on with, in the size of the text."""
     [text] = [one.value for one in page.markdown if "in groups comes from" in one.value]
-    return str(text)
+    return str(text).replace("\\", "")
 
 
 def test_the_page_says_what_fusion_bought_and_how_sure_that_is(open_fusion: Start) -> None:
