@@ -32,6 +32,10 @@ _WHAT: Mapping[str, str] = {
 }
 
 
+_NOT_COMPARED: Mapping[str, str] = {
+    "latency": "{of}: the typical run",
+    "mean_run": "{mean}, mean: slow runs weigh in it",
+}
 _OF_FILE = "{of}: what the verdict compares, and the waterfall and the ledger add up to"
 
 
@@ -51,6 +55,8 @@ def total_basis(total: Total, comparison: Comparison) -> str:
     if total.kind == "latency" and times_are_of_files(comparison):
         return _OF_FILE.format(of=TIME_SOURCES[comparison.verdict.of])
     what = _WHAT[total.kind]
+    if not comparison.has_changes:  # nothing is compared, and no ledger adds up
+        what = _NOT_COMPARED.get(total.kind, what)
     if times_are_of_files(comparison):
         what = what.replace(", mean:", ":")
     talks = bool((comparison.op_classes["op_class"] == "communication").any())

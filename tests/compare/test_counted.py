@@ -165,6 +165,10 @@ def test_two_models_have_no_word_of_a_change_in_any_table() -> None:
     report = report_html(comparison)
     assert "gone" not in (words := re.sub(r"<(script|style).*?</\1>", "", report, flags=re.DOTALL))
     assert "largest change first" not in words and '<th scope="col">Speedup' not in words
+    told_of = [wording.total_basis(total, comparison) for total in totals(comparison)]
+    assert told_of[0] == "profiled run time: the typical run"
+    assert not any("verdict" in text or "ledger" in text for text in told_of)
+    assert '<p class="subject">a and b</p>' in words
     assert "neither the graphs" not in words and "Why not fused" not in words
     assert "Compare two recordings of one model" in words
 
