@@ -142,7 +142,8 @@ def test_a_comparison_with_entered_runs_is_of_runs_and_says_what_it_rests_on() -
     assert not unknown.ledger.has_gains and not unknown.has_changes
     assert not unknown.operators["delta_ns"].notna().any()  # a whole file against one run
     assert light_work(unknown) == "" and run_times(unknown) is distribution(unknown) is None
-    assert "→" in totals_sentence(unknown) and "(" not in totals_sentence(unknown)
+    told = totals_sentence(unknown)  # no arrow and no change
+    assert "→" not in told and "(whole file)" in told and "(per run)" in told
     assert ledger_table(unknown) is None and operator_totals(unknown)[2] == "–"
     comparison = compare(UNMARKED, MARKED, Assumptions(runs=(3, None)))
     assert comparison.verdict.reason != "runs_unknown" and comparison.verdict.speedup is not None
