@@ -99,7 +99,10 @@ def _cells(made: tables.Table, first: str, second: str, change: str) -> Iterator
     assert isinstance(drawn, Styler)
     drawn._compute()
     heads = list(made.columns)
-    group = next(group for group, label in heads if label == change)
+    group = next((group for group, label in heads if label == change), None)
+    if group is None:  # no change is shown: it says which side ran it instead
+        assert ("", "Ran on") in heads
+        return
     at = [heads.index((group, label)) for label in (first, second, change)]
     for row in drawn._translate(False, False)["body"]:
         cells = [str(cell["display_value"]) for cell in row if cell["type"] == "td"]
