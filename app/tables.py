@@ -18,6 +18,7 @@ from analysis.compare.matching import match_launchers, without_changes
 from analysis.compare.totals import Total
 from analysis.metrics.counters import MEASURES
 from analysis.op_classes import LABELS
+from analysis.readers.short_names import short_name, short_names
 from analysis.timeline.payload import first_starts
 from analysis.wording import FIGURES, counted, counts_of, total_basis, total_label, total_of
 from app.loading import Shown
@@ -30,6 +31,7 @@ LEAST_COLUMNS = 6
 _BORDERS = 3  # px
 NAME_CHARS = 44
 TYPE_CHARS = 24
+_LEAST_SHORT = 32  # characters in which names can be told apart
 ONE_SIDED = {"baseline": "gone", "candidate": "new"}
 RAN_ON = {"both": "both", "baseline": "baseline only", "candidate": "candidate only"}
 STANDS_FOR = {"gone": math.inf, "new": 0.0}  # baseline / candidate
@@ -245,7 +247,10 @@ class Table:
         """Add a column of text; `width` in pixels or as Streamlit names it, `cut` characters."""
         column = st.column_config.TextColumn(label, help=help_, width=width)  # type: ignore[arg-type]
         if cut:
-            self.texts[len(self.columns)] = lambda name: units.middle_cut(str(name), cut)
+            shown = short_names(map(str, values.dropna()), max(cut, _LEAST_SHORT))
+            self.texts[len(self.columns)] = lambda name: units.middle_cut(
+                shown.get(str(name), str(name)), cut
+            )
         self._add("", label, values.astype("object").where(values.notna()), column)
 
     def number(
@@ -524,7 +529,7 @@ def _type_text(types: object) -> str:
     chars = TYPE_CHARS if len(parts) == 1 else (TYPE_CHARS - len(_TO)) // 2
     if len(str(types)) <= TYPE_CHARS:
         return str(types)
-    return _TO.join(units.middle_cut(part, chars) for part in parts)
+    return _TO.join(units.middle_cut(short_name(part), chars) for part in parts)
 
 
 def _core(provider: pd.Series) -> pd.Series:

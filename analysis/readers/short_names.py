@@ -47,6 +47,7 @@ _TYPE = re.compile(
 _USUAL = {"BFloat16": "bf16", "bfloat16_t": "bf16", "bfloat16": "bf16", "Half": "fp16",
           "half_t": "fp16", "__half": "fp16", "half": "fp16", "float": "fp32", "double": "fp64",
           "int8_t": "int8"}  # fmt: skip
+_REPEATED = re.compile(r"(.*?)( ×\d+)?", re.DOTALL)
 _WORDS = re.compile(r"[A-Za-z]+\d*|\d+(?:x\d+)*")
 
 
@@ -60,7 +61,7 @@ def short_names(names: Iterable[str], chars: int = 60) -> Mapping[str, str]:
     wanted = list(dict.fromkeys(names))
     alike: dict[str, list[str]] = defaultdict(list)
     for name in wanted:
-        alike[middle_cut(name if len(name) <= chars else short_name(name), chars)].append(name)
+        alike[middle_cut(name if len(name) <= chars else _form(name), chars)].append(name)
     found: dict[str, str] = {}
     for form, group in alike.items():
         for name, more in zip(group, _apart(group), strict=True):
@@ -72,6 +73,14 @@ def short_names(names: Iterable[str], chars: int = 60) -> Mapping[str, str]:
             mark = f" #{_hash(name, 10)}"
             found[name] = middle_cut(found[name], chars - len(mark)) + mark
     return {name: found[name] for name in wanted}
+
+
+def _form(name: str) -> str:
+    """The short form of a name, or of each kernel in a pattern: 'a + b ×2'."""
+    return " + ".join(
+        f"{short_name(kernel)}{more}"
+        for kernel, more in (_REPEATED.fullmatch(part).groups("") for part in name.split(" + "))  # type: ignore[union-attr]
+    )
 
 
 @lru_cache(maxsize=65536)

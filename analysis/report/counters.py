@@ -11,6 +11,7 @@ from analysis import units, wording
 from analysis.compare.comparison import Comparison, Figure
 from analysis.metrics.counters import UNITS, total_counters
 from analysis.quantity import Quantity
+from analysis.readers.short_names import short_name
 from analysis.report.tables import MAX_ROWS, Rows, parted
 from analysis.report.text import known, minus
 
@@ -118,7 +119,7 @@ def _counted_row(record: dict[Any, Any], name: str, shown: list[CounterRow]) -> 
     before, after = (units.duration(known(record[f"per_run_ns_{side}"])) for side in _SIDES)
     return CountedRow(
         name=text,
-        shown_name=units.middle_cut(text, _NAME_CHARS),
+        shown_name=units.middle_cut(short_name(text), _NAME_CHARS),
         core=next((str(core) for core in cores if not pd.isna(core)), ""),
         times=(before, after),
         cells=tuple(

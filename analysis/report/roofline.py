@@ -9,6 +9,7 @@ from analysis import units, wording
 from analysis.axis import LogScale, Tick, decades, plain
 from analysis.compare.comparison import Comparison
 from analysis.compare.roofline import Dot, Line, Picture, roofline_picture
+from analysis.readers.short_names import short_name
 from analysis.report.text import minus
 from analysis.wording.roofline import attained, line_label, line_name, place_text, share_text
 
@@ -143,8 +144,8 @@ def _row(dot: Dot) -> Row:
     return Row(
         side=0 if dot.side == "baseline" else 1,
         name=dot.name,
-        shown_name=units.middle_cut(dot.name, _NAME_CHARS),
-        op_type=units.middle_cut(dot.op_type, 32),
+        shown_name=units.middle_cut(short_name(dot.name), _NAME_CHARS),
+        op_type=units.middle_cut(short_name(dot.op_type), 32),
         time=units.duration(dot.time_ns),
         intensity=f"~{dot.intensity:.3g}",
         attained=f"~{attained(dot)}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -10,6 +11,7 @@ import pandas as pd
 from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.doubts import BIASED_BELOW_NS
+from analysis.readers.short_names import short_names
 from analysis.report.text import known, signed_duration
 
 VISIBLE_ROWS = 20
@@ -95,10 +97,11 @@ def type_rows(comparison: Comparison) -> Rows[TypeRow]:
     """Op types, largest absolute change first."""
     table = comparison.op_types
     largest = known(table["delta_ns"].abs().max()) or 0.0
+    shown = short_names(map(str, table["op_type"].head(MAX_ROWS)), _TYPE_CHARS)
     rows = [
         TypeRow(
             op_type=str(record["op_type"]),
-            shown_type=units.middle_cut(str(record["op_type"]), _TYPE_CHARS),
+            shown_type=shown[str(record["op_type"])],
             sides=_type_sides(record),
             change=_change(record, largest),
             speedup=units.factor(known(record["speedup"])),
@@ -112,7 +115,9 @@ def operator_rows(comparison: Comparison) -> Rows[OperatorRow]:
     """Operators, largest absolute change first."""
     table = comparison.operators
     largest = known(table["delta_ns"].abs().max()) or 0.0
-    rows = [_operator_row(record, largest) for record in table.head(MAX_ROWS).to_dict("records")]
+    records = table.head(MAX_ROWS).to_dict("records")
+    shown = short_names((_text(record["name"]) for record in records), _NAME_CHARS)
+    rows = [_operator_row(record, shown, largest) for record in records]
     return parted(rows, len(table))
 
 
@@ -164,7 +169,7 @@ def _type_side(record: dict[Any, Any], side: str, total: str) -> TypeSide:
     )
 
 
-def _operator_row(record: dict[Any, Any], largest: float) -> OperatorRow:
+def _operator_row(record: dict[Any, Any], shown: Mapping[str, str], largest: float) -> OperatorRow:
     name = _text(record["name"])
     # The original operator's shapes where there is one: those of the model file.
     side = "candidate" if record["side"] == "candidate" else "baseline"
@@ -176,7 +181,7 @@ def _operator_row(record: dict[Any, Any], largest: float) -> OperatorRow:
     return OperatorRow(
         row=int(record["row"]),
         name=name,
-        shown_name=units.middle_cut(name, _NAME_CHARS),
+        shown_name=shown[name],
         by_shape=record["matched_by"] in ("shape", "launcher", "order"),
         op_type=" → ".join(name for name in types if name) or "unknown",
         inputs=units.middle_cut(shown_inputs, _SHAPE_CHARS),

@@ -109,3 +109,11 @@ def test_real_names_are_told_apart(shared_traces: Path) -> None:
     gemms = [form for name, form in found.items() if name.startswith("Cijk_") and len(name) > 60]
     assert all(form.startswith("Tensile GEMM ") and " MT" in form for form in gemms)
     assert len(gemms) > 20
+
+
+def test_kernels_of_a_pattern_are_each_short() -> None:
+    tensile = TENSILE.format("a")
+    pattern = f"{tensile} ×2 + layer_norm_kernel"
+    assert short_names([pattern], 80) == {
+        pattern: "Tensile GEMM TN bf16 MT16x16x512 MI16x16x1 ×2 + layer_norm_kernel"
+    }
