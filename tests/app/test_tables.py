@@ -229,7 +229,7 @@ def test_types_that_differ_are_both_named() -> None:
         "Kernel2<cutlass_80_tensorop> → Cijk_Alik_Bljk_MT128x144x64", "Clip",
     ]  # fmt: skip
     _, read = read_cells(drawn)
-    assert [row[1] for row in read] == ["Kern…orop> → Cijk…44x64", "Clip"]
+    assert [row[1] for row in read] == ["CUTL… sm80 → Cijk…44x64", "Clip"]
     rows["op_type_baseline"], rows["op_type_candidate"] = ["Conv", None], ["FusedConv", "Clip"]
     _, read = read_cells(operator_table(rows).only([]).drawn)
     assert read[0][1] == "Conv → FusedConv"
