@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 MISSING = "–"
 
 
@@ -72,12 +74,17 @@ def data_size(count: float | None, *, signed: bool = False) -> str:
 
 
 def percent(fraction: float | None, *, signed: bool = False) -> str:
-    """A fraction as a percentage: 0.2634 -> '26.3 %'. Above -0.05 and below 0.05 %, '0.0 %'."""
+    """A fraction as a percentage: 0.2634 -> '26.3 %'. Above -0.05 and below 0.05 %, '0.0 %'.
+
+    A change that leaves something is not told as -100 %: -0.99972 -> '-99.97 %'.
+    """
     if fraction is None:
         return MISSING
     value = round(fraction * 100, 1)
     if value == 0:
         return "0.0 %"
+    if value == -100 and fraction > -1:
+        return f"{math.ceil(fraction * 1e4) / 100:.2f} %"
     return f"{grouped(value, '+.1f' if signed else '.1f')} %"
 
 

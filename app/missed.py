@@ -141,8 +141,9 @@ def _missed(misses: Sequence[NearMiss]) -> tables.Table:
         saved = "Modelled: bytes of tensors that would no longer be written and read back."
         made.number("", "Bytes, kB", facts["bytes"] / 1e3, saved, "%.0f")
     names = [", ".join(miss.nodes) for miss in misses]
-    first = "Operators of the model, at the place with most time."
-    made.text("Operators", pd.Series(names, dtype="object"), first, "large")
+    if any(names):
+        first = "Operators of the model, at the place with most time."
+        made.text("Operators", pd.Series(names, dtype="object"), first, "large")
     return made
 
 

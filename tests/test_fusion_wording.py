@@ -176,6 +176,12 @@ def test_nothing_fused_says_where_the_change_is(plain: Comparison) -> None:
     assert told(plain, kept, delta_ns=-8 * MS, dispatch_ns=-7 * MS, groups_ns=-MS) == (
         f"{nothing} The whole run gained 8.00 ms; the largest term, dispatch, gained 7.00 ms."
     )
+    assert told(plain, kept, delta_ns=-8 * MS, groups_ns=-8 * MS) == (
+        f"{nothing} The whole run gained 8.00 ms, in operators."
+    )
+    assert told(plain, kept, delta_ns=-8 * MS, dispatch_ns=MS, groups_ns=-9 * MS) == (
+        f"{nothing} The whole run gained 8.00 ms; operators alone gained 9.00 ms."
+    )
     # A loss is called one, and a term may be against the whole.
     assert told(plain, kept, delta_ns=46_600_000, dispatch_ns=-30 * MS, groups_ns=MS) == (
         f"{nothing} The whole run lost 46.6 ms; the largest term, dispatch, gained 30.0 ms."

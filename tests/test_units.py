@@ -30,6 +30,12 @@ def test_signs() -> None:
     assert units.points(-0.256) == "-25.6 pt"
 
 
+def test_a_change_that_leaves_something_is_not_the_whole() -> None:
+    assert units.percent(-1.0, signed=True) == "-100.0 %"
+    assert units.percent(-0.99972, signed=True) == "-99.97 %"  # 69.9 ms to 19.9 µs
+    assert units.percent(-1 + 1e-9, signed=True) == "-99.99 %"
+
+
 def test_points_are_the_difference_of_what_is_printed_beside_them() -> None:
     assert (units.percent(0.0256), units.percent(0.0254)) == ("2.6 %", "2.5 %")
     assert units.points_between(0.0256, 0.0254) == "-0.1 pt"

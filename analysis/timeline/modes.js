@@ -1,6 +1,6 @@
 /* The three ways to place operators, their switch, and the line that says how to read them. */
 
-const PROFILED = "Profiled time of one run a side. The profiler charges every operator: a verdict rests on un-profiled runs, where there are any. ";
+const PROFILED = "Profiled time of one run a side, or of the whole file where runs are not marked. The profiler charges every operator: a verdict rests on un-profiled runs, where there are any. ";
 const MODES = {
   time: { label: "true time", note: PROFILED },
   flow: {

@@ -188,16 +188,18 @@ def _largest(sum_: Reconciliation) -> str | None:
 
 
 def _largest_term(sum_: Reconciliation) -> str:
-    """' The whole run gained 8.22 ms; the largest part, 7.22 ms, is in dispatch.'; '' where none
+    """' The whole run gained 8.22 ms; the largest term, dispatch, gained 7.22 ms.'; '' where none
     is."""
     name = _largest(sum_)
     if name is None:
         return ""
-    what = "operators" if name == "groups_ns" else TERMS[name]
-    return (
-        f" {capital(whole_text(sum_.of))} {saved_text(sum_.delta_ns)}; the largest term, {what}, "
-        f"{saved_text(getattr(sum_, name))}."
-    )
+    whole = f" {capital(whole_text(sum_.of))} {saved_text(sum_.delta_ns)}"
+    term = saved_text(getattr(sum_, name))
+    if name == "groups_ns":
+        # Of one figure twice the second would read as another.
+        is_all = term == saved_text(sum_.delta_ns)
+        return f"{whole}, in operators." if is_all else f"{whole}; operators alone {term}."
+    return f"{whole}; the largest term, {TERMS[name]}, {term}."
 
 
 def _nothing_fused(ledger: Ledger) -> str:

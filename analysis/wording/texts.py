@@ -344,7 +344,7 @@ REASONS: Mapping[str, str] = {
     "classes_unknown": "most of the operators' time is of unknown class",
     "flops_unknown": "the FLOPs of heavy operators are not known from this file",
     "runs_unknown": "the file does not mark its runs",
-    "no_sizes": "the file has no sizes of tensors",
+    "no_sizes": "the file does not give the sizes of inputs and outputs",
     "no_peak": "the machine's peak is not in the file (Settings on the page Compare take one)",
     "no_int8_peak": "the machine's peak for 8-bit numbers is not in the file",
     "no_bandwidth": (
@@ -367,7 +367,9 @@ CANNOT_TELL: Mapping[str, str] = {
     "control_differs": "the two copies of the baseline differ, so this machine was not steady",
     "within_noise": "the change is within the noise",
     "runs_unknown": "a file does not mark its runs, so its time is not that of one run",
-    "different_models": "less than a fifth of the operators' time joins, so no change is shown",
+    "different_models": (
+        "less than a fifth of one side's operator time joins, so no change is shown"
+    ),
     "within_process_spread": (
         "two recordings of the same graph can differ by 12 %, and these are separate recordings"
     ),
