@@ -18,6 +18,7 @@ from typing import Literal
 from analysis import flops
 from analysis.op_classes import kernel_class, op_class
 from analysis.readers.csv_table import MISSING, CsvTable, column_key
+from analysis.readers.repeats import TOTALS
 from analysis.readers.tables import dtype_name, shape_text
 from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic
 
@@ -144,7 +145,8 @@ def ascend_rows(table: CsvTable) -> AscendRows:
 def guarded(text: str) -> str:
     """The text as a cell: with a ' in front where a spreadsheet would take it for a formula, or a
     reader for a missing value. `unguarded` takes it off again."""
-    return f"'{text}" if _needs_guard(text.lstrip("'")) else text
+    is_total = text.strip(" :").lower() in TOTALS  # a last row of that name would count as the sum
+    return f"'{text}" if is_total or _needs_guard(text.lstrip("'")) else text
 
 
 def unguarded(cell: str) -> str:

@@ -19,7 +19,7 @@ Columns = dict[str, list[object]]
 _WHERE = ("name", "device", "stream", "launched_by", "level", "inputs", "outputs")
 _IDENTITY = (*_WHERE, "op_type", "provider")
 _NO_FACTS = ("source_row", "run")
-_TOTALS = ("total", "totals", "sum", "grand total", "subtotal", "summe", "gesamt", "合计", "总计")
+TOTALS = ("total", "totals", "sum", "grand total", "subtotal", "summe", "gesamt", "合计", "总计")
 _ROUNDING = 1e-3
 _LEAST_ROWS = 4  # different ones of a table that stands twice: fewer may be chance
 _MOSTLY = 0.9
@@ -48,7 +48,7 @@ def _total_row(columns: Mapping[str, Sequence[object]]) -> int | None:
     """A last row that is called a total and is the sum of all others."""
     names, durations = columns["name"], columns["dur_ns"]
     last = len(names) - 1
-    if last < 2 or str(names[last]).strip(" :").lower() not in _TOTALS:
+    if last < 2 or str(names[last]).strip(" :").lower() not in TOTALS:
         return None
     whole = sum(int(str(dur)) for dur in durations[:last])
     own = int(str(durations[last]))

@@ -47,6 +47,7 @@ _TYPE = re.compile(
 _USUAL = {"BFloat16": "bf16", "bfloat16_t": "bf16", "bfloat16": "bf16", "Half": "fp16",
           "half_t": "fp16", "__half": "fp16", "half": "fp16", "float": "fp32", "double": "fp64",
           "int8_t": "int8"}  # fmt: skip
+_CODE = re.compile(r"_Z|(?:\w+ )*[\w:~]+(?:<|\()|[\w:]*\(anonymous namespace\)")
 _REPEATED = re.compile(r"(.*?)( ×\d+)?", re.DOTALL)
 _WORDS = re.compile(r"[A-Za-z]+\d*|\d+(?:x\d+)*")
 
@@ -90,6 +91,21 @@ def short_name(name: str) -> str:
     'Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_…_MT16x16x512_MI16x16x1_SN_…' ->
     'Tensile GEMM TN bf16 MT16x16x512 MI16x16x1'.
     """
+    if known := library_kernel(name):
+        return known
+    text = name[:_MOST_READ]
+    kind = kernel_type(text)
+    if _CK.match(text):
+        tile = _MANGLED_NUMBERS.findall(text)[:4]
+        return f"ck {kind.removeprefix('kernel_')} {'x'.join(tile)}".rstrip()
+    if kind == text or _CODE.match(text) is None:
+        return name
+    dtype = next((_USUAL.get(known, known) for known in _types(text)), "")
+    return f"{kind} {dtype}".rstrip()
+
+
+def library_kernel(name: str) -> str:
+    """The short form of a kernel of a library whose names are codes; '' for any other name."""
     text = name[:_MOST_READ]
     if match := _TENSILE.match(text):
         return _tensile(match)
@@ -104,15 +120,7 @@ def short_name(name: str) -> str:
         )
     if match := _IGEMM.match(text):
         return f"MIOpen igemm {match['way']} {match['layout']} {match['type']} bt{match['tile']}"
-    kind = kernel_type(text)
-    if _CK.match(text):
-        tile = _MANGLED_NUMBERS.findall(text)[:4]
-        return f"ck {kind.removeprefix('kernel_')} {'x'.join(tile)}".rstrip()
-    is_code = kind != text and ("<" in text or "(" in text or text.startswith("_Z"))
-    if not is_code:
-        return name
-    dtype = next((_USUAL.get(known, known) for known in _types(text)), "")
-    return f"{kind} {dtype}".rstrip()
+    return ""
 
 
 def _types(text: str) -> Iterable[str]:

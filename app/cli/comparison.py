@@ -13,13 +13,13 @@ from analysis import units, wording
 from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.entered_runs import offered_runs
 from analysis.compare.trust import Trust, trust
-from analysis.readers.short_names import short_names
+from analysis.readers.short_names import library_kernel, short_names
 from analysis.readers.source import clean_text
 from app.cli.ledger import print_ledger
 
 _TOP_ROWS = 12
 _MOST_OTHERS = 8
-_TYPE_CHARS = 44
+_KERNEL_CHARS = 44  # of which a library's kernel gets a short name
 _WIDE = 120  # columns of the terminal from which long names of sides fit above figures
 _SHORT = 16  # characters of a name that always fits
 _SIDES = ("A", "B")
@@ -109,13 +109,14 @@ def _print_op_types(console: Console, comparison: Comparison) -> None:
     for name in (*heads, *(["B - A"] if comparison.has_changes else [])):
         table.add_column(name, justify="right")
     rows = comparison.op_types.head(_TOP_ROWS).to_dict("records")
-    shown = short_names((str(row["op_type"]) for row in rows), _TYPE_CHARS)
+    kernels = (str(row["op_type"]) for row in rows if library_kernel(str(row["op_type"])))
+    shown = short_names(kernels, _KERNEL_CHARS)
     for row in rows:
         change = _known(row["delta_ns"])
         times = (_known(row[f"per_run_ns_{side}"]) for side in ("baseline", "candidate"))
         before, after = units.durations_apart(*times, change)
         table.add_row(
-            shown[str(row["op_type"])],
+            shown.get(str(row["op_type"]), str(row["op_type"])),
             units.count(_known(row["count_baseline"])),
             before,
             units.count(_known(row["count_candidate"])),

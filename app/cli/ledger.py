@@ -8,7 +8,7 @@ from rich.table import Table
 from analysis import units, wording
 from analysis.advice import near_misses
 from analysis.compare.comparison import Comparison
-from analysis.readers.short_names import short_names
+from analysis.readers.short_names import library_kernel, short_names
 from analysis.readers.source import clean_text
 from analysis.report.text import known
 from analysis.wording.advice import near_miss_sentence, own_pass_sentence
@@ -17,8 +17,7 @@ from analysis.wording.fusion import TERMS, becomes_text
 from analysis.wording.phrases import plural
 
 TOP_PATTERNS = 6
-_PATTERN_CHARS = 120
-_KERNEL_CHARS = 44
+_KERNEL_CHARS = 44  # of which a library's kernel gets a short name
 TOP_MISSES = 3
 _TIMES = ("before", "after", "gain")
 NARROW = 80  # columns of the terminal below which only the gain is shown
@@ -66,13 +65,19 @@ def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
         return {"before": before, "after": after, "gain": _saved(found[-1])}
 
     rows = ledger.patterns.head(TOP_PATTERNS).to_dict("records")
-    names = [str(row[name]) for row in rows for name in ("pattern", "becomes")]
-    shown = {
-        **short_names((name for name in names if " + " in name), _PATTERN_CHARS),
-        **short_names((name for name in names if " + " not in name), _KERNEL_CHARS),
+    kernels = {
+        kernel
+        for row in rows
+        for name in ("pattern", "becomes")
+        for kernel in str(row[name]).split(" + ")
+        if library_kernel(kernel)
     }
+    shown = short_names(sorted(kernels), _KERNEL_CHARS)
     for row in rows:
-        row |= {name: shown[str(row[name])] for name in ("pattern", "becomes")}
+        row |= {
+            name: " + ".join(shown.get(part, part) for part in str(row[name]).split(" + "))
+            for name in ("pattern", "becomes")
+        }
         hurts = f" ({units.count(row['hurts'])} slower)" if row["hurts"] else ""
         add(
             clean_text(f"{row['pattern']} {becomes_text(row)}", 200) + hurts,

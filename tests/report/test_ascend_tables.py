@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from analysis.errors import FuseScopeError
@@ -159,6 +159,12 @@ CORES = ["EVENT_WAIT", "notify", "3", "x task", "Barrier", "HCCL", "AI_CORE", "w
         min_size=1,
         max_size=8,
     )
+)
+@example(  # a last row that is called a total, and is as long as all others
+    rows=[
+        ("EVENT_WAIT", "hcom_allReduce_", "hcom_send_1", False, 1, 2),
+        ("EVENT_WAIT", "hcom_allReduce_", "total", False, 1, 1),
+    ]
 )
 @settings(max_examples=60, deadline=None)
 def test_whatever_cores_and_names_totals_come_back(
