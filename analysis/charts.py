@@ -15,9 +15,9 @@ from analysis.axis import LogScale, Tick, decades, log_time_ticks, plain
 from analysis.colours import LIGHT, OPACITY, Colours
 from analysis.compare.comparison import Comparison, Side
 from analysis.compare.roofline import Dot, Line, Picture, roofline_picture
-from analysis.compare.verdict import Verdict
+from analysis.compare.timing.verdict import Verdict
+from analysis.compare.waterfall import ends_ns, waterfall_steps
 from analysis.interval import interval_picture
-from analysis.waterfall import ends_ns, waterfall_steps
 from analysis.wording.counted import mean_text
 from analysis.wording.roofline import line_label, line_name, place_text, share_text
 

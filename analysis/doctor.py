@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from analysis.compare.latency import has_runs, log_times, time_source
-from analysis.compare.statistics import MIN_SAMPLES
+from analysis.compare.timing.latency import has_runs, log_times, time_source
+from analysis.compare.timing.statistics import MIN_SAMPLES
 from analysis.experiment import Experiment
 from analysis.metrics.counters import hardware_counters
 from analysis.metrics.small_ops import small_ops

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from analysis.axis import LogScale, Tick
-from analysis.compare.verdict import Verdict
+from analysis.compare.timing.verdict import Verdict
 
 _MARGIN = 0.12
 _LEAST_GAP = 0.09

@@ -26,8 +26,8 @@ from analysis.compare.comparison import Comparison, Side, side_of_trace, side_of
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.limits import MIB
+from analysis.readers.input.source import display_name
 from analysis.readers.recordings import Found
-from analysis.readers.source import display_name
 from analysis.trace import Trace
 from analysis.wording.doctor import files_sentence, listed
 from app import places
@@ -182,7 +182,7 @@ def _folder(path: Path) -> Found:
 @st.cache_resource(max_entries=3, show_spinner=False)
 def _find_in(path: str, state: str) -> Found:
     from analysis.readers import find
-    from analysis.readers.folder import folder_sources
+    from analysis.readers.input.folder import folder_sources
 
     found = find(folder_sources(Path(path), places.limits()))
     for recording in found.recordings:  # what is cached here stays for long

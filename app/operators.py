@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from analysis import wording
-from analysis.op_classes import LABELS, OP_CLASSES
+from analysis.operators.classes import LABELS, OP_CLASSES
 from app import ascend, panels, state, tables
 from app.loading import Shown
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from analysis.compare.verdict import Verdict, paired_verdict
+from analysis.compare.timing.verdict import Verdict, paired_verdict
 from analysis.experiment import Experiment, ExperimentRecord
 from analysis.recipes import Recipe, RecipeTable, misfit, recipe_table
 from app import choices, loading, places

@@ -92,7 +92,7 @@ class Recorder:
             self._thread.join(_STOP_SECONDS)
 
     def _run(self, recording: Recording, record: Record) -> None:
-        from analysis.compare.verdict import decided
+        from analysis.compare.timing.verdict import decided
 
         try:
             path = record(

@@ -14,11 +14,11 @@ from pandas.io.formats.style import Styler
 
 from analysis import units
 from analysis.compare.comparison import Comparison
-from analysis.compare.matching import match_launchers, without_changes
-from analysis.compare.totals import Total
+from analysis.compare.groups.matching import match_launchers, without_changes
+from analysis.compare.timing.totals import Total
 from analysis.metrics.counters import MEASURES
-from analysis.op_classes import LABELS
-from analysis.readers.short_names import short_name, short_names
+from analysis.operators.classes import LABELS
+from analysis.operators.short_names import short_name, short_names
 from analysis.timeline.payload import first_starts
 from analysis.wording import FIGURES, counted, counts_of, total_basis, total_label, total_of
 from app.loading import Shown

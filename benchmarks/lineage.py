@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 
-from analysis.compare.lineage import lineage
+from analysis.compare.groups.lineage import lineage
 from analysis.graph import Graph, Node, Tensor, graph_json, parse_graph
 from benchmarks.row import Row
 

@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from analysis.compare.verdict import decided
+from analysis.compare.timing.verdict import decided
 from analysis.errors import FuseScopeError
 from analysis.experiment import ExperimentRecord, parse_record
 from analysis.recipes import RECIPES, Recipe

@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 
 from analysis.readers import READERS, find
-from analysis.readers.folder import folder_sources
+from analysis.readers.input.folder import folder_sources
+from analysis.readers.input.source import Source
 from analysis.readers.reader import Reader
-from analysis.readers.source import Source
 from analysis.trace import Trace
 
 FOLDER = Path(__file__).resolve().parents[1] / "sample_traces" / "formats"

@@ -14,7 +14,7 @@ import onnxruntime as ort
 from onnx import helper, numpy_helper
 
 from analysis.graph import Graph
-from analysis.op_classes import op_class
+from analysis.operators.classes import op_class
 from collectors import graphs
 from collectors.model import constants_to_initializers, infer_shapes, name_nodes
 

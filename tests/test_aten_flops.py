@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.aten_flops import COUNTED, count
-from analysis.attention_flops import FROM_CAUSAL, FROM_SCORES
-from analysis.flops import FROM_SHAPES
+from analysis.operators.attention_flops import FROM_CAUSAL, FROM_SCORES
+from analysis.operators.flops import FROM_SHAPES
+from analysis.readers.pytorch.aten_flops import COUNTED, count
 
 Shape = tuple[int, ...]
 X, W, B = (2, 6, 10, 10), (8, 3, 3, 3), (8,)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis import attention_flops, flops
-from analysis.attention_flops import FROM_CAUSAL, FROM_SCORES
+from analysis.operators import attention_flops, flops
+from analysis.operators.attention_flops import FROM_CAUSAL, FROM_SCORES
 from analysis.readers import read_path
 from analysis.trace import Trace
 

@@ -21,7 +21,7 @@ from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import side_of_trace, side_of_variant
 from analysis.experiment import Experiment
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.report.pages import asset
 from analysis.report.roofline import roofline as report_roofline
 from analysis.trace import Trace

@@ -16,7 +16,7 @@ from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison, side_of_variant
 from analysis.experiment import Experiment
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.report.html import report_html
 from tests.factories import experiment_zip
 

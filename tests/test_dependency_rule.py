@@ -19,8 +19,7 @@ def within_analysis(names: str) -> tuple[str, ...]:
 
 
 CORE = within_analysis(
-    "aten_flops attention_flops axis colours errors experiment flops graph kernel_rules "
-    "limits members op_classes op_types patterns quantity spelling trace units"
+    "axis colours errors experiment graph limits operators patterns quantity spelling trace units"
 )
 FACES = CORE + within_analysis("readers metrics compare advice doctor recipes redaction wording")
 
@@ -36,11 +35,11 @@ ALLOWED = {
     "analysis.redaction": CORE + within_analysis("compare"),
     "analysis.wording": CORE + within_analysis("compare doctor recipes"),
     "analysis.gate": FACES,
-    "analysis.charts": FACES + within_analysis("interval waterfall"),
+    "analysis.charts": FACES + within_analysis("interval"),
     "analysis.interval": FACES,
     "analysis.timeline": FACES,
-    "analysis.waterfall": FACES,
-    "analysis.report": FACES + within_analysis("gate charts interval timeline waterfall"),
+    "analysis.compare.waterfall": FACES,
+    "analysis.report": FACES + within_analysis("gate charts interval timeline"),
     "collectors": within_analysis("errors experiment graph limits patterns spelling trace"),
     "app": (
         "analysis",

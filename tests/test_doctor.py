@@ -12,8 +12,8 @@ import pytest
 from analysis.doctor import FIELDS, Examination, examine, fields
 from analysis.experiment import Experiment
 from analysis.readers import READERS, read
-from analysis.readers.source import Source
-from analysis.readers.tables import build_trace
+from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.input.source import Source
 from analysis.report.inspection import doctor, inspection
 from analysis.trace import Diagnostic, Meta, Trace, runs_frame
 from analysis.wording import doctor as words

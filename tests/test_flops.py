@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis import flops
 from analysis.graph import Graph, Node, Tensor
+from analysis.operators import flops
 from tests.conftest import SHARED_TRACES
 
 TRACES = SHARED_TRACES / "third_party"

@@ -14,7 +14,7 @@ from analysis.compare.fusion import Fusion, Group, Kind, KnownBy, Operator
 from analysis.compare.ledger import Ledger
 from analysis.compare.reconciliation import Reconciliation
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from analysis.wording.fusion import (
     KINDS,

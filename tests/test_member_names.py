@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.members import (
+from analysis.operators.members import (
     Members,
     akg_info,
     fusion_ops,

@@ -15,8 +15,8 @@ from analysis.compare import compare
 from analysis.compare.comparison import Comparison, side_of_trace, side_of_variant
 from analysis.experiment import Experiment
 from analysis.readers import read
-from analysis.readers.source import Source
-from analysis.readers.tables import build_trace
+from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.input.source import Source
 from analysis.redaction import redacted, redacted_sides
 from analysis.report.comparison_json import comparison_json
 from analysis.report.html import report_html

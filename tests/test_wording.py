@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from analysis.compare.verdict import Interval, Verdict
+from analysis.compare.timing.verdict import Interval, Verdict
 from analysis.metrics.counters import MEASURES
 from analysis.wording import CANNOT_TELL, FIGURES, NOISE_UNKNOWN, REASONS, why_not_told
 from analysis.wording.diagnostics import _DIAGNOSTICS

@@ -14,7 +14,7 @@ from analysis.compare.comparison import Comparison, Side
 from analysis.compare.fusion import Fusion, Group
 from analysis.graph import Graph, Node
 from analysis.metrics.breakdown import by_operator
-from analysis.op_classes import op_class
+from analysis.operators.classes import op_class
 from analysis.patterns import (
     CHECKED_WITH,
     PATTERNS,
@@ -28,7 +28,7 @@ from analysis.patterns import (
     find,
 )
 from analysis.quantity import Basis
-from analysis.readers.source import clean_text
+from analysis.readers.input.source import clean_text
 from analysis.trace import Value
 
 _SHOWN = 120  # characters of a name that comes from the model

@@ -8,30 +8,30 @@ import pandas as pd
 
 from analysis.compare.assumptions import Assumptions, cache_size, tau
 from analysis.compare.comparison import Comparison, Side
-from analysis.compare.detail import with_shared_detail
 from analysis.compare.doubts import doubts
 from analysis.compare.entered_runs import assumed_per_run, with_entered_runs
 from analysis.compare.figures import figures
 from analysis.compare.fusion import Fusion
-from analysis.compare.grouping import group_operators
-from analysis.compare.joined_time import (
+from analysis.compare.groups.detail import with_shared_detail
+from analysis.compare.groups.grouping import group_operators
+from analysis.compare.groups.joined_time import (
     are_different_models,
     joined_shares,
     without_change,
     without_changes_of,
 )
-from analysis.compare.latency import judge
-from analysis.compare.ledger import ledger
-from analysis.compare.matching import (
+from analysis.compare.groups.matching import (
     match_classes,
     match_operators,
     match_types,
     without_changes,
 )
+from analysis.compare.groups.origin import counterparts
+from analysis.compare.ledger import ledger
 from analysis.compare.naming import named
-from analysis.compare.origin import counterparts
 from analysis.compare.reconciliation import Reconciliation
 from analysis.compare.roofs import ROOFLINE, Roofs, roofs, under_roofs
+from analysis.compare.timing.latency import judge
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.small_ops import short_ops, small_ops
 from analysis.trace import Diagnostic

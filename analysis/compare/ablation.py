@@ -12,8 +12,8 @@ import math
 import numpy as np
 import pandas as pd
 
-from analysis.compare.samples import paired_differences, record_times
-from analysis.compare.statistics import look_alpha, trimmed_mean, yuen
+from analysis.compare.timing.samples import paired_differences, record_times
+from analysis.compare.timing.statistics import look_alpha, trimmed_mean, yuen
 from analysis.experiment import Experiment, ExperimentRecord, VariantRecord
 
 WITHOUT, ONLY = "without:", "only:"

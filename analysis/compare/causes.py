@@ -12,7 +12,7 @@ from analysis.compare.comparison import Side
 from analysis.compare.fusion import Fusion
 from analysis.compare.ledger import Ledger
 from analysis.metrics.breakdown import by_operator
-from analysis.readers.source import clean_text
+from analysis.readers.input.source import clean_text
 
 CauseCode = Literal["fusion", "precision", "device", "layout"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import pandas as pd
 
 from analysis.compare.fusion import Fusion
-from analysis.compare.verdict import Verdict
+from analysis.compare.timing.verdict import Verdict
 from analysis.experiment import Experiment, VariantRecord
 from analysis.graph import Graph
 from analysis.metrics.small_ops import ShortOps, SmallOps

@@ -14,14 +14,14 @@ from analysis.compare.choice import same_cut
 from analysis.compare.comparability import comparability
 from analysis.compare.comparison import Figure, Side
 from analysis.compare.fusion import Fusion
-from analysis.compare.latency import are_paired, mixes_runs
 from analysis.compare.ledger import Ledger
-from analysis.compare.verdict import Verdict
+from analysis.compare.timing.latency import are_paired, mixes_runs
+from analysis.compare.timing.verdict import Verdict
 from analysis.experiment import MOST_DIFFERENCE, ExperimentRecord
 from analysis.metrics.cache_use import subgraph_nodes, unsized_tensors
 from analysis.metrics.utilisation import MOST_UNKNOWN
 from analysis.metrics.warmup import steady_runs
-from analysis.readers.source import clean_text
+from analysis.readers.input.source import clean_text
 from analysis.trace import Diagnostic, Severity, Value
 
 # The ONNX Runtime profiler charges 2 to 6 µs a node; below this it is a large part of a row.

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.compare.comparison import Comparison, Figure, Side
-from analysis.compare.latency import has_runs
+from analysis.compare.timing.latency import has_runs
 from analysis.metrics.breakdown import by_operator
 from analysis.quantity import Quantity
 from analysis.trace import Diagnostic, Trace, runs_frame

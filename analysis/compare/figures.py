@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 
 from analysis.compare.assumptions import Assumptions, cache_size, peak, tops
 from analysis.compare.comparison import ChangeKind, Figure, Side
-from analysis.compare.latency import (
+from analysis.compare.roofs import roofs, under_roofs
+from analysis.compare.timing.latency import (
     has_runs,
     mixes_runs,
     profiler_inflation,
     typical_cpu_ns,
     typical_ns,
 )
-from analysis.compare.roofs import roofs, under_roofs
-from analysis.compare.verdict import Verdict
+from analysis.compare.timing.verdict import Verdict
 from analysis.metrics.cache_use import CacheUse, cache_use
 from analysis.metrics.counters import (
     MEASURES,

@@ -15,13 +15,13 @@ import pandas as pd
 
 from analysis.compare.comparison import Side
 from analysis.compare.fusion import Fusion, Group, Operator, group_places
-from analysis.compare.gain_interval import gain_intervals
-from analysis.compare.latency import are_paired, has_runs, time_source
 from analysis.compare.reconciliation import Reconciliation, change_ns, reconcile
-from analysis.compare.run_times import LabelTimes, RunTimes, run_times, shared_blocks
-from analysis.compare.slow_executions import SlowExecutions
-from analysis.compare.verdict import PROCESS_SPREAD, SHOWN_ALPHA
-from analysis.readers.source import clean_text
+from analysis.compare.timing.gain_interval import gain_intervals
+from analysis.compare.timing.latency import are_paired, has_runs, time_source
+from analysis.compare.timing.run_times import LabelTimes, RunTimes, run_times, shared_blocks
+from analysis.compare.timing.slow_executions import SlowExecutions
+from analysis.compare.timing.verdict import PROCESS_SPREAD, SHOWN_ALPHA
+from analysis.readers.input.source import clean_text
 from analysis.trace import Trace
 
 NoShares = Literal["within_noise", "cancels"]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.compare.gain_interval import gain_intervals
-from analysis.compare.run_times import RunTimes
-from analysis.compare.verdict import SHOWN_ALPHA, TimeSource
+from analysis.compare.timing.gain_interval import gain_intervals
+from analysis.compare.timing.run_times import RunTimes
+from analysis.compare.timing.verdict import SHOWN_ALPHA, TimeSource
 
 WEAK_SHARE = 0.25
 

@@ -17,7 +17,7 @@ import pandas as pd
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.utilisation import MOST_UNCOUNTED
 from analysis.metrics.warmup import steady_runs
-from analysis.op_classes import is_heavy
+from analysis.operators.classes import is_heavy
 from analysis.trace import CALL_COLUMNS, Trace
 
 Unit = Literal["fraction", "factor", "GB/s", "flop", "KB"]

@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.warmup import steady_runs
-from analysis.op_classes import is_light
+from analysis.operators.classes import is_light
 from analysis.quantity import ratio
 from analysis.trace import Trace
 

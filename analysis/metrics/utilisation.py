@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.metrics.breakdown import by_operator
-from analysis.op_classes import is_heavy
+from analysis.operators.classes import is_heavy
 from analysis.trace import Trace
 
 # Heavy time without FLOPs beyond this share would make the model's figure too low to show.

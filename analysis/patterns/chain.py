@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from analysis.graph import Graph, Node
-from analysis.op_classes import op_class
+from analysis.operators.classes import op_class
 from analysis.patterns.pattern import Block, Match
 from analysis.patterns.view import STANDARD, View
 

@@ -12,42 +12,42 @@ from pathlib import Path
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.limits import DEFAULT_LIMITS, Limits
-from analysis.readers.ascend_db import AscendDbReader
-from analysis.readers.ascend_kernels import AscendKernelsReader
-from analysis.readers.ascend_statistic import AscendStatisticReader
-from analysis.readers.ascend_trace_view import AscendTraceViewReader
+from analysis.readers.amd.rocprof import RocprofReader
+from analysis.readers.amd.stats import RocprofStatsReader
+from analysis.readers.ascend.database import AscendDbReader
+from analysis.readers.ascend.kernel_details import AscendKernelsReader
+from analysis.readers.ascend.msprof_op import MsprofOpReader
+from analysis.readers.ascend.msprof_timeline import MsprofTimelineReader
+from analysis.readers.ascend.op_statistic import AscendStatisticReader
+from analysis.readers.ascend.op_summary import MsprofSummaryReader
+from analysis.readers.ascend.task_time import MsprofTaskTimeReader
+from analysis.readers.ascend.trace_view import AscendTraceViewReader
 from analysis.readers.chrome_trace import ChromeTraceReader
 from analysis.readers.companions import companion
 from analysis.readers.experiment import ExperimentReader, holds_experiment
-from analysis.readers.folder import folder_sources, source_with_neighbours, zip_sources
 from analysis.readers.gpu_companions import gpu_companion
-from analysis.readers.kineto import KinetoReader
-from analysis.readers.mindspore_cpu import (
+from analysis.readers.input.folder import folder_sources, source_with_neighbours, zip_sources
+from analysis.readers.input.source import HEAD_BYTES, Source, display_name
+from analysis.readers.mindspore.cpu import (
     MindSporeCpuReader,
     MindSporeCpuSummaryReader,
     MindSporeCpuTimelineReader,
 )
-from analysis.readers.mindspore_legacy import (
+from analysis.readers.mindspore.legacy import (
     MindSporeLegacyDisplayReader,
     MindSporeLegacyReader,
     MindSporeLegacySummaryReader,
 )
-from analysis.readers.msprof_op import MsprofOpReader
-from analysis.readers.msprof_summary import MsprofSummaryReader
-from analysis.readers.msprof_task_time import MsprofTaskTimeReader
-from analysis.readers.msprof_timeline import MsprofTimelineReader
-from analysis.readers.nsys import NsysReader
-from analysis.readers.nsys_stats import NsysStatsReader
-from analysis.readers.onnxruntime import OnnxRuntimeReader
-from analysis.readers.openvino import OpenVinoCountersReader, OpenVinoGraphReader
+from analysis.readers.nvidia.nsys import NsysReader
+from analysis.readers.nvidia.nsys_stats import NsysStatsReader
+from analysis.readers.nvidia.tensorrt import TensorRtProfileReader
+from analysis.readers.nvidia.tensorrt_times import TensorRtTimesReader
+from analysis.readers.onnxruntime.profile import OnnxRuntimeReader
+from analysis.readers.openvino.profile import OpenVinoCountersReader, OpenVinoGraphReader
+from analysis.readers.pytorch.kineto import KinetoReader
 from analysis.readers.reader import Reader
 from analysis.readers.recordings import Found, find_recordings, read_value
-from analysis.readers.rocprof import RocprofReader
-from analysis.readers.rocprof_stats import RocprofStatsReader
-from analysis.readers.source import HEAD_BYTES, Source, display_name
-from analysis.readers.tensorrt import TensorRtProfileReader
-from analysis.readers.tensorrt_times import TensorRtTimesReader
-from analysis.readers.xplane import XPlaneReader
+from analysis.readers.xla.xplane import XPlaneReader
 from analysis.trace import Trace
 
 # The most specific first. Where several files tell of one recording, the first one that any

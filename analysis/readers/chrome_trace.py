@@ -14,14 +14,14 @@ from types import MappingProxyType
 import msgspec
 
 from analysis.errors import FuseScopeError
-from analysis.readers.encoding import utf8
-from analysis.readers.events import decode_events
-from analysis.readers.kernel_names import kernel_type
-from analysis.readers.nesting import Nesting
+from analysis.operators.kernel_names import kernel_type
+from analysis.readers.building.nesting import Nesting
+from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.input.encoding import utf8
+from analysis.readers.input.json_events import decode_events
+from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.times import exact_ns
 from analysis.readers.reader import ALWAYS
-from analysis.readers.source import Source, clean_text
-from analysis.readers.tables import build_trace
-from analysis.readers.times import exact_ns
 from analysis.trace import Diagnostic, Meta, Trace
 
 _PHASE = re.compile(rb'"ph"\s*:\s*"[XBEMbeinNCsftPOD(,]"')

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from analysis.readers.csv_table import has_columns
-from analysis.readers.encoding import utf8
+from analysis.readers.input.csv_table import has_columns
+from analysis.readers.input.encoding import utf8
 
 _KERNELS = "Give kernel_details.csv of the same folder, or the whole folder."
 _SUMMARY = "Give op_summary_*.csv of the same folder, or the whole folder."

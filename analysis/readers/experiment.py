@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import msgspec
 import pandas as pd
 
-from analysis import flops
 from analysis.errors import FuseScopeError
 from analysis.experiment import (
     RECORD_NAME,
@@ -28,10 +27,11 @@ from analysis.experiment import (
 )
 from analysis.graph import Graph, parse_graph
 from analysis.limits import Limits
-from analysis.readers.folder import ZIP_ERRORS, check_size
-from analysis.readers.onnxruntime import ProfileTables
+from analysis.operators import flops
+from analysis.readers.input.folder import ZIP_ERRORS, check_size
+from analysis.readers.input.source import Source, clean_text
+from analysis.readers.onnxruntime.profile import ProfileTables
 from analysis.readers.reader import ALWAYS
-from analysis.readers.source import Source, clean_text
 from analysis.trace import Diagnostic, Meta, Trace, runs_frame
 
 _NO_SAMPLES = Samples([], [], [], [], [])

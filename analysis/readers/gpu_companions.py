@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from analysis.readers.csv_table import has_columns
-from analysis.readers.encoding import utf8
+from analysis.readers.input.csv_table import has_columns
+from analysis.readers.input.encoding import utf8
 
 _GPU_TRACE = "Give the table of `nsys stats --report cuda_gpu_trace`, or the export to SQLite."
 _DISPATCHES = "Give kernel_trace.csv or results.json of the same recording, or the whole folder."

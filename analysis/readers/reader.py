@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from analysis.experiment import Experiment
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.trace import Trace
 
 # What a file can hold. The import doctor and docs/formats.md speak of these.

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
+from analysis.readers.input.source import Source, display_name
 from analysis.readers.reader import Reader
 from analysis.readers.sameness import Sameness
-from analysis.readers.source import Source, display_name
 from analysis.trace import Trace
 
 _WHOLE = ("_ascend_pt/", "_ascend_ms/")

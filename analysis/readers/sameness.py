@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.errors import FuseScopeError
+from analysis.readers.input.source import Source
 from analysis.readers.reader import Reader
-from analysis.readers.source import Source
 from analysis.trace import Trace
 
 _SAMPLES = 16

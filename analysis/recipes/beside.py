@@ -6,9 +6,9 @@ import math
 import statistics
 from dataclasses import replace
 
-from analysis.compare.samples import record_times
-from analysis.compare.statistics import trimmed_mean
-from analysis.compare.verdict import paired_verdict
+from analysis.compare.timing.samples import record_times
+from analysis.compare.timing.statistics import trimmed_mean
+from analysis.compare.timing.verdict import paired_verdict
 from analysis.experiment import ExperimentRecord
 from analysis.recipes.measures import sampled_ns
 from analysis.recipes.recipe import Published, Recipe

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analysis.errors import FuseScopeError
 from analysis.experiment import ExperimentRecord
-from analysis.readers.source import clean_text
+from analysis.readers.input.source import clean_text
 from analysis.recipes.recipe import Recipe
 
 

@@ -11,12 +11,12 @@ import pandas as pd
 
 from analysis.compare.assumptions import Assumptions, tops
 from analysis.compare.comparison import Side
-from analysis.compare.grouping import group_operators
+from analysis.compare.groups.grouping import group_operators
 from analysis.experiment import VariantRecord
-from analysis.flops import parse_shapes
 from analysis.graph import Graph, Node
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.utilisation import counted_utilisation
+from analysis.operators.flops import parse_shapes
 from analysis.quantity import Basis, Quantity
 from analysis.recipes.cell import Cell
 

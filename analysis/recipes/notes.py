@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from analysis.compare.comparison import Comparison
 from analysis.compare.doubts import FEW_CLASSES, MUCH_BIAS
-from analysis.compare.statistics import MIN_SAMPLES
+from analysis.compare.timing.statistics import MIN_SAMPLES
 from analysis.experiment import MOST_DIFFERENCE, Experiment
 from analysis.graph import Graph
 from analysis.recipes.cell import Cell

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.compare.verdict import Verdict
+from analysis.compare.timing.verdict import Verdict
 from analysis.quantity import Quantity
 from analysis.recipes.cell import Cell
 

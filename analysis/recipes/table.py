@@ -10,8 +10,8 @@ from analysis.compare import DEFAULT_ASSUMPTIONS, compare
 from analysis.compare.assumptions import Assumptions, tau
 from analysis.compare.comparison import Side, side_of_variant
 from analysis.compare.figures import figures
-from analysis.compare.latency import judge
-from analysis.compare.verdict import Verdict
+from analysis.compare.timing.latency import judge
+from analysis.compare.timing.verdict import Verdict
 from analysis.experiment import Experiment
 from analysis.metrics.small_ops import short_ops, small_ops
 from analysis.quantity import Quantity

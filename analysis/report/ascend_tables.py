@@ -1,8 +1,8 @@
 """Any Trace in the tables of the Ascend profilers: kernel_details, op_statistic, step_trace_time.
 
-`analysis.readers.ascend_kernels` reads them back as they were: times to the ns, steps, names,
-types, core types, shapes, dtypes, counters, communication. What the columns have no place for
-(FLOPs that were not counted, members, runs without a profile) is said in the diagnostics.
+`analysis.readers.ascend.kernel_details` reads them back as they were: times to the ns, steps,
+names, types, core types, shapes, dtypes, counters, communication. What the columns have no place
+for (FLOPs that were not counted, members, runs without a profile) is said in the diagnostics.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis import flops
 from analysis.errors import FuseScopeError
 from analysis.limits import DEFAULT_LIMITS
-from analysis.readers.ascend_columns import BLOCKS, COUNTED, guarded, may_be_counter, task_kind
+from analysis.operators import flops
+from analysis.readers.ascend.columns import BLOCKS, COUNTED, guarded, may_be_counter, task_kind
 from analysis.trace import CALL_COLUMNS, Diagnostic, Trace
 
 FILES = ("kernel_details.csv", "op_statistic.csv", "step_trace_time.csv")

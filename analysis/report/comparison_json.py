@@ -13,9 +13,9 @@ import pandas as pd
 
 from analysis.compare.comparison import Comparison, Figure, Side
 from analysis.compare.figures import DEVICE_FIGURES
-from analysis.compare.matching import match_launchers, without_changes
+from analysis.compare.groups.matching import match_launchers, without_changes
 from analysis.compare.roofs import ROOFLINE
-from analysis.compare.verdict import Interval
+from analysis.compare.timing.verdict import Interval
 from analysis.metrics.counters import MEASURES, total_counters
 from analysis.report.fusion_json import fusion_values
 from analysis.report.inspection import diagnostics

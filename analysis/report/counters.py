@@ -10,8 +10,8 @@ import pandas as pd
 from analysis import units, wording
 from analysis.compare.comparison import Comparison, Figure
 from analysis.metrics.counters import UNITS, total_counters
+from analysis.operators.short_names import short_name
 from analysis.quantity import Quantity
-from analysis.readers.short_names import short_name
 from analysis.report.tables import MAX_ROWS, Rows, parted
 from analysis.report.text import known, minus
 

@@ -11,8 +11,8 @@ import pandas as pd
 
 from analysis.axis import LogScale, Tick, log_time_ticks
 from analysis.compare.comparison import Comparison, Side
-from analysis.compare.latency import are_paired
-from analysis.compare.statistics import trimmed_mean, typical_log
+from analysis.compare.timing.latency import are_paired
+from analysis.compare.timing.statistics import trimmed_mean, typical_log
 from analysis.metrics.warmup import steady_runs
 
 Role = Literal["baseline", "baseline_copy", "candidate"]

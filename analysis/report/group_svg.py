@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from analysis import units
 from analysis.graph import Graph, Node
-from analysis.op_classes import op_class
+from analysis.operators.classes import op_class
 from analysis.report.layered import Layout, Point, lay_out
 
 MAX_OPERATORS = 40

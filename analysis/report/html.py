@@ -14,7 +14,7 @@ from markupsafe import Markup
 from analysis import wording
 from analysis.colours import report_sheet
 from analysis.compare.comparison import Comparison, Side
-from analysis.compare.totals import totals
+from analysis.compare.timing.totals import totals
 from analysis.compare.trust import trust
 from analysis.interval import interval_picture
 from analysis.report import cards, tables

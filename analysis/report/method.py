@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from analysis import units, wording
 from analysis.compare.comparison import Comparison, Side
-from analysis.compare.latency import are_paired
+from analysis.compare.timing.latency import are_paired
 from analysis.experiment import Cache, ExperimentRecord, Spread, VariantRecord
 from analysis.quantity import Quantity
 from analysis.report.text import last_part, model_name

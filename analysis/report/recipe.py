@@ -11,8 +11,8 @@ import pandas as pd
 from markupsafe import Markup
 
 from analysis.colours import report_sheet
-from analysis.compare.verdict import Verdict
-from analysis.readers.source import clean_text
+from analysis.compare.timing.verdict import Verdict
+from analysis.readers.input.source import clean_text
 from analysis.recipes import Cell, Recipe, RecipeTable, Step
 from analysis.recipes.notes import FROM_PROFILE
 from analysis.report.method import without_folders

@@ -9,7 +9,7 @@ from analysis import units, wording
 from analysis.axis import LogScale, Tick, decades, plain
 from analysis.compare.comparison import Comparison
 from analysis.compare.roofline import Dot, Line, Picture, roofline_picture
-from analysis.readers.short_names import short_name
+from analysis.operators.short_names import short_name
 from analysis.report.text import minus
 from analysis.wording.roofline import attained, line_label, line_name, place_text, share_text
 

@@ -11,7 +11,7 @@ import pandas as pd
 from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.doubts import BIASED_BELOW_NS
-from analysis.readers.short_names import short_names
+from analysis.operators.short_names import short_names
 from analysis.report.text import known, signed_duration
 
 VISIBLE_ROWS = 20

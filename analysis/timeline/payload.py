@@ -12,10 +12,10 @@ import pandas as pd
 from analysis import units
 from analysis.compare.comparison import Comparison, Side
 from analysis.compare.fusion import Operator, group_places
-from analysis.compare.latency import typical_ns
+from analysis.compare.timing.latency import typical_ns
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.warmup import steady_runs
-from analysis.op_classes import LABELS, OP_CLASSES
+from analysis.operators.classes import LABELS, OP_CLASSES
 from analysis.quantity import Quantity
 from analysis.timeline.lane import Lane, lanes
 from analysis.trace import Trace

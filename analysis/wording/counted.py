@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 from analysis.compare.comparison import Comparison
-from analysis.compare.latency import has_runs
-from analysis.compare.verdict import TimeSource
+from analysis.compare.timing.latency import has_runs
+from analysis.compare.timing.verdict import TimeSource
 from analysis.wording.phrases import capital
 from analysis.wording.texts import FIGURES, TIME_SOURCES, FigureText
 from analysis.wording.unknown_noise import OF_FILES

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from analysis import units
-from analysis.compare.verdict import Verdict
+from analysis.compare.timing.verdict import Verdict
 from analysis.experiment import ExperimentRecord
 from analysis.quantity import Quantity, ratio, relative_change
 from analysis.recipes import Cell, Note, Published, Recipe, RecipeTable, Step

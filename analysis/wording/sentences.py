@@ -11,8 +11,8 @@ import pandas as pd
 
 from analysis import units
 from analysis.compare.comparison import Comparison, Figure
-from analysis.compare.latency import has_runs
-from analysis.compare.verdict import Verdict
+from analysis.compare.timing.latency import has_runs
+from analysis.compare.timing.verdict import Verdict
 from analysis.experiment import Experiment
 from analysis.quantity import Quantity
 from analysis.trace import Trace

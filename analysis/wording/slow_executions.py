@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from analysis import units
-from analysis.compare.slow_executions import SlowExecution, SlowExecutions
+from analysis.compare.timing.slow_executions import SlowExecution, SlowExecutions
 from analysis.wording.phrases import plural
 from analysis.wording.sentences import Part
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis import units
-from analysis.compare.verdict import Verdict
+from analysis.compare.timing.verdict import Verdict
 from analysis.wording.phrases import plural
 from analysis.wording.texts import NOISE_UNKNOWN
 

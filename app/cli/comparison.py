@@ -13,8 +13,8 @@ from analysis import units, wording
 from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.entered_runs import offered_runs
 from analysis.compare.trust import Trust, trust
-from analysis.readers.short_names import library_kernel, short_names
-from analysis.readers.source import clean_text
+from analysis.operators.short_names import library_kernel, short_names
+from analysis.readers.input.source import clean_text
 from app.cli.ledger import print_ledger
 
 _TOP_ROWS = 12

@@ -8,8 +8,8 @@ from rich.table import Table
 from analysis import units, wording
 from analysis.advice import near_misses
 from analysis.compare.comparison import Comparison
-from analysis.readers.short_names import library_kernel, short_names
-from analysis.readers.source import clean_text
+from analysis.operators.short_names import library_kernel, short_names
+from analysis.readers.input.source import clean_text
 from analysis.report.text import known
 from analysis.wording.advice import near_miss_sentence, own_pass_sentence
 from analysis.wording.counted import whole_text

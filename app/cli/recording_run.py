@@ -43,7 +43,7 @@ def relative(path: Path) -> str:
 
 
 def _decided(experiment: ExperimentRecord, look_blocks: int) -> bool:
-    from analysis.compare.verdict import decided
+    from analysis.compare.timing.verdict import decided
 
     return decided(experiment, look_blocks)
 

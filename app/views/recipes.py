@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from analysis import units, wording
-from analysis.compare.verdict import Verdict
+from analysis.compare.timing.verdict import Verdict
 from analysis.errors import FuseScopeError
 from analysis.recipes import RECIPES, Recipe, beside_published, find
 from analysis.wording import recipes as words

@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from analysis import units, wording
-from analysis.compare.verdict import paired_verdict
+from analysis.compare.timing.verdict import paired_verdict
 from analysis.errors import FuseScopeError
 from analysis.wording.sentences import pair_parts
 from app import choices, panels, places, recorder, recording, state

@@ -17,7 +17,7 @@ from analysis.compare.comparison import Comparison, side_of_variant
 from analysis.experiment import Experiment, parse_record, record_json
 from analysis.graph import Graph, graph_json
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from collectors import graphs
 from collectors.model import constants_to_initializers, infer_shapes, modernise, name_nodes
 from tests.factories import Operator, experiment_zip

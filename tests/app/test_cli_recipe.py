@@ -48,7 +48,7 @@ def mynet(
         return data
     from analysis.experiment import Experiment
     from analysis.readers import read
-    from analysis.readers.source import Source
+    from analysis.readers.input.source import Source
 
     whole = read(Source("x.zip", data))
     assert isinstance(whole, Experiment)

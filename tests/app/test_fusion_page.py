@@ -19,7 +19,7 @@ from analysis.compare.comparison import Comparison, side_of_variant
 from analysis.experiment import Experiment
 from analysis.graph import Graph, Node, Tensor, graph_json
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from app import exports, ledger, loading
 from tests.app.conftest import BLOCKS
 from tests.app.pages import address, headline, is_clean, markdown_texts, texts

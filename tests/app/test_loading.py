@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from app import choices, loading, places, uploads
 from app.state import Opened

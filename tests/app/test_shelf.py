@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from app.shelf import LEAST, Shelf, weight
 from tests.factories import FUSED_OPERATORS, experiment_zip, profile_json
 

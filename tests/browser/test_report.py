@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.report.html import report_html
 from tests.browser.accessibility import violations
 from tests.factories import CONV, FUSED, GEMM, Operator, experiment_zip

@@ -24,7 +24,7 @@ from analysis.compare.comparison import side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from collectors import custom_ops, library_errors
 from collectors.variants import find, with_twins
 from tests.collectors.short_recordings import File, run, short

@@ -15,9 +15,9 @@ pytest.importorskip("numba", reason="kernels need the extra 'kernels'")
 
 from kernel_models import Node, Shape, engine, graph_of, kernel, model_of, values
 
-from analysis import flops
 from analysis.errors import FuseScopeError
-from analysis.op_classes import op_class
+from analysis.operators import flops
+from analysis.operators.classes import op_class
 from collectors import kernels, segments
 from collectors.kernels import compiled, depthwise, elementwise, formulas, group
 from collectors.kernels.loading import groups_of

@@ -18,10 +18,10 @@ from analysis.compare import compare
 from analysis.compare.comparison import side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment, parse_matches
-from analysis.flops import from_graph
 from analysis.graph import Graph, Node, Tensor
+from analysis.operators.flops import from_graph
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.report.comparison_json import comparison_values
 from analysis.wording import agreement_text, diagnostic_sentence
 from collectors import quantise, variants

@@ -23,7 +23,7 @@ from analysis.compare.comparison import side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.wording import diagnostic_sentence
 from collectors import cut, kernels, pieces, record, segments, variants
 from collectors.jobs import Bench, Derived, DeriveJob, Steps

@@ -15,7 +15,7 @@ from scipy.stats import t
 from analysis.compare.ablation import ablation
 from analysis.experiment import Experiment
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.wording import ablation_notes, ablation_ratio
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip
 

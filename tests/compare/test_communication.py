@@ -6,12 +6,12 @@ import pytest
 
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison, side_of_trace
-from analysis.compare.totals import totals
+from analysis.compare.timing.totals import totals
+from analysis.compare.waterfall import waterfall_steps
 from analysis.metrics.breakdown import by_type
-from analysis.readers.tables import build_trace
+from analysis.readers.building.trace_tables import build_trace
 from analysis.report.tables import operator_totals
 from analysis.trace import Meta, Trace
-from analysis.waterfall import waterfall_steps
 from analysis.wording import total_basis, totals_sentence
 
 US = 1000

@@ -12,8 +12,8 @@ from analysis.compare.comparability import comparability
 from analysis.compare.comparison import Side, side_of_trace, side_of_variant
 from analysis.experiment import Experiment
 from analysis.readers import read
-from analysis.readers.source import Source
-from analysis.readers.tables import build_trace
+from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.input.source import Source
 from analysis.trace import Diagnostic, Meta, Trace
 from analysis.wording import diagnostic_sentence
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json

@@ -10,12 +10,12 @@ import pytest
 from analysis.compare import Assumptions, compare
 from analysis.compare.choice import choose_sides
 from analysis.compare.comparison import Comparison, Side, side_of_trace, side_of_variant
-from analysis.compare.matching import match_operators, match_types
+from analysis.compare.groups.matching import match_operators, match_types
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.metrics.counters import hardware_counters
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from analysis.wording import basis_text, diagnostic_sentence, verdict_basis, verdict_sentence
 from tests.factories import (

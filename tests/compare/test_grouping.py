@@ -12,7 +12,7 @@ from analysis.compare.comparison import Comparison, Side, side_of_variant
 from analysis.experiment import Experiment
 from analysis.graph import Graph, Node
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.trace import Diagnostic
 from analysis.wording import diagnostic_sentence
 from tests.factories import experiment_zip

@@ -16,13 +16,13 @@ from scipy import stats
 from analysis.compare import compare
 from analysis.compare.comparison import Side, side_of_trace, side_of_variant
 from analysis.compare.fusion import Fusion, Group, Operator
-from analysis.compare.gain_interval import gain_intervals
-from analysis.compare.grouping import group_operators
+from analysis.compare.groups.grouping import group_operators
 from analysis.compare.ledger import Ledger, common_scope, gain_kind, ledger, sequence_text
+from analysis.compare.timing.gain_interval import gain_intervals
 from analysis.experiment import Experiment
 from analysis.graph import graph_json
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence
 from tests.compare.raw_times import lengthened, rewritten, slowed

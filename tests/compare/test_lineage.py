@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.compare.lineage import Lineage, lineage
+from analysis.compare.groups.lineage import Lineage, lineage
 from analysis.errors import FuseScopeError
 from analysis.experiment import TensorMatch
 from analysis.graph import Graph, Node, Tensor

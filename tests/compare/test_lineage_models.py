@@ -19,7 +19,7 @@ import pytest
 onnx = pytest.importorskip("onnx", reason="optimised graphs need the extra 'collect'")
 pytest.importorskip("onnxruntime", reason="optimised graphs need the extra 'collect'")
 
-from analysis.compare.lineage import Lineage, lineage
+from analysis.compare.groups.lineage import Lineage, lineage
 from analysis.experiment import TensorMatch, parse_matches
 from analysis.graph import Graph, parse_graph
 from collectors import graphs, matches, model

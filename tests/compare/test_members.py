@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from analysis.compare.comparison import Side, side_of_trace
 from analysis.compare.fusion import Fusion
-from analysis.compare.inferred import infer_groups
-from analysis.compare.members import group_by_members
-from analysis.members import members_text, tensorrt
+from analysis.compare.groups.inferred import infer_groups
+from analysis.compare.groups.members import group_by_members
+from analysis.operators.members import members_text, tensorrt
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 
 # name, op type, members (None: not known, '': inserted), their kind, inputs, outputs, calls

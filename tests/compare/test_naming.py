@@ -14,7 +14,7 @@ from analysis.compare.comparison import Side, side_of_trace, side_of_variant
 from analysis.compare.naming import MOST_CHARS, short_names, without_common
 from analysis.experiment import Experiment
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.timeline.payload import timeline_payload
 from analysis.trace import Trace
 from analysis.units import middle_cut

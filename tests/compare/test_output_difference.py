@@ -13,7 +13,7 @@ from analysis.compare.comparison import Comparison, side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Agreement, Experiment, OutputDifference, parse_record
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.report.cards import figures
 from analysis.report.comparison_json import comparison_values
 from analysis.report.html import report_html

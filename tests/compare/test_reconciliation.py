@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from analysis.compare.comparison import Side, side_of_trace, side_of_variant
 from analysis.compare.fusion import Fusion, Group, Operator
-from analysis.compare.grouping import group_operators
+from analysis.compare.groups.grouping import group_operators
 from analysis.compare.ledger import Ledger, ledger
 from analysis.compare.reconciliation import Reconciliation, SideTimes
 from analysis.experiment import Experiment
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from tests.compare.raw_times import RawMeans, lengthened, raw_means, rewritten
 from tests.factories import (

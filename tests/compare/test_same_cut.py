@@ -9,7 +9,7 @@ from analysis.compare.choice import choose_sides, default_candidate, same_cut
 from analysis.compare.comparison import side_of_trace, side_of_variant
 from analysis.experiment import Experiment
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence
 from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json

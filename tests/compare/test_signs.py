@@ -16,7 +16,7 @@ from analysis.compare.assumptions import Assumptions
 from analysis.compare.choice import choose_sides
 from analysis.compare.comparison import Comparison
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.report import cards
 from analysis.report.comparison_json import comparison_values
 from analysis.report.ledger import ledger_table

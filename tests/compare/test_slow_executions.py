@@ -12,17 +12,17 @@ import pytest
 
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison, side_of_variant
-from analysis.compare.grouping import group_operators
+from analysis.compare.groups.grouping import group_operators
 from analysis.compare.ledger import ledger
-from analysis.compare.slow_executions import SlowExecution, excess_ns
+from analysis.compare.timing.slow_executions import SlowExecution, excess_ns
+from analysis.compare.waterfall import ends_ns, waterfall_steps
 from analysis.experiment import Experiment
 from analysis.readers import read, read_path
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.report.fusion_json import fusion_values
 from analysis.report.html import report_html
 from analysis.report.ledger import ledger_table
 from analysis.report.ledger_csv import ledger_csv
-from analysis.waterfall import ends_ns, waterfall_steps
 from analysis.wording import diagnostic_sentence, fusion_sentence, slow_parts
 from tests.compare.raw_times import paused
 from tests.factories import experiment_zip

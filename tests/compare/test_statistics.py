@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.compare.statistics import (
+from analysis.compare.timing.statistics import (
     Estimate,
     look_alpha,
     student_t,

@@ -9,12 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.compare.samples import BlockTimes, block_times, paired_differences, record_times
-from analysis.compare.statistics import trimmed_mean
-from analysis.compare.verdict import Verdict, decided, paired_verdict, unpaired_verdict
+from analysis.compare.timing.samples import (
+    BlockTimes,
+    block_times,
+    paired_differences,
+    record_times,
+)
+from analysis.compare.timing.statistics import trimmed_mean
+from analysis.compare.timing.verdict import Verdict, decided, paired_verdict, unpaired_verdict
 from analysis.experiment import Experiment, ExperimentRecord
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from tests.factories import experiment_zip
 
 NOISE = np.array([0.00, 0.01, -0.01, 0.005, -0.004, 0.012, -0.011, 0.002] * 3)

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison, side_of_trace
-from analysis.readers.tables import build_trace
+from analysis.readers.building.trace_tables import build_trace
 from analysis.trace import Meta, Trace
 
 CONV, NORM = "?[2,3,64,64]; ?[32,3,3,3]", "?[2,32,64,64]; ?[32]"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from analysis.compare import compare
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison, side_of_trace
-from analysis.compare.matching import match_launchers
+from analysis.compare.groups.matching import match_launchers
 from analysis.metrics.counters import (
     MEASURES,
     counted_flops,
@@ -23,7 +23,7 @@ from analysis.metrics.counters import (
     type_counters,
 )
 from analysis.readers import read_path
-from analysis.readers.tables import build_trace
+from analysis.readers.building.trace_tables import build_trace
 from analysis.report.comparison_json import comparison_values
 from analysis.report.counters import counter_rows, counters
 from analysis.report.html import report_html

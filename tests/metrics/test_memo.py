@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.memo import once
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
 

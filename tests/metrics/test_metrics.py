@@ -15,7 +15,7 @@ from analysis.metrics.spans import run_spans, union_ns
 from analysis.metrics.utilisation import model_flops, operator_utilisation, utilisation
 from analysis.metrics.warmup import steady_runs
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from tests.factories import (
     BN,

@@ -28,7 +28,7 @@ from analysis.metrics.utilisation import (
     time_at_peak_ns,
 )
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from analysis.wording.roofline import no_roofline, roofline_notes, share_text
 from tests.factories import CONV, RELU, experiment_zip, profile_json

@@ -12,9 +12,9 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.metrics.counters import hardware_counters
-from analysis.readers.ascend_db import AscendDbReader
-from analysis.readers.ascend_kernels import AscendKernelsReader
-from analysis.readers.source import Source
+from analysis.readers.ascend.database import AscendDbReader
+from analysis.readers.ascend.kernel_details import AscendKernelsReader
+from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from tests.conftest import SHARED_TRACES
 

@@ -14,17 +14,11 @@ from hypothesis import strategies as st
 
 from analysis.doctor import fields
 from analysis.errors import FuseScopeError
-from analysis.flops import FROM_SHAPES
 from analysis.metrics.counters import hardware_counters
+from analysis.operators.flops import FROM_SHAPES
 from analysis.readers import read, read_path
-from analysis.readers.ascend_columns import (
-    guarded,
-    launched_by,
-    task_kind,
-    tensor_text,
-    unguarded,
-)
-from analysis.readers.source import Source
+from analysis.readers.ascend.columns import guarded, launched_by, task_kind, tensor_text, unguarded
+from analysis.readers.input.source import Source
 from analysis.trace import Diagnostic, Trace
 from tests import miniatures
 from tests.conftest import SHARED_TRACES

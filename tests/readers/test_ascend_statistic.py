@@ -10,7 +10,7 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.readers import read, read_path
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from tests import miniatures
 

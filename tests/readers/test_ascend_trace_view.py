@@ -12,9 +12,9 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.readers import read
-from analysis.readers.ascend_launches import HostCall, input_text, launchers
-from analysis.readers.ascend_trace_view import AscendTraceViewReader
-from analysis.readers.source import Source
+from analysis.readers.ascend.launches import HostCall, input_text, launchers
+from analysis.readers.ascend.trace_view import AscendTraceViewReader
+from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from tests.conftest import SHARED_TRACES
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from analysis.readers import read, read_path
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.trace import Trace
 
 KERNELS = (

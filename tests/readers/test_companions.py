@@ -10,7 +10,7 @@ import pytest
 from analysis.errors import FuseScopeError
 from analysis.readers import READERS, read, read_path
 from analysis.readers.companions import companion
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from tests import miniatures
 from tests.conftest import SHARED_TRACES
 

@@ -10,8 +10,8 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.readers import read
-from analysis.readers.csv_table import CsvTable, read_csv
-from analysis.readers.source import Source
+from analysis.readers.input.csv_table import CsvTable, read_csv
+from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from analysis.errors import FuseScopeError
 from analysis.limits import DEFAULT_LIMITS, Limits
-from analysis.readers.events import EventFile, decode_events, decode_file
-from analysis.readers.json_array import array_length
-from analysis.readers.nesting import Nesting
+from analysis.readers.building.nesting import Nesting
+from analysis.readers.input.json_array import array_length
+from analysis.readers.input.json_events import EventFile, decode_events, decode_file
 from analysis.trace import Diagnostic
 
 

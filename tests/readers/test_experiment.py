@@ -16,7 +16,7 @@ from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment, Profile, VariantRecord
 from analysis.limits import Limits
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.wording import diagnostic_sentence
 from tests.factories import CONV, RELU, experiment_zip, profile_events, samples
 

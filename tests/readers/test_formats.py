@@ -10,8 +10,8 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.readers import READERS, read, read_path
+from analysis.readers.input.source import Source
 from analysis.readers.reader import FIELDS, Reader
-from analysis.readers.source import Source
 from analysis.trace import Trace
 from tests import miniatures
 

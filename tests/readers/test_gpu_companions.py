@@ -11,7 +11,7 @@ import pytest
 from analysis.errors import FuseScopeError
 from analysis.readers import READERS, read
 from analysis.readers.gpu_companions import gpu_companion
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from tests import miniatures
 
 HEADS = {

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from analysis.errors import FuseScopeError
+from analysis.operators.kernel_names import kernel_type
 from analysis.readers import find, read
-from analysis.readers.kernel_names import kernel_type
-from analysis.readers.source import Source
-from analysis.readers.xplane import XPlaneReader
+from analysis.readers.input.source import Source
+from analysis.readers.xla.xplane import XPlaneReader
 from analysis.trace import Trace
 from tests import miniatures
 

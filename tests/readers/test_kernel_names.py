@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.readers.kernel_names import kernel_members, kernel_type, memory_type
+from analysis.operators.kernel_names import kernel_members, kernel_type, memory_type
 
 GELU = (
     "at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&, at::native::GeluType)::{lambda()#2}::"

@@ -16,8 +16,8 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.readers import read
-from analysis.readers.kineto import KinetoReader
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
+from analysis.readers.pytorch.kineto import KinetoReader
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.attention_flops import FROM_CAUSAL, FROM_SCORES
+from analysis.operators.attention_flops import FROM_CAUSAL, FROM_SCORES
 from analysis.readers import read, read_path
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.trace import Trace
 
 GEMM = "ampere_sgemm_32x32_nn"

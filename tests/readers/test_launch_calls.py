@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from analysis.readers import read
-from analysis.readers.launch_calls import LaunchCall, is_launch, with_launches
-from analysis.readers.source import Source
+from analysis.readers.building.launch_calls import LaunchCall, is_launch, with_launches
+from analysis.readers.input.source import Source
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 
 

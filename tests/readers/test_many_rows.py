@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from analysis.readers import read, read_path
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from tests import miniatures
 from tests.security.documents import KERNEL_HEADS

@@ -15,9 +15,9 @@ from analysis.compare import compare
 from analysis.compare.comparison import Side
 from analysis.errors import FuseScopeError
 from analysis.readers import read, read_path
-from analysis.readers.akg import read_kernels
-from analysis.readers.mindspore_cpu import MindSporeCpuReader, MindSporeCpuTimelineReader
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
+from analysis.readers.mindspore.akg import read_kernels
+from analysis.readers.mindspore.cpu import MindSporeCpuReader, MindSporeCpuTimelineReader
 from analysis.trace import Trace
 
 STAMPS = (

@@ -15,8 +15,8 @@ from analysis.metrics.breakdown import by_type
 from analysis.metrics.small_ops import small_ops
 from analysis.metrics.warmup import steady_runs
 from analysis.readers import READERS, read, read_all, read_path
-from analysis.readers.mindspore_beside import Beside
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
+from analysis.readers.mindspore.beside import Beside
 from analysis.report.inspection import inspection
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence

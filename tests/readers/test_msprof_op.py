@@ -9,8 +9,8 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.readers import find, read_path
-from analysis.readers.msprof_op import MsprofOpReader
-from analysis.readers.source import Source
+from analysis.readers.ascend.msprof_op import MsprofOpReader
+from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from tests.conftest import SHARED_TRACES
 

@@ -8,8 +8,8 @@ from decimal import Decimal
 import pytest
 
 from analysis.readers import find
-from analysis.readers.msprof_summary import MsprofSummaryReader
-from analysis.readers.source import Source
+from analysis.readers.ascend.op_summary import MsprofSummaryReader
+from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from tests.conftest import SHARED_TRACES
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from analysis.errors import FuseScopeError
-from analysis.readers.msprof_task_time import MsprofTaskTimeReader
-from analysis.readers.source import Source
+from analysis.readers.ascend.task_time import MsprofTaskTimeReader
+from analysis.readers.input.source import Source
 from analysis.trace import Trace
 
 HEAD = "kernel_name,kernel_type,stream_id,task_id,task_time(us),task_start(us),task_stop(us)\n"

@@ -9,9 +9,9 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.readers import find, read
-from analysis.readers.iterations import Span, run_of
-from analysis.readers.msprof_timeline import MsprofTimelineReader
-from analysis.readers.source import Source
+from analysis.readers.ascend.msprof_timeline import MsprofTimelineReader
+from analysis.readers.building.iterations import Span, run_of
+from analysis.readers.input.source import Source
 from analysis.trace import Trace
 
 READER = MsprofTimelineReader()

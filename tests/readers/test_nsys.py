@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from analysis.errors import FuseScopeError
-from analysis.readers.ascend_db import AscendDbReader
-from analysis.readers.nsys import NsysReader
-from analysis.readers.source import Source
+from analysis.readers.ascend.database import AscendDbReader
+from analysis.readers.input.source import Source
+from analysis.readers.nvidia.nsys import NsysReader
 from analysis.trace import Trace
 from tests.conftest import SHARED_TRACES
 

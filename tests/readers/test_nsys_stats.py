@@ -6,8 +6,8 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.readers import find
-from analysis.readers.nsys_stats import NsysStatsReader
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
+from analysis.readers.nvidia.nsys_stats import NsysStatsReader
 from analysis.trace import Trace
 
 TRACE_HEAD = (

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from analysis.errors import FuseScopeError
 from analysis.limits import Limits
 from analysis.readers import read, read_path
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from tests.factories import (
     BN,

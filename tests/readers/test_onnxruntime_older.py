@@ -11,7 +11,7 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.trace import Trace
 
 

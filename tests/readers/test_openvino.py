@@ -10,12 +10,12 @@ from xml.etree import ElementTree
 import pytest
 
 from analysis.compare.comparison import side_of_trace
-from analysis.compare.members import group_by_members
+from analysis.compare.groups.members import group_by_members
 from analysis.errors import FuseScopeError
 from analysis.limits import Limits
 from analysis.readers import read, read_path
-from analysis.readers.openvino_graph import read_graph
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
+from analysis.readers.openvino.graph import read_graph
 from analysis.trace import Trace
 
 HEAD = "layerName;execStatus;layerType;execType;realTime (ms);cpuTime (ms);"

@@ -11,10 +11,11 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.limits import Limits
-from analysis.readers import csv_table, find, folder, read, read_all, read_path
-from analysis.readers.folder import folder_sources, source_with_neighbours
+from analysis.readers import find, read, read_all, read_path
+from analysis.readers.input import csv_table, folder
+from analysis.readers.input.folder import folder_sources, source_with_neighbours
+from analysis.readers.input.source import Source
 from analysis.readers.recordings import Found
-from analysis.readers.source import Source
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence
 from tests import miniatures

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from analysis.readers import read
-from analysis.readers.csv_table import head_cells
+from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.input.csv_table import head_cells
+from analysis.readers.input.source import Source
 from analysis.readers.reader import Reader
-from analysis.readers.source import Source
-from analysis.readers.tables import build_trace
 from analysis.trace import Diagnostic, Meta, Trace
 from analysis.wording import diagnostic_sentence
 from tests import miniatures

@@ -10,9 +10,9 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.readers import find
-from analysis.readers.rocprof import RocprofReader
-from analysis.readers.rocprof_stats import RocprofStatsReader
-from analysis.readers.source import Source
+from analysis.readers.amd.rocprof import RocprofReader
+from analysis.readers.amd.stats import RocprofStatsReader
+from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from tests import miniatures
 from tests.conftest import SHARED_TRACES

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from analysis.readers import find, read
+from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.input.source import Source
 from analysis.readers.recordings import Found
-from analysis.readers.source import Source
-from analysis.readers.tables import build_trace
 from analysis.report.ascend_tables import ascend_tables
 from analysis.trace import Meta, Trace
 from tests import miniatures

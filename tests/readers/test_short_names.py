@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.operators.short_names import short_name, short_names
 from analysis.readers import find
-from analysis.readers.folder import folder_sources
-from analysis.readers.short_names import short_name, short_names
+from analysis.readers.input.folder import folder_sources
 from analysis.trace import Trace
 
 TENSILE = (

@@ -12,11 +12,12 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.limits import Limits
-from analysis.readers import read, read_all, read_path, sqlite
-from analysis.readers.folder import folder_sources, source_with_neighbours
-from analysis.readers.source import Source
-from analysis.readers.sqlite import MAGIC, integer, open_database, schema_names
-from analysis.readers.sqlite_wal import laid_over
+from analysis.readers import read, read_all, read_path
+from analysis.readers.input import sqlite
+from analysis.readers.input.folder import folder_sources, source_with_neighbours
+from analysis.readers.input.source import Source
+from analysis.readers.input.sqlite import MAGIC, integer, open_database, schema_names
+from analysis.readers.input.sqlite_wal import laid_over
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence
 from tests import miniatures

@@ -13,13 +13,13 @@ import pytest
 
 from analysis.compare import compare
 from analysis.compare.comparison import side_of_trace
-from analysis.compare.grouping import group_operators
+from analysis.compare.groups.grouping import group_operators
 from analysis.errors import FuseScopeError
 from analysis.limits import Limits
 from analysis.readers import find, read, read_path
-from analysis.readers.folder import folder_sources
-from analysis.readers.source import Source
-from analysis.readers.tensorrt_graph import dtype_of, layer_of_name, layout_of
+from analysis.readers.input.folder import folder_sources
+from analysis.readers.input.source import Source
+from analysis.readers.nvidia.tensorrt_graph import dtype_of, layer_of_name, layout_of
 from analysis.report.comparison_json import comparison_values
 from analysis.report.html import report_html
 from analysis.trace import Trace

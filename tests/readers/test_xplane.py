@@ -13,8 +13,8 @@ import pytest
 from analysis.errors import FuseScopeError
 from analysis.limits import Limits
 from analysis.readers import read
-from analysis.readers.hlo import from_text, read_module
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
+from analysis.readers.xla.hlo import from_text, read_module
 from analysis.trace import Trace
 
 MAKE: dict[str, Any] = runpy.run_path(

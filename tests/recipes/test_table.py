@@ -26,7 +26,7 @@ from analysis.experiment import (
 )
 from analysis.graph import Graph, Node, Tensor
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.recipes import (
     Recipe,
     RecipeTable,

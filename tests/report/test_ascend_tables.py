@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.readers import read, read_path
-from analysis.readers.ascend_columns import task_kind
+from analysis.readers.ascend.columns import task_kind
+from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.input.source import Source
 from analysis.readers.reader import Reader
-from analysis.readers.source import Source
-from analysis.readers.tables import build_trace
 from analysis.report.ascend_tables import FILES, ascend_tables
 from analysis.report.inspection import inspection
 from analysis.trace import CALL_COLUMNS, Meta, Trace, runs_frame

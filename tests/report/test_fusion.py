@@ -20,10 +20,11 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.fusion import Fusion, Group, Kind
 from analysis.compare.fusion import Operator as Op
 from analysis.compare.ledger import ledger
+from analysis.compare.waterfall import ends_ns, waterfall_steps
 from analysis.experiment import Experiment
 from analysis.patterns import Blocker
 from analysis.readers import read, read_path
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.report import ledger as report_ledger
 from analysis.report.fusion_json import fusion_values
 from analysis.report.html import report_html
@@ -32,7 +33,6 @@ from analysis.report.ledger_csv import ledger_csv
 from analysis.report.text import signed_range
 from analysis.report.waterfall import Waterfall, waterfall
 from analysis.trace import Trace
-from analysis.waterfall import ends_ns, waterfall_steps
 from analysis.wording import KNOWN_BY
 from tests.factories import (
     FUSED_OPERATORS,

@@ -20,7 +20,7 @@ from analysis.compare.choice import choose_sides
 from analysis.compare.comparison import Comparison
 from analysis.experiment import Experiment
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.report import tables
 from analysis.report.html import report_file_name, report_html
 from analysis.trace import Trace

@@ -16,7 +16,7 @@ from analysis.compare.choice import choose_sides
 from analysis.experiment import Experiment
 from analysis.graph import Graph, Node, Tensor, graph_json
 from analysis.readers import read, read_path
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.report.comparison_json import comparison_json
 from analysis.report.inspection import inspection, inspection_json
 from analysis.trace import Trace

@@ -7,7 +7,7 @@ from dataclasses import replace
 from analysis.compare import compare
 from analysis.compare.comparison import Side, side_of_trace
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.report.origins import origins
 from analysis.trace import Trace
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, Operator, profile_json

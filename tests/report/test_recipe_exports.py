@@ -12,7 +12,7 @@ import pytest
 
 from analysis.experiment import Experiment
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.recipes import RecipeTable, find, recipe_table
 from analysis.report.recipe import recipe_csv, recipe_html, recipe_markdown, table_values
 from tests.factories import Operator, experiment_zip

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from analysis.axis import LogScale, decades, log_time_ticks, plain, time_ticks
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
-from analysis.compare.verdict import Interval, Verdict
+from analysis.compare.timing.verdict import Interval, Verdict
 from analysis.interval import interval_picture
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.report.distribution import Distribution, distribution
 from analysis.report.method import recorded, without_folders
 from analysis.report.still import MAX_LANES, WIDTH, still

@@ -11,7 +11,7 @@ from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison, side_of_trace
 from analysis.compare.roofline import Line
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.report.html import report_html
 from analysis.report.roofline import HEIGHT, WIDTH, roofline
 from analysis.trace import Trace

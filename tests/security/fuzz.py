@@ -22,7 +22,7 @@ from pathlib import Path
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.readers import read, read_all
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.report.inspection import inspection_json
 from analysis.trace import Trace
 from tests import miniatures

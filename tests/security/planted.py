@@ -18,9 +18,9 @@ from xml.sax.saxutils import escape, unescape
 
 from analysis.doctor import fields
 from analysis.errors import FuseScopeError
+from analysis.readers.input.source import Source
 from analysis.readers.reader import Reader
 from analysis.readers.recordings import find_recordings
-from analysis.readers.source import Source
 from analysis.trace import Trace
 from tests import miniatures
 

@@ -19,8 +19,8 @@ from analysis.errors import FuseScopeError
 from analysis.limits import MIB, Limits, parse_limits
 from analysis.metrics.breakdown import by_type
 from analysis.readers import find, read, read_all, read_path
-from analysis.readers.folder import folder_sources
-from analysis.readers.source import Source
+from analysis.readers.input.folder import folder_sources
+from analysis.readers.input.source import Source
 from analysis.report.inspection import inspection, inspection_json
 from analysis.trace import Trace
 from tests.security.documents import KINDS, Kind
@@ -68,7 +68,7 @@ def test_r1_a_gzip_bomb_takes_no_memory() -> None:
         "from analysis.errors import FuseScopeError\n"
         "from analysis.limits import MIB, Limits, parse_limits\n"
         "from analysis.readers import read\n"
-        "from analysis.readers.source import Source\n"
+        "from analysis.readers.input.source import Source\n"
         "packer = zlib.compressobj(9, wbits=31)\n"
         "zeros = bytes(MIB)\n"
         "bomb = b''.join(packer.compress(zeros) for _ in range(1024)) + packer.flush()\n"

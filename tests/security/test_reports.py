@@ -14,8 +14,8 @@ import pytest
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
 from analysis.compare.comparison import Comparison
+from analysis.readers.input.source import Source
 from analysis.readers.reader import Reader
-from analysis.readers.source import Source
 from analysis.report.comparison_json import comparison_json
 from analysis.report.html import report_file_name, report_html
 from analysis.report.inspection import inspection_json

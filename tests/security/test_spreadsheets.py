@@ -18,8 +18,8 @@ from analysis.compare.assumptions import Assumptions
 from analysis.compare.choice import choose_sides
 from analysis.compare.comparison import Comparison
 from analysis.readers import find, read
+from analysis.readers.input.source import Source
 from analysis.readers.reader import Reader
-from analysis.readers.source import Source
 from analysis.report.ascend_tables import ascend_tables
 from analysis.report.ledger_csv import ledger_csv
 from analysis.report.table_csv import table_csv

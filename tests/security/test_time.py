@@ -12,15 +12,15 @@ from types import FrameType
 
 import pytest
 
-from analysis import flops
 from analysis.errors import FuseScopeError
+from analysis.operators import flops
+from analysis.operators.kernel_names import kernel_type
+from analysis.operators.short_names import short_name
 from analysis.readers import read
-from analysis.readers.hlo import read_module
-from analysis.readers.kernel_names import kernel_type
-from analysis.readers.rocprof_rows import kernel_name
-from analysis.readers.short_names import short_name
-from analysis.readers.source import Source
-from analysis.readers.tensorrt_graph import layout_of
+from analysis.readers.amd.rows import kernel_name
+from analysis.readers.input.source import Source
+from analysis.readers.nvidia.tensorrt_graph import layout_of
+from analysis.readers.xla.hlo import read_module
 from analysis.trace import Trace
 
 _NEVER_S = 60

@@ -16,7 +16,7 @@ from analysis.compare.fusion import Fusion, Group, Operator
 from analysis.compare.ledger import ledger
 from analysis.experiment import Experiment
 from analysis.readers import read, read_path
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 from analysis.timeline.packing import packed_json
 from analysis.timeline.payload import first_starts, timeline_payload
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame

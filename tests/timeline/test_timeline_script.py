@@ -7,7 +7,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from analysis.op_classes import OP_CLASSES
+from analysis.operators.classes import OP_CLASSES
 from analysis.timeline import script
 from tests.patience import GIVE_UP_S
 

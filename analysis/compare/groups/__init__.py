@@ -1,0 +1,1 @@
+"""Fusion groups: which original operators became which operators of either side."""

@@ -1,0 +1,225 @@
+"""The fusion groups of a comparison, from the best source that both sides have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from analysis.compare.comparison import Side
+from analysis.compare.fusion import Fusion, Group, Kind, KnownBy, Operator
+from analysis.compare.groups.inferred import infer_groups
+from analysis.compare.groups.launched import join_by_launcher
+from analysis.compare.groups.lineage import WEAKEST, Lineage, LineageGroup, boundary, lineage
+from analysis.compare.groups.members import group_by_members
+from analysis.errors import FuseScopeError
+from analysis.graph import Graph, Node
+from analysis.readers.input.source import clean_text
+from analysis.trace import Diagnostic
+
+
+def group_operators(baseline: Side, candidate: Side) -> Fusion:
+    """Groups from the graphs of one model; else from members; else inferred, then by launcher."""
+    model, problem = _model(baseline, candidate)
+    notes: tuple[Diagnostic, ...] = (problem,) if problem else ()
+    if model is not None and baseline.graph is not None and candidate.graph is not None:
+        try:
+            return _from_graphs(model, baseline, candidate)
+        except FuseScopeError as error:
+            notes = (_note("graph_unusable", reason=error.what),)
+    fusion = group_by_members(baseline, candidate)
+    if fusion is None:
+        inferred = infer_groups(baseline, candidate)
+        fusion = join_by_launcher(inferred, baseline, candidate)
+    return Fusion(**{**vars(fusion), "diagnostics": (*notes, *fusion.diagnostics)})
+
+
+def _model(baseline: Side, candidate: Side) -> tuple[Graph | None, Diagnostic | None]:
+    """The model that both sides ran, or why their graphs cannot be set beside each other."""
+    sides = (("baseline", baseline), ("candidate", candidate))
+    if any(side.experiment is None for _, side in sides):
+        return None, None
+    for name, side in sides:
+        if side.graph is None:
+            return None, _note("graph_missing", side=name)
+    first, second = (side.experiment for _, side in sides)
+    if first is None or second is None:
+        return None, None
+    if first.record.model.sha256 != second.record.model.sha256:
+        return None, _note("graphs_of_two_models")
+    model = first.model_graph or second.model_graph
+    if model is None:
+        return None, _note("graph_missing", side="model")
+    for name, side in sides:
+        if side.graph is not None and not _belongs(side.graph, model):
+            return None, _note("graph_foreign", side=name)
+    for name, graph in (("model", model), *((n, s.graph) for n, s in sides)):
+        if graph is not None and not _names_one_each(graph):
+            return None, _note("graph_ambiguous", side=name)
+    return model, None
+
+
+def _belongs(graph: Graph, model: Graph) -> bool:
+    """Optimisation keeps what goes into a model and what comes out."""
+    return set(graph.outputs) == set(model.outputs) and set(graph.inputs) <= set(model.inputs)
+
+
+def _names_one_each(graph: Graph) -> bool:
+    """Whether each operator has a name of its own, and each tensor one writer."""
+    written = sum(1 for node in graph.nodes for name in node.outputs if name)
+    return len(graph.node) == len(graph.nodes) and len(graph.producer) == written
+
+
+def _note(code: str, count: int = 1, example: str = "", **values: str) -> Diagnostic:
+    """Names in a graph are as foreign as those of a trace, and not cleaned when it is read."""
+    shown = {key: clean_text(value) for key, value in values.items()}
+    return Diagnostic("warning", code, count, clean_text(example), shown)
+
+
+def _from_graphs(model: Graph, baseline: Side, candidate: Side) -> Fusion:
+    """Joins the groups of either side that share an original operator."""
+    sides = (baseline, candidate)
+    lineages = tuple(_lineage(model, side) for side in sides)
+    weights = lineages[0].weights | lineages[1].weights
+    shape_readers = lineages[0].shape_readers | lineages[1].shape_readers
+    joined = _joined(lineages, model.place)
+    groups = tuple(
+        _group(number, model, sides, parts, (weights, shape_readers))
+        for number, parts in enumerate(joined, start=1)
+    )
+    inserted = tuple(
+        _operators(_nodes(side.graph, made.inserted))
+        for side, made in zip(sides, lineages, strict=True)
+    )
+    return Fusion(
+        source="graphs",
+        groups=groups,
+        original_nodes=len(model.nodes),
+        mapped_nodes=sum(len(group.original) for group in groups),
+        optimised_nodes=lineages[1].optimised_nodes,
+        inserted=(inserted[0], inserted[1]),
+        boundary_mismatches=sum(len(made.mismatches) for made in lineages),
+        diagnostics=tuple(_doubts(lineages)),
+    )
+
+
+def _lineage(model: Graph, side: Side) -> Lineage:
+    matches = side.experiment.matches.get(side.label, ()) if side.experiment else ()
+    return lineage(model, side.graph or model, matches)
+
+
+def _doubts(lineages: tuple[Lineage, ...]) -> Iterator[Diagnostic]:
+    for name, made in zip(("baseline", "candidate"), lineages, strict=True):
+        if made.mismatches:
+            values = [v for pair in (made.mismatches[0].reads, made.mismatches[0].writes)
+                      for part in pair for v in part]  # fmt: skip
+            yield _note(
+                "boundary_mismatch", len(made.mismatches), values[0] if values else "", side=name
+            )
+        if made.unexplained:
+            yield _note(
+                "unexplained_operators", len(made.unexplained), made.unexplained[0], side=name
+            )
+
+
+Parts = tuple[list[LineageGroup], list[LineageGroup]]
+
+
+def _joined(lineages: tuple[Lineage, ...], place: dict[str, int]) -> list[Parts]:
+    """Groups of both sides, joined where they share originals, in model order."""
+    owner: dict[str, int] = {}
+    parts: dict[int, Parts] = {}
+    for side, made in enumerate(lineages):
+        for group in made.groups:
+            shared = sorted({owner[name] for name in group.original if name in owner})
+            kept = shared[0] if shared else len(owner) + 1
+            whole = parts.setdefault(kept, ([], []))
+            for other in shared[1:]:
+                for mine, theirs in zip(whole, parts.pop(other), strict=True):
+                    mine.extend(theirs)
+            whole[side].append(group)
+            for name in {name for part in whole for one in part for name in one.original}:
+                owner[name] = kept
+    return sorted(parts.values(), key=lambda pair: min(place[g.original[0]] for g in pair[0]))
+
+
+def _group(
+    number: int,
+    model: Graph,
+    sides: tuple[Side, Side],
+    parts: Parts,
+    no_boundary: tuple[frozenset[str], frozenset[str]],
+) -> Group:
+    original = _nodes(model, {name for group in parts[0] for name in group.original})
+    ran = [
+        _nodes(side.graph, {name for group in part for name in group.optimised})
+        for side, part in zip(sides, parts, strict=True)
+    ]
+    inputs, outputs = boundary(model, original, *no_boundary)
+    known: KnownBy = max((group.known_by for part in parts for group in part), key=WEAKEST.index)
+    return Group(
+        id=number,
+        kind=_kind(ran[0], ran[1], {group.fate for part in parts for group in part}),
+        known_by=known,
+        original=_operators(original),
+        baseline=_operators(ran[0]),
+        candidate=_operators(ran[1]),
+        inputs=inputs,
+        outputs=outputs,
+        bytes_inside=(_bytes_inside(sides[0].graph, ran[0]), _bytes_inside(sides[1].graph, ran[1])),
+        difference=_difference(sides[1], outputs),
+    )
+
+
+def _kind(before: list[Node], after: list[Node], fates: set[str]) -> Kind:
+    if not after:
+        if "loaded" in fates and not before:
+            return "loaded"
+        return "folded" if "folded" in fates else "removed"
+    if len(after) != len(before):
+        return "fused" if len(after) < len(before) else "split"
+    kinds = [sorted((node.domain, node.op_type) for node in nodes) for nodes in (before, after)]
+    return "kept" if kinds[0] == kinds[1] else "replaced"
+
+
+def _bytes_inside(graph: Graph | None, nodes: list[Node]) -> int | None:
+    """Bytes of what these nodes write for one another alone; None where a size is unknown."""
+    if graph is None:
+        return None
+    _, outputs = boundary(graph, nodes)
+    sizes = [
+        graph.bytes_of(name)
+        for node in nodes
+        for name in node.outputs
+        if name and name not in outputs and name in graph.consumers
+    ]
+    return None if None in sizes else sum(size for size in sizes if size is not None)
+
+
+def _difference(
+    candidate: Side, outputs: tuple[str, ...]
+) -> tuple[float | None, float | None] | None:
+    """The largest difference that was measured at any of these tensors."""
+    experiment = candidate.experiment
+    rows = experiment.matches.get(candidate.label, ()) if experiment else ()
+    found = [
+        row
+        for row in rows
+        if row.original in outputs and row.by != "refuted" and row.absolute is not None
+    ]
+    if not found:
+        return None
+    relative = [row.relative for row in found if row.relative is not None]
+    return (
+        max(row.absolute for row in found if row.absolute is not None),
+        max(relative, default=None),
+    )
+
+
+def _nodes(graph: Graph | None, names: Iterable[str]) -> list[Node]:
+    """These nodes in the order of the graph."""
+    if graph is None:
+        return []
+    return [graph.node[name] for name in sorted(set(names), key=graph.place.__getitem__)]
+
+
+def _operators(nodes: Iterable[Node]) -> tuple[Operator, ...]:
+    return tuple(Operator(node.name, node.op_type, node.scope) for node in nodes)

@@ -1,0 +1,164 @@
+"""Joined time: the part of either side's operator time that has a counterpart on the other side.
+
+Two traces of one model join by names, shapes, groups or launchers; of two models hardly anything
+does, and then a change between them says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pandas as pd
+
+from analysis.compare.comparison import Figure, Side
+from analysis.compare.fusion import Fusion, Group
+from analysis.compare.timing.verdict import Verdict
+from analysis.operators.flops import parse_shapes
+from analysis.operators.members import parse_members
+from analysis.trace import Trace
+
+# Below this part on either side the two are taken for different models.
+LEAST_JOINED = 0.2
+# What joins by its class alone may be of any model.
+_WEAK = ("op_class",)
+_SIDES = ("baseline", "candidate")
+
+
+def are_different_models(
+    baseline: Side, candidate: Side, shares: tuple[float | None, float | None]
+) -> bool:
+    """Whether too little joins to speak of one model. Recordings of one model file never differ."""
+    first, second = baseline.experiment, candidate.experiment
+    if first and second and first.record.model.sha256 == second.record.model.sha256:
+        return False
+    known = [share for share in shares if share is not None]
+    return len(known) == len(shares) and min(known) < LEAST_JOINED
+
+
+def joined_shares(
+    operators: pd.DataFrame, fusion: Fusion, traces: tuple[Trace, Trace]
+) -> tuple[float | None, float | None]:
+    """The joined part of each side's operator time, without communication; None without times,
+    and where most of the time is of unknown class (a compiled graph as one region says nothing).
+
+    An operator is joined when `operators` (of match_operators) has it on both sides; when a fusion
+    group holds it that is known by more than a class; when the other side has operators of the same
+    launcher, whatever they are called on another device; when an operator of its class there has
+    the same shape of first input, whatever dtype and layout; when a fused kernel's name lists its
+    type, or lists nothing but types that the other side ran.
+    """
+    keys = [_evidence(trace) for trace in traces]
+    listed = [_listed(trace) for trace in traces]
+    types = [_types(trace) for trace in traces]
+    both = operators[operators["side"] == "both"]
+    shares = []
+    for side, name in enumerate(_SIDES):
+        other = 1 - side
+        grouped = _grouped(traces[side], fusion.groups, side)
+        matched = {int(row) for row in both[f"operator_{name}"].dropna()}
+        theirs: set[object] = set().union(*keys[other].values()) if keys[other] else set()
+        run_there = set(types[other].values())
+        listed_there = {kind for kinds in listed[other].values() for kind in kinds}
+        joined = {
+            row
+            for row in keys[side]
+            if row in matched
+            or row in grouped
+            or keys[side][row] & theirs
+            or types[side][row] in listed_there
+            or (listed[side].get(row) and listed[side][row] <= run_there)
+        }
+        rows = operators[operators[f"operator_{name}"].notna()]
+        rows = rows[rows["op_class"] != "communication"]
+        time = rows[f"per_run_ns_{name}"].fillna(0.0).astype(float)
+        total = float(time.sum())
+        is_joined = rows[f"operator_{name}"].astype(int).isin(joined)
+        inside = float(time[is_joined].sum())
+        unknown = float(time[~is_joined & (rows["op_class"] == "unknown")].sum())
+        shares.append(inside / total if total > 0 and unknown <= total / 2 else None)
+    return shares[0], shares[1]
+
+
+def without_change(verdict: Verdict) -> Verdict:
+    """The verdict on two models: there is none, and no number that would look like one."""
+    return replace(
+        verdict,
+        outcome="cannot_tell",
+        reason="different_models",
+        speedup=None,
+        interval=None,
+        noise_floor=None,
+        smallest_detectable=None,
+        decided_at=None,
+        times_ns=None,
+    )
+
+
+def without_changes_of(figures: Iterable[Figure]) -> tuple[Figure, ...]:
+    """The figures of both sides, none with a change."""
+    return tuple(replace(figure, kind="none") for figure in figures)
+
+
+def _column(trace: Trace, name: str) -> list[str]:
+    column = trace.operators[name].astype("object")
+    return ["" if pd.isna(value) else str(value) for value in column]
+
+
+def _evidence(trace: Trace) -> dict[int, set[object]]:
+    """What of each operator may tie it to one of another name: its launcher, its class and shape.
+
+    Shapes of scalars and classes that are not known tie nothing.
+    """
+    columns = ("launched_by", "op_class", "inputs")
+    found: dict[int, set[object]] = {}
+    for row, launcher, op_class, inputs in zip(
+        trace.operators["operator"], *(_column(trace, name) for name in columns), strict=True
+    ):
+        keys: set[object] = {("launcher", launcher)} if "::" in launcher else set()
+        shape = next(iter(parse_shapes(inputs)), ()) if inputs else ()
+        if len(shape) > 1 and op_class not in ("", "unknown", "communication"):
+            keys.add((op_class, shape))
+        found[int(row)] = keys
+    return found
+
+
+def _types(trace: Trace) -> dict[int, str]:
+    rows = trace.operators["operator"]
+    return {
+        int(row): _plain(kind) for row, kind in zip(rows, _column(trace, "op_type"), strict=True)
+    }
+
+
+def _listed(trace: Trace) -> dict[int, frozenset[str]]:
+    """The op types that names of fused kernels list, by operator."""
+    found = {}
+    for row, text, source in zip(
+        trace.operators["operator"],
+        _column(trace, "members"),
+        _column(trace, "members_source"),
+        strict=True,
+    ):
+        members = parse_members(text, source) if text else None
+        if members is not None and members.kind == "op_types":
+            found[int(row)] = frozenset(_plain(kind) for kind in members.members)
+    return found
+
+
+def _grouped(trace: Trace, groups: Iterable[Group], side: int) -> set[int]:
+    names: set[str] = set()
+    rows: set[int] = set()
+    for group in groups:
+        if group.known_by not in _WEAK:
+            for operator in (group.baseline, group.candidate)[side]:
+                if operator.row is None:
+                    names.add(operator.name)
+                else:
+                    rows.add(operator.row)
+    of_name = zip(trace.operators["operator"], _column(trace, "name"), strict=True)
+    return rows | {int(row) for row, name in of_name if name in names}
+
+
+def _plain(kind: str) -> str:
+    """'aten::add_' and 'Add' as 'add'."""
+    return kind.rpartition("::")[2].strip("_").lower()

@@ -1,0 +1,232 @@
+"""Groups from members: originals that one trace lists for its operators and the other trace ran.
+
+Needs no graphs: two traces of one model, of which at least one says what its operators stand for
+(TensorRT's layer names, OpenVINO's originalLayersNames, AKG's .info, Ascend's fusion_op.csv).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from analysis.compare.comparison import Side
+from analysis.compare.fusion import Fusion, Group, Kind, KnownBy, Operator
+from analysis.operators.members import Members, parse_members, type_in_name
+from analysis.trace import Diagnostic, Trace
+
+
+@dataclass(frozen=True)
+class _Ran:
+    """One operator of a trace; `members` None: it stands for itself."""
+
+    operator: Operator
+    members: Members | None
+
+    @property
+    def inserted(self) -> bool:
+        return self.members is not None and not self.members.members
+
+
+def group_by_members(baseline: Side, candidate: Side) -> Fusion | None:
+    """Groups of operators that share originals; None where no operator lists any of the other's.
+
+    Claims are resolved by union: an original that two operators list joins both. A listed name
+    that the other trace does not have is counted; as long as operators nobody lists stand beside
+    the known ones, as many of them are taken in and the group is `merged`. Operators of one side
+    only are in no group.
+    """
+    sides = (_that_ran(baseline.trace), _that_ran(candidate.trace))
+    claims = tuple(_claims(own, other) for own, other in zip(sides, reversed(sides), strict=True))
+    names = tuple(_universe(own, claim) for own, claim in zip(sides, claims, strict=True))
+    if not any(
+        _tells(ran, claim.get(position), other)
+        for own, claim, other in zip(sides, claims, reversed(names), strict=True)
+        for position, ran in enumerate(own)
+    ):
+        return None
+    merged = [
+        _take_in(sides[1 - side], claims[1 - side], claims[side], names[1 - side])
+        for side in (0, 1)
+    ]
+    # Listed by both sides, or run by one of them as itself.
+    known = (names[0] & names[1]) | {
+        own[position].operator.name
+        for own, claim in zip(sides, claims, strict=True)
+        for position, listed in claim.items()
+        if listed == (own[position].operator.name,)
+    }
+    unknown = sorted(
+        {name for claim in claims for listed in claim.values() for name in listed} - known
+    )
+    parts = _parts(sides, claims, known)
+    groups: list[Group] = []
+    for original, before, after in parts:
+        if original and before and after:
+            by_name = {op.name for op in original}
+            by: KnownBy = "merged" if by_name & (merged[0] | merged[1]) else "members"
+            groups.append(
+                Group(len(groups) + 1, kind_of(before, after), by, original, before, after)
+            )
+    notes = (Diagnostic("info", "members_unknown", len(unknown), unknown[0]),) if unknown else ()
+    return Fusion(
+        source="members",
+        groups=tuple(groups),
+        original_nodes=sum(len(original) for original, _, _ in parts),
+        mapped_nodes=sum(len(group.original) for group in groups),
+        optimised_nodes=len(sides[1]),
+        inserted=(_inserted(sides[0]), _inserted(sides[1])),
+        diagnostics=notes,
+    )
+
+
+def compute_operators(trace: Trace) -> list[int]:
+    """Operators in the order in which they first ran, without communication.
+
+    Fusion does not touch communication, and waiting for another device is no gain of a group.
+    """
+    talks = trace.operators["is_communication"].to_numpy()
+    return [int(op) for op in trace.calls["operator"].drop_duplicates() if not talks[op]]
+
+
+def _that_ran(trace: Trace) -> tuple[_Ran, ...]:
+    """Operators of a trace in the order in which they first ran, one for each name."""
+    table = trace.operators.loc[compute_operators(trace)]
+    found: dict[str, _Ran] = {}
+    columns = ("name", "op_type", "members", "members_source")
+    for name, op_type, text, source in zip(
+        *(table[c].astype("object") for c in columns), strict=True
+    ):
+        members = None
+        if not pd.isna(text):
+            members = parse_members(str(text), "" if pd.isna(source) else str(source))
+        kind = "" if pd.isna(op_type) else str(op_type)
+        found.setdefault(str(name), _Ran(Operator(str(name), kind), members))
+    return tuple(found.values())
+
+
+def kind_of(before: Iterable[Operator], after: Iterable[Operator]) -> Kind:
+    """The kind of a group with operators on both sides."""
+    old, new = sorted(op.op_type for op in before), sorted(op.op_type for op in after)
+    if len(new) != len(old):
+        return "fused" if len(new) < len(old) else "split"
+    return "kept" if old == new else "replaced"
+
+
+def _claims(own: tuple[_Ran, ...], other: tuple[_Ran, ...]) -> dict[int, tuple[str, ...]]:
+    """Position -> originals that this operator stands for; inserted operators claim nothing."""
+    claims: dict[int, tuple[str, ...]] = {}
+    ranges: dict[int, tuple[str, str]] = {}
+    for position, ran in enumerate(own):
+        members = ran.members
+        if members is None or members.kind == "op_types":
+            claims[position] = (ran.operator.name,)
+        elif members.kind == "range" and len(members.members) == 2:
+            ranges[position] = (members.members[0], members.members[1])
+        elif members.members:
+            claims[position] = members.members
+    # A range takes what ran from its first to its last original and nobody else lists.
+    taken = {name for listed in claims.values() for name in listed}
+    order = {ran.operator.name: position for position, ran in enumerate(other)}
+    for position, (first, last) in ranges.items():
+        start, end = order.get(first), order.get(last)
+        if start is None or end is None or start > end:
+            claims[position] = (first, last)
+            continue
+        inside = (other[at].operator.name for at in range(start, end + 1) if not other[at].inserted)
+        claims[position] = tuple(name for name in inside if name not in taken)
+    return claims
+
+
+def _universe(own: tuple[_Ran, ...], claims: Mapping[int, tuple[str, ...]]) -> set[str]:
+    return {ran.operator.name for ran in own if not ran.inserted} | {
+        name for listed in claims.values() for name in listed
+    }
+
+
+def _tells(ran: _Ran, listed: tuple[str, ...] | None, other: set[str]) -> bool:
+    """Whether the operator lists an original of the other trace that is not just its own name."""
+    return bool(listed) and any(
+        name in other and name != ran.operator.name for name in listed or ()
+    )
+
+
+def _take_in(
+    own: tuple[_Ran, ...],
+    own_claims: Mapping[int, tuple[str, ...]],
+    claims: dict[int, tuple[str, ...]],
+    names: set[str],
+) -> set[str]:
+    """Extends `claims` of the other side by operators of `own` that nobody lists; their names.
+
+    An engine may rename an original before it fuses it, so a listed name that does not exist
+    stands for an operator that nobody lists: between the known ones, or right before them.
+    """
+    listed_by_any = {name for listed in claims.values() for name in listed}
+    free = {
+        position: own_claims[position][0]
+        for position, ran in enumerate(own)
+        if ran.members is None and ran.operator.name not in listed_by_any
+    }
+    place = {name: at for at, listed in own_claims.items() for name in listed}
+    added: set[str] = set()
+    for position, listed in list(claims.items()):
+        missing = sum(name not in names for name in listed)
+        at = sorted(place[name] for name in listed if name in place)
+        if not missing or not at:
+            continue
+        wanted = [p for p in range(at[0], at[-1]) if p in free]
+        before = at[0] - 1
+        while before in free:
+            wanted.append(before)
+            before -= 1
+        taken = [free.pop(p) for p in wanted[:missing]]
+        claims[position] = (*listed, *taken)
+        added.update(taken)
+    return added
+
+
+Part = tuple[tuple[Operator, ...], tuple[Operator, ...], tuple[Operator, ...]]
+
+
+def _parts(
+    sides: tuple[tuple[_Ran, ...], ...],
+    claims: tuple[dict[int, tuple[str, ...]], ...],
+    known: set[str],
+) -> list[Part]:
+    """Originals and operators of both sides that hang together, in the order of the baseline."""
+    parent: dict[str, str] = {}
+
+    def root(name: str) -> str:
+        while parent.setdefault(name, name) != name:
+            parent[name] = parent[parent[name]]
+            name = parent[name]
+        return name
+
+    for claim in claims:
+        for listed in claim.values():
+            for name in listed[1:]:
+                parent[root(name)] = root(listed[0])
+    own = {ran.operator.name: _original(ran) for side in reversed(sides) for ran in side}
+    found: dict[str, tuple[dict[str, Operator], list[Operator], list[Operator]]] = {}
+    for side, claim in enumerate(claims):
+        for position, listed in sorted(claim.items()):
+            if not listed:
+                continue
+            part = found.setdefault(root(listed[0]), ({}, [], []))
+            (part[1], part[2])[side].append(sides[side][position].operator)
+            for name in listed:
+                if name in known:
+                    part[0][name] = own.get(name) or Operator(name, type_in_name(name))
+    return [(tuple(names.values()), tuple(a), tuple(b)) for names, a, b in found.values()]
+
+
+def _original(ran: _Ran) -> Operator:
+    """The original that an operator runs as itself; the engine's layer type is not that of it."""
+    kind = type_in_name(ran.operator.name) if ran.members is not None else ""
+    return Operator(ran.operator.name, kind or ran.operator.op_type)
+
+
+def _inserted(ran: Iterable[_Ran]) -> tuple[Operator, ...]:
+    return tuple(one.operator for one in ran if one.inserted)

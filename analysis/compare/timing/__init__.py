@@ -1,0 +1,1 @@
+"""Times of a side: runs, samples, intervals, and the verdict on two sides."""

@@ -1,0 +1,132 @@
+"""Run times of a side, and the verdict on two sides, by the best source that both have."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from analysis.compare.comparison import Side
+from analysis.compare.timing.samples import block_times
+from analysis.compare.timing.statistics import trimmed_mean, typical_log
+from analysis.compare.timing.verdict import (
+    Pairing,
+    TimeSource,
+    Verdict,
+    paired_verdict,
+    unpaired_verdict,
+)
+from analysis.metrics.memo import once
+from analysis.metrics.spans import run_spans
+from analysis.trace import Trace
+
+# Diagnostics whose count is the iterations behind the one run of a file.
+_MEANS_OF = ("averaged", "runs_averaged")
+
+
+def are_paired(baseline: Side, candidate: Side) -> bool:
+    """True for two variants of one experiment: their runs were interleaved in shared blocks."""
+    first, second = baseline.experiment, candidate.experiment
+    return first is not None and second is not None and first.sha256 == second.sha256
+
+
+def judge(baseline: Side, candidate: Side) -> Verdict:
+    """The verdict by the best time source that both sides have."""
+    if are_paired(baseline, candidate) and baseline.experiment is not None:
+        return paired_verdict(baseline.experiment.record, baseline.label, candidate.label)
+    of = time_source(baseline.trace, candidate.trace)
+    if mixes_runs(baseline, candidate):
+        # A file without runs may hold any number of them: its time is not that of one run. What
+        # is shown of the other one is a run.
+        marked = baseline if has_runs(baseline.trace) else candidate
+        of = time_source(marked.trace)
+        return unpaired_verdict(np.empty(0), np.empty(0), of, "unpaired_runs", "runs_unknown")
+    pairing: Pairing = "unpaired_blocks" if of == "unprofiled_wall" else "unpaired_runs"
+    return unpaired_verdict(
+        log_times(baseline.trace, of),
+        log_times(candidate.trace, of),
+        of,
+        pairing,
+        averaged=(_iterations(baseline.trace), _iterations(candidate.trace)),
+    )
+
+
+def mixes_runs(baseline: Side, candidate: Side) -> bool:
+    """True where one file marks its runs and the other does not, and both have no other times."""
+    traces = (baseline.trace, candidate.trace)
+    return time_source(*traces) != "unprofiled_wall" and has_runs(traces[0]) != has_runs(traces[1])
+
+
+def time_source(*traces: Trace) -> TimeSource:
+    """The best of unprofiled_wall, run_span, busy_union, kernel_sum that all traces have."""
+    if all(not trace.sampled_runs.empty for trace in traces):
+        return "unprofiled_wall"
+    if all(has_runs(trace) and not _is_average(trace) for trace in traces):
+        return "run_span"
+    if all(bool(trace.calls["start_ns"].notna().all()) for trace in traces):
+        return "busy_union"
+    return "kernel_sum"
+
+
+def log_times(trace: Trace, of: TimeSource) -> np.ndarray:
+    """ln(seconds): one value a block for unprofiled_wall, one a run otherwise; zeros left out."""
+    if of == "unprofiled_wall":
+        return _wall_times(trace).to_numpy(dtype=float)
+    column = {"run_span": "span_ns", "busy_union": "busy_ns", "kernel_sum": "kernel_ns"}[of]
+    ns = run_spans(trace)[column].dropna().to_numpy(dtype=float)
+    return np.log(ns[ns > 0] / 1e9)
+
+
+def typical_ns(trace: Trace, of: TimeSource) -> float | None:
+    """The latency shown for one side: trimmed mean of log_times, in ns; None without times."""
+    times = log_times(trace, of)
+    return math.exp(trimmed_mean(times)) * 1e9 if len(times) else None
+
+
+def typical_cpu_ns(trace: Trace) -> float | None:
+    """Process CPU time of one run, like typical_ns; None where it was not recorded."""
+    times = block_times(trace.sampled_runs, "cpu_ns").mean.to_numpy(dtype=float)
+    return math.exp(trimmed_mean(times)) * 1e9 if len(times) else None
+
+
+def profiler_inflation(trace: Trace) -> float | None:
+    """Profiled over un-profiled run time of the same blocks; None without both.
+
+    Lower quartiles of either inside a block, trimmed mean of the log-ratios over blocks.
+    """
+    if trace.sampled_runs.empty or trace.profiled_runs.empty:
+        return None
+    spans = run_spans(trace)
+    runs = trace.profiled_runs.set_index("run").loc[spans["run"]]
+    of = runs["block"].to_numpy("int64", na_value=-1)
+    seconds = spans["span_ns"].to_numpy() / 1e9
+    ratios = [
+        typical_log(seconds[of == block]) - wall
+        for block, wall in _wall_times(trace).items()
+        if bool((of == block).any())
+    ]
+    return math.exp(trimmed_mean(ratios)) if ratios else None
+
+
+@once
+def _wall_times(trace: Trace) -> pd.Series:
+    """ln(seconds) of un-profiled runs by block."""
+    return block_times(trace.sampled_runs).mean
+
+
+def _is_average(trace: Trace) -> bool:
+    """True where the only run is the sum of a file's operators, divided: it has no span."""
+    return any(note.code == "runs_averaged" for note in trace.diagnostics)
+
+
+def _iterations(trace: Trace) -> int | None:
+    """How many iterations the only profiled run is the mean of; None where it is no mean."""
+    counts = [note.count for note in trace.diagnostics if note.code in _MEANS_OF]
+    return counts[0] if counts and counts[0] > 1 else None
+
+
+def has_runs(trace: Trace) -> bool:
+    """True when the file tells its runs apart, so that figures per run are of one run."""
+    kinds = trace.profiled_runs["kind"]
+    return len(kinds) > 0 and not bool((kinds == "file").any())

@@ -1,0 +1,244 @@
+"""Run times that add: one set of runs and weights behind every mean of a side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.compare.timing.slow_executions import SlowExecutions, excess_ns, slow_executions
+from analysis.compare.timing.verdict import TimeSource
+from analysis.metrics.breakdown import steady_calls
+from analysis.metrics.spans import run_spans, union_ns
+from analysis.metrics.warmup import steady_runs
+from analysis.trace import Trace
+
+# Runs without blocks are folded into at most so many batches of neighbours for intervals.
+MAX_BATCHES = 200
+
+
+@dataclass(frozen=True, eq=False)
+class LabelTimes:
+    """Operator time by label, arrays over labels: mean and median over runs of the time per run
+    in ns, executions per run, and `by_unit`, the mean per run of each block or batch (rows).
+    `runs` are all behind them.
+
+    Means and `by_unit` are without what slow executions took beyond their medians, `slow_ns` is
+    the mean of that: both together are the mean as measured.
+    """
+
+    mean_ns: np.ndarray
+    slow_ns: np.ndarray
+    median_ns: np.ndarray
+    executions: np.ndarray
+    by_unit: np.ndarray
+    runs: int
+
+    def rounding_error(self, resolution_ns: float) -> np.ndarray:
+        """Squared standard error of each mean that cutting durations to the resolution makes.
+
+        Each of `executions` x `runs` durations is off by up to one resolution, uniformly.
+        """
+        error: np.ndarray = resolution_ns**2 / 12 * self.executions / self.runs
+        return error
+
+    def where(self, known: bool) -> LabelTimes:
+        """These times, or none where they are not known."""
+        if known:
+            return self
+        return LabelTimes(
+            self.mean_ns * np.nan,
+            self.slow_ns * np.nan,
+            self.median_ns * np.nan,
+            self.executions,
+            self.by_unit * np.nan,
+            self.runs,
+        )
+
+    def summed(self, labels: np.ndarray, count: int) -> LabelTimes:
+        """Sums by a coarser label; `labels` gives that of each label. Medians do not add: NaN."""
+        by_unit = np.zeros((len(self.by_unit), count))
+        np.add.at(by_unit.T, labels, self.by_unit.T)
+        return LabelTimes(
+            mean_ns=np.bincount(labels, weights=self.mean_ns, minlength=count),
+            slow_ns=np.bincount(labels, weights=self.slow_ns, minlength=count),
+            median_ns=np.full(count, np.nan),
+            executions=np.bincount(labels, weights=self.executions, minlength=count),
+            by_unit=by_unit,
+            runs=self.runs,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Mean:
+    """A mean per run in ns, and that of each block or batch."""
+
+    ns: float
+    by_unit: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class _Units:
+    """Blocks, or batches of runs, that runs belong to: `of` by run, `runs` in each of them.
+
+    `alike`: each weighs the same in a mean, else each run does. Sums are of whole numbers, so a
+    mean of equal times is that time.
+    """
+
+    of: pd.Series
+    runs: np.ndarray
+    alike: bool
+
+    def mean(self, sums: np.ndarray) -> np.ndarray:
+        """Mean per run from sums by unit (rows)."""
+        if self.alike:
+            sums, runs = (sums.T / self.runs).T, len(self.runs)
+        else:
+            runs = int(self.runs.sum())
+        mean: np.ndarray = sums.sum(axis=0) / runs
+        return mean
+
+    def mean_of(self, times: pd.Series) -> Mean:
+        """Mean of one time a run, indexed by run."""
+        values = times.loc[self.of.index].to_numpy(dtype=float)
+        sums = np.bincount(self.of, weights=values, minlength=len(self.runs))
+        return Mean(float(self.mean(sums)), sums / self.runs)
+
+
+@dataclass(frozen=True, eq=False)
+class RunTimes:
+    """Means per run of one side, by what they are of; absent where the trace has no such time.
+
+    Mean over the runs inside a block, then over blocks; over runs where there are no blocks.
+    unprofiled_wall, run_span (profiled), busy_union (of operators), kernel_sum (of their self
+    time). `calls` are those behind the means: operator, run, unit, dur_ns, and slow_ns, the part
+    of dur_ns that `slow` executions took beyond their medians. Durations are cut to
+    `resolution_ns`.
+    """
+
+    means: Mapping[TimeSource, Mean]
+    calls: pd.DataFrame
+    slow: SlowExecutions
+    resolution_ns: float
+    _units: _Units
+
+    def mean_ns(self, of: TimeSource) -> float | None:
+        """The mean run by that source; None where the trace lacks it."""
+        return self.means[of].ns if of in self.means else None
+
+    @property
+    def units(self) -> int:
+        """Blocks, or batches of runs."""
+        return len(self._units.runs)
+
+    def by_label(self, labels: np.ndarray, count: int) -> LabelTimes:
+        """Times by label; `labels` gives each operator's label, 0 to count - 1, or -1 for none."""
+        label = labels[self.calls["operator"].to_numpy()]
+        kept = self.calls[label >= 0]
+        label = label[label >= 0]
+        cell = kept["unit"].to_numpy() * count + label
+        slow_ns = kept["slow_ns"].to_numpy()
+
+        def summed(values: np.ndarray) -> np.ndarray:
+            sums = np.bincount(cell, weights=values, minlength=self.units * count)
+            return sums.reshape(self.units, count)
+
+        sums = summed(kept["dur_ns"].to_numpy(dtype=float) - slow_ns)
+        runs = self._units.runs
+        return LabelTimes(
+            mean_ns=self._units.mean(sums),
+            slow_ns=self._units.mean(summed(slow_ns)),
+            median_ns=self._medians(label, kept, count),
+            executions=np.bincount(label, minlength=count) / runs.sum(),
+            by_unit=sums / runs[:, np.newaxis],
+            runs=int(runs.sum()),
+        )
+
+    def _medians(self, label: np.ndarray, calls: pd.DataFrame, count: int) -> np.ndarray:
+        """Median over all runs of each label's time per run; a run without it counts 0."""
+        sums = calls["dur_ns"].groupby([label, calls["run"].to_numpy()]).sum()
+        of = sums.index.get_level_values(0).to_numpy(dtype=int)
+        values = sums.to_numpy(dtype=float)
+        values = values[np.lexsort((values, of))]
+        present = np.bincount(of, minlength=count)
+        first = np.cumsum(present) - present
+        medians = np.zeros(count)
+        runs = int(self._units.runs.sum())
+        for rank in ((runs - 1) // 2, runs // 2):
+            position = rank - (runs - present)  # zeros come first in the order
+            found = position >= 0
+            medians[found] += values[(first + position)[found]] / 2
+        return medians
+
+
+def shared_blocks(*traces: Trace) -> list[int] | None:
+    """Blocks in which every trace has runs of each kind that it has; None when there are none."""
+    shared: set[int] | None = None
+    for trace in traces:
+        steady = trace.runs["run"].isin(steady_runs(trace).runs)
+        sampled = ~trace.runs["profiled"] & ~trace.runs["warmup"]
+        for chosen in (steady, sampled):
+            if chosen.any():
+                blocks = {int(b) for b in trace.runs.loc[chosen, "block"].dropna().unique()}
+                shared = blocks if shared is None else shared & blocks
+    return sorted(shared) if shared else None
+
+
+def run_times(trace: Trace, blocks: list[int] | None) -> RunTimes:
+    """Means over `blocks`, each with the same weight; over all runs that count when None."""
+    sampled = trace.sampled_runs[~trace.sampled_runs["warmup"]].set_index("run")
+    means: dict[TimeSource, Mean] = {}
+    if not sampled.empty:
+        means["unprofiled_wall"] = _units(sampled, blocks).mean_of(sampled["dur_ns"])
+    calls = steady_calls(trace)[["operator", "run", "start_ns", "dur_ns", "span_ns"]]
+    if trace.profiled_runs.empty:
+        # Runs are not known: what there is counts as one.
+        timed = len(calls) > 0 and bool(calls["start_ns"].notna().all())
+        sums: dict[TimeSource, float] = {"kernel_sum": float(calls["dur_ns"].sum())}
+        if timed:
+            sums["busy_union"] = float(_union(calls))
+        means |= {of: Mean(ns, np.array([ns])) for of, ns in sums.items()}
+        return _run_times(
+            trace, means, calls.assign(run=0, unit=0), _Units(pd.Series([0]), np.ones(1), True)
+        )
+    spans = run_spans(trace).set_index("run")
+    units = _units(trace.profiled_runs.set_index("run").loc[spans.index], blocks)
+    means["run_span"] = units.mean_of(spans["span_ns"])
+    if bool(spans["busy_ns"].notna().all()):
+        means["busy_union"] = units.mean_of(spans["busy_ns"])
+    means["kernel_sum"] = units.mean_of(spans["kernel_ns"])
+    calls = calls.assign(run=calls["run"].astype("int64"))
+    return _run_times(
+        trace, means, calls.join(units.of.rename("unit"), on="run", how="inner"), units
+    )
+
+
+def _run_times(
+    trace: Trace, means: Mapping[TimeSource, Mean], calls: pd.DataFrame, units: _Units
+) -> RunTimes:
+    resolution_ns = 1000.0 if bool((trace.calls["dur_ns"] % 1000 == 0).all()) else 1.0
+    excess = excess_ns(calls, resolution_ns)
+    sums = np.bincount(calls["unit"], weights=excess, minlength=len(units.runs))
+    slow = slow_executions(trace, calls, excess, float(units.mean(sums)))
+    return RunTimes(means, calls.assign(slow_ns=excess), slow, resolution_ns, units)
+
+
+def _units(runs: pd.DataFrame, blocks: list[int] | None) -> _Units:
+    """`runs` are indexed by run and in their order."""
+    if blocks is None:
+        batch = np.arange(len(runs)) * min(len(runs), MAX_BATCHES) // max(1, len(runs))
+        of = pd.Series(batch, index=runs.index)
+    else:
+        place = {block: unit for unit, block in enumerate(blocks)}
+        kept = runs.loc[runs["block"].isin(blocks), "block"]
+        of = pd.Series([place[int(block)] for block in kept], index=kept.index)
+    return _Units(of, np.bincount(of).astype(float), alike=blocks is not None)
+
+
+def _union(calls: pd.DataFrame) -> int:
+    return union_ns(
+        calls["start_ns"].to_numpy(dtype="int64"),
+        calls["span_ns"].fillna(calls["dur_ns"]).to_numpy(dtype="int64"),
+    )

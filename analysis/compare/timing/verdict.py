@@ -1,0 +1,225 @@
+"""Verdict: faster, slower, cannot tell or noise unknown, with what it rests on.
+
+The procedure, and the study of recorded blocks behind it, is described in docs/verdict.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from analysis.compare.timing.samples import (
+    BlockTimes,
+    control_differences,
+    paired_differences,
+    record_times,
+)
+from analysis.compare.timing.statistics import (
+    MIN_SAMPLES,
+    Estimate,
+    look_alpha,
+    trimmed_mean,
+    yuen,
+    yuen_welch,
+)
+from analysis.experiment import ExperimentRecord
+
+TimeSource = Literal["unprofiled_wall", "run_span", "busy_union", "kernel_sum"]
+VerdictOutcome = Literal["faster", "slower", "cannot_tell", "noise_unknown"]
+Pairing = Literal["blocks", "unpaired_blocks", "unpaired_runs"]
+
+CONTROL_ALPHA = 0.01
+SHOWN_ALPHA = 0.05
+# Two recordings of the same graph differ by up to 12 % on a quiet machine (measured), which their
+# own runs or blocks cannot show; under changing load by much more, which docs/verdict.md says.
+PROCESS_SPREAD = math.log(1.12)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Bounds of a ratio or a change, low <= high."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How candidate and baseline compare in time.
+
+    `speedup` = t_baseline / t_candidate, None when the two have no times to compare. `times_ns`
+    (baseline, candidate) are the times behind it, whose ratio it is. `reason` is a code.
+    noise_unknown, where there is a speedup but no interval: single_run, one_process, few_runs.
+    cannot_tell, where the interval holds no change: within_noise; where known noise is larger:
+    within_process_spread, control_differs; where nothing compares: no_times, runs_unknown,
+    different_models.
+    `samples` are blocks or runs (baseline, candidate), `averaged` the iterations that the single
+    time of a side is the mean of, `decided_at` the look that settled it, `alpha` its level.
+    """
+
+    outcome: VerdictOutcome
+    reason: str | None
+    of: TimeSource
+    pairing: Pairing
+    speedup: float | None
+    interval: Interval | None
+    noise_floor: Interval | None
+    smallest_detectable: float | None
+    samples: tuple[int, int]
+    decided_at: int | None = None
+    alpha: float = SHOWN_ALPHA
+    times_ns: tuple[float, float] | None = None
+    averaged: tuple[int | None, int | None] = (None, None)
+
+    @property
+    def is_decided(self) -> bool:
+        """True when it says faster or slower; all else is shown without colour."""
+        return self.outcome in ("faster", "slower")
+
+    @property
+    def latency_change(self) -> float | None:
+        """t_candidate / t_baseline - 1."""
+        return None if self.speedup is None else 1 / self.speedup - 1
+
+    @property
+    def throughput_change(self) -> float | None:
+        """speedup - 1: the same change, read as work per time."""
+        return None if self.speedup is None else self.speedup - 1
+
+
+def paired_verdict(record: ExperimentRecord, baseline: str, candidate: str) -> Verdict:
+    """Two variants recorded together: log-ratios of blocks, sequential looks, A/A control."""
+    sides = (record_times(record.variant(baseline)), record_times(record.variant(candidate)))
+    differences = paired_differences(*sides)
+    control = yuen(control_differences(record))
+    noise = _as_ratios(control.interval(CONTROL_ALPHA)) if control else None
+    alpha = look_alpha(len(record.settings.looks), len(record.variants) - 1)
+    estimate = yuen(differences)
+    outcome, reason = _without_interval(len(differences), "unprofiled_wall")
+    decided_at = None
+    if estimate is not None:
+        outcome, reason = "cannot_tell", "within_noise"
+        for look in _looks_reached(record.settings.looks, len(differences)):
+            at_look = yuen(differences[:look])
+            sign = _sign(at_look, alpha) if at_look else None
+            if sign is not None:
+                outcome, reason, decided_at = sign, None, look
+                break
+        if noise is not None and not noise.low <= 1 <= noise.high:
+            outcome, reason, decided_at = "cannot_tell", "control_differs", None
+    return Verdict(
+        outcome=outcome,
+        reason=reason,
+        of="unprofiled_wall",
+        pairing="blocks",
+        speedup=math.exp(-trimmed_mean(differences)) if len(differences) else None,
+        times_ns=_paired_times(sides[0], differences),
+        interval=_as_ratios(estimate.interval(SHOWN_ALPHA)) if estimate else None,
+        noise_floor=noise,
+        smallest_detectable=estimate.detectable(alpha) if estimate else None,
+        samples=(len(differences), len(differences)),
+        decided_at=decided_at,
+        alpha=alpha,
+    )
+
+
+def unpaired_verdict(
+    baseline: np.ndarray,
+    candidate: np.ndarray,
+    of: TimeSource,
+    pairing: Pairing,
+    missing: str = "no_times",
+    averaged: tuple[int | None, int | None] = (None, None),
+) -> Verdict:
+    """Two recordings of their own: ln(seconds) of their blocks or runs, Welch-type Yuen.
+
+    They count as different only beyond PROCESS_SPREAD; `missing` is the reason without times.
+    """
+    estimate = yuen_welch(baseline, candidate)
+    fewest = min(len(baseline), len(candidate))
+    outcome, reason = _without_interval(fewest, of, missing)
+    if estimate is not None:
+        sign = _sign(estimate, SHOWN_ALPHA)
+        outcome, reason = "cannot_tell", "within_noise"
+        if sign is not None:
+            low, high = estimate.interval(SHOWN_ALPHA)
+            nearest = min(abs(low), abs(high))
+            if nearest < PROCESS_SPREAD:
+                reason = "within_process_spread"
+            else:
+                outcome, reason = sign, None
+    typical = (trimmed_mean(baseline), trimmed_mean(candidate)) if fewest else None
+    return Verdict(
+        outcome=outcome,
+        reason=reason,
+        of=of,
+        pairing=pairing,
+        speedup=None if typical is None else math.exp(typical[0] - typical[1]),
+        times_ns=None if typical is None else (_as_ns(typical[0]), _as_ns(typical[1])),
+        interval=_as_ratios(estimate.interval(SHOWN_ALPHA)) if estimate else None,
+        noise_floor=None,
+        smallest_detectable=estimate.detectable(SHOWN_ALPHA) if estimate else None,
+        samples=(len(baseline), len(candidate)),
+        averaged=averaged,
+    )
+
+
+def decided(record: ExperimentRecord, look_blocks: int) -> bool:
+    """True when the look after `look_blocks` blocks settles every candidate: recording may stop.
+
+    A control that differs is never settled: more blocks may show that it was chance.
+    """
+    del look_blocks  # the record holds exactly the blocks so far
+    baseline = record.settings.baseline
+    candidates = [v.name for v in record.variants if v.name != baseline]
+    return all(paired_verdict(record, baseline, candidate).is_decided for candidate in candidates)
+
+
+def _looks_reached(looks: tuple[int, ...], blocks: int) -> list[int]:
+    """Planned looks that there are blocks for, and one at the end of a recording cut short.
+
+    A time budget or Ctrl-C does not look at the data, so that look takes the place of the next
+    planned one at the same level.
+    """
+    reached = [look for look in looks if look <= blocks]
+    cut_short = blocks < looks[-1] if looks else True
+    return [*reached, blocks] if cut_short and blocks not in reached else reached
+
+
+def _sign(estimate: Estimate, alpha: float) -> Literal["faster", "slower"] | None:
+    low, high = estimate.interval(alpha)
+    return "faster" if high < 0 else "slower" if low > 0 else None
+
+
+def _as_ratios(log_interval: tuple[float, float]) -> Interval:
+    """Speedup bounds from bounds of ln(candidate / baseline)."""
+    low, high = log_interval
+    return Interval(math.exp(-high), math.exp(-low))
+
+
+def _paired_times(baseline: BlockTimes, differences: np.ndarray) -> tuple[float, float] | None:
+    """The baseline's typical time, and that times the paired ratio: what is shown of both sides
+    has the change that the verdict has, which two trimmed means of their own need not have."""
+    if not len(differences):
+        return None
+    typical = trimmed_mean(baseline.mean.to_numpy(dtype=float))
+    return _as_ns(typical), _as_ns(typical + trimmed_mean(differences))
+
+
+def _as_ns(log_seconds: float) -> float:
+    return math.exp(log_seconds) * 1e9
+
+
+def _without_interval(
+    samples: int, of: TimeSource, missing: str = "no_times"
+) -> tuple[VerdictOutcome, str | None]:
+    """Outcome and reason below 5 blocks or runs a side: unknown noise is not noise."""
+    if samples == 0:
+        return "cannot_tell", missing
+    if samples == 1:
+        # Many un-profiled runs of one process are one sample.
+        return "noise_unknown", "one_process" if of == "unprofiled_wall" else "single_run"
+    return "noise_unknown", "few_runs" if samples < MIN_SAMPLES else None

@@ -1,0 +1,165 @@
+"""Short display forms of kernel names; the data keep the full ones.
+
+A form keeps what tells kernels apart to whoever reads a table: the library, what is computed, the
+data type and the tile. Codes of libraries: Tensile's problem types
+(github.com/ROCm/Tensile/wiki/Kernel-Parameters), CUTLASS' and cuBLAS' names of instances.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+from analysis.operators.kernel_names import kernel_type
+from analysis.units import middle_cut
+
+_MOST_READ = 4000
+_MOST_TOKENS = 4  # that are added to tell two names apart
+_DTYPES = {"H": "fp16", "B": "bf16", "S": "fp32", "D": "fp64", "X": "tf32", "I8": "int8",
+           "F8": "fp8", "B8": "bf8", "Z": "complex128", "C": "complex64"}  # fmt: skip
+_TENSILE = re.compile(
+    r"Cijk_(A[il][il]k|A[il]k)_(B[jl][jl]k|B[jl]k)_((?:I8|F8|B8|[HBSDXZC])+)\w*?"
+    r"_(MT\d{1,5}x\d{1,5}x\d{1,5})(?:_(MI\d{1,4}x\d{1,4}(?:x\d{1,4}){0,2}))?"
+)
+_TENSILE_TYPE = re.compile(r"I8|F8|B8|[HBSDXZC]")
+_CUTLASS = re.compile(r"cutlass_\w+")
+_CUTLASS_PARTS = re.compile(
+    r"cutlass(?:3x)?_(?P<arch>(?:sm)?\d{2,3})_(?P<rest>\w*?)"
+    r"(?:_align\d+(?:x\d+)*)?(?:_(?:align|epi|warpspecialized)\w*)?$"
+)
+_XMMA = re.compile(
+    r"(?P<arch>sm\d{2,3})_xmma_(?P<what>[a-z]+(?:_implicit_gemm(?:_indexed)?)?)_(?P<type>[a-z]+\d+)"
+    r"\w*?_(?P<layout>[tn]{2})_\w*?tilesize(?P<tile>\d+x\d+x\d+)"
+)
+_IGEMM = re.compile(
+    r"igemm_(?P<way>fwd|bwd|wrw)_\w+?_(?P<layout>nhwc|nchw)_(?P<type>[a-z]+\d+)_\w*?"
+    r"bt(?P<tile>\d+x\d+x\d+)"
+)
+_CK = re.compile(r"(?:_ZN?K?2ck|(?:\w+ )?ck::)")
+_MANGLED_NUMBERS = re.compile(r"Li(\d{1,6})E")
+_TYPE = re.compile(
+    r"\b(?:(?:c10::|cutlass::|at::)*(BFloat16|Half|bfloat16_t|half_t|Float8_e\w+|float_e\w+)"
+    r"|__(?:nv_|hip_)(bfloat16|fp8_\w+)|(__half|float|double|half|int8_t))\b"
+)
+_USUAL = {"BFloat16": "bf16", "bfloat16_t": "bf16", "bfloat16": "bf16", "Half": "fp16",
+          "half_t": "fp16", "__half": "fp16", "half": "fp16", "float": "fp32", "double": "fp64",
+          "int8_t": "int8"}  # fmt: skip
+_CODE = re.compile(r"_Z|(?:\w+ )*[\w:~]+(?:<|\()|[\w:]*\(anonymous namespace\)")
+_REPEATED = re.compile(r"(.*?)( ×\d+)?", re.DOTALL)
+_WORDS = re.compile(r"[A-Za-z]+\d*|\d+(?:x\d+)*")
+
+
+def short_names(names: Iterable[str], chars: int = 60) -> Mapping[str, str]:
+    """Name -> a short form of at most `chars` (32 or more), different for different names.
+
+    Names that fit stay as they are. Where two forms would be the same, what tells the names apart
+    is added, at the least four digits of a hash. For the rows of one table: a form depends on the
+    other names that it must differ from.
+    """
+    wanted = list(dict.fromkeys(names))
+    alike: dict[str, list[str]] = defaultdict(list)
+    for name in wanted:
+        alike[middle_cut(name if len(name) <= chars else _form(name), chars)].append(name)
+    found: dict[str, str] = {}
+    for form, group in alike.items():
+        for name, more in zip(group, _apart(group), strict=True):
+            found[name] = f"{middle_cut(form, chars - len(more))}{more}"
+    # Cut in the middle two may have become the same again, or the same as a name that fits.
+    times = Counter(found.values())
+    for name in wanted:
+        if times[found[name]] > 1 and found[name] != name:
+            mark = f" #{_hash(name, 10)}"
+            found[name] = middle_cut(found[name], chars - len(mark)) + mark
+    return {name: found[name] for name in wanted}
+
+
+def _form(name: str) -> str:
+    """The short form of a name, or of each kernel in a pattern: 'a + b ×2'."""
+    return " + ".join(
+        f"{short_name(kernel)}{more}"
+        for kernel, more in (_REPEATED.fullmatch(part).groups("") for part in name.split(" + "))  # type: ignore[union-attr]
+    )
+
+
+@lru_cache(maxsize=65536)
+def short_name(name: str) -> str:
+    """The library, operation, data type and tile in a kernel's name; other names as they are.
+
+    'Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_…_MT16x16x512_MI16x16x1_SN_…' ->
+    'Tensile GEMM TN bf16 MT16x16x512 MI16x16x1'.
+    """
+    if known := library_kernel(name):
+        return known
+    text = name[:_MOST_READ]
+    kind = kernel_type(text)
+    if _CK.match(text):
+        tile = _MANGLED_NUMBERS.findall(text)[:4]
+        return f"ck {kind.removeprefix('kernel_')} {'x'.join(tile)}".rstrip()
+    if kind == text or _CODE.match(text) is None:
+        return name
+    dtype = next((_USUAL.get(known, known) for known in _types(text)), "")
+    return f"{kind} {dtype}".rstrip()
+
+
+def library_kernel(name: str) -> str:
+    """The short form of a kernel of a library whose names are codes; '' for any other name."""
+    text = name[:_MOST_READ]
+    if match := _TENSILE.match(text):
+        return _tensile(match)
+    if match := _CUTLASS.search(text):
+        return _cutlass(match[0])
+    if match := _XMMA.match(text):
+        maker = "cuBLAS" if "cublas" in text else "cuDNN" if "cudnn" in text else "xmma"
+        what = match["what"].replace("_", " ")
+        return (
+            f"{maker} {what} {match['layout'].upper()} {match['type']} {match['tile']} "
+            f"{match['arch']}"
+        )
+    if match := _IGEMM.match(text):
+        return f"MIOpen igemm {match['way']} {match['layout']} {match['type']} bt{match['tile']}"
+    return ""
+
+
+def _types(text: str) -> Iterable[str]:
+    """The data types in a name, narrow ones first: a kernel of bf16 accumulates in float."""
+    seen = [next(filter(None, match.groups())) for match in _TYPE.finditer(text)]
+    wide = ("float", "double")
+    return [known for known in seen if known not in wide] + [k for k in seen if k in wide]
+
+
+def _tensile(match: re.Match[str]) -> str:
+    """Sides are transposed where the summed index l comes first in B's, last in A's."""
+    first = "T" if match[1] == "Alik" else "N"
+    second = "T" if match[2] == "Bjlk" else "N"
+    codes = _TENSILE_TYPE.findall(match[3])
+    dtype = _DTYPES.get(codes[0], codes[0]) if codes else ""
+    return " ".join(filter(None, ("Tensile GEMM", first + second, dtype, match[4], match[5])))
+
+
+def _cutlass(text: str) -> str:
+    match = _CUTLASS_PARTS.fullmatch(text)
+    if match is None:
+        return text
+    arch = match["arch"].removeprefix("sm")
+    return f"CUTLASS {match['rest'].removesuffix('_').removeprefix('_')} sm{arch}"
+
+
+def _apart(names: Sequence[str]) -> list[str]:
+    """For each name the parts that the others lack, as few as tell them all apart, else a hash."""
+    if len(names) == 1:
+        return [""]
+    words = [list(dict.fromkeys(_WORDS.findall(name[:_MOST_READ]))) for name in names]
+    common = set(words[0]).intersection(*words[1:])
+    own = [[word for word in listed if word not in common] for listed in words]
+    for count in range(1, _MOST_TOKENS + 1):
+        marks = [" ".join(listed[:count]) for listed in own]
+        if len(set(marks)) == len(names) and all(len(mark) <= 24 for mark in marks):
+            return [f" · {mark}" if mark else "" for mark in marks]
+    return [f" #{_hash(name)}" for name in names]
+
+
+def _hash(name: str, digits: int = 4) -> str:
+    return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:digits]

@@ -1,0 +1,1 @@
+"""AMD's rocprof, from v1 to rocprofv3."""

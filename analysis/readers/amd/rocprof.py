@@ -1,0 +1,113 @@
+"""AMD's GPU profilers, dispatch by dispatch: rocprofv3 (JSON, CSV), rocprofv2 and rocprof.
+
+Times are ns. One recording may be several files: the same dispatches as JSON and as a table,
+counters, copies of memory, and the agents of the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from analysis.errors import FuseScopeError
+from analysis.readers.amd.rocprofv3 import add_json, is_json
+from analysis.readers.amd.rows import RocprofRows
+from analysis.readers.amd.tables import (
+    add_agents,
+    add_calls,
+    add_copies,
+    add_dispatches,
+    is_agents,
+    is_calls,
+    is_copies,
+    is_dispatches,
+)
+from analysis.readers.amd.timeline import add_timeline, is_timeline
+from analysis.readers.building.launch_calls import with_launches
+from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.input.encoding import utf8
+from analysis.readers.input.source import Source
+from analysis.readers.reader import ALWAYS
+from analysis.trace import Diagnostic, Meta, Trace
+
+
+class RocprofReader:
+    """Dispatches of kernels and copies of memory, one by one."""
+
+    name = "rocprof"
+    title = "rocprofv3 and rocprof (JSON, CSV)"
+    fields: Mapping[str, str] = MappingProxyType(
+        {
+            **dict.fromkeys(("start", "stream", "types", "communication"), ALWAYS),
+            "counters": "record with `--pmc SQ_WAVES FETCH_SIZE`",
+            "members": "compile with torch.compile: inductor names its kernels by their members",
+        }
+    )
+    recording = (
+        "`rocprofv3 --kernel-trace --memory-copy-trace --output-format json csv -- <command>`; "
+        "for counters in a second run `--pmc <names>`. Give results.json, or kernel_trace.csv "
+        "with the tables beside it."
+    )
+    covers: tuple[str, ...] = ("rocprof_stats",)
+
+    def sniff(self, head: bytes) -> bool:
+        """The JSON of rocprofv3 or of rocprof, or a table of dispatches."""
+        return is_json(head) or is_timeline(head) or is_dispatches(head)
+
+    def read(self, source: Source) -> Trace:
+        """The trace; all of a file is one run, for rocprof marks none."""
+        rows = _rows(source)
+        if not rows.columns["name"]:
+            raise FuseScopeError(
+                "This recording of rocprof holds no kernels",
+                where=source.name,
+                hint="Record with `rocprofv3 --kernel-trace --output-format json -- <command>`.",
+            )
+        for other in source.beside:
+            try:
+                if _joined(rows, other):
+                    rows.files.append(other.path)
+            except FuseScopeError:
+                rows.notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
+        trace = build_trace(
+            Meta(
+                format=self.name,
+                tool=rows.tool,
+                device=rows.device_names(),
+                file_name=source.name,
+                sha256=source.sha256,
+                files=tuple(rows.files),
+                redactable=MappingProxyType(rows.private),
+            ),
+            rows.columns,
+            notes=rows.notes,
+            limits=source.limits,
+        )
+        return with_launches(trace, rows.launches)
+
+
+def _rows(source: Source) -> RocprofRows:
+    """The dispatches of one file."""
+    rows = RocprofRows(source.limits)
+    if is_timeline(source.head):
+        add_timeline(rows, source.content, source.name)
+    elif utf8(source.content).lstrip().startswith(b"{"):
+        add_json(rows, source.content, source.name)
+    else:
+        add_dispatches(rows, source)
+    return rows
+
+
+def _joined(rows: RocprofRows, other: Source) -> bool:
+    """True when a file beside this one is of the same recording; what it says is added."""
+    head = other.head
+    if is_json(head) or is_timeline(head) or is_dispatches(head):
+        return rows.merge(_rows(other))
+    if is_copies(head):
+        return add_copies(rows, other)
+    if is_calls(head):
+        return add_calls(rows, other)
+    if is_agents(head):
+        add_agents(rows, other)
+        return True
+    return False

@@ -1,0 +1,382 @@
+"""The JSON of rocprofv3: each process has its own kernels, agents and records.
+
+A dispatch names its kernel by number, and agents by a handle. Every part may lack.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from analysis.errors import FuseScopeError
+from analysis.limits import Limits
+from analysis.readers.amd.rows import (
+    MOST_COUNTERS,
+    RocprofRows,
+    agent_name,
+    copy_name,
+    described,
+    durations,
+    kernel_name,
+)
+from analysis.readers.building.launch_calls import LaunchCall, is_launch
+from analysis.readers.building.processes import several_processes
+from analysis.readers.input.encoding import utf8, valid_utf8
+from analysis.readers.input.json_array import check_length
+from analysis.readers.input.json_events import decode_events
+from analysis.readers.input.source import clean_text
+from analysis.readers.input.times import exact_ns
+from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS
+
+PartT = TypeVar("PartT")
+
+_MOST_COUNTED = 1e300  # a larger number is no counter, and no double
+_SIGN = re.compile(rb'\{\s*"rocprofiler-sdk-tool"\s*:')
+_GPU = 2  # rocprofiler_agent_type_t
+
+
+_Cell = str | int | float | bool | None  # numbers may be text
+
+
+class _Handle(msgspec.Struct, gc=False):
+    """A number that stands in an object: {'handle': 7}."""
+
+    handle: _Cell = None
+
+
+_Number = _Handle | _Cell
+
+
+class _Info(msgspec.Struct, gc=False):
+    """What was dispatched, and where."""
+
+    kernel_id: _Number = None
+    agent_id: _Number = None
+    queue_id: _Number = None
+    dispatch_id: _Number = None
+
+
+class _Dispatch(msgspec.Struct, gc=False):
+    """A dispatch or copy; every part may lack."""
+
+    start_timestamp: _Cell = None
+    end_timestamp: _Cell = None
+    dispatch_info: _Info | _Cell = None
+    stream_id: _Number = None
+    operation: _Cell = None
+    dst_agent_id: _Number = None
+    bytes: _Cell = None
+    kernel_name: _Cell = None
+
+
+class _Call(msgspec.Struct, gc=False):
+    """A call of HIP; its name stands under the numbers of kind and operation."""
+
+    kind: _Cell = None
+    operation: _Cell = None
+    thread_id: _Number = None
+    start_timestamp: _Cell = None
+    end_timestamp: _Cell = None
+
+
+class _Agent(msgspec.Struct, gc=False):
+    id: _Number = None
+    node_id: _Number = None
+    type: _Cell = None
+    name: _Cell = None
+    product_name: _Cell = None
+
+
+class _Symbol(msgspec.Struct, gc=False):
+    """A kernel; it has its demangled name in newer files."""
+
+    kernel_id: _Number = None
+    formatted_kernel_name: _Cell = None
+    demangled_kernel_name: _Cell = None
+    kernel_name: _Cell = None
+
+
+class _Counter(msgspec.Struct, gc=False):
+    id: _Number = None
+    name: _Cell = None
+
+
+class _Value(msgspec.Struct, gc=False):
+    counter_id: _Number = None
+    value: _Cell = None
+
+
+class _Counted(msgspec.Struct, gc=False):
+    dispatch_info: _Info | _Cell = None
+
+
+class _Record(msgspec.Struct, gc=False):
+    """Counters of one dispatch, one entry a unit of the device."""
+
+    dispatch_data: _Counted | _Cell = None
+    records: msgspec.Raw = msgspec.Raw(b"[]")
+
+
+class _Kind(msgspec.Struct, gc=False):
+    kind: _Cell = None
+    operations: msgspec.Raw = msgspec.Raw(b"[]")
+
+
+class _Strings(msgspec.Struct, gc=False):
+    buffer_records: msgspec.Raw = msgspec.Raw(b"[]")
+
+
+class _Node(msgspec.Struct, gc=False):
+    hostname: _Cell = None
+
+
+class _Metadata(msgspec.Struct, gc=False):
+    node: _Node | _Cell = None
+
+
+class _Records(msgspec.Struct, gc=False):
+    """What was recorded, by kind."""
+
+    kernel_dispatch: msgspec.Raw = msgspec.Raw(b"[]")
+    memory_copy: msgspec.Raw = msgspec.Raw(b"[]")
+    counter_collection: msgspec.Raw = msgspec.Raw(b"[]")
+    hip_api: msgspec.Raw = msgspec.Raw(b"[]")
+
+
+class _Tool(msgspec.Struct, gc=False):
+    """One process; what is not read stays undecoded."""
+
+    metadata: msgspec.Raw = msgspec.Raw(b"{}")
+    agents: msgspec.Raw = msgspec.Raw(b"[]")
+    counters: msgspec.Raw = msgspec.Raw(b"[]")
+    strings: msgspec.Raw = msgspec.Raw(b"{}")
+    kernel_symbols: msgspec.Raw = msgspec.Raw(b"[]")
+    callback_records: msgspec.Raw = msgspec.Raw(b"{}")
+    buffer_records: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class _File(msgspec.Struct):
+    """The whole JSON."""
+
+    tools: msgspec.Raw = msgspec.field(default=msgspec.Raw(b"[]"), name="rocprofiler-sdk-tool")
+
+
+def is_json(head: bytes) -> bool:
+    """True for the JSON that rocprofv3 writes."""
+    return _SIGN.match(utf8(head).lstrip()) is not None
+
+
+def add_json(rows: RocprofRows, data: bytes, where: str) -> None:
+    """The dispatches and copies of every process. Raises FuseScopeError when damaged."""
+    file = _decoded(valid_utf8(utf8(data), rows.notes), _File, where)
+    of_rows: list[int] = []
+    for number, raw in enumerate(_items(file.tools, where, rows.limits), start=1):
+        _add_tool(rows, _decoded(raw, _Tool, where), where)
+        of_rows += [number] * (len(rows.columns["name"]) - len(of_rows))
+    rows.notes += several_processes(of_rows)
+
+
+def _add_tool(rows: RocprofRows, tool: _Tool, where: str) -> None:
+    kernels = _kernel_names(_typed_items(tool.kernel_symbols, _Symbol, where, rows.limits))
+    agents = _agents(rows, _typed_items(tool.agents, _Agent, where, rows.limits))
+    metadata = _typed(tool.metadata, _Metadata)
+    if isinstance(metadata.node, _Node) and (host := _text(metadata.node.hostname)):
+        rows.private["host"] = clean_text(host, 120)
+    records = _typed(tool.buffer_records, _Records)
+    _add_launches(rows, tool, where)
+    operations = _operations(tool.strings, where, rows.limits)
+    for kind, raw in (
+        ("kernel_dispatch", records.kernel_dispatch),
+        ("memory_copy", records.memory_copy),
+    ):
+        events, notes = decode_events(bytes(raw), _Dispatch, where, rows.limits)
+        rows.notes += notes
+        names: list[str] = []
+        columns: dict[str, list[object]] = {
+            name: [] for name in ("device", "stream", "start_ns", "end", "bytes", "dispatch")
+        }
+        for event in events:
+            info = event.dispatch_info if isinstance(event.dispatch_info, _Info) else _Info()
+            if kind == "kernel_dispatch":
+                number = _handle(info.kernel_id)
+                names.append(
+                    kernels.get(str(number))
+                    or kernel_name(_text(event.kernel_name) or f"kernel {number}")
+                )
+                agent, queue = _handle(info.agent_id), _handle(info.queue_id)
+            else:
+                names.append(copy_name(_name_of(operations, event.operation)))
+                agent, queue = _handle(event.dst_agent_id), _handle(event.stream_id)
+            columns["device"].append(agents.get(agent or "", agent))
+            columns["stream"].append(queue)
+            columns["start_ns"].append(exact_ns(event.start_timestamp, "ns"))
+            columns["end"].append(exact_ns(event.end_timestamp, "ns"))
+            columns["bytes"].append(exact_ns(event.bytes, "ns"))
+            columns["dispatch"].append(_handle(info.dispatch_id))
+        if not names:
+            continue
+        ends, dispatches = columns.pop("end"), columns.pop("dispatch")
+        columns["dur_ns"] = list(durations(columns["start_ns"], ends))
+        columns["source_row"] = list(range(1, len(names) + 1))
+        if kind == "kernel_dispatch":
+            del columns["bytes"]
+            columns.update(_counter_columns(rows, tool, dispatches, where))
+        rows.extend({**described(names), **columns})
+
+
+def _add_launches(rows: RocprofRows, tool: _Tool, where: str) -> None:
+    """The calls of HIP that launched kernels."""
+    kinds = [
+        [_text(_typed(name, str)) for name in _items(kind.operations, where, rows.limits)]
+        if _text(kind.kind).startswith("HIP_")
+        else []
+        for kind in _typed_items(
+            _typed(tool.strings, _Strings).buffer_records, _Kind, where, rows.limits
+        )
+    ]
+    process = len(rows.launches)
+    for call in _typed_items(
+        _typed(tool.buffer_records, _Records).hip_api, _Call, where, rows.limits
+    ):
+        start, end = exact_ns(call.start_timestamp, "ns"), exact_ns(call.end_timestamp, "ns")
+        number = call.kind
+        known = isinstance(number, int) and 0 <= number < len(kinds)
+        name = _name_of(kinds[number], call.operation) if known else None  # type: ignore[index]
+        if start is not None and is_launch(name):
+            length = end - start if end is not None and end >= start else None
+            rows.launches.append(LaunchCall((process, _handle(call.thread_id)), start, length))
+
+
+def _agents(rows: RocprofRows, agents: Iterable[_Agent]) -> dict[str, str]:
+    """Handle of an agent -> its number among all agents, as the tables write it."""
+    found: dict[str, str] = {}
+    for agent in agents:
+        handle, number = _handle(agent.id), _handle(agent.node_id)
+        if handle is None:
+            continue
+        found[handle] = agent_name(number) or handle
+        product = _text(agent.product_name) or _text(agent.name)
+        if agent.type in (_GPU, "GPU") and product:
+            rows.products[found[handle]] = clean_text(product, 80)
+    return found
+
+
+def _counter_columns(
+    rows: RocprofRows, tool: _Tool, dispatches: Sequence[object], where: str
+) -> dict[str, list[object]]:
+    """Counters of the JSON by dispatch: the sum over all units of the device."""
+    limits = rows.limits
+    names: dict[str, str] = {}
+    for counter in _typed_items(tool.counters, _Counter, where, limits):
+        name = _text(counter.name)
+        if name and name not in OPERATOR_COLUMNS and name not in CALL_COLUMNS:
+            names[_handle(counter.id) or ""] = name
+    place = {str(number): row for row, number in enumerate(dispatches) if number is not None}
+    columns: dict[str, list[object]] = {}
+    beyond: list[str] = []
+    records = _typed(tool.callback_records, _Records).counter_collection
+    for record in _typed_items(records, _Record, where, limits):
+        data = record.dispatch_data
+        info = data.dispatch_info if isinstance(data, _Counted) else None
+        number = _handle(info.dispatch_id) if isinstance(info, _Info) else None
+        row = place.get(number or "")
+        if row is None:
+            continue
+        for item in _typed_items(record.records, _Value, where, limits):
+            known_name = names.get(_handle(item.counter_id) or "")
+            value = item.value
+            if known_name is None or isinstance(value, bool) or not isinstance(value, int | float):
+                continue
+            if not abs(value) < _MOST_COUNTED:
+                continue
+            if known_name not in columns and len(columns) >= MOST_COUNTERS:
+                beyond.append(known_name)
+                continue
+            column = columns.setdefault(known_name, [None] * len(dispatches))
+            known = column[row]
+            column[row] = (known if isinstance(known, float) else 0.0) + float(value)
+    rows.note_beyond(beyond)
+    return columns
+
+
+def _kernel_names(symbols: Iterable[_Symbol]) -> dict[str, str]:
+    """Number of a kernel -> its name, demangled where the file has it."""
+    found = {}
+    for symbol in symbols:
+        names = (symbol.formatted_kernel_name, symbol.demangled_kernel_name, symbol.kernel_name)
+        if name := next((text for each in names if (text := _text(each))), ""):
+            found[str(_handle(symbol.kernel_id))] = kernel_name(name)
+    return found
+
+
+def _operations(raw: msgspec.Raw, where: str, limits: Limits) -> list[str]:
+    """Names of the kinds of copy, by their number."""
+    kinds = _typed(raw, _Strings).buffer_records
+    for kind in _typed_items(kinds, _Kind, where, limits):
+        if kind.kind == "MEMORY_COPY":
+            return [_typed(name, str) for name in _items(kind.operations, where, limits)]
+    return []
+
+
+def _name_of(names: Sequence[str], number: object) -> str:
+    if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < len(names):
+        return names[number]
+    return _text(number)
+
+
+def _handle(value: _Number) -> str | None:
+    """A number that may stand in an object: {'handle': 7} and 7 are '7'."""
+    if isinstance(value, _Handle):
+        value = value.handle
+    return None if value is None or isinstance(value, bool) else str(value)[:40]
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _typed(raw: msgspec.Raw, kind: Callable[[], PartT]) -> PartT:
+    """What `raw` holds of a kind; an empty one where it is none."""
+    try:
+        found: PartT = msgspec.json.decode(raw, type=kind)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return kind()
+    return found
+
+
+def _typed_items(
+    raw: msgspec.Raw, kind: Callable[[], PartT], where: str, limits: Limits
+) -> Iterator[PartT]:
+    return (_typed(item, kind) for item in _items(raw, where, limits))
+
+
+def _items(raw: msgspec.Raw, where: str, limits: Limits) -> list[msgspec.Raw]:
+    """Entries of an array; an object counts as its only one. Raises for more than the limit."""
+    if bytes(memoryview(raw)[:64]).lstrip().startswith(b"{"):
+        return [raw]
+    check_length(raw, where, limits)
+    try:
+        return msgspec.json.decode(raw, type=list[msgspec.Raw])
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return []
+
+
+def _decoded(data: bytes | msgspec.Raw, kind: Callable[..., Any], where: str) -> Any:
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except RecursionError as error:
+        raise FuseScopeError(
+            "This JSON is nested too deep to be a trace",
+            where=where,
+            hint="Give the profiler's own file.",
+        ) from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        reason = str(error).removeprefix("JSON is malformed: ")
+        raise FuseScopeError(
+            f"This JSON of rocprofv3 is damaged: {clean_text(reason, 120)}",
+            where=where,
+            hint="Copy or record it again.",
+        ) from error

@@ -1,0 +1,146 @@
+"""What a recording of rocprof holds, collected from its files: columns of a trace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from analysis.limits import Limits
+from analysis.operators.kernel_names import kernel_members, kernel_type
+from analysis.readers.building.launch_calls import LaunchCall
+from analysis.readers.input.source import clean_text
+from analysis.trace import Diagnostic
+
+COPY = "MEMORY_COPY"
+MOST_COUNTERS = 300  # of one recording; hardware counts a few dozen at a time
+_OBJECT_FILE = re.compile(r"\s?(?:\(?\.kd\)?|\[clone \.kd\])$")
+
+Columns = Mapping[str, Sequence[object]]
+
+
+@dataclass
+class RocprofRows:
+    """Columns under the names of a trace, one entry a dispatch or copy.
+
+    `products` names each GPU by its agent, `files` are paths of companions that were read.
+    """
+
+    limits: Limits
+    columns: dict[str, list[object]] = field(
+        default_factory=lambda: {name: [] for name in ("name", "start_ns", "dur_ns", "device")}
+    )
+    notes: list[Diagnostic] = field(default_factory=list)
+    products: dict[str, str] = field(default_factory=dict)
+    private: dict[str, str] = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
+    launches: list[LaunchCall] = field(default_factory=list)
+    tool: str = "rocprofv3"
+
+    def extend(self, rows: Columns) -> None:
+        """Append rows; a column that only some rows have is None in the others."""
+        before, count = len(self.columns["name"]), len(rows["name"])
+        for name in {**self.columns, **rows}:
+            cells = self.columns.setdefault(name, [None] * before)
+            cells.extend(rows.get(name, [None] * count))
+
+    def note_beyond(self, counters: Sequence[str]) -> None:
+        """Count values that were left out, by the names of their counters."""
+        if counters:
+            example = clean_text(counters[0], 80)
+            self.notes.append(Diagnostic("warning", "counters_beyond", len(counters), example))
+
+    def merge(self, twin: RocprofRows) -> bool:
+        """True when the other file holds the same dispatches; what it has more is taken over."""
+        if self.kernels() != twin.kernels():
+            return False
+        self.products.update(twin.products)
+        self.private.update(twin.private)
+        self.launches = self.launches or twin.launches
+        if twin.has_copies() and not self.has_copies():
+            copied = [str(name).startswith(COPY) for name in twin.columns["name"]]
+            self.extend(
+                {
+                    name: [cell for cell, wanted in zip(cells, copied, strict=True) if wanted]
+                    for name, cells in twin.columns.items()
+                }
+            )
+        self.notes += [note for note in twin.notes if note.code == "counters_beyond"]
+        known = {key: row for row, key in enumerate(twin.keys())}
+        rows = [known.get(key) for key in self.keys()]
+        for name, cells in twin.columns.items():
+            if name not in self.columns:
+                self.columns[name] = [None if row is None else cells[row] for row in rows]
+        return True
+
+    def keys(self) -> list[tuple[bool, object, object]]:
+        """Whether it is a copy, start and duration of each row."""
+        return [
+            (str(name).startswith(COPY), start, dur)
+            for name, start, dur in zip(
+                self.columns["name"], self.columns["start_ns"], self.columns["dur_ns"], strict=True
+            )
+        ]
+
+    def kernels(self) -> set[tuple[bool, object, object]]:
+        """The keys of kernels."""
+        return {key for key in self.keys() if not key[0]}
+
+    def has_copies(self) -> bool:
+        """True when copies of memory are among the rows."""
+        return any(str(name).startswith(COPY) for name in self.columns["name"])
+
+    def meets(self, starts: Sequence[int | None]) -> bool:
+        """True when times of another file lie around those of this one: one clock, one run."""
+        own = [start for start in self.columns["start_ns"] if isinstance(start, int)]
+        other = [start for start in starts if start is not None]
+        if not own or not other:
+            return False
+        reach = max(max(own) - min(own), 10**9)
+        return min(other) <= max(own) + reach and max(other) >= min(own) - reach
+
+    def device_names(self) -> str | None:
+        """The products that ran something; all of them where rows name no agent."""
+        used = dict.fromkeys(
+            self.products[device]
+            for device in map(str, self.columns["device"])
+            if device in self.products
+        )
+        names = used or dict.fromkeys(self.products.values())
+        return clean_text(", ".join(names), 120) or None
+
+
+def kernel_name(name: str | None) -> str:
+    """A kernel's name without its object file: 'saxpy(int) [clone .kd]' -> 'saxpy(int)'."""
+    return _OBJECT_FILE.sub("", name or "").rstrip() or "unnamed"
+
+
+def copy_name(way: str | None) -> str:
+    """'MEMORY_COPY_HOST_TO_DEVICE' of that, or of 'HOST_TO_DEVICE'."""
+    text = (way or "").upper()
+    return text if text.startswith(COPY) else f"{COPY}_{text}".rstrip("_")
+
+
+def agent_name(number: str | None) -> str | None:
+    """'Agent 7' of that, or of '7'."""
+    return f"Agent {number}" if number is not None and number.isdigit() else number
+
+
+def described(names: Sequence[str]) -> dict[str, list[object]]:
+    """Columns that follow from the names of kernels and copies."""
+    members = [kernel_members(name) for name in names]
+    return {
+        "name": list(names),
+        "op_type": [kernel_type(name) for name in names],
+        "level": ["device_kernel"] * len(names),
+        "members": [text for text, _ in members],
+        "members_source": [kind for _, kind in members],
+    }
+
+
+def durations(starts: Sequence[object], ends: Sequence[object]) -> list[object]:
+    """End - start in ns, None where one lacks."""
+    return [
+        end - start if isinstance(start, int) and isinstance(end, int) else None
+        for start, end in zip(starts, ends, strict=True)
+    ]

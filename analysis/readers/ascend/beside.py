@@ -1,0 +1,362 @@
+"""What lies beside kernel_details.csv: cache hits, step times, statistics, memory, settings.
+
+Every file is known by its content, and joined only where it fits the kernels: files of two
+recordings may lie side by side. One that is damaged costs what it says and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from analysis.errors import FuseScopeError
+from analysis.readers.ascend.columns import DEVICE, STREAM, TASK, AscendRows, task_kind, unguarded
+from analysis.readers.ascend.settings import Settings, is_settings, read_settings
+from analysis.readers.input.csv_table import CsvTable, has_columns, head_cells, read_csv
+from analysis.readers.input.source import Source, clean_text
+from analysis.trace import Diagnostic, Value
+
+_NOISE_NS = 1000  # step times went through doubles: a quarter of a µs is lost
+_HOUR_NS = 3600 * 10**9
+_STRANGERS = 0.02  # how far a step time may be off where several recordings lie side by side
+
+
+@dataclass(frozen=True)
+class StepTime:
+    """One line of step_trace_time.csv, in ns; `period_ns` is Stage and Bubble together."""
+
+    computing_ns: int | None
+    period_ns: int | None
+
+
+@dataclass
+class Beside:
+    """What the files beside one kernel table add to it."""
+
+    steps: dict[str | None, StepTime] = field(default_factory=dict)
+    columns: dict[str, list[object]] = field(default_factory=dict)
+    settings: dict[str, Value] = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
+    notes: list[Diagnostic] = field(default_factory=list)
+
+
+def read_beside(source: Source, rows: AscendRows, is_main: Callable[[bytes], bool]) -> Beside:
+    """What fits `rows` among `source.beside`; `is_main` knows files of the kernels' own format."""
+    found = Beside()
+    folder = source.path.rpartition("/")[0]
+    heads: list[tuple[Source, bytes]] = []
+    for other in source.beside:
+        try:
+            heads.append((other, other.head))
+        except FuseScopeError:
+            continue  # told of where the file itself is looked at
+    heads.sort(key=lambda item: (item[0].path.rpartition("/")[0] != folder, item[0].path))
+    is_alone = not any(is_main(head) for _, head in heads)
+    for sniff, join in (
+        (_is_step_time, _join_steps),
+        (_is_cache, _join_cache),
+        (is_statistic, _check_statistic),
+        (_is_memory, _note_memory),
+        (is_settings, _take_settings),
+    ):
+        if candidates := [other for other, head in heads if sniff(head)]:
+            join(candidates, rows, found, is_alone)
+    return found
+
+
+def is_statistic(head: bytes) -> bool:
+    """True for op_statistic.csv and msprof's op_statistic_*.csv, not for the totals of collectives
+    in communication_statistic_*.csv, which has no core types."""
+    if not has_columns(head, "OP Type", "Count", "Total Time"):
+        return False
+    return has_columns(head, "Core Type") or not any(
+        task_kind(None, cell) == "communication" for row in head_cells(head) for cell in row
+    )
+
+
+def statistic_rows(table: CsvTable) -> list[tuple[str | None, str | None, int | None, int | None]]:
+    """(type, core type, calls, their time in ns) of each line; None where the file says none."""
+    counts, totals = table.find("Count"), table.find("Total Time")
+    none: list[int | None] = [None] * len(table)
+    return list(
+        zip(
+            (cell and unguarded(cell) for cell in table.texts("OP Type")),
+            (cell and unguarded(cell) for cell in table.texts("Core Type")),
+            counts.integers() if counts else none,
+            totals.ns() if totals else none,
+            strict=True,
+        )
+    )
+
+
+def union_ns(spans: Sequence[tuple[int, int]]) -> int:
+    """Length of the union of (start, end) in ns."""
+    total, reached = 0, None
+    for start, end in sorted(spans):
+        if reached is None or start > reached:
+            total, reached = total + end - start, end
+        elif end > reached:
+            total, reached = total + end - reached, end
+    return total
+
+
+def _table(source: Source, found: Beside) -> CsvTable | None:
+    try:
+        return read_csv(source)
+    except FuseScopeError:
+        found.notes.append(Diagnostic("warning", "companion_unreadable", 1, source.name))
+        return None
+
+
+def _is_step_time(head: bytes) -> bool:
+    # the table of a whole cluster has one line a rank
+    is_step = has_columns(head, "Computing", "Overlapped", "Free")
+    return is_step and not has_columns(head, "Computing", "Index")
+
+
+def _join_steps(sources: list[Source], rows: AscendRows, found: Beside, is_alone: bool) -> None:
+    best: tuple[float, Source, dict[str | None, StepTime]] | None = None
+    own = _computing(rows)
+    for source in sources:
+        table = _table(source, found)
+        steps = _step_times(table, rows) if table is not None else {}
+        if not set(steps) & set(own) and not (None in steps and is_alone):
+            continue
+        off = max(
+            (
+                min(abs(time.computing_ns - own[step][0]), abs(time.computing_ns - own[step][1]))
+                / max(1, own[step][1])
+                for step, time in steps.items()
+                if step in own and time.computing_ns is not None
+            ),
+            default=0.0,
+        )
+        if (is_alone or off <= _STRANGERS) and (best is None or off < best[0]):
+            best = off, source, steps
+    if best is None:
+        return
+    found.files.append(best[1].path)
+    found.steps = best[2]
+    _compare_steps(own, found)
+
+
+def _step_times(table: CsvTable, rows: AscendRows) -> dict[str | None, StepTime]:
+    columns = [table.find(name) for name in ("Computing", "Stage", "Bubble")]
+    none: list[int | None] = [None] * len(table)
+    computing, stage, bubble = (column.ns() if column else none for column in columns)
+    devices = {device for device in rows.columns["device"] if device is not None}
+    found: dict[str | None, StepTime] = {}
+    lines = zip(table.texts("Step"), table.texts(*DEVICE), computing, stage, bubble, strict=True)
+    for step, device, busy, end_to_end, idle in lines:
+        if device is None or not devices or device in devices:
+            period = None if end_to_end is None else end_to_end + (idle or 0)
+            found.setdefault(step, StepTime(busy, period))
+    return found
+
+
+def _computing(rows: AscendRows) -> dict[str | None, tuple[int, int]]:
+    """Time of the kernels of each step in ns: their union, and their sum."""
+    spans: dict[str | None, list[tuple[int, int]]] = {}
+    sums: Counter[str | None] = Counter()
+    columns = rows.columns
+    for step, start, dur, talks in zip(
+        rows.steps, columns["start_ns"], columns["dur_ns"], columns["is_communication"], strict=True
+    ):
+        if talks or not isinstance(dur, int) or dur < 0:
+            continue
+        sums[step] += dur
+        if isinstance(start, int):
+            spans.setdefault(step, []).append((start, start + dur))
+    return {step: (union_ns(spans.get(step, [])) or sums[step], sums[step]) for step in sums}
+
+
+def _compare_steps(own: dict[str | None, tuple[int, int]], found: Beside) -> None:
+    """Notes where the file's Computing is not the sum of the step's kernels."""
+    differing, explained = [], True
+    for step, time in found.steps.items():
+        if step not in own or time.computing_ns is None:
+            continue
+        union, total = own[step]
+        noise = max(_NOISE_NS, total // 10_000)
+        if abs(time.computing_ns - total) > noise:
+            differing.append((step, time.computing_ns, union, total))
+            explained &= union - noise <= time.computing_ns <= total
+    if differing:
+        step, computing, union, total = differing[0]
+        values: dict[str, Value] = {
+            "step": step, "computing_ns": computing, "union_ns": union, "sum_ns": total,
+        }  # fmt: skip
+        found.notes.append(
+            Diagnostic("info", "step_time_overlaps", len(differing), values=values)
+            if explained
+            else Diagnostic("warning", "step_time_differs", len(differing), values=values)
+        )
+
+
+def _is_cache(head: bytes) -> bool:
+    return has_columns(head, "Stream Id", "Task Id", "Hit Rate", "Victim Rate")
+
+
+def _join_cache(sources: list[Source], rows: AscendRows, found: Beside, is_alone: bool) -> None:
+    best: tuple[int, int, Source, CsvTable, list[int | None]] | None = None
+    for source in sources:
+        table = _table(source, found)
+        if table is None:
+            continue
+        partners = _cache_partners(table, rows)
+        joined = sum(place is not None for place in partners)
+        fits = joined * 2 >= len(table) or (is_alone and not any(rows.tasks))
+        if fits and (best is None or joined > best[0]):
+            best = joined, len(table), source, table, partners
+    if best is None:
+        return
+    joined, lines, source, table, partners = best
+    found.files.append(source.path)
+    if joined < lines:
+        example = next(
+            name or ""
+            for name, place in zip(table.texts("Op Name"), partners, strict=True)
+            if place is None
+        )
+        note = Diagnostic("info", "companion_unmatched", lines - joined, clean_text(example, 80))
+        found.notes.append(note)
+    for head, name in (("Hit Rate", "l2_hit_rate"), ("Victim Rate", "l2_victim_rate")):
+        column = table.find(head)
+        values: list[object] = [None] * len(rows.tasks)
+        for value, place in zip(column.numbers() if column else [], partners, strict=False):
+            if place is not None:
+                values[place] = value
+        found.columns[name] = values
+
+
+def _cache_partners(table: CsvTable, rows: AscendRows) -> list[int | None]:
+    """The kernel of each line: same stream, task and name, in order; without the name where the
+    task is the only one of its number."""
+    by_name: dict[tuple[object, ...], list[int]] = {}
+    by_task: dict[tuple[object, ...], list[int]] = {}
+    columns = rows.columns
+    for place, (stream, number, name) in enumerate(
+        zip(columns["stream"], rows.tasks, columns["name"], strict=True)
+    ):
+        if number is not None:
+            by_name.setdefault((stream, number, name), []).append(place)
+            by_task.setdefault((stream, number), []).append(place)
+    lines = list(zip(table.texts(*STREAM), table.texts(*TASK), table.texts("Op Name"), strict=True))
+    often = Counter((stream, task) for stream, task, _ in lines)
+    seen: Counter[tuple[object, ...]] = Counter()
+    partners: list[int | None] = []
+    for line in lines:
+        task = (line[0], line[1])
+        places = by_name.get(line, [])
+        if not places and often[task] == 1 and len(by_task.get(task, [])) == 1:
+            places = by_task[task]
+        partners.append(places[seen[line]] if seen[line] < len(places) else None)
+        seen[line] += 1
+    return partners
+
+
+def _check_statistic(
+    sources: list[Source], rows: AscendRows, found: Beside, is_alone: bool
+) -> None:
+    """Takes the statistics of these kernels, and notes types whose count or time differs."""
+    own: dict[tuple[object, object], list[int]] = {}
+    columns = rows.columns
+    for op_type, core, dur, talks in zip(
+        columns["op_type"],
+        columns["provider"],
+        columns["dur_ns"],
+        columns["is_communication"],
+        strict=True,
+    ):
+        if not talks and isinstance(dur, int) and op_type is not None:
+            sums = own.setdefault((op_type, core), [0, 0])
+            sums[0] += 1
+            sums[1] += dur
+    best: tuple[int, Source, list[str]] | None = None
+    for source in sources:
+        table = _table(source, found)
+        if table is None or not own:
+            continue
+        listed: dict[tuple[object, object], list[int]] = {}
+        for op_type, core, count, total in statistic_rows(table):
+            if op_type is not None:
+                sums = listed.setdefault((op_type, core), [0, 0])
+                sums[0] += count or 0
+                sums[1] += total or 0
+        differing = [
+            str(key[0])
+            for key in dict.fromkeys((*own, *listed))
+            if not _agree(own.get(key, [0, 0]), listed.get(key, [0, 0]))
+        ]
+        shared = len(set(own) & set(listed))
+        fits = shared * 2 >= len(listed) and (is_alone or len(differing) * 2 <= shared)
+        if fits and (best is None or len(differing) < best[0]):
+            best = len(differing), source, differing
+    if best is None:
+        return
+    found.files.append(best[1].path)
+    if best[2]:
+        found.notes.append(
+            Diagnostic("warning", "statistic_differs", best[0], clean_text(best[2][0], 80))
+        )
+
+
+def _agree(own: list[int], listed: list[int]) -> bool:
+    return own[0] == listed[0] and abs(own[1] - listed[1]) <= max(_NOISE_NS, own[0])
+
+
+def _is_memory(head: bytes) -> bool:
+    return has_columns(head, "Name", "Size", "Allocation Time", "Allocation Total Allocated")
+
+
+def _note_memory(sources: list[Source], rows: AscendRows, found: Beside, is_alone: bool) -> None:
+    """Notes the most device memory that was allocated and reserved while the kernels ran."""
+    starts = [start for start in rows.columns["start_ns"] if isinstance(start, int)]
+    for source in sources:
+        table = _table(source, found)
+        if table is None:
+            continue
+        allocated = table.find("Allocation Time")
+        times = [ns for ns in (allocated.ns() if allocated else []) if ns is not None]
+        is_near = bool(times and starts) and (
+            min(times) <= max(starts) + _HOUR_NS and max(times) >= min(starts) - _HOUR_NS
+        )
+        if not is_near and not (is_alone and not starts):
+            continue
+        found.files.append(source.path)
+        values: dict[str, Value] = {}
+        for what in ("Allocated", "Reserved"):
+            columns = [table.find(f"{when} Total {what}") for when in ("Allocation", "Release")]
+            numbers = [v for column in columns if column for v in column.numbers()]
+            values[f"{what.lower()}_mb"] = max((v for v in numbers if v is not None), default=None)
+        found.notes.append(Diagnostic("info", "device_memory", values=values))
+        return
+
+
+def _take_settings(sources: list[Source], rows: AscendRows, found: Beside, is_alone: bool) -> None:
+    """Takes the settings of these kernels: of several files the one written soonest after them."""
+    starts = [start for start in rows.columns["start_ns"] if isinstance(start, int)]
+    best: tuple[int, Source, Settings] | None = None
+    for source in sources:
+        try:
+            settings = read_settings(source)
+        except FuseScopeError:
+            found.notes.append(Diagnostic("warning", "companion_unreadable", 1, source.name))
+            continue
+        if settings is None:
+            continue
+        ended = settings.ended_ns
+        after = ended - max(starts) if ended is not None and starts else None
+        if after is not None and not is_alone and not 0 <= after < _HOUR_NS:
+            continue
+        distance = abs(after) if after is not None else _HOUR_NS
+        if best is None or distance < best[0]:
+            best = distance, source, settings
+    if best is None:
+        return
+    found.files.append(best[1].path)
+    found.settings = best[2].values
+    shown = {key: value for key, value in found.settings.items() if value is not None}
+    if shown:
+        found.notes.append(Diagnostic("info", "recorded_with", values=shown))

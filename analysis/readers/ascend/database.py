@@ -1,0 +1,420 @@
+"""Ascend databases: ascend_pytorch_profiler*.db, ascend_mindspore_profiler*.db, msprof_*.db.
+
+TASK holds what ran on the device, in ns; COMPUTE_TASK_INFO says which tasks are operators, and
+TASK_PMU_INFO holds their counters, one a row. Names are numbers into STRING_IDS. Collectives stand
+in COMMUNICATION_OP; their tasks, and waits and records of events, are no operators. Columns differ
+by toolkit, viewers add some and rename tables, and times may be text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import pandas as pd
+
+from analysis.errors import FuseScopeError
+from analysis.readers.ascend.columns import device_classes, task_kind, tensor_text
+from analysis.readers.ascend.pmu import Task, check_core_times, counters
+from analysis.readers.building.processes import several_devices
+from analysis.readers.building.trace_tables import build_trace, dtype_name
+from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.sqlite import Database, Table, integer, open_database, schema_names
+from analysis.readers.nvidia.nsys import NsysReader, holds_nsys
+from analysis.readers.reader import ALWAYS
+from analysis.trace import Diagnostic, Meta, Trace, runs_frame
+
+_SIGNS = (b"COMPUTE_TASK_INFO", b"TASK_PMU_INFO", b"COMMUNICATION_OP", b"globalTaskId")
+_NSYS_SIGNS = (b"CUPTI_ACTIVITY_KIND_", b"StringIds", b"TARGET_INFO_", b"EXPORT_META_DATA")
+_RENAMED = re.compile(r"_COMPUTE_TASK_INFO_old_\d+")
+_OPERATOR_API = 50001  # ENUM_API_TYPE: an operator of the framework
+_COLUMNS = {
+    "name", "op_type", "provider", "level", "launched_by", "inputs", "outputs", "is_communication",
+    "device", "stream", "start_ns", "dur_ns", "source_row", "block_dim", "mix_block_dim",
+}  # fmt: skip
+_BLOCKS, _MIX_BLOCKS = ("blockDim", "blockNum"), ("mixBlockDim", "mixBlockNum")
+_KERNEL = re.compile(r"(KERNEL_)?(AI_?(CORE|CPU|VEC|VECTOR_CORE)|AIV|MIX_AI[CV])\b|DSA", re.ASCII)
+_SCOPED = re.compile(r"(?:Default|Gradients|recompute_Default)/.*-op\d")  # of MindSpore graphs
+_BFLOAT = {"bfp16": "bfloat16"}
+_VERSIONS = ("torch_npu_version", "cann_version", "CANN_VERSION", "mindspore_version")
+
+_LOG_TOO = "Give the file of the same name that ends in -wal with it, or the whole folder."
+
+
+class AscendDbReader:
+    """One database, one Trace: device kernels, and collectives apart."""
+
+    name = "ascend_db"
+    title = "Ascend profiler database (SQLite)"
+    fields: Mapping[str, str] = MappingProxyType(
+        {
+            **dict.fromkeys(("start", "stream", "communication"), ALWAYS),
+            "runs": "record with a schedule and call prof.step() after each step",
+            **dict.fromkeys(
+                ("types", "shapes", "dtypes", "flops", "memory"), "record with Level1 or Level2"
+            ),
+            "counters": "record with Level1 and aic_metrics=PipeUtilization",
+        }
+    )
+    recording = (
+        "`torch_npu.profiler._ExperimentalConfig(export_type=torch_npu.profiler.ExportType.Db, "
+        "profiler_level=torch_npu.profiler.ProfilerLevel.Level1, "
+        "aic_metrics=torch_npu.profiler.AiCMetrics.PipeUtilization)`; MindSpore: the same names "
+        "in `mindspore.profiler`; without a framework: `msprof --type=db --task-time=l1 "
+        "--aic-metrics=PipeUtilization <command>`."
+    )
+    covers: tuple[str, ...] = (
+        "ascend_trace_view",
+        "msprof_task_time",
+        "msprof_timeline",
+        "ascend_op_statistic",
+    )
+
+    def sniff(self, head: bytes) -> bool:
+        """An SQLite database with Ascend's tables, or one whose tables are not in its head.
+
+        These profilers write the schema after the data, so the head often names no table.
+        """
+        return bool(schema_names(head, _SIGNS)) or (
+            schema_names(head, _SIGNS) is None and not schema_names(head, _NSYS_SIGNS)
+        )
+
+    def read(self, source: Source) -> Trace:
+        """The trace; every step of STEP_TIME is a run."""
+        with open_database(source) as database:
+            if holds_nsys(database):
+                return NsysReader().read(source)
+            if not database.has("TASK") and not database.has("COMMUNICATION_OP"):
+                if not database.names:
+                    raise FuseScopeError(
+                        "This SQLite database holds no tables", where=source.name, hint=_LOG_TOO
+                    )
+                raise FuseScopeError(
+                    "This is an SQLite database of no profiler that FuseScope knows",
+                    where=source.name,
+                    hint="Give ascend_pytorch_profiler*.db, ascend_mindspore_profiler*.db or "
+                    "msprof_*.db.",
+                )
+            rows = _Rows(database)
+            rows.add_operators()
+            rows.add_collectives()
+            if not rows.columns["name"]:
+                raise FuseScopeError(
+                    "This Ascend database holds no operators",
+                    where=source.name,
+                    hint="Record with activities=[ProfilerActivity.NPU], and long enough for one "
+                    "step.",
+                )
+            rows.notes += several_devices(rows.columns["device"])
+            runs, labels = rows.steps()
+            if runs is not None:
+                rows.columns["run"] = labels
+            rows.columns["op_class"] = device_classes(rows.columns)
+            return build_trace(
+                _meta(self.name, database, source, rows.columns["name"]),
+                rows.columns,
+                runs=runs,
+                notes=[*database.notes, *rows.notes],
+                limits=source.limits,
+            )
+
+
+@dataclass
+class _Operator:
+    """A row of COMPUTE_TASK_INFO, its names looked up."""
+
+    name: str | None
+    op_type: str | None
+    core: str | None
+    inputs: str
+    outputs: str
+    blocks: int | None = None
+    mix_blocks: int | None = None
+
+
+@dataclass
+class _Rows:
+    """Collects the columns of a trace out of the tables of one database."""
+
+    database: Database
+    columns: dict[str, list[object]] = field(default_factory=dict)
+    notes: list[Diagnostic] = field(default_factory=list)
+    strings: dict[int, str] = field(default_factory=dict)
+    _connections: list[int | None] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.strings = self.database.strings("STRING_IDS")
+        self.columns = {name: [] for name in _COLUMNS}
+
+    def add_operators(self) -> None:
+        """Tasks that COMPUTE_TASK_INFO describes, with their counters."""
+        task = self.database.read(
+            "TASK", "startNs", "endNs", "deviceId", "connectionId", "globalTaskId", "taskType",
+            "streamId",
+        )  # fmt: skip
+        described = self._described()
+        collective = set(
+            self.database.read("COMMUNICATION_TASK_INFO", "globalTaskId").cells("globalTaskId")
+        )
+        ids, kinds = task.cells("globalTaskId"), self._texts(task, "taskType")
+        starts, ends = task.integers("startNs"), task.integers("endNs")
+        devices, streams = task.texts("deviceId"), task.texts("streamId")
+        connections = task.integers("connectionId")
+        launchers = self._launchers()
+        kept: list[Task] = []
+        other: list[str] = []
+        parts = 0
+        for row, (task_id, kind) in enumerate(zip(ids, kinds, strict=True)):
+            operator = described.get(task_id)
+            if operator is None and task_id in collective:
+                parts += 1
+                continue
+            if operator is None and (described or kind is None or not _KERNEL.match(kind)):
+                other.append(kind or "?")
+                continue
+            operator = operator or _Operator(kind, None, kind, "", "")
+            core = operator.core or kind
+            start, end, connection = starts[row], ends[row], connections[row]
+            self._add(
+                name=operator.name or operator.op_type or core or "unnamed",
+                op_type=operator.op_type,
+                provider=core,
+                level="device_kernel",
+                launched_by=launchers.get(connection),
+                inputs=operator.inputs,
+                outputs=operator.outputs,
+                is_communication=task_kind(core, operator.op_type, operator.name)
+                == "communication",
+                device=devices[row],
+                stream=streams[row],
+                start_ns=start,
+                dur_ns=_duration(start, end),
+                source_row=row + 1,
+                block_dim=operator.blocks,
+                mix_block_dim=operator.mix_blocks,
+            )
+            self._connections.append(connection)
+            kept.append(Task(task_id, start, end))
+        if other:
+            self.notes.append(
+                Diagnostic("info", "not_operators", len(other), clean_text(other[0], 80))
+            )
+        if parts:
+            self.notes.append(Diagnostic("info", "communication_tasks", parts))
+        if kept and not described:
+            self.notes.append(Diagnostic("warning", "operators_unnamed", len(kept)))
+        self.columns.update(counters(self.database, self._texts, kept, self.notes))
+        check_core_times(self.columns, self.notes)
+
+    def add_collectives(self) -> None:
+        """Whole collectives; their parts on the device are tasks of their own."""
+        table = self.database.read(
+            "COMMUNICATION_OP", "opName", "startNs", "endNs", "connectionId", "opType",
+            "dataType", "count", "deviceId",
+        )  # fmt: skip
+        dtypes = self.database.strings("ENUM_HCCL_DATA_TYPE", "id", "name")
+        starts, ends = table.integers("startNs"), table.integers("endNs")
+        names, types = self._texts(table, "opName"), self._texts(table, "opType")
+        devices = table.texts("deviceId")
+        device = next((value for value in self.columns["device"] if value), None)
+        connections = table.integers("connectionId")
+        counts, kinds = table.integers("count"), table.integers("dataType")
+        for counter in self.columns.keys() - _COLUMNS:  # collectives have none
+            self.columns[counter] += [None] * len(table)
+        for row, name in enumerate(names):
+            dtype = dtype_name(
+                dtypes.get(kinds[row] or 0, "N/A") if kinds[row] is not None else "N/A"
+            )
+            known = dtype not in ("n/a", "invalid_type", "") and counts[row] is not None
+            op_type = (types[row] or "").rstrip("_") or None
+            self._add(
+                name=name or op_type or "communication",
+                op_type=op_type,
+                provider="COMMUNICATION",
+                level="device_kernel",
+                launched_by=None,
+                inputs=f"{_BFLOAT.get(dtype, dtype)}[{counts[row]}]" if known else "",
+                outputs="",
+                is_communication=True,
+                device=devices[row] or device,
+                stream=None,
+                start_ns=starts[row],
+                dur_ns=_duration(starts[row], ends[row]),
+                source_row=row + 1,
+                block_dim=None,
+                mix_block_dim=None,
+            )
+            self._connections.append(connections[row])
+
+    def steps(self) -> tuple[pd.DataFrame | None, list[object]]:
+        """The runs of STEP_TIME, and each row's: that of its launch, else of its start."""
+        table = self.database.read("STEP_TIME", "id", "startNs", "endNs")
+        found = [
+            (start, end, label)
+            for label, start, end in zip(
+                table.cells("id"), table.integers("startNs"), table.integers("endNs"), strict=True
+            )
+            if start is not None and end is not None and 0 <= end - start
+        ]
+        if len(found) < len(table):
+            self.notes.append(Diagnostic("warning", "bad_time", len(table) - len(found), "step"))
+        if not found:
+            return None, []
+        found.sort(key=lambda step: (step[0], step[1]))
+        begins = [start for start, _, _ in found]
+        launched = self._launch_times()
+        labels: list[object] = []
+        for start, connection in zip(self.columns["start_ns"], self._connections, strict=True):
+            at = launched.get(connection, start)
+            place = bisect_right(begins, at) - 1 if isinstance(at, int) else -1
+            inside = place >= 0 and isinstance(at, int) and at < found[place][1]
+            labels.append(place if inside else None)
+        if outside := sum(label is None for label in labels):
+            self.notes.append(Diagnostic("info", "outside_runs", outside))
+        runs = runs_frame(
+            run=range(len(found)),
+            kind=["step"] * len(found),
+            start_ns=pd.array(begins, dtype="Int64"),
+            dur_ns=[end - start for start, end, _ in found],
+            profiled=[True] * len(found),
+        )
+        return runs, labels
+
+    def _add(self, **cells: object) -> None:
+        for name, cell in cells.items():
+            self.columns[name].append(cell)
+
+    def _texts(self, table: Table, *names: str) -> list[str | None]:
+        """A column of numbers into STRING_IDS; text stands for itself."""
+        known = self.strings
+        out: list[str | None] = []
+        for cell in table.cells(*names):
+            number = integer(cell)
+            text = known.get(number) if number is not None else None
+            if text is None and isinstance(cell, str):
+                text = cell
+            out.append(None if text is None or text in ("", "N/A", "NULL") else text)
+        return out
+
+    def _described(self) -> dict[object, _Operator]:
+        """COMPUTE_TASK_INFO by task; where a viewer has renamed it, the newest that it left."""
+        name = "COMPUTE_TASK_INFO"
+        if not self.database.has(name):
+            name = max(filter(_RENAMED.fullmatch, self.database.names), default=name)
+        sides = [
+            f"{side}{what}"
+            for side in ("input", "output")
+            for what in ("Shapes", "DataTypes", "Formats")
+        ]
+        table = self.database.read(
+            name, "name", "globalTaskId", "taskType", "opType", *_BLOCKS, *_MIX_BLOCKS, *sides
+        )
+        tensors = list(zip(*(self._texts(table, column) for column in sides), strict=True))
+        known: dict[tuple[str | None, ...], str] = {}
+        for row in tensors:
+            for cells in (row[:3], row[3:]):
+                if cells not in known:
+                    known[cells] = tensor_text(*cells)
+        columns = (
+            table.cells("globalTaskId"),
+            self._texts(table, "name"),
+            self._texts(table, "opType"),
+            self._texts(table, "taskType"),
+            tensors,
+            table.integers(*_BLOCKS),
+            table.integers(*_MIX_BLOCKS),
+        )
+        return {
+            task: _Operator(name, op_type, core, known[row[:3]], known[row[3:]], *split)
+            for task, name, op_type, core, row, *split in zip(*columns, strict=True)
+            if task is not None
+        }
+
+    def _launchers(self) -> dict[int | None, str]:
+        """The framework's operator behind each connection."""
+        api = self.database.read("PYTORCH_API", "name", "connectionId", "type")
+        names, keys, kinds = (
+            self._texts(api, "name"),
+            api.integers("connectionId"),
+            api.cells("type"),
+        )
+        of_key = {
+            key: name
+            for name, key, kind in zip(names, keys, kinds, strict=True)
+            if key is not None and name is not None and kind == _OPERATOR_API
+        }
+        links = self.database.read("CONNECTION_IDS", "id", "connectionId")
+        pairs = zip(links.integers("id"), links.integers("connectionId"), strict=True)
+        return {
+            connection: of_key[key]
+            for key, connection in pairs
+            if key in of_key and connection is not None
+        }
+
+    def _launch_times(self) -> dict[int | None, int]:
+        """When the host launched what stands behind each connection, in ns."""
+        times: dict[int | None, int] = {}
+        cann = self.database.read("CANN_API", "startNs", "connectionId")
+        for start, key in zip(cann.integers("startNs"), cann.integers("connectionId"), strict=True):
+            if start is not None and key is not None:
+                times.setdefault(key, start)
+        api = self.database.read("PYTORCH_API", "startNs", "connectionId")
+        begins = zip(api.integers("connectionId"), api.integers("startNs"), strict=True)
+        first: dict[int, int] = {}
+        for key, start in begins:
+            if key is not None and start is not None:
+                first[key] = min(first.get(key, start), start)
+        links = self.database.read("CONNECTION_IDS", "id", "connectionId")
+        pairs = zip(links.integers("id"), links.integers("connectionId"), strict=True)
+        for number, connection in pairs:
+            if number in first and connection is not None:
+                times[connection] = first[number]
+        return times
+
+
+def _duration(start: int | None, end: int | None) -> int | None:
+    return None if start is None or end is None else end - start
+
+
+def _tool(database: Database, facts: Mapping[str, str], names: Iterable[object]) -> str | None:
+    """The profiler by what only it writes; None where the tables are those of all of them."""
+    if database.has("PYTORCH_API") or "torch_npu_version" in facts:
+        return "Ascend PyTorch Profiler"
+    if "mindspore_version" in facts or any(_SCOPED.match(str(name)) for name in names):
+        return "MindSpore Profiler"
+    return None
+
+
+def _tool_of_name(file_name: str) -> str:
+    lower = file_name.lower()
+    if "mindspore" in lower:
+        return "MindSpore Profiler"
+    return "Ascend PyTorch Profiler" if "pytorch" in lower else "msprof"
+
+
+def _meta(name: str, database: Database, source: Source, names: Iterable[object]) -> Meta:
+    facts = dict(_pairs(database, "META_DATA", "name", "value"))
+    chips = [text for _, text in _pairs(database, "NPU_INFO", "id", "name")]
+    hosts = [text for _, text in _pairs(database, "HOST_INFO", "hostUid", "hostName")]
+    return Meta(
+        format=name,
+        tool=_tool(database, facts, names) or _tool_of_name(source.name),
+        version=next((clean_text(facts[key], 40) for key in _VERSIONS if facts.get(key)), None),
+        device=clean_text(", ".join(dict.fromkeys(chips)), 120) or None,
+        file_name=source.name,
+        sha256=source.sha256,
+        files=tuple(database.files),
+        redactable=MappingProxyType({"host": clean_text(hosts[0], 120)} if hosts else {}),
+    )
+
+
+def _pairs(database: Database, table: str, key: str, value: str) -> list[tuple[str, str]]:
+    rows = database.read(table, key, value)
+    return [
+        (left or "", right)
+        for left, right in zip(rows.texts(key), rows.texts(value), strict=True)
+        if right is not None
+    ]

@@ -1,0 +1,168 @@
+"""Ascend PyTorch and MindSpore profiler: kernel_details.csv with the tables beside it.
+
+One row a device kernel; `Step Id` tells runs apart. The other files say what it does not: hit rates
+(l2_cache.csv), how long a step took (step_trace_time.csv), settings and versions
+(profiler_info_*.json), device memory (operator_memory.csv); op_statistic.csv is checked against it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import pandas as pd
+
+from analysis.readers.ascend.beside import StepTime, read_beside
+from analysis.readers.ascend.columns import AscendRows, ascend_rows
+from analysis.readers.building.processes import several_devices
+from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.input.csv_table import CsvTable, column_key, has_columns, read_csv
+from analysis.readers.input.source import Source
+from analysis.readers.reader import ALWAYS
+from analysis.trace import Diagnostic, Meta, Trace, runs_frame
+
+_HEADS = ("Name", "Type", "Accelerator Core", "Duration")
+_LEVEL1 = "record with profiler_level=Level1"
+
+
+class AscendKernelsReader:
+    """kernel_details.csv, alone or with its folder."""
+
+    name = "ascend_kernel_details"
+    title = "Ascend PyTorch and MindSpore profiler: kernel_details.csv and its folder"
+    fields: Mapping[str, str] = MappingProxyType(
+        {
+            "start": ALWAYS,
+            "communication": ALWAYS,
+            "runs": "record with a schedule, and call step() of the profiler after each step",
+            **dict.fromkeys(("types", "shapes", "dtypes", "stream", "flops", "memory"), _LEVEL1),
+            "counters": f"{_LEVEL1} and aic_metrics=PipeUtilization",
+        }
+    )
+    recording = (
+        "PyTorch: `torch_npu.profiler.profile(schedule=torch_npu.profiler.schedule(wait=1, "
+        "warmup=1, active=5), record_shapes=True, on_trace_ready=torch_npu.profiler."
+        "tensorboard_trace_handler('out'), experimental_config=torch_npu.profiler."
+        "_ExperimentalConfig(profiler_level=torch_npu.profiler.ProfilerLevel.Level1, "
+        "aic_metrics=torch_npu.profiler.AiCMetrics.PipeUtilization, l2_cache=True))`, and "
+        "`prof.step()` after each step. MindSpore: `mindspore.profiler.profile` with the same "
+        "arguments. Then open the folder that ends in `_ascend_pt` or `_ascend_ms`."
+    )
+    covers: tuple[str, ...] = (
+        "ascend_op_summary",
+        "ascend_db",
+        "ascend_trace_view",
+        "msprof_task_time",
+        "msprof_timeline",
+        "ascend_op_statistic",
+        "mindspore_cpu",
+        "mindspore_cpu_timeline",
+        "mindspore_cpu_summary",
+    )
+
+    def sniff(self, head: bytes) -> bool:
+        """A table with kernel_details' own heads; op_summary calls them Op Name and Task Type."""
+        return has_columns(head, *_HEADS)
+
+    def read(self, source: Source) -> Trace:
+        """The trace; every step is a run, and its time the file's own where it says one."""
+        table = read_csv(source, _is_head)
+        rows = ascend_rows(table)
+        beside = read_beside(source, rows, self.sniff)
+        runs, labels = _runs(rows, beside.steps)
+        columns: dict[str, list[object]] = {**rows.columns, **beside.columns}
+        notes = [*rows.notes, *beside.notes]
+        if labels is not None:
+            columns["run"] = labels
+            if outside := labels.count(None):
+                notes.append(Diagnostic("warning", "outside_runs", outside))
+        is_mindspore = beside.settings.get("mindspore") is not None or _is_mindspore(table)
+        version = beside.settings.get("mindspore" if is_mindspore else "torch_npu")
+        meta = Meta(
+            format=self.name,
+            tool="MindSpore Profiler" if is_mindspore else "Ascend PyTorch Profiler",
+            version=str(version) if version is not None else None,
+            file_name=source.name,
+            sha256=source.sha256,
+            files=tuple(beside.files),
+        )
+        notes += several_devices(columns["device"])
+        trace = build_trace(meta, columns, runs=runs, notes=notes, limits=source.limits)
+        return trace if runs is not None else _with_period(trace, beside.steps.get(None))
+
+
+def _is_head(cells: list[str]) -> bool:
+    keys = {column_key(cell.partition("(")[0]) for cell in cells}
+    return {column_key(name) for name in _HEADS} <= keys
+
+
+def _is_mindspore(table: CsvTable) -> bool:
+    """MindSpore heads the steps 'Step ID', torch_npu 'Step Id'."""
+    return any(column.head == "Step ID" for column in table.columns)
+
+
+def _runs(
+    rows: AscendRows, times: Mapping[str | None, StepTime]
+) -> tuple[pd.DataFrame | None, list[object] | None]:
+    """Steps as runs, numbered as in the file where it numbers them, and each row's run.
+
+    (None, None) where the file tells no steps apart.
+    """
+    order = list(dict.fromkeys(step for step in rows.steps if step is not None))
+    if not order:
+        return None, None
+    numbers = _numbers(order)
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    total: dict[str, int] = dict.fromkeys(order, 0)
+    untimed: set[str] = set()
+    spans = zip(rows.steps, rows.columns["start_ns"], rows.columns["dur_ns"], strict=True)
+    for step, start, dur in spans:
+        if step is None or not isinstance(dur, int) or dur < 0:
+            continue
+        total[step] += dur
+        if not isinstance(start, int):
+            untimed.add(step)
+            continue
+        first[step] = min(first.get(step, start), start)
+        last[step] = max(last.get(step, start), start + dur)
+    timed = {step for step in first if step not in untimed}
+    order.sort(key=lambda step: first.get(step, 0))  # stable: the file's order without starts
+    frame = runs_frame(
+        run=[numbers[step] for step in order],
+        kind=["step"] * len(order),
+        start_ns=pd.array([first[s] if s in timed else None for s in order], dtype="Int64"),
+        dur_ns=[
+            _duration(last[s] - first[s] if s in timed else None, total[s], times.get(s))
+            for s in order
+        ],
+        profiled=[True] * len(order),
+    )
+    return frame, [None if step is None else numbers[step] for step in rows.steps]
+
+
+def _numbers(order: list[str]) -> dict[str, int]:
+    """The steps' own numbers, or 0, 1, 2, … where they are not all different numbers."""
+    own = {
+        step: int(step) for step in order if step.isascii() and step.isdigit() and len(step) <= 18
+    }
+    if len(set(own.values())) == len(order):
+        return own
+    return {step: place for place, step in enumerate(order)}
+
+
+def _duration(span_ns: int | None, total_ns: int, time: StepTime | None) -> int:
+    """How long a step took: Stage and Bubble of step_trace_time.csv, which reach from its first
+    kernel to the next step's; never less than the kernels' own span, since Stage is rounded."""
+    period = time.period_ns if time is not None else None
+    if span_ns is None:
+        return total_ns if period is None or period <= 0 else period
+    return span_ns if period is None else max(period, span_ns)
+
+
+def _with_period(trace: Trace, time: StepTime | None) -> Trace:
+    """The trace of a file without steps, its one run as long as step_trace_time.csv says."""
+    [dur], [start] = trace.runs["dur_ns"], trace.runs["start_ns"]
+    length = _duration(None if pd.isna(start) else int(dur), int(dur), time)
+    return dataclasses.replace(trace, runs=trace.runs.assign(dur_ns=length))

@@ -1,0 +1,207 @@
+"""msprof timelines: msprof_*.json, and the files per iteration of the MindSpore 2.x era.
+
+The older profiler wrote msprof_, task_time_, hccl_ and step_trace_<device>_<model>_<iteration>
+files that repeat each other; all of one device and model are one recording, in which a task that
+stands in two files counts once. Long timelines are cut into slices, which are one recording, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from analysis.errors import FuseScopeError
+from analysis.readers.ascend.timeline import Timeline, read_timeline
+from analysis.readers.building.iterations import Span, iteration_runs, run_of
+from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.input.encoding import utf8
+from analysis.readers.input.source import Source
+from analysis.readers.reader import ALWAYS
+from analysis.trace import Diagnostic, Meta, Trace
+
+_DEVICE = re.compile(
+    rb'"(?:Physic )?Stream Id"\s*:|"Ascend Hardware"|"Task Type"\s*:|"(?:AscendCL|ACL)@'
+    rb'|"name"\s*:\s*"(?:CANN|HCCL|Communication)"|"notify_id"\s*:|"Step Trace|"Iteration Time"'
+    rb'|"cat"\s*:\s*"(?:async_npu|enqueue|dequeue)"|"Dequeue@|"npu::|"(?:torch|mindspore)_to_npu"'
+)
+_FRAMEWORK = re.compile(
+    rb'"cat"\s*:\s*"(?:cpu_op|python_function|enqueue|dequeue|async_npu|async_task_queue|fwdbwd'
+    rb'|async_mindspore|user_annotation)"|"name"\s*:\s*"(?:[Pp]ython|MindSpore)"|"mindspore_op"'
+)
+_ITERATION_FILE = re.compile(r"(?:msprof|task_time|hccl|step_trace)_(\d+)_(\d+)_(\d{1,9})\.json")
+_SLICE_FILE = re.compile(r"(msprof)_slice_\d+_(\d+)\.json")
+
+
+def is_device_timeline(text: bytes) -> bool:
+    """True when the first events tell of an Ascend device."""
+    return _DEVICE.search(text) is not None
+
+
+def is_framework_timeline(text: bytes) -> bool:
+    """True when the first events tell of a framework on the host, too."""
+    return _FRAMEWORK.search(text) is not None
+
+
+class MsprofTimelineReader:
+    """One timeline, with the other parts of it beside."""
+
+    name = "msprof_timeline"
+    title = "msprof timeline, msprof_*.json"
+    fields: Mapping[str, str] = MappingProxyType(
+        {
+            **dict.fromkeys(("start", "stream", "communication"), ALWAYS),
+            "runs": "record in graph mode, and give the step_trace_*.json, too",
+            **dict.fromkeys(("types", "members"), "record MindSpore in graph mode"),
+            "counters": "give the op_summary_*.csv instead",
+        }
+    )
+    recording = (
+        "`msprof --output=DIR --aic-metrics=PipeUtilization --task-time=l1 ./application`. Better: "
+        "give the whole `mindstudio_profiler_output` folder; its op_summary_*.csv says more."
+    )
+    covers: tuple[str, ...] = ("msprof_task_time", "ascend_op_statistic")
+
+    def sniff(self, head: bytes) -> bool:
+        """Chrome events of an Ascend device without those of a framework."""
+        text = utf8(head).lstrip()
+        starts = text.startswith((b"[", b"{"))
+        return starts and is_device_timeline(text) and not is_framework_timeline(text)
+
+    def read(self, source: Source) -> Trace:
+        """Kernels and collectives of every part; iterations are runs."""
+        notes: list[Diagnostic] = []
+        parts = [(source, read_timeline(source, source.limits))]
+        for other in self._parts(source):
+            try:
+                parts.append((other, read_timeline(other, source.limits)))
+            except FuseScopeError:
+                notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
+        parts.sort(key=lambda part: int(_iteration(part[0]) or 0))
+        columns, pids, labels = _merged(parts)
+        if not columns["name"]:
+            raise FuseScopeError(
+                "This timeline has no operators of a device",
+                where=source.name,
+                hint="Give the msprof_*.json of the same recording.",
+            )
+        if len(columns["name"]) > source.limits.events:
+            raise FuseScopeError(
+                f"These timelines have more than {source.limits.events} operators, the limit",
+                where=source.name,
+                hint=source.limits.hint("events", len(columns["name"])),
+            )
+        spans = _iterations(source, parts, columns["start_ns"])
+        meta = Meta(
+            format=self.name,
+            tool="msprof",
+            file_name=source.name,
+            sha256=source.sha256,
+            files=tuple(other.path for other, _ in parts if other is not source),
+        )
+        found = [*_joined_notes(parts), *notes]
+        if not spans:
+            columns["run"] = list(labels)
+            return build_trace(
+                meta, columns, run_kind="iteration", notes=found, limits=source.limits
+            )
+        own = pids if {span.pid for span in spans} <= set(pids) else None
+        of_task = run_of(columns["start_ns"], spans, own)
+        if outside := sum(run is None for run in of_task):
+            found.append(Diagnostic("warning", "outside_runs", outside))
+        runs = iteration_runs(spans)
+        columns["run"] = list(of_task)
+        return build_trace(meta, columns, runs=runs, notes=found, limits=source.limits)
+
+    def _parts(self, source: Source) -> list[Source]:
+        """Other files of the same device and model, slices of the same timeline, and iterations."""
+        family, folder = _family(source), source.path.rpartition("/")[0]
+        found = []
+        for other in source.beside:
+            try:
+                is_part = family is not None and _family(other) == family
+                is_part |= _holds_steps(other.head) and other.path.rpartition("/")[0] == folder
+                found += [other] if is_part and self.sniff(other.head) else []
+            except FuseScopeError:
+                continue  # told of where the file itself is looked at
+        return found
+
+
+def _holds_steps(head: bytes) -> bool:
+    """True for a timeline of iterations alone, step_trace_*.json."""
+    return b'"Step Trace"' in head and b'"Ascend Hardware"' not in head
+
+
+def _family(source: Source) -> tuple[str, ...] | None:
+    """What parts of one recording share: their folder, and device and model in the name."""
+    folder, _, name = source.path.rpartition("/")
+    name = name.removesuffix(".gz")
+    if match := _ITERATION_FILE.fullmatch(name):
+        return (folder, "iterations", match[1], match[2])
+    if match := _SLICE_FILE.fullmatch(name):
+        return (folder, "slices", match[1], match[2])
+    return None
+
+
+def _iteration(source: Source) -> str | None:
+    match = _ITERATION_FILE.fullmatch(source.path.rpartition("/")[2].removesuffix(".gz"))
+    return match[3] if match else None
+
+
+def _merged(
+    parts: Sequence[tuple[Source, Timeline]],
+) -> tuple[dict[str, list[object]], list[object], list[str | None]]:
+    """Columns of all parts, each task once; its process and the iteration of its file's name."""
+    columns: dict[str, list[object]] = {}
+    pids: list[object] = []
+    labels: list[str | None] = []
+    seen: set[tuple[object, ...]] = set()
+    for source, timeline in parts:
+        label = _iteration(source) if len(parts) > 1 else None
+        keys = ("name", "provider", "device", "stream", "start_ns", "dur_ns")
+        identity = list(zip(*(timeline.columns[key] for key in keys), strict=True))
+        kept = []
+        for place, key in enumerate(identity):
+            # Only another file repeats a task; in one file two equal rows are two tasks.
+            if len(parts) == 1 or key not in seen:
+                kept.append(place)
+        seen.update(identity)
+        for name, values in timeline.columns.items():
+            columns.setdefault(name, []).extend(values[place] for place in kept)
+        pids += [timeline.pids[place] for place in kept]
+        labels += [label] * len(kept)
+    return columns, pids, labels
+
+
+def _iterations(
+    source: Source, parts: Sequence[tuple[Source, Timeline]], starts: Sequence[object]
+) -> list[Span]:
+    """Iterations of the files in time order; of those beside only where tasks are known."""
+    known = [start for start in starts if isinstance(start, int)]
+    first, last = min(known, default=0), max(known, default=0)
+    found: dict[tuple[str, int], Span] = {}
+    for other, timeline in parts:
+        for span in timeline.iterations:
+            inside = span.start_ns <= last and span.start_ns + span.dur_ns >= first
+            if other is source or inside:
+                found.setdefault((span.label, span.start_ns), span)
+    return sorted(found.values(), key=lambda span: span.start_ns)
+
+
+def _joined_notes(parts: Sequence[tuple[Source, Timeline]]) -> list[Diagnostic]:
+    """Notes of all parts, those of one code as one."""
+    joined: dict[str, Diagnostic] = {}
+    for _, timeline in parts:
+        for note in timeline.notes:
+            known = joined.get(note.code)
+            if known is None:
+                joined[note.code] = note
+            else:
+                joined[note.code] = Diagnostic(
+                    known.severity,
+                    known.code,
+                    known.count + note.count,
+                    known.example or note.example,
+                    known.values,
+                )
+    return list(joined.values())

@@ -1,0 +1,251 @@
+"""msprof: op_summary_*.csv, one row a task of the device, with the tables of its folder.
+
+Long tables are cut into slices (op_summary_slice_0_*.csv), and older toolkits wrote one file an
+iteration; both are put together again. fusion_op_*.csv names what a fused operator is made of,
+l2_cache_*.csv its hit rate, step_trace_*.csv when each iteration ended.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import pandas as pd
+
+from analysis.errors import FuseScopeError
+from analysis.operators.members import Members, fusion_ops, members_text
+from analysis.readers.ascend.beside import read_beside
+from analysis.readers.ascend.columns import AscendRows, ascend_rows
+from analysis.readers.building.iterations import Span, iteration_runs, run_of
+from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.input.csv_table import CsvTable, column_key, has_columns, read_csv
+from analysis.readers.input.encoding import utf8
+from analysis.readers.input.source import Source, clean_text
+from analysis.readers.reader import ALWAYS
+from analysis.trace import Diagnostic, Meta, Trace
+
+_TASK_LEVEL = "record with --task-time=l1"
+_OF_A_TASK = ("Task Start Time", "Start Time", "Task Type", "Task Wait Time", "Task ID")
+_BLOCKS = ("Block Dim", "Block Num")
+_SLICE = re.compile(r"(op_summary)_slice_\d{1,9}_(\d+)\.csv")
+_ITERATION = re.compile(r"op_summary_(\d+)_(\d+)_(\d{1,9})\.csv")
+_MOST_PARTS = 10_000
+
+
+class MsprofSummaryReader:
+    """One op_summary table, with its slices and the tables beside it."""
+
+    name = "ascend_op_summary"
+    title = "msprof, op_summary_*.csv"
+    fields: Mapping[str, str] = MappingProxyType(
+        {
+            **dict.fromkeys(("start", "communication"), ALWAYS),
+            "runs": "record in graph mode, and give the step_trace_*.csv, too",
+            **dict.fromkeys(("types", "shapes", "dtypes", "stream", "memory"), _TASK_LEVEL),
+            "flops": "record with --task-time=l1 or --aic-metrics=ArithmeticUtilization",
+            "counters": "record with --aic-metrics=PipeUtilization and --l2=on",
+            "members": "record in graph mode, and give the fusion_op_*.csv, too",
+        }
+    )
+    recording = (
+        "`msprof --output=DIR --aic-metrics=PipeUtilization --task-time=l1 --l2=on ./application`, "
+        "and give the whole `mindstudio_profiler_output` folder."
+    )
+    covers: tuple[str, ...] = (
+        "ascend_db",
+        "ascend_trace_view",
+        "msprof_timeline",
+        "msprof_task_time",
+        "ascend_op_statistic",
+    )
+
+    def sniff(self, head: bytes) -> bool:
+        """A table with op_summary's own heads; kernel_details.csv calls them Name and Type.
+
+        A table that was cut down to names and durations is one, too; with the number of blocks it
+        is OpBasicInfo.csv of `msprof op`.
+        """
+        if has_columns(head, "Op Name", "Task Duration"):
+            return has_columns(head, "Op Name", "Task Duration", _OF_A_TASK) or not has_columns(
+                head, "Op Name", "Task Duration", _BLOCKS
+            )
+        return has_columns(head, "Op Name", "OP Type", "Task Type", "Duration")
+
+    def read(self, source: Source) -> Trace:
+        """The trace; steps, inference ids or iterations are runs where the files tell them."""
+        tables = [(source, read_csv(source, _is_head))]
+        notes: list[Diagnostic] = []
+        for part in self._parts(source):
+            try:
+                tables.append((part, read_csv(part, _is_head)))
+            except FuseScopeError:
+                notes.append(Diagnostic("warning", "companion_unreadable", 1, part.name))
+        parts = [ascend_rows(table) for _, table in tables]
+        kind, labels = _labels(tables, parts)
+        rows = _joined(parts)
+        beside = read_beside(source, rows, self.sniff)
+        files = [part.path for part, _ in tables[1:]] + beside.files
+        columns = {**rows.columns, **beside.columns, **_members(source, rows, files, notes)}
+        runs: pd.DataFrame | None = None
+        if labels is None:
+            spans = _iterations(source, columns["start_ns"], files, notes)
+            if spans:
+                runs, labels = iteration_runs(spans), list(run_of(columns["start_ns"], spans))
+        if labels is not None:
+            columns["run"] = labels
+            if outside := labels.count(None):
+                notes.append(Diagnostic("warning", "outside_runs", outside))
+        version = beside.settings.get("cann")
+        meta = Meta(
+            format=self.name,
+            tool="msprof",
+            version=str(version) if version is not None else None,
+            file_name=source.name,
+            sha256=source.sha256,
+            files=tuple(dict.fromkeys(files)),
+        )
+        found = [*rows.notes, *notes, *beside.notes]
+        return build_trace(
+            meta, columns, runs=runs, run_kind=kind, notes=found, limits=source.limits
+        )
+
+    def _parts(self, source: Source) -> list[Source]:
+        """Other slices of the same table, or other iterations of the same device and model."""
+        family = _family(source)
+        found = []
+        for other in source.beside if family is not None else ():
+            if _family(other) == family:
+                try:
+                    found += [other] if self.sniff(other.head) else []
+                except FuseScopeError:
+                    continue  # told of where the file itself is looked at
+        return found[:_MOST_PARTS]
+
+
+def _is_head(cells: Sequence[str]) -> bool:
+    keys = {column_key(cell.partition("(")[0]) for cell in cells}
+    return "opname" in keys and bool(keys & {"taskduration", "duration"})
+
+
+def _family(source: Source) -> tuple[str, ...] | None:
+    """What parts of one table share: folder, and time, or device and model, in the name."""
+    folder, _, name = source.path.rpartition("/")
+    name = name.removesuffix(".gz")
+    if match := _SLICE.fullmatch(name):
+        return (folder, "slices", match[2])
+    if match := _ITERATION.fullmatch(name):
+        return (folder, "iterations", match[1], match[2])
+    return None
+
+
+def _joined(parts: Sequence[AscendRows]) -> AscendRows:
+    """The rows of all parts, one after the other; notes of one code as one."""
+    if len(parts) == 1:
+        return parts[0]
+    names = dict.fromkeys(name for part in parts for name in part.columns)
+    columns: dict[str, list[object]] = {name: [] for name in names}
+    notes: dict[str, Diagnostic] = {}
+    for part in parts:
+        count = len(part.tasks)
+        for name, values in columns.items():
+            values += part.columns.get(name, [None] * count)
+        for note in part.notes:
+            known = notes.get(note.code)
+            if known is not None:
+                note = dataclasses.replace(known, count=known.count + note.count)
+            notes[note.code] = note
+    return AscendRows(
+        columns,
+        [task for part in parts for task in part.tasks],
+        [step for part in parts for step in part.steps],
+        list(notes.values()),
+    )
+
+
+def _labels(
+    tables: Sequence[tuple[Source, CsvTable]], parts: Sequence[AscendRows]
+) -> tuple[str, list[object] | None]:
+    """The kind of runs and each row's run: its step, its inference, or its file's iteration."""
+    if any(step is not None for part in parts for step in part.steps):
+        return "step", [step for part in parts for step in part.steps]
+    inferences: list[object] = []
+    for (_, table), part in zip(tables, parts, strict=True):
+        of_row = dict(zip(table.rows, table.texts("Infer ID"), strict=True))
+        inferences += [of_row.get(row) for row in part.columns["source_row"]]  # type: ignore[call-overload]
+    if any(label is not None for label in inferences):
+        return "iteration", inferences
+    if len(tables) > 1 and all(_iteration(source) for source, _ in tables):
+        rows = zip(tables, parts, strict=True)
+        return "iteration", [_iteration(s) for (s, _), part in rows for _ in part.tasks]
+    return "iteration", None
+
+
+def _iteration(source: Source) -> str | None:
+    match = _ITERATION.fullmatch(source.path.rpartition("/")[2].removesuffix(".gz"))
+    return match[3] if match else None
+
+
+def _members(
+    source: Source, rows: AscendRows, files: list[str], notes: list[Diagnostic]
+) -> dict[str, list[object]]:
+    """Columns of the original operators of fused ones, by the fusion_op tables that fit."""
+    names = {str(name) for name in rows.columns["name"]}
+    known: dict[str, Members] = {}
+    unmatched: list[str] = []
+    for other, _ in _beside(source, ("Fusion Op", "Original Ops"), notes):
+        listed = fusion_ops(utf8(other.content).decode("utf-8", errors="replace"))
+        fused = {name: members for name, members in listed.items() if members.members != (name,)}
+        if names.isdisjoint(fused):
+            continue
+        files.append(other.path)
+        known.update({name: members for name, members in fused.items() if name in names})
+        unmatched += [name for name in fused if name not in names]
+    if unmatched:
+        example = clean_text(unmatched[0], 80)
+        notes.append(Diagnostic("info", "companion_unmatched", len(unmatched), example))
+    if not known:
+        return {}
+    told = [known.get(str(name)) for name in rows.columns["name"]]
+    return {
+        "members": [members_text(members) if members else None for members in told],
+        "members_source": [members.kind if members else None for members in told],
+    }
+
+
+def _iterations(
+    source: Source, starts: Sequence[object], files: list[str], notes: list[Diagnostic]
+) -> list[Span]:
+    """Iterations out of step_trace_*.csv in which at least one of these tasks begins."""
+    heads = ("Iteration ID", "Iteration End", "Iteration Time")
+    for other, table in _beside(source, heads, notes):
+        ends, times = table.find("Iteration End"), table.find("Iteration Time")
+        if ends is None or times is None:
+            continue
+        lines = zip(table.texts("Iteration ID"), ends.ns(), times.ns(), strict=True)
+        spans = [
+            Span(label or "", end - dur, dur)
+            for label, end, dur in lines
+            if end is not None and dur is not None and dur >= 0
+        ]
+        spans.sort(key=lambda span: span.start_ns)
+        if any(run is not None for run in run_of(starts, spans)):
+            files.append(other.path)
+            return spans
+    return []
+
+
+def _beside(
+    source: Source, heads: Sequence[str], notes: list[Diagnostic]
+) -> list[tuple[Source, CsvTable]]:
+    """Tables with these heads beside the file, those of its own folder first."""
+    folder = source.path.rpartition("/")[0]
+    found = []
+    for other in source.beside:
+        try:
+            if has_columns(other.head, *heads):
+                found.append((other, read_csv(other)))
+        except FuseScopeError:
+            notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
+    return sorted(found, key=lambda item: (item[0].path.rpartition("/")[0] != folder, item[0].path))

@@ -1,0 +1,166 @@
+"""trace_view.json of the Ascend PyTorch and the MindSpore profiler on an NPU.
+
+Device tasks as in `ascend_timeline`, and what only this file knows: which operator of the
+framework launched a kernel, with its input shapes. A kernel belongs to the step that launched it,
+where a flow tells so, else to the step whose kernels ran when it began; the time of a step is the
+span of its kernels.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from analysis.errors import FuseScopeError
+from analysis.operators.classes import OTHER, kernel_class, op_class
+from analysis.readers.ascend.beside import read_beside
+from analysis.readers.ascend.columns import AscendRows, launched_by
+from analysis.readers.ascend.launches import input_text
+from analysis.readers.ascend.msprof_timeline import is_device_timeline, is_framework_timeline
+from analysis.readers.ascend.timeline import Timeline, read_timeline
+from analysis.readers.building.iterations import Span
+from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.input.encoding import utf8
+from analysis.readers.input.source import Source
+from analysis.readers.reader import ALWAYS
+from analysis.trace import Diagnostic, Meta, Trace
+
+_EPOCH_TEXT = re.compile(rb'"ts"\s*:\s*"\d{13,17}\.\d+\s*"')
+_OF_CPU = re.compile(rb'"HostCpuOps"|"CPU OP"')
+
+
+class AscendTraceViewReader:
+    """One trace_view.json."""
+
+    name = "ascend_trace_view"
+    title = "Ascend PyTorch or MindSpore profiler, trace_view.json"
+    fields: Mapping[str, str] = MappingProxyType(
+        {
+            **dict.fromkeys(("start", "stream", "communication"), ALWAYS),
+            "runs": "record with a schedule and call prof.step() after each step",
+            **dict.fromkeys(("shapes", "dtypes", "memory"), "record with record_shapes=True"),
+            "types": "give the kernel_details.csv of the same folder",
+            "counters": "give the kernel_details.csv of the same folder",
+            "members": "record MindSpore in graph mode",
+        }
+    )
+    recording = (
+        "`torch_npu.profiler.profile(activities=[ProfilerActivity.CPU, ProfilerActivity.NPU], "
+        "schedule=torch_npu.profiler.schedule(wait=1, warmup=1, active=10, repeat=1), "
+        "record_shapes=True, on_trace_ready=torch_npu.profiler.tensorboard_trace_handler(DIR), "
+        "experimental_config=torch_npu.profiler._ExperimentalConfig("
+        "profiler_level=torch_npu.profiler.ProfilerLevel.Level1))`. Better: give the whole "
+        "`*_ascend_pt` or `*_ascend_ms` folder; its kernel_details.csv says more."
+    )
+    covers: tuple[str, ...] = (
+        "msprof_timeline",
+        "msprof_task_time",
+        "ascend_op_statistic",
+    )
+
+    def sniff(self, head: bytes) -> bool:
+        """Chrome events of a host framework and an NPU, or with times as the profiler writes."""
+        text = utf8(head).lstrip()
+        if not text.startswith((b"[", b"{")):
+            return False
+        if is_device_timeline(text):
+            return is_framework_timeline(text)
+        return _EPOCH_TEXT.search(text) is not None and _OF_CPU.search(text) is None
+
+    def read(self, source: Source) -> Trace:
+        """Kernels and collectives; steps from ProfilerStep annotations."""
+        timeline = read_timeline(source, source.limits)
+        columns = timeline.columns
+        if not columns["name"]:
+            raise FuseScopeError(
+                "This timeline has no operators of a device",
+                where=source.name,
+                hint="Record with ProfilerActivity.NPU among the activities.",
+            )
+        _add_launchers(timeline)
+        steps = _steps(timeline)
+        rows = AscendRows(columns, timeline.tasks, list(steps), timeline.notes)
+        beside = read_beside(source, rows, self.sniff)
+        of_mindspore = any(name.lower().startswith("mindspore") for name in timeline.processes)
+        version = beside.settings.get("mindspore" if of_mindspore else "torch_npu")
+        meta = Meta(
+            format=self.name,
+            tool="MindSpore Profiler" if of_mindspore else "Ascend PyTorch Profiler",
+            version=str(version) if version is not None else None,
+            file_name=source.name,
+            sha256=source.sha256,
+            files=tuple(beside.files),
+        )
+        notes = [*timeline.notes, *beside.notes]
+        if None in steps and any(steps):
+            notes.append(Diagnostic("warning", "outside_runs", steps.count(None)))
+        every: dict[str, list[object]] = {**columns, **beside.columns, "run": list(steps)}
+        return build_trace(meta, every, notes=notes, limits=source.limits)
+
+
+def _add_launchers(timeline: Timeline) -> None:
+    """Columns of the launching operator; its shapes where it launched one kernel alone."""
+    columns = timeline.columns
+    hosts = [timeline.launchers.get(point) if point else None for point in timeline.launches]
+    launched = Counter(host for host in hosts if host is not None)
+    known: dict[tuple[bytes, bytes], str] = {}
+    inputs: list[object] = []
+    classes: list[object] = []
+    for place, host in enumerate(hosts):
+        name, told = str(columns["name"][place]), columns["launched_by"][place]
+        columns["launched_by"][place] = told or (host.name if host else launched_by(name))
+        text, name_class = "", columns["op_class"][place]
+        if host is not None and launched[host] == 1:
+            key = (host.dims, host.dtypes)
+            if key not in known:
+                known[key] = input_text(*key)
+            text = known[key]
+            if columns["op_type"][place] is None and kernel_class(name) == "unknown":
+                of_host = op_class(host.name)
+                name_class = of_host if of_host not in OTHER else None
+        inputs.append(text)
+        classes.append(name_class)
+    if any(inputs):
+        columns["inputs"] = inputs
+    columns["op_class"] = classes
+
+
+def _steps(timeline: Timeline) -> list[str | None]:
+    """The label of each task's step; None outside every step."""
+    starts = [start if isinstance(start, int) else None for start in timeline.columns["start_ns"]]
+    steps = sorted(_distinct(timeline.steps), key=lambda span: span.start_ns)
+    if not steps:
+        return [None] * len(starts)
+    begins = [span.start_ns for span in steps]
+
+    def launching(ns: int | None) -> int | None:
+        place = bisect_right(begins, ns) - 1 if ns is not None else -1
+        if place < 0 or ns is None:
+            return None
+        return place if ns <= steps[place].start_ns + steps[place].dur_ns else None
+
+    of_task = [launching(point[2]) if point else None for point in timeline.launches]
+    first: dict[int, int] = {}  # step -> when its first kernel began
+    for step, start in zip(of_task, starts, strict=True):
+        if step is not None and start is not None:
+            first[step] = min(start, first.get(step, start))
+    order = sorted(first.items(), key=lambda item: item[1])
+    ordered = [start for _, start in order]
+    labels: list[str | None] = []
+    for step, start, point in zip(of_task, starts, timeline.launches, strict=True):
+        if step is None and start is not None and point is None:
+            place = bisect_right(ordered, start) - 1
+            step = order[place][0] if place >= 0 else launching(start)
+        labels.append(steps[step].label if step is not None else None)
+    return labels
+
+
+def _distinct(spans: Sequence[Span]) -> list[Span]:
+    """One span of each label: hosts and devices may each have a copy of a step."""
+    found: dict[str, Span] = {}
+    for span in spans:
+        found.setdefault(span.label, span)
+    return list(found.values())

@@ -1,0 +1,1 @@
+"""From columns, one entry a call, to a Trace."""

@@ -1,0 +1,1 @@
+"""From bytes to typed columns: folders, archives, encodings, CSV, JSON, SQLite, times."""

@@ -1,0 +1,369 @@
+"""CSV files of profilers, found by their heads: name and unit of a column, never its position.
+
+Profilers write tabs after numbers, quotes inside quotes, `N/A` for nothing, rows shorter than the
+head, and a comma too many; all of that is read, and what had to be repaired is counted.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from analysis.errors import FuseScopeError
+from analysis.readers.input.csv_numbers import POINT, Marks, column_marks, plain, time_unit, unit_of
+from analysis.readers.input.csv_rows import CsvRows
+from analysis.readers.input.csv_totals import ends_in_summary
+from analysis.readers.input.encoding import decoded, utf8
+from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.times import Unit, exact_ns
+from analysis.trace import Diagnostic
+
+MISSING = frozenset({"", "n/a", "na", "null", "none", "-", "--"})
+_MOST_COLUMNS = 2000
+_PREAMBLE_ROWS = 60
+_DELIMITER_CHARS = 64 * 1024
+_BLANKS = " \t\r\n\x0b\x0c"
+_MOSTLY = 0.5
+_A_HEAD = 0.6  # of a row's cells that head the table, for the row to be another row of heads
+
+csv.field_size_limit(2**31 - 1)  # a cell may hold a call stack; Limits bound the file
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its head as it stands in the file, name and unit out of it, and its cells.
+
+    Cells carry no blanks around them, and '' for what the file calls N/A.
+    """
+
+    head: str
+    name: str
+    unit: str
+    cells: list[str]
+    marks: Marks = POINT
+
+    def ns(self, unit: Unit = "us") -> list[int | None]:
+        """Cells as whole ns by the unit in the head, by `unit` where that names none.
+
+        All None where it names one that is not known; `CsvTable.times` refuses that.
+        """
+        known = time_unit(self.unit) if self.unit else unit
+        if known is None:
+            return [None] * len(self.cells)
+        return [exact_ns(plain(cell, self.marks), known) if cell else None for cell in self.cells]
+
+    def numbers(self) -> list[float | None]:
+        """Cells as finite numbers, percent as a fraction; None where they are none."""
+        scale = 0.01 if self.unit == "%" else 1.0
+        known = {cell: _number(plain(cell, self.marks), scale) for cell in set(self.cells)}
+        return [known[cell] for cell in self.cells]
+
+    def integers(self) -> list[int | None]:
+        """Cells as whole numbers of at most 64 bits; None where they are none."""
+        return [_integer(plain(cell, self.marks)) for cell in self.cells]
+
+
+@dataclass(frozen=True)
+class CsvTable:
+    """A table whose columns are found by name, whatever their order, case and spaces."""
+
+    columns: tuple[Column, ...]
+    rows: list[int]  # number of each row in the file, the first after the head is 1
+    notes: list[Diagnostic] = field(default_factory=list)
+    file: str = ""
+
+    def find(self, *names: str) -> Column | None:
+        """The first column with one of these names, in this order; unit and case do not count.
+
+        A name may stand with its unit ('Time(us)') to tell columns of one name apart.
+        """
+        for name in names:
+            for column in self.columns:
+                if _is_named(column, name):
+                    return column
+        return None
+
+    def required(self, where: str, *names: str) -> Column:
+        """Like `find`. Raises FuseScopeError about the file `where` without such a column."""
+        column = self.find(*names)
+        if column is None:
+            raise FuseScopeError(
+                f"This table lacks its column {names[0]}",
+                where=where,
+                hint="Give the profiler's own file.",
+            )
+        return column
+
+    def times(self, *names: str, unit: Unit = "us", named: bool = False) -> list[int | None]:
+        """Cells of that column as whole ns; all None without the column.
+
+        `unit` is that of a head without one, which is noted where heads of the format name theirs
+        (`named`). Of columns that differ in their unit, one of a known unit is taken. Raises
+        FuseScopeError for a unit that is not known.
+        """
+        columns = [one for name in names for one in self.columns if _is_named(one, name)]
+        known = (one for one in columns if one.unit and time_unit(one.unit))
+        column = next(known, columns[0] if columns else None)
+        if column is None:
+            return [None] * len(self)
+        unit_of(column.unit, column.head, self.file, unit)
+        if named and not column.unit and any(column.cells):
+            self.notes.append(Diagnostic("warning", "unit_assumed", 1, column.head, {"unit": unit}))
+        return column.ns(unit)
+
+    def texts(self, *names: str) -> list[str | None]:
+        """Cells of that column with None for missing ones; all None without the column."""
+        column = self.find(*names)
+        return [cell or None for cell in column.cells] if column else [None] * len(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def _is_named(column: Column, name: str) -> bool:
+    return column_key(column.head if "(" in name else column.name) == column_key(name)
+
+
+def name_and_unit(head: str) -> tuple[str, str]:
+    """'Duration (us)' -> ('Duration', 'us'); '' for no unit. In time linear in the length."""
+    head = head.strip()
+    name, bracket, unit = head.rpartition("(") if head.endswith(")") else (head, "", "")
+    if not bracket or ")" in unit[:-1]:
+        return head, ""
+    return name.strip(), unit[:-1].strip()
+
+
+def column_key(text: str) -> str:
+    """What two spellings of a head share: 'Stream Id' and 'stream_id' are one column."""
+    return re.sub(r"[\s_]+", "", text.strip(_BLANKS + '"')).lower()
+
+
+def head_cells(head: bytes) -> list[list[str]]:
+    """The first rows of a file as cells, for sniffing; empty where it is no CSV text."""
+    text = utf8(head).decode("utf-8", errors="replace")
+    if "\x00" in text[:4096]:
+        return []
+    rows = []
+    try:
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text)):
+            rows.append([cell.strip(_BLANKS) for cell in row])
+            if len(rows) >= _PREAMBLE_ROWS:
+                break
+    except csv.Error:
+        pass
+    return rows
+
+
+def has_columns(head: bytes, *names: str | Sequence[str]) -> bool:
+    """True when one of the first rows heads all these columns; a sequence is one of several."""
+    groups = [
+        [column_key(name)] if isinstance(name, str) else [column_key(one) for one in name]
+        for name in names
+    ]
+    return any(
+        all(any(key in keys for key in group) for group in groups) for keys in _head_keys(head)
+    )
+
+
+def read_csv(source: Source, is_head: Callable[[list[str]], bool] | None = None) -> CsvTable:
+    """The table in `source`; lines before the row that `is_head` takes are passed over.
+
+    Raises FuseScopeError for a table without head or rows, and for more rows than the limit.
+    """
+    notes: list[Diagnostic] = []
+    text = decoded(utf8(source.content), notes)
+    delimiter = _delimiter(text)
+    reader = CsvRows(text, delimiter)
+    try:
+        heads = _head(reader, is_head)
+        if heads is None:
+            raise FuseScopeError(
+                "This table has no row of column heads",
+                where=source.name,
+                hint="Give the profiler's own file.",
+            )
+        reader.width = len(heads)
+        ended = text.endswith(("\n", "\r"))
+        cells, rows = _body(reader, heads, source, notes, ended=ended)
+    except csv.Error as error:
+        raise FuseScopeError(
+            f"This table is damaged near line {reader.line}: {clean_text(str(error), 80)}",
+            where=source.name,
+            hint="Copy or record the file again.",
+        ) from error
+    notes += reader.notes()
+    named = [
+        (head, *name_and_unit(head), column) for head, column in zip(heads, cells, strict=True)
+    ]
+    marks = column_marks([told[1:] for told in named], delimiter, notes)
+    columns = [
+        Column(clean_text(head, 80), name, unit, column, meaning)
+        for (head, name, unit, column), meaning in zip(named, marks, strict=True)
+        if head
+    ]
+    _check_twins(columns, notes)
+    return CsvTable(tuple(columns), rows, notes, source.name)
+
+
+def _check_twins(columns: list[Column], notes: list[Diagnostic]) -> None:
+    """A note on columns of one head that say different things, of which the first is read."""
+    first: dict[str, Column] = {}
+    twins = [
+        one.head
+        for one in columns
+        if first.setdefault(column_key(one.head), one) is not one
+        and one.cells != first[column_key(one.head)].cells
+    ]
+    if twins:
+        notes.append(Diagnostic("warning", "twin_columns", len(twins), twins[0]))
+
+
+def _delimiter(text: str) -> str:
+    """What stands between cells: spreadsheets save ';' where ',' is the decimal sign, or tabs.
+
+    The first line that holds any of them tells; profilers themselves write commas.
+    """
+    for line in text[:_DELIMITER_CHARS].splitlines()[:_PREAMBLE_ROWS]:
+        line = line.partition("sep=")[2] or line
+        if "," in line:
+            return ","
+        if counts := {mark: line.count(mark) for mark in ";\t" if mark in line}:
+            return max(counts, key=lambda mark: counts[mark])
+    return ","
+
+
+@lru_cache(maxsize=256)
+def _head_keys(head: bytes) -> tuple[frozenset[str], ...]:
+    """What each of the first rows may head; every reader asks, and each file beside another."""
+    return tuple(
+        frozenset(
+            key for cell in row for key in (column_key(cell), column_key(name_and_unit(cell)[0]))
+        )
+        for row in head_cells(head)
+    )
+
+
+def _head(
+    reader: Iterable[list[str]], is_head: Callable[[list[str]], bool] | None
+) -> list[str] | None:
+    for number, row in enumerate(reader):
+        heads = [cell.strip(_BLANKS) for cell in row[:_MOST_COLUMNS]]
+        if any(heads) and (is_head is None or is_head(heads)):
+            return heads
+        if number >= _PREAMBLE_ROWS:
+            break
+    return None
+
+
+def _body(
+    reader: Iterable[list[str]],
+    heads: list[str],
+    source: Source,
+    notes: list[Diagnostic],
+    *,
+    ended: bool,
+) -> tuple[list[list[str]], list[int]]:
+    """Cells by column, and row numbers. Empty rows are passed over, odd ones counted.
+
+    Without a line end (not `ended`) a last row shorter than all others was cut off in the middle:
+    its last number may lack digits, so it is left out.
+    """
+    width = len(heads)
+    columns: list[list[str]] = [[] for _ in range(width)]
+    rows: list[int] = []
+    known_heads = {head for head in heads if head}
+    again: list[int] = []
+    known: dict[str, str] = {}  # most cells repeat: one text each, looked at once
+    short = long = last = 0
+    fewest = width  # cells of the rows before the last
+    short_row = long_row = 0
+    for number, row in enumerate(reader, start=1):
+        if not row or (len(row) == 1 and not row[0].strip(_BLANKS)):
+            continue
+        if len(rows) >= source.limits.events:
+            raise FuseScopeError(
+                f"This table has more than {source.limits.events} rows, the limit",
+                where=source.name,
+                hint=source.limits.hint("events"),
+            )
+        may_head = row[0] in known_heads or row[-1] in known_heads
+        if may_head and _is_head_row(row, heads, number, source):
+            again.append(number)
+            continue
+        fewest, last = min(fewest, last or width), len(row)
+        if len(row) < width:
+            short, short_row = short + 1, short_row or number
+            row = row + [""] * (width - len(row))
+        elif len(row) > width and any(cell.strip(_BLANKS) for cell in row[width:]):
+            long, long_row = long + 1, long_row or number
+        for column, cell in zip(columns, row, strict=False):
+            text = known.get(cell)
+            if text is None:
+                text = cell.strip(_BLANKS)
+                text = known[cell] = "" if text.lower() in MISSING else text
+            column.append(text)
+        rows.append(number)
+    if not ended and len(rows) > 1 and last < fewest:
+        lost = sum(len(column.pop()) + 1 for column in columns[:last])
+        for column in columns[last:]:
+            column.pop()
+        rows.pop()
+        short -= 1
+        notes.append(Diagnostic("warning", "cut_short", 1, "", {"bytes_lost": lost}))
+    if ends_in_summary(columns):
+        notes.append(Diagnostic("warning", "total_row", 1, f"row {rows.pop()}"))
+        for column in columns:
+            column.pop()
+    if again:
+        notes.append(Diagnostic("warning", "heads_again", len(again), f"row {again[0]}"))
+    if long > _MOSTLY * len(rows):
+        raise FuseScopeError(
+            f"{long} of {len(rows)} rows have more cells than the head has columns, so no cell is "
+            "sure of its column",
+            where=f"{source.name}, row {long_row}",
+            hint="Put quotes around cells that hold a comma, or give the profiler's own file.",
+        )
+    if short:
+        notes.append(Diagnostic("info", "short_rows", short, f"row {short_row}"))
+    if long:
+        notes.append(Diagnostic("warning", "long_rows", long, f"row {long_row}"))
+    return columns, rows
+
+
+def _is_head_row(row: list[str], heads: list[str], number: int, source: Source) -> bool:
+    """True for the row of heads once more. Raises FuseScopeError for that of another table."""
+    cells = [cell.strip(_BLANKS) for cell in row]
+    if cells[: len(heads)] == heads and not any(cells[len(heads) :]):
+        return True
+    named = [cell for cell in cells if cell]
+    alike = sum((Counter(named) & Counter(heads)).values())
+    if len(named) < 3 or alike < _A_HEAD * len(named):
+        return False
+    raise FuseScopeError(
+        "Two tables with different columns stand in this file, one after the other",
+        where=f"{source.name}, row {number}",
+        hint="Give each table as a file of its own.",
+    )
+
+
+def _number(cell: str, scale: float) -> float | None:
+    try:
+        value = float(cell) if len(cell) < 60 else math.nan
+    except ValueError:
+        return None
+    return value * scale if math.isfinite(value) and abs(value) < 1e300 else None
+
+
+def _integer(cell: str) -> int | None:
+    try:
+        value = int(cell) if len(cell) < 25 else None
+    except ValueError:
+        number = _number(cell, 1.0)
+        value = int(number) if number is not None and number == int(number) else None
+    return value if value is not None and abs(value) < 2**62 else None

@@ -1,0 +1,260 @@
+"""Trace events: JSON of Chrome-style events, decoded to typed values, damage repaired.
+
+A file is an array of events, or an object that holds them under `traceEvents`. Typed decoding
+skips what nobody reads and makes no dicts, which is where the time of a plain JSON load goes.
+Damage is repaired only where whole events stay whole, and always counted.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+
+import msgspec
+
+from analysis.errors import FuseScopeError
+from analysis.limits import Limits
+from analysis.readers.input.encoding import utf8, valid_utf8, without_lone_surrogates
+from analysis.readers.input.json_array import check_length
+from analysis.trace import Diagnostic
+
+EventT = TypeVar("EventT", bound=msgspec.Struct)
+FileT = TypeVar("FileT", bound="EventFile")
+
+_OBJECT = re.compile(rb"\s*\{")
+_EVENTS = re.compile(rb'"traceEvents"\s*:\s*(?=\[)')
+_LAST_EVENT = re.compile(
+    rb'\{\s*"(?:cat|ph|name|pid|tid|ts|dur|id|args)"\s*:|\{\s*(?:"\w{0,8}"?\s*)?\Z'
+)
+_BYTE = re.compile(r"\(byte (\d+)\)")
+_TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
+_RAW = msgspec.json.Decoder(list[msgspec.Raw])
+_MOST_CUTS = 8
+_TAIL_BYTES = 1024 * 1024
+_DECODING = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
+
+# What other writers get wrong: blanks for control characters, backslashes that escape nothing
+# (Windows paths), inf and nan as C++ prints them, commas before a closing bracket.
+_BLANKS = bytes(range(32)), b" " * 32
+_ESCAPE = re.compile(rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')
+_NO_NUMBER = re.compile(rb"([:\[,]\s*)[-+]?(?:inf|nan)(?=\s*[,}\]])")
+_LOOSE_COMMA = re.compile(rb",(?=\s*[}\]])")
+
+
+class EventFile(msgspec.Struct):
+    """A file of the object form: its events, and in subclasses what else a reader needs of it."""
+
+    trace_events: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="traceEvents")
+
+
+def decode_events(
+    data: bytes, event: type[EventT], where: str, limits: Limits
+) -> tuple[list[EventT], list[Diagnostic]]:
+    """All events, in file order, and what had to be repaired or dropped.
+
+    Events of a wrong shape are dropped and counted. A file cut short keeps its whole events.
+    Raises FuseScopeError with the byte position for anything else that is not JSON, and for more
+    than `limits.events` events.
+    """
+    events, _, notes = decode_file(data, event, EventFile, where, limits)
+    return events, notes
+
+
+def decode_file(
+    data: bytes, event: type[EventT], file: type[FileT], where: str, limits: Limits
+) -> tuple[list[EventT], FileT, list[Diagnostic]]:
+    """Like `decode_events`, with what stands beside the events; defaults in the array form."""
+    notes: list[Diagnostic] = []
+    data = without_lone_surrogates(utf8(data), notes)
+    decoder = msgspec.json.Decoder(list[event])  # type: ignore[valid-type]
+    try:
+        header = msgspec.json.decode(data, type=file) if _is_object(data) else file()
+        array = header.trace_events if _is_object(data) else data
+        check_length(array, where, limits, objects=True)
+        events: list[EventT] = decoder.decode(array)
+    except _DECODING:
+        header, raw = _repaired(data, file, where, limits, notes)
+        events = _decode_each(raw, event, notes)
+    return events, header, notes
+
+
+def _is_object(data: bytes) -> bool:
+    return _OBJECT.match(data) is not None
+
+
+def _decode_each(
+    raw: list[msgspec.Raw], event: type[EventT], notes: list[Diagnostic]
+) -> list[EventT]:
+    """Event by event, after the typed decoding of the whole failed."""
+    decoder = msgspec.json.Decoder(event)
+    events: list[EventT] = []
+    dropped, example = 0, ""
+    for item in raw:
+        try:
+            events.append(decoder.decode(item))
+        except _DECODING as error:
+            dropped += 1
+            example = example or str(error)
+    if dropped:
+        notes.append(Diagnostic("warning", "bad_event", dropped, example))
+    return events
+
+
+def _repaired(
+    data: bytes, file: type[FileT], where: str, limits: Limits, notes: list[Diagnostic]
+) -> tuple[FileT, list[msgspec.Raw]]:
+    """What stands beside the events, and the events undecoded, of a file that is damaged."""
+    data = valid_utf8(data, notes)
+    try:
+        return _split_noted(data, file, where, limits, notes)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise _no_trace(error, where) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        damage = error
+    if "truncated" not in str(damage):
+        mended, count = _mended(data)
+        try:
+            header, raw = _split_noted(mended, file, where, limits, notes)
+        except (msgspec.ValidationError, RecursionError) as error:
+            raise _no_trace(error, where) from error
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            if not _at_end(error, mended):
+                raise _damaged(damage, where) from error
+            data, damage = mended, error
+        else:
+            notes.append(Diagnostic("warning", "json_mended", count))
+            return header, raw
+        if count:
+            notes.append(Diagnostic("warning", "json_mended", count))
+    return _cut_short(data, file, where, limits, notes, damage)
+
+
+def _split_noted(
+    data: bytes, file: type[FileT], where: str, limits: Limits, notes: list[Diagnostic]
+) -> tuple[FileT, list[msgspec.Raw]]:
+    """Like `_split`, without what follows the end of the JSON."""
+    try:
+        return _split(data, file, where, limits)
+    except msgspec.DecodeError as error:
+        end = _TRAILING.search(str(error))
+        if end is None:
+            raise
+        at = int(end[1]) - 1  # it counts the first of them
+        found = _split(data[:at], file, where, limits)
+        notes.append(Diagnostic("warning", "trailing_bytes", len(data) - at))
+        return found
+
+
+def _split(
+    data: bytes, file: type[FileT], where: str, limits: Limits
+) -> tuple[FileT, list[msgspec.Raw]]:
+    header = msgspec.json.decode(data, type=file) if _is_object(data) else file()
+    array = (header.trace_events or msgspec.Raw(b"null")) if _is_object(data) else data
+    check_length(array, where, limits)
+    return header, _RAW.decode(array)
+
+
+def _mended(data: bytes) -> tuple[bytes, int]:
+    """The text without the faults that other writers make, and how many there were."""
+    count = sum(data.count(bytes([code])) for code in range(32) if code not in b"\t\n\r")
+    data = data.translate(bytes.maketrans(*_BLANKS))
+    lone = 0
+
+    def double(match: re.Match[bytes]) -> bytes:
+        nonlocal lone
+        lone += len(match[0]) == 1
+        return match[0] if len(match[0]) > 1 else b"\\\\"
+
+    data = _ESCAPE.sub(double, data)
+    data, missing = _NO_NUMBER.subn(rb"\1null", data)
+    data, commas = _LOOSE_COMMA.subn(b"", data)
+    return data, max(1, count + lone + missing + commas)
+
+
+def _at_end(error: Exception, data: bytes) -> bool:
+    """True when the text ends in the middle of a value."""
+    at = _BYTE.search(str(error))
+    return "truncated" in str(error) or (at is not None and int(at[1]) >= len(data.rstrip()))
+
+
+def _cut_short(
+    data: bytes,
+    file: type[FileT],
+    where: str,
+    limits: Limits,
+    notes: list[Diagnostic],
+    damage: Exception,
+) -> tuple[FileT, list[msgspec.Raw]]:
+    """The whole events of a file that ends too early."""
+    text = data.strip()
+    begin = 0
+    header = file()
+    if text.startswith(b"{"):
+        found = _EVENTS.search(text)
+        if found is None:
+            raise _damaged(damage, where)
+        begin = found.end()
+        try:
+            header = msgspec.json.decode(
+                text[: found.start()].rstrip(b", \t\r\n") + b"}", type=file
+            )
+        except _DECODING:
+            header = file()
+    elif not text.startswith(b"["):
+        raise _damaged(damage, where)
+    whole = text[begin:].rstrip(b", \t\r\n")
+    check_length(whole, where, limits)
+    for end, bracket in _cut_points(whole, is_object=begin > 0):
+        kept = whole[:end].rstrip(b", \t\r\n")
+        try:
+            raw = _RAW.decode(kept + bracket)
+        except _DECODING:
+            continue
+        lost = len(whole[len(kept) :].strip(b", \t\r\n"))
+        code = "cut_short" if lost else "missing_bracket"
+        notes.append(Diagnostic("warning", code, 1, "", {"bytes_lost": lost}))
+        return header, raw
+    raise _damaged(damage, where)
+
+
+def _cut_points(text: bytes, *, is_object: bool) -> list[tuple[int, bytes]]:
+    """Where the array may end, and what is missing there.
+
+    At a bracket with something of the object behind it, at the end of the whole text, else before
+    one of its last events.
+    """
+    tail_start = max(1, len(text) - _TAIL_BYTES)
+    starts = [m.start() for m in _LAST_EVENT.finditer(text, tail_start)]
+    closed: list[tuple[int, bytes]] = []
+    if is_object:
+        at = len(text)
+        while len(closed) < _MOST_CUTS and (at := text.rfind(b"]", tail_start, at)) >= 0:
+            closed.append((at + 1, b""))
+    cuts = [(at, b"]") for at in (len(text), *reversed(starts[-_MOST_CUTS:]))]
+    return [*closed, *cuts]
+
+
+def _no_trace(error: Exception, where: str) -> FuseScopeError:
+    if isinstance(error, RecursionError):
+        return FuseScopeError(
+            "This JSON is nested too deep to be a trace",
+            where=where,
+            hint="Give the profiler's own file.",
+        )
+    return _no_list(where)
+
+
+def _no_list(where: str) -> FuseScopeError:
+    return FuseScopeError(
+        "This JSON is not a list of trace events",
+        where=where,
+        hint="Give the profiler's own file.",
+    )
+
+
+def _damaged(error: Exception, where: str) -> FuseScopeError:
+    return FuseScopeError(
+        f"This JSON is damaged: {str(error).removeprefix('JSON is malformed: ')}",
+        where=where,
+        hint="Copy or record the file again.",
+    )

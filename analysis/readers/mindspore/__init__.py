@@ -1,0 +1,1 @@
+"""MindSpore's profiler: on a CPU, and on any device before 2.4."""

@@ -1,0 +1,145 @@
+"""What the files beside a MindSpore recording add to it, and whether they agree with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from analysis.errors import FuseScopeError
+from analysis.operators.members import members_text
+from analysis.readers.input.source import Source, clean_text
+from analysis.readers.mindspore.akg import is_kernel, members_of, read_kernels, sniff_info
+from analysis.trace import Diagnostic
+
+ValueT = TypeVar("ValueT")
+
+_NUMBERED = re.compile(r"-op\d+$")
+_RANK = re.compile(r"_(\d{1,4})(?:_detail|_type|_detail_time)?\.\w+$")
+_OWN_NAME = re.compile(
+    r"(?:cpu_(?:op_(?:execute_timestamp|type_info|detail_info)|framework|ms_memory_record)"
+    r"|output_(?:timeline_data|op_compute_time)|aicore_intermediate|aicpu_intermediate"
+    r"|framework_raw|flops|step_trace_raw|(?:ascend_)?timeline_display"
+    r"|gpu_(?:op_(?:type|detail)|activity_data)_info|gpu_framework)_\d"
+)
+
+
+class Beside:
+    """Files beside a recording that tell more of it; damage in them is noted and passed over."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.files: list[str] = []
+        self.notes: list[Diagnostic] = []
+
+    def those(self, known: Callable[[bytes], bool], *, of_a_device: bool = True) -> list[Source]:
+        """Files whose head is `known`, without those of another device of the recording.
+
+        The profiler ends its names with the number of the device. In names of somebody's own a
+        number may mean anything: there it only chooses among several files of a kind.
+        """
+        rank = _rank(self.source.name) if of_a_device else ""
+        found = []
+        for other in self.source.beside:
+            try:
+                if known(other.head):
+                    found.append(other)
+            except FuseScopeError:
+                continue
+        if not rank:
+            return found
+        same = [other for other in found if _rank(other.name) in ("", rank)]
+        if same or not _is_own(self.source):
+            return same or found
+        return [other for other in found if not _is_own(other)]
+
+    def read(
+        self,
+        known: Callable[[bytes], bool],
+        read: Callable[[Source], ValueT],
+        fits: Callable[[ValueT], bool] = lambda value: True,
+    ) -> ValueT | None:
+        """What `read` makes of the first such file that fits the recording."""
+        for other in self.those(known):
+            try:
+                value = read(other)
+            except FuseScopeError:
+                self.notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
+                continue
+            if fits(value):
+                self.files.append(other.path)
+                return value
+        return None
+
+
+def contradiction(
+    told: Mapping[str, tuple[int | None, int | None]],
+    seen: Mapping[str, tuple[int, int]],
+    where: str,
+    tolerance: float,
+) -> list[Diagnostic]:
+    """A note where two files of one recording disagree on (executions, ns) of a name."""
+    odd = []
+    for name, (count, total) in told.items():
+        if name not in seen:
+            continue
+        counted, summed = seen[name]
+        other_count = count is not None and count != counted
+        # Each execution may be off by one ns of rounding.
+        allowed = tolerance * max(total or 0, summed) + max(1, counted)
+        other_time = total is not None and abs(total - summed) > allowed
+        if other_count or other_time:
+            odd.append(
+                f"{clean_text(name, 80)}: {_amount(count, total)} in {where}, "
+                f"{_amount(counted, summed)} here"
+            )
+    return [Diagnostic("warning", "contradiction", len(odd), odd[0])] if odd else []
+
+
+def _amount(count: int | None, total: int | None) -> str:
+    times = f"{count}×, " if count is not None else ""
+    return times + (f"{total / 1e6:.6g} ms" if total is not None else "no time")
+
+
+def fused_columns(
+    op_types: Sequence[str], inputs: Sequence[str], beside: Beside
+) -> dict[str, Sequence[object]]:
+    """Members of fused kernels, and their tensors where AKG's files beside tell them."""
+    if not any(is_kernel(op_type) for op_type in op_types):
+        return {}
+    kernels, notes = read_kernels(beside.those(sniff_info, of_a_device=False))
+    beside.notes += notes
+    known = {}
+    for key in dict.fromkeys(zip(op_types, inputs, strict=True)):
+        members, kernel = members_of(*key, kernels)
+        known[key] = (
+            members_text(members) if members else None,
+            members.kind if members else None,
+            kernel.inputs if kernel else key[1],
+            kernel.outputs if kernel else None,
+        )
+        if kernel and kernel.path not in beside.files:
+            beside.files.append(kernel.path)
+    found = [known[key] for key in zip(op_types, inputs, strict=True)]
+    names = ("members", "members_source", "inputs", "outputs")
+    return dict(zip(names, map(list, zip(*found, strict=True)), strict=True))
+
+
+def type_of(full_name: str) -> str:
+    """The op type in a name: 'Default/c-Conv2d/Conv2D-op0' -> 'Conv2D'."""
+    return _NUMBERED.sub("", short_name(full_name))
+
+
+def short_name(full_name: str) -> str:
+    """The name without its scopes: 'Default/c-Conv2d/Conv2D-op0' -> 'Conv2D-op0'."""
+    return full_name.rsplit("/", 1)[-1]
+
+
+def _rank(name: str) -> str:
+    match = _RANK.search(name)
+    return match[1] if match else ""
+
+
+def _is_own(source: Source) -> bool:
+    """True where the profiler named the file."""
+    return _OWN_NAME.match(source.name) is not None

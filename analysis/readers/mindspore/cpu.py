@@ -1,0 +1,235 @@
+"""MindSpore's profiler on CPU: the text files in `FRAMEWORK/`, and `trace_view.json`.
+
+`cpu_op_execute_timestamp` knows every execution: start in ns, duration in ms, in one line. Types,
+shapes, memory and the originals of fused kernels stand in the files beside it. Without it, the
+timeline is read (µs, as text), else the totals of each operator (ms, also where no unit is named).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import msgspec
+
+from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.input.encoding import utf8
+from analysis.readers.input.json_events import decode_events
+from analysis.readers.input.source import Source
+from analysis.readers.input.times import exact_ns
+from analysis.readers.mindspore.beside import Beside, fused_columns, short_name, type_of
+from analysis.readers.mindspore.cpu_beside import (
+    is_detail,
+    is_framework,
+    is_types,
+    memory_at_starts,
+    only_text,
+    read_framework,
+    read_totals,
+    shapes_of,
+    totals_beside,
+)
+from analysis.readers.mindspore.executions import Executions, read_timestamps
+from analysis.readers.reader import ALWAYS
+from analysis.trace import Diagnostic, Meta, Trace
+
+_TIMESTAMPS = re.compile(rb"(?m)^[^;\r\n]*;HostCpuOps;[ \t]*\d+,[-+.\deE]")
+_TIMELINE = re.compile(rb'"type"\s*:\s*"HostCpuOps"')
+_NPU_LAYERS = (b'"Ascend Hardware"', b'"CANN"', b'"HCCL"', b'"Overlap Analysis"')
+
+_FIELDS: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("types", "shapes"), ALWAYS),
+        # Only AKG tells data types, and with them sizes, of the kernels that it fused.
+        **dict.fromkeys(
+            ("members", "dtypes", "memory"),
+            "record with graph-kernel fusion on, and keep akg_kernel_meta beside the files",
+        ),
+    }
+)
+_RECORDING = (
+    "`with mindspore.profiler.profile(activities=[ProfilerActivity.CPU], profile_memory=True, "
+    "on_trace_ready=tensorboard_trace_handler(folder)):`, then give the folder `*_ascend_ms`. "
+    "For what a fused kernel was made of, put `akg_kernel_meta` into it."
+)
+
+
+class MindSporeCpuReader:
+    """`cpu_op_execute_timestamp_*.txt` with the files beside it."""
+
+    name = "mindspore_cpu"
+    title = "MindSpore profiler on CPU, FRAMEWORK/cpu_*"
+    fields: Mapping[str, str] = MappingProxyType(
+        {
+            **_FIELDS,
+            **dict.fromkeys(("start", "stream"), ALWAYS),
+        }
+    )
+    recording = _RECORDING
+    covers: tuple[str, ...] = ("mindspore_cpu_timeline", "mindspore_cpu_summary")
+
+    def sniff(self, head: bytes) -> bool:
+        """Lines of `name;HostCpuOps;start,duration,thread …`."""
+        return _TIMESTAMPS.search(utf8(head)) is not None
+
+    def read(self, source: Source) -> Trace:
+        """Every execution. CPU recordings mark no steps: the file is one run."""
+        ran, notes = read_timestamps(source, "HostCpuOps", "ms")
+        return _trace(self.name, source, ran, notes)
+
+
+class MindSporeCpuTimelineReader:
+    """`trace_view.json` of a CPU recording."""
+
+    name = "mindspore_cpu_timeline"
+    title = "MindSpore profiler on CPU, trace_view.json"
+    fields: Mapping[str, str] = MappingProxyType(
+        {
+            **_FIELDS,
+            **dict.fromkeys(("start", "stream"), ALWAYS),
+            "shapes": "give the whole folder, with FRAMEWORK/cpu_framework_*.txt",
+        }
+    )
+    recording = _RECORDING
+    covers: tuple[str, ...] = ("mindspore_cpu_summary",)
+
+    def sniff(self, head: bytes) -> bool:
+        """A JSON array with operators of the host, and no layer that only an NPU has."""
+        text = utf8(head).lstrip()
+        return (
+            text.startswith(b"[")
+            and _TIMELINE.search(text) is not None
+            and not any(layer in text for layer in _NPU_LAYERS)
+        )
+
+    def read(self, source: Source) -> Trace:
+        """Every execution; times are text in µs."""
+        events, notes = decode_events(source.content, _Event, source.name, source.limits)
+        ran = Executions()
+        other = 0
+        for row, event in enumerate(events):
+            kind = event.args.type if isinstance(event.args, _Args) else None
+            if event.ph == "X" and kind == "HostCpuOps":
+                start, dur = exact_ns(event.ts, "us"), exact_ns(event.dur, "us")
+                ran.add(_text(event.name), start, dur, f"thread {_text(event.tid)}"[:40], row)
+            else:
+                other += event.ph != "M"
+        if other:
+            notes.append(Diagnostic("info", "other_events", other))
+        return _trace(self.name, source, ran, notes)
+
+
+class MindSporeCpuSummaryReader:
+    """`cpu_op_detail_info_*.csv`, else `cpu_op_type_info_*.csv`: totals, nothing else is known."""
+
+    name = "mindspore_cpu_summary"
+    title = "MindSpore profiler on CPU, totals of each operator"
+    fields: Mapping[str, str] = _FIELDS
+    recording = _RECORDING
+    covers: tuple[str, ...] = ()
+
+    def sniff(self, head: bytes) -> bool:
+        """The heads of one of the two tables."""
+        return is_detail(head) or is_types(head)
+
+    def read(self, source: Source) -> Trace:
+        """One call an operator (or op type), which stands for all its executions."""
+        totals = read_totals(source)
+        beside = Beside(source)
+        shapes: dict[str, list[str]] = {}
+        if totals.of_operators:
+            framework = beside.read(is_framework, read_framework)
+            shapes = framework.shapes if framework else {}
+            totals_beside(beside, is_types, totals.op_type, totals.count, totals.total_ns)
+        inputs = [only_text(shapes.get(short_name(name), ())) for name in totals.name]
+        rows: dict[str, Sequence[object]] = {
+            "name": totals.name,
+            "dur_ns": totals.total_ns,
+            "n": totals.count,
+            "source_row": totals.row,
+            **_operator_columns(totals.op_type, inputs, beside),
+        }
+        meta = _meta(self.name, source, beside)
+        notes = [*totals.notes, *beside.notes]
+        return build_trace(meta, rows, notes=notes, limits=source.limits)
+
+
+_Cell = str | int | float | bool | None
+
+
+class _Args(msgspec.Struct, gc=False):
+    type: _Cell = None
+
+
+class _Event(msgspec.Struct, gc=False):
+    ph: _Cell = ""
+    name: _Cell = ""
+    tid: _Cell = None
+    ts: msgspec.Raw = msgspec.Raw(b"null")
+    dur: msgspec.Raw = msgspec.Raw(b"null")
+    args: _Args | _Cell = None
+
+
+def _trace(name: str, source: Source, ran: Executions, notes: list[Diagnostic]) -> Trace:
+    """The Trace of executions, with what the files beside them add."""
+    beside = Beside(source)
+    once = [1] * len(ran.name)
+    detail = totals_beside(beside, is_detail, ran.name, once, ran.dur_ns)
+    types: dict[str, str] = {}
+    if detail is not None:
+        types = {n: kind for n, kind in zip(detail.name, detail.op_type, strict=True) if kind}
+    timed = zip(ran.name, ran.dur_ns, strict=True)
+    seen = {operator for operator, dur in timed if dur is not None and dur >= 0}
+    shorts = {short_name(operator) for operator in seen}
+    framework = beside.read(
+        is_framework, read_framework, lambda found: not shorts.isdisjoint(found.types)
+    )
+    inputs = [""] * len(ran.name)
+    if framework is not None:
+        for operator in seen:
+            types.setdefault(operator, framework.types.get(short_name(operator), ""))
+        inputs = shapes_of(ran, framework.shapes, beside.notes)
+    op_types = [types.get(operator) or type_of(operator) for operator in ran.name]
+    totals_beside(beside, is_types, op_types, once, ran.dur_ns)  # for what contradicts it
+    rows: dict[str, Sequence[object]] = {
+        "name": ran.name,
+        "start_ns": ran.start_ns,
+        "dur_ns": ran.dur_ns,
+        "stream": ran.stream,
+        "source_row": ran.row,
+        **memory_at_starts(ran, beside),
+        **_operator_columns(op_types, inputs, beside),
+    }
+    meta = _meta(name, source, beside)
+    return build_trace(meta, rows, notes=[*notes, *beside.notes], limits=source.limits)
+
+
+def _operator_columns(
+    op_types: Sequence[str], inputs: Sequence[str], beside: Beside
+) -> dict[str, Sequence[object]]:
+    """What every operator of a CPU recording has; members and dtypes from AKG's files beside."""
+    count = len(op_types)
+    columns: dict[str, Sequence[object]] = {
+        "op_type": op_types,
+        "inputs": inputs,
+        "provider": ["CPU"] * count,
+        "device": ["CPU"] * count,
+        "level": ["framework_op"] * count,
+    }
+    return {**columns, **fused_columns(op_types, inputs, beside)}
+
+
+def _meta(name: str, source: Source, beside: Beside) -> Meta:
+    return Meta(
+        format=name,
+        tool="MindSpore profiler",
+        device="CPU",
+        file_name=source.name,
+        sha256=source.sha256,
+        files=tuple(beside.files),
+    )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else "" if value is None else str(value)

@@ -1,0 +1,154 @@
+"""The calls of a recording of the MindSpore profiler before 2.4, gathered from its files."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+import pandas as pd
+
+from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.input.source import Source
+from analysis.readers.mindspore.beside import Beside, fused_columns, type_of
+from analysis.readers.mindspore.executions import Executions
+from analysis.readers.mindspore.framework import Operator, is_flops, read_flops
+from analysis.readers.mindspore.steps import Step
+from analysis.readers.mindspore.tables import Table
+from analysis.trace import Diagnostic, Meta, Trace, runs_frame
+
+_FLOPS_SOURCE = "counted by the profiler"
+_UNTOLD = Operator("")
+
+
+class Rows:
+    """The calls of a trace as columns, and what the files beside it tell of their operators."""
+
+    def __init__(self, beside: Beside, framework: dict[str, Operator]) -> None:
+        self.beside = beside
+        self.framework = framework
+        self.columns: dict[str, list[object]] = {
+            name: []
+            for name in (
+                "name", "op_type", "inputs", "outputs", "provider", "level", "launched_by",
+                "is_communication", "device", "stream", "start_ns", "dur_ns", "n", "source_row",
+                "block_dim",
+            )
+        }  # fmt: skip
+        self.counters: dict[str, list[float | None]] = {}
+
+    def add(
+        self, ran: Executions, place: int, provider: str, *, communication: bool = False
+    ) -> None:
+        """One execution."""
+        self._add(
+            name=ran.name[place],
+            provider=provider,
+            is_communication=communication,
+            stream=ran.stream[place],
+            start_ns=ran.start_ns[place],
+            dur_ns=ran.dur_ns[place],
+            n=1,
+            source_row=ran.row[place],
+        )
+
+    def add_total(self, table: Table, place: int) -> None:
+        """One operator of a table of totals or means."""
+        self._add(
+            name=table.name[place],
+            op_type=table.op_type[place],
+            provider=table.provider[place],
+            is_communication=False,
+            level=table.level,
+            launched_by=table.launched_by[place],
+            stream=table.stream[place],
+            start_ns=table.start_ns[place],
+            dur_ns=table.dur_ns[place],
+            n=table.n[place] or 1,
+            source_row=table.row[place],
+        )
+        for name, values in table.counters.items():
+            column = self.counters.setdefault(name, [])
+            column += [None] * (len(self.columns["name"]) - 1 - len(column))
+            column.append(values[place])
+
+    def _add(self, **values: object) -> None:
+        name = str(values["name"])
+        told = self.framework.get(name, _UNTOLD)
+        values.setdefault("level", "device_kernel")
+        if values.get("op_type") is None and not values["is_communication"]:
+            values["op_type"] = told.op_type or type_of(name)
+        values |= {"inputs": told.inputs, "outputs": told.outputs, "block_dim": told.block_dim}
+        for column, cells in self.columns.items():
+            cells.append(values.get(column))
+
+    def put_into(self, steps: Sequence[Step]) -> pd.DataFrame | None:
+        """Gives every call its step, adds what steps communicated, and makes the runs table.
+
+        None where no call is in any step. A profiler may time hundreds of steps and stop recording
+        operators after the first few: the others stay, as runs of known time.
+        """
+        starts = [step.start_ns for step in steps]
+        labels: list[int | None] = []
+        for start in self.columns["start_ns"]:
+            at = bisect_right(starts, start) - 1 if isinstance(start, int) else -1
+            labels.append(at if at >= 0 and int(str(start)) <= steps[at].end_ns else None)
+        told = {label for label in labels if label is not None}
+        if not told:
+            return None
+        self.columns["run"] = list(labels)
+        for run, step in enumerate(steps):
+            for name, stream, start, end in step.communication:
+                self._add(
+                    name=name, provider="HCCL", op_type=None, is_communication=True,
+                    stream=f"stream {stream}" if stream else None, start_ns=start,
+                    dur_ns=end - start, n=1, run=run,
+                )  # fmt: skip
+        if untold := len(steps) - len(told):
+            self.beside.notes.append(Diagnostic("info", "runs_untold", untold))
+        if outside := sum(label is None for label in labels):
+            self.beside.notes.append(Diagnostic("warning", "outside_runs", outside))
+        return runs_frame(
+            run=range(len(steps)),
+            kind=["step"] * len(steps),
+            start_ns=[step.start_ns for step in steps],
+            dur_ns=[step.end_ns - step.start_ns for step in steps],
+            profiled=[True] * len(steps),
+        )
+
+    def trace(
+        self,
+        name: str,
+        source: Source,
+        notes: Sequence[Diagnostic],
+        runs: pd.DataFrame | None = None,
+    ) -> Trace:
+        """The Trace of all that was added."""
+        columns: dict[str, Sequence[object]] = dict(self.columns)
+        kinds = [str(kind or "") for kind in self.columns["op_type"]]
+        inputs = [str(text or "") for text in self.columns["inputs"]]
+        fused = fused_columns(kinds, inputs, self.beside)
+        columns |= {key: fused[key] for key in ("members", "members_source") if key in fused}
+        counted = self.beside.read(
+            is_flops, read_flops, lambda told: not set(columns["name"]).isdisjoint(told)
+        )
+        if counted:
+            columns["flops"] = [counted.get(str(n)) for n in columns["name"]]
+            columns["flops_source"] = [
+                _FLOPS_SOURCE if str(n) in counted else None for n in columns["name"]
+            ]
+        for counter, values in self.counters.items():
+            columns[counter] = values + [None] * (len(kinds) - len(values))
+        return build_trace(
+            Meta(
+                format=name,
+                tool="MindSpore profiler",
+                file_name=source.name,
+                sha256=source.sha256,
+                files=tuple(self.beside.files),
+            ),
+            columns,
+            runs=runs,
+            run_kind="iteration",
+            notes=[*notes, *self.beside.notes],
+            limits=source.limits,
+        )

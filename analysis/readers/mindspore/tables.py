@@ -1,0 +1,309 @@
+"""Means and totals that the MindSpore profiler before 2.4 wrote: every table and its units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from types import MappingProxyType
+
+from analysis.readers.input.csv_numbers import unit_of
+from analysis.readers.input.csv_table import Column, has_columns, read_csv
+from analysis.readers.input.encoding import utf8
+from analysis.readers.input.source import Source
+from analysis.readers.input.times import Unit, exact_ns
+from analysis.readers.mindspore.beside import type_of
+from analysis.trace import Diagnostic
+
+_COMPUTE = re.compile(r"op_name\s+compute_time\((\w+)\)\s+stream_id\s*$")
+_COMPUTE_DETAIL = re.compile(r"op_name\s+op_type\s+avg_execution_time\S*\s+subgraph\s+full_op_name")
+_FULL_NAMES = ("full_op_name", "full_kernel_name")
+_NAMES = ("op_name", "kernel_name", *_FULL_NAMES)
+_MEANS = ("execution_time", "task_duration")
+_DETAIL_NAMES = (*_FULL_NAMES, "full_op_time", "full_kernel_time")  # the heads of some files
+_TYPES = ("op_type", "kernel_type")
+_TYPE_TIMES = ("execution_time", "total_time", "task_time")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Means or totals of operators (or of op types) as columns of equal length."""
+
+    name: list[str]
+    dur_ns: list[int | None]
+    row: list[int]
+    notes: list[Diagnostic]
+    n: list[int | None]
+    op_type: list[str | None]
+    provider: list[str | None]
+    stream: list[str | None]
+    start_ns: list[int | None]
+    launched_by: list[str | None]
+    averaged: bool
+    level: str
+    counters: Mapping[str, Sequence[float | None]]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of table: how its head is known, and what reads it."""
+
+    known: Callable[[bytes], bool]
+    read: Callable[[Source], Table]
+
+
+def is_detail(head: bytes) -> bool:
+    """True for the head of `aicore_intermediate_*_detail`."""
+    return has_columns(head, _DETAIL_NAMES, _MEANS)
+
+
+def _is_compute(head: bytes) -> bool:
+    return any(_COMPUTE.match(line.strip()) for line in _head_lines(head))
+
+
+def _is_compute_detail(head: bytes) -> bool:
+    return any(_COMPUTE_DETAIL.match(line.strip()) for line in _head_lines(head, most=2000))
+
+
+def _is_gpu_detail(head: bytes) -> bool:
+    return has_columns(head, "op_side", "op_full_name", "op_total_time", "cuda_activity_cost_time")
+
+
+def _is_gpu_activity(head: bytes) -> bool:
+    return has_columns(head, "name", "op_full_name", "occurrences", "total_duration", "grid_dim")
+
+
+def is_ai_cpu(head: bytes) -> bool:
+    """True for the head of `aicpu_intermediate`."""
+    return has_columns(head, "serial_number", (*_TYPES, *_NAMES), "total_time", "dispatch_time")
+
+
+def _is_types(head: bytes) -> bool:
+    return has_columns(head, _TYPES, _TYPE_TIMES, "execution_frequency", "percent")
+
+
+def _is_gpu_types(head: bytes) -> bool:
+    return has_columns(head, "op_type", "type_occurrences", "total_time", "total_proportion")
+
+
+def _head_lines(head: bytes, most: int = 20) -> list[str]:
+    text = utf8(head)
+    if b"op_name" not in text:
+        return []
+    return text.decode("utf-8", errors="replace").splitlines()[:most]
+
+
+def _table(
+    name: list[str],
+    dur_ns: list[int | None],
+    row: list[int],
+    notes: list[Diagnostic],
+    *,
+    n: list[int | None] | None = None,
+    op_type: list[str | None] | None = None,
+    provider: list[str | None] | str | None = None,
+    stream: list[str | None] | None = None,
+    start_ns: list[int | None] | None = None,
+    launched_by: list[str | None] | None = None,
+    averaged: bool = False,
+    level: str = "device_kernel",
+    counters: Mapping[str, Sequence[float | None]] = MappingProxyType({}),
+) -> Table:
+    count = len(name)
+    return Table(
+        name=name,
+        dur_ns=dur_ns,
+        row=row,
+        notes=notes,
+        n=n or [None] * count,
+        op_type=op_type or [None] * count,
+        provider=provider if isinstance(provider, list) else [provider] * count,
+        stream=stream or [None] * count,
+        start_ns=start_ns or [None] * count,
+        launched_by=launched_by or [None] * count,
+        averaged=averaged,
+        level=level,
+        counters=counters,
+    )
+
+
+def _counts(column: Column | None, count: int) -> list[int | None]:
+    if column is None:
+        return [None] * count
+    return [n if n is not None and n > 0 else None for n in column.integers()]
+
+
+def read_detail(source: Source) -> Table:
+    """Mean of each operator, with the number of executions in newer files only."""
+    table = read_csv(source)
+    means = table.required(source.name, *_MEANS)
+    unit = unit_of(means.unit, means.head, source.name, "ms")
+    counts = _counts(table.find("execution_frequency"), len(table))
+    return _table(
+        table.required(source.name, *_DETAIL_NAMES).cells,
+        [_times(cell, n or 1, unit) for cell, n in zip(means.cells, counts, strict=True)],
+        table.rows,
+        table.notes,
+        n=counts,
+        provider=[text or "AI_CORE" for text in table.texts("task_type")],
+        averaged=table.find("execution_frequency") is None,
+    )
+
+
+def _read_types(source: Source) -> Table:
+    """Times of op types: a mean step in the oldest files ('execution_time'), else totals."""
+    table = read_csv(source)
+    times = table.required(source.name, *_TYPE_TIMES)
+    names = table.required(source.name, *_TYPES).cells
+    return _table(
+        names,
+        table.times(*_TYPE_TIMES, unit="ms"),
+        table.rows,
+        table.notes,
+        n=_counts(table.find("execution_frequency"), len(table)),
+        op_type=[name or None for name in names],
+        provider="AI_CORE",
+        averaged=times.name == "execution_time",
+    )
+
+
+def _read_gpu_detail(source: Source) -> Table:
+    table = read_csv(source)
+    counters = {}
+    for column in table.columns:
+        if column.name.startswith("cuda_activity"):
+            counters[column.head] = column.numbers()
+    return _table(
+        table.required(source.name, "op_full_name").cells,
+        table.times("op_total_time"),
+        table.rows,
+        table.notes,
+        n=_counts(table.find("op_occurrences"), len(table)),
+        op_type=table.texts("op_type"),
+        provider="GPU",
+        level="framework_op",
+        counters=counters,
+    )
+
+
+def _read_gpu_types(source: Source) -> Table:
+    table = read_csv(source)
+    names = table.required(source.name, "op_type").cells
+    return _table(
+        names,
+        table.times("total_time"),
+        table.rows,
+        table.notes,
+        n=_counts(table.find("type_occurrences"), len(table)),
+        op_type=[name or None for name in names],
+        provider="GPU",
+        level="framework_op",
+    )
+
+
+def _read_gpu_activity(source: Source) -> Table:
+    table = read_csv(source)
+    return _table(
+        table.required(source.name, "name").cells,
+        table.times("total_duration"),
+        table.rows,
+        table.notes,
+        n=_counts(table.find("occurrences"), len(table)),
+        op_type=[type_of(name) if name else None for name in table.texts("op_full_name")],
+        provider="GPU",
+        stream=[f"stream {text}"[:40] if text else None for text in table.texts("stream_id")],
+        launched_by=table.texts("op_full_name"),
+    )
+
+
+def read_ai_cpu(source: Source) -> Table:
+    """AI CPU operators: total_time in ms from dispatch to end; run_start and run_end in µs."""
+    table = read_csv(source)
+    names = table.required(source.name, *_TYPES, *_NAMES).cells
+    total = table.times("total_time", unit="ms")
+    end_ns = table.times("run_end", "RunV2_end")
+    counters = {}
+    for name in ("dispatch_time", "execution_time"):
+        if column := table.find(name):
+            counters[column.head] = column.numbers()
+    return _table(
+        names,
+        total,
+        table.rows,
+        table.notes,
+        op_type=[name.split("-")[0] or None for name in names],
+        provider="AI_CPU",
+        stream=["AI CPU"] * len(names),
+        start_ns=[
+            end - dur if end is not None and dur is not None and end >= dur >= 0 else None
+            for end, dur in zip(end_ns, total, strict=True)
+        ],
+        counters=counters,
+    )
+
+
+def _read_compute(source: Source) -> Table:
+    """Means of each operator in columns of blanks: name, time, stream; the last row is the sum."""
+    names: list[str] = []
+    times: list[int | None] = []
+    streams: list[str | None] = []
+    rows: list[int] = []
+    unit: Unit | None = None
+    for number, line in enumerate(_lines(source), start=1):
+        if head := _COMPUTE.match(line.strip()):
+            unit = unit_of(head[1], f"compute_time({head[1]})", source.name, "ms")
+            continue
+        parts = line.rsplit(None, 2)
+        if unit is None or len(parts) < 3 or parts[0].strip("- ") == "" or parts[0] == "total op":
+            continue
+        names.append(parts[0].strip())
+        times.append(exact_ns(parts[1], unit))
+        streams.append(f"stream {parts[2]}"[:40])
+        rows.append(number)
+    return _table(names, times, rows, [], provider="AI_CORE", stream=streams, averaged=True)
+
+
+def _read_compute_detail(source: Source) -> Table:
+    """Means of each operator, in the second part of the file (short name, type, ms, …, name)."""
+    names: list[str] = []
+    times: list[int | None] = []
+    types: list[str | None] = []
+    rows: list[int] = []
+    reading = False
+    for number, line in enumerate(_lines(source), start=1):
+        parts = line.split()
+        if _COMPUTE_DETAIL.match(line.strip()):
+            reading = True
+        elif reading and len(parts) >= 5:
+            names.append(parts[4])
+            types.append(parts[1])
+            times.append(exact_ns(parts[2], "ms"))
+            rows.append(number)
+    return _table(names, times, rows, [], op_type=types, provider="AI_CORE", averaged=True)
+
+
+def _times(cell: str, count: int, unit: Unit) -> int | None:
+    """A mean times its count as ns, rounded once."""
+    if count == 1:
+        return exact_ns(cell, unit)
+    try:
+        return exact_ns(str(Decimal(cell) * count), unit) if len(cell) < 40 else None
+    except InvalidOperation:
+        return None
+
+
+def _lines(source: Source) -> list[str]:
+    return utf8(source.content).decode("utf-8", errors="replace").splitlines()
+
+
+KINDS = (
+    Kind(is_detail, read_detail),
+    Kind(_is_compute, _read_compute),
+    Kind(_is_compute_detail, _read_compute_detail),
+    Kind(_is_gpu_activity, _read_gpu_activity),
+    Kind(_is_gpu_detail, _read_gpu_detail),
+    Kind(is_ai_cpu, read_ai_cpu),
+    Kind(_is_types, _read_types),
+    Kind(_is_gpu_types, _read_gpu_types),
+)

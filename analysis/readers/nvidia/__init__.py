@@ -1,0 +1,1 @@
+"""NVIDIA's tools: Nsight Systems and TensorRT's trtexec."""

@@ -1,0 +1,272 @@
+"""Tables that `nsys stats --format csv` prints: the GPU trace, and sums by kernel.
+
+Heads and units vary with the version ('Total Time (ns)', 'Duration(usec)'), messages of the tool
+may stand before the head, and one file may hold several tables, each after an empty line. Sums
+give the total of k launches; the trace gives each one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from analysis.errors import FuseScopeError
+from analysis.operators.kernel_names import kernel_members, kernel_type, memory_type
+from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.input.csv_table import CsvTable, column_key, name_and_unit, read_csv
+from analysis.readers.input.encoding import utf8
+from analysis.readers.input.source import Source, clean_text
+from analysis.readers.reader import ALWAYS
+from analysis.trace import Diagnostic, Meta, Trace
+
+Kind = Literal["trace", "kernels", "memory", "ranges", "all"]
+
+# What tells the tables apart: columns that each must have.
+_TABLES: Mapping[Kind, Sequence[tuple[str, ...]]] = MappingProxyType(
+    {
+        "trace": (("start",), ("duration",), ("strm", "grdx"), ("name",)),
+        "all": (("totaltime",), ("instances",), ("category",), ("operation",)),
+        "kernels": (("totaltime",), ("instances",), ("name", "kernelname")),
+        "ranges": (("totaltime",), ("kerninst",), ("kernelname",)),
+        "memory": (("totaltime",), ("count", "operations", "instances"), ("operation",)),
+    }
+)
+_ORDER: Sequence[Kind] = ("trace", "kernels", "all", "ranges", "memory")  # the most telling first
+_MAY_HEAD = re.compile(r"total\s*time|duration", re.IGNORECASE)
+_CELL = re.compile(r'"((?:[^"]|"")*)"|([^,]*)')
+_SKIPPED = re.compile(r"does not contain [^\n]{0,120}|could not be (?:found|opened)[^\n]{0,80}")
+_COUNTERS = ("Bytes", "Throughput", "Reg/Trd", "StcSMem", "DymSMem")
+_MOST_HEAD = 4000
+
+
+class NsysStatsReader:
+    """A file of one or more tables, one Trace; the tables beside it are read with it."""
+
+    name = "nsys_stats"
+    title = "Nsight Systems tables (nsys stats, CSV)"
+    fields: Mapping[str, str] = MappingProxyType(
+        {
+            **dict.fromkeys(("types", "communication"), ALWAYS),
+            **dict.fromkeys(("start", "stream"), "give the report cuda_gpu_trace"),
+            "members": "compile with torch.compile: inductor names its kernels by their members",
+        }
+    )
+    recording = (
+        "`nsys profile --trace=cuda,nvtx --output=report <command>`, then `nsys stats --format "
+        "csv --report cuda_gpu_trace --output . report.nsys-rep`. Better: `nsys export --type "
+        "sqlite report.nsys-rep`, which also tells runs apart."
+    )
+    covers: tuple[str, ...] = ()
+
+    def sniff(self, head: bytes) -> bool:
+        """Text in which a line heads one of the tables."""
+        text = utf8(head[:64]).lstrip()
+        if not text or text[:1] in b"[{<" or b"\x00" in head[:4096]:
+            return False
+        return next(_heads(utf8(head).decode("utf-8", errors="replace")), None) is not None
+
+    def read(self, source: Source) -> Trace:
+        """The trace; all of a file is one run, for the tables mark none."""
+        tables = _tables(source)
+        if not tables:
+            skipped = _SKIPPED.search(source.content[:_MOST_HEAD].decode("utf-8", "replace"))
+            reason = f": the report {clean_text(skipped[0], 120)}" if skipped else ""
+            raise FuseScopeError(
+                f"This table of Nsight Systems has no rows{reason}",
+                where=source.name,
+                hint="Record with `nsys profile --trace=cuda` and export cuda_gpu_trace.",
+            )
+        notes: list[Diagnostic] = []
+        files = _join(tables, source, _beside(self, source, notes))
+        chosen = _chosen(tables)
+        columns: dict[str, list[object]] = {}
+        for part in chosen:
+            notes += part.table.notes
+            _add(columns, _rows(part, notes))
+        return build_trace(
+            Meta(
+                format=self.name,
+                tool="Nsight Systems",
+                device=_device(columns),
+                file_name=source.name,
+                sha256=source.sha256,
+                files=tuple(files),
+            ),
+            columns,
+            notes=notes,
+            limits=source.limits,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """One table of a file."""
+
+    kind: Kind
+    table: CsvTable
+
+
+def _heads(text: str) -> Iterator[tuple[int, int, Kind]]:
+    """Start and end of each line that heads a table, and which."""
+    done = -1
+    for match in _MAY_HEAD.finditer(text):
+        if match.start() < done:
+            continue
+        start = text.rfind("\n", max(0, match.start() - _MOST_HEAD), match.start()) + 1
+        done = text.find("\n", match.end(), match.end() + _MOST_HEAD)
+        if done < 0:
+            done = match.end() + _MOST_HEAD
+        if done - start < 2 * _MOST_HEAD and (kind := _kind(text[start:done])) is not None:
+            yield start, min(done, len(text)), kind
+
+
+def _kind(line: str) -> Kind | None:
+    keys = set()
+    for quoted, bare in _CELL.findall(line.strip("\r\n \t\ufeff")):
+        keys.add(column_key(name_and_unit(quoted or bare)[0]))
+    for kind, groups in _TABLES.items():
+        if all(any(name in keys for name in group) for group in groups):
+            return kind
+    return None
+
+
+def _tables(source: Source) -> list[_Part]:
+    """The tables of a file that have rows. Raises FuseScopeError when one is damaged."""
+    text = utf8(source.content).decode("utf-8", errors="replace")
+    found = []
+    done = -1
+    for start, end, kind in _heads(text):
+        if start < done:
+            continue
+        blank = re.compile(r"\n[ \t\r]*\n|\n \*\* ").search(text, end)
+        done = blank.start() if blank else len(text)
+        table = read_csv(Source(source.name, text[start:done].encode(), source.limits))
+        if len(table):
+            found.append(_Part(kind, table))
+    return found
+
+
+def _beside(
+    reader: NsysStatsReader, source: Source, notes: list[Diagnostic]
+) -> list[tuple[Source, list[_Part]]]:
+    found = []
+    for other in source.beside:
+        try:
+            if reader.sniff(other.head):
+                found.append((other, _tables(other)))
+        except FuseScopeError:
+            notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
+    return found
+
+
+def _join(
+    tables: list[_Part], source: Source, beside: Sequence[tuple[Source, list[_Part]]]
+) -> list[str]:
+    """Add the tables beside these that are of the same report; paths of their files.
+
+    A trace and sums are when the sums agree. Copies of memory stand in no sum of kernels, so
+    they are taken by the file's name where several reports lie side by side.
+    """
+    files = []
+    alone = not any(part.kind == "kernels" for _, found in beside for part in found)
+    copies = [other for other, found in beside if {part.kind for part in found} == {"memory"}]
+    for other, found in beside:
+        near = (alone and len(copies) == 1) or _stem(other.name) == _stem(source.name)
+        fitting = [part for part in found if _fits(tables, part, near=near)]
+        if fitting:
+            files.append(other.path)
+            tables += fitting
+    return files
+
+
+def _fits(tables: Sequence[_Part], other: _Part, *, near: bool) -> bool:
+    kinds = {part.kind for part in tables}
+    if other.kind in kinds:
+        return False
+    if "trace" not in kinds and other.kind != "trace":
+        return near if other.kind == "memory" else _totals([other]) == _totals(tables)
+    trace, sums = (tables, [other]) if "trace" in kinds else ([other], tables)
+    timed = _totals([part for part in trace if part.kind == "trace"])
+    summed = _totals([part for part in sums if part.kind != "trace"])
+    return bool(summed) and all(timed.get(name) == total for name, total in summed.items())
+
+
+def _stem(name: str) -> str:
+    """What the names of one report's tables share: 'report1' of 'report1_cuda_gpu_kern_sum.csv'."""
+    return re.split(r"_?(?:cuda_?)?gpu|_nvtx", name.lower())[0]
+
+
+def _totals(parts: Sequence[_Part]) -> dict[str, int]:
+    """Total ns by the name of the operator."""
+    totals: Counter[str] = Counter()
+    for part in parts:
+        rows = _rows(part, [])
+        for name, dur in zip(rows["name"], rows["dur_ns"], strict=True):
+            if isinstance(dur, int):
+                totals[memory_type(str(name)) or str(name)] += dur
+    return dict(totals)
+
+
+def _chosen(tables: Sequence[_Part]) -> list[_Part]:
+    """The most telling table, and the copies of memory where it leaves them out."""
+    by_kind = {part.kind: part for part in reversed(tables)}
+    first = next(by_kind[kind] for kind in _ORDER if kind in by_kind)
+    if first.kind in ("kernels", "ranges") and "memory" in by_kind:
+        return [first, by_kind["memory"]]
+    return [first]
+
+
+def _rows(part: _Part, notes: list[Diagnostic]) -> dict[str, list[object]]:
+    table, kind = part.table, part.kind
+    names = [name or "unnamed" for name in table.texts("Name", "Kernel Name", "Operation")]
+    members = [kernel_members(name) for name in names]
+    columns: dict[str, list[object]] = {
+        "name": list(names),
+        "op_type": [kernel_type(name) for name in names],
+        "level": ["device_kernel"] * len(names),
+        "members": [text for text, _ in members],
+        "members_source": [source for _, source in members],
+        "source_row": list(table.rows),
+    }
+    if kind == "trace":
+        columns["start_ns"] = list(table.times("Start", unit="ns"))
+        columns["dur_ns"] = list(table.times("Duration", unit="ns"))
+        columns["device"] = list(table.texts("Device"))
+        columns["stream"] = list(table.texts("Strm", "Stream"))
+        for name in _COUNTERS:
+            column = table.find(name)
+            if column is not None:
+                columns[column.head] = list(column.numbers())
+        return columns
+    columns["dur_ns"] = list(table.times("Total Time", unit="ns"))
+    counts = table.find("Instances", "Kern Inst", "Count", "Operations")
+    columns["n"] = list(counts.integers()) if counts else [1] * len(names)
+    if kind == "ranges":
+        columns["launched_by"] = list(table.texts("NVTX Range"))
+    if kind == "all":
+        categories = table.texts("Category")
+        kept = [row for row, text in enumerate(categories) if "API" not in (text or "").upper()]
+        if len(kept) < len(names):
+            notes.append(Diagnostic("info", "not_operators", len(names) - len(kept), "CUDA_API"))
+        columns = {name: [cells[row] for row in kept] for name, cells in columns.items()}
+    return columns
+
+
+def _add(columns: dict[str, list[object]], rows: Mapping[str, list[object]]) -> None:
+    """Append rows; columns that one of both lacks are None there."""
+    before, count = len(columns.get("name", [])), len(rows["name"])
+    for name in {**columns, **rows}:
+        columns.setdefault(name, [None] * before).extend(rows.get(name, [None] * count))
+
+
+def _device(columns: Mapping[str, list[object]]) -> str | None:
+    names = dict.fromkeys(
+        re.sub(r"\s*\(\d{1,4}\)$", "", str(device))
+        for device, dur in zip(columns.get("device", []), columns["dur_ns"], strict=False)
+        if device is not None and dur is not None
+    )
+    return clean_text(", ".join(names), 120) or None

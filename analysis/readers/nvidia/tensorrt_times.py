@@ -1,0 +1,232 @@
+"""TensorRT's `--exportTimes`: one row an inference of trtexec, and the facts beside it.
+
+The time of a run is `latencyMs`: copy to the device + compute + copy back, 'the latency to infer a
+single query' in trtexec's own words; where it is missing, their sum. Until TensorRT 8.5 the file
+holds the warm-up as well: queries whose compute started before the warm-up time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+import pandas as pd
+
+from analysis.errors import FuseScopeError
+from analysis.readers.input.encoding import utf8
+from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.times import exact_ns
+from analysis.readers.nvidia.tensorrt_graph import holds_layers
+from analysis.readers.nvidia.tensorrt_rows import decode_rows
+from analysis.readers.nvidia.tensorrt_twice import copies
+from analysis.readers.reader import ALWAYS
+from analysis.trace import Diagnostic, Meta, Trace, calls_frame, operators_frame, runs_frame
+
+TOOL = "TensorRT"
+_TIMES = re.compile(rb'"(?:latencyMs|endToEndMs)"\s*:')
+_COMPUTE = re.compile(rb'"computeMs"\s*:')
+_FACTS = re.compile(rb'"(?:performance_summary|inference_options|device_information)"\s*:\s*\{')
+_OLD_FACTS = re.compile(rb'\[\s*\{\s*"Name"\s*:\s*"[^"]*"\s*,\s*"ComputeCapability"\s*:')
+_WARM_UP = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s)\s+warm", re.IGNORECASE)
+_NO = msgspec.Raw(b"")
+
+
+class _Row(msgspec.Struct, gc=False):
+    latencyMs: msgspec.Raw = _NO
+    computeMs: msgspec.Raw = _NO
+    h2dMs: msgspec.Raw = _NO
+    d2hMs: msgspec.Raw = _NO
+    inMs: msgspec.Raw = _NO  # before TensorRT 8
+    outMs: msgspec.Raw = _NO
+    startH2dMs: msgspec.Raw = _NO
+    startInMs: msgspec.Raw = _NO
+    startComputeMs: msgspec.Raw = _NO
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a metadata file beside a recording says; None where it does not."""
+
+    device: str | None = None
+    version: str | None = None
+    warmup_ns: int | None = None
+    profiled_apart: bool | None = None  # run times were taken without the profiler
+
+
+def holds_times(head: bytes) -> bool:
+    """True for the head of an `--exportTimes` file."""
+    text = utf8(head).lstrip()
+    return text.startswith(b"[") and bool(_TIMES.search(text) and _COMPUTE.search(text))
+
+
+def holds_facts(head: bytes) -> bool:
+    """True for the head of a `*.metadata.json` of TensorRT's engine explorer."""
+    text = utf8(head).lstrip()
+    if text.startswith(b"["):
+        return _OLD_FACTS.match(text) is not None
+    return text.startswith(b"{") and _FACTS.search(text) is not None
+
+
+def read_times(source: Source, facts: Facts) -> tuple[pd.DataFrame, list[Diagnostic]]:
+    """Un-profiled runs (columns run, start_ns, dur_ns, warmup) in file order, and notes.
+
+    Runs that stand twice count once and are noted. Raises FuseScopeError where no run has a valid
+    time.
+    """
+    rows, notes = decode_rows(source.content, _Row, source.name, source.limits)
+    starts: list[int | None] = []
+    durations: list[int] = []
+    warmups: list[bool] = []
+    told: list[Hashable] = []
+    places: list[int] = []
+    bad, example = 0, ""
+    for place, row in enumerate(rows):
+        dur_ns = _latency(row)
+        if dur_ns is None or dur_ns < 0:
+            bad, example = bad + 1, example or f"row {place + 1}"
+            continue
+        start = _first(row.startH2dMs, row.startInMs, row.startComputeMs)
+        compute = exact_ns(row.startComputeMs, "ms")
+        durations.append(dur_ns)
+        starts.append(start)
+        told.append(tuple(exact_ns(time, "ms") for time in msgspec.structs.astuple(row)))
+        places.append(place + 1)
+        warmups.append(
+            facts.warmup_ns is not None and compute is not None and compute < facts.warmup_ns
+        )
+    if not durations:
+        raise FuseScopeError(
+            "This file of TensorRT run times has no valid time",
+            where=source.name,
+            hint="Record with trtexec --exportTimes.",
+        )
+    if bad:
+        notes.append(Diagnostic("warning", "bad_time", bad, example))
+    if twice := copies(told, starts):
+        notes.append(Diagnostic("warning", "samples_twice", len(twice), f"row {places[twice[0]]}"))
+    if all(warmups):
+        warmups = [False] * len(warmups)
+    frame = pd.DataFrame(
+        {
+            "run": range(len(durations)),
+            "start_ns": pd.array(starts, dtype="Int64"),
+            "dur_ns": durations,
+            "warmup": warmups,
+        }
+    )
+    if twice:
+        frame = frame.drop(index=twice).reset_index(drop=True)
+        frame["run"] = range(len(frame))
+    return frame, notes
+
+
+def read_facts(source: Source) -> Facts:
+    """Device, version and options from a metadata file. Raises FuseScopeError when damaged."""
+    try:
+        value = msgspec.json.decode(utf8(source.content), type=dict[str, dict[str, Any]])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _old_facts(source)
+    device = value.get("device_information", {})
+    options = value.get("inference_options", {})
+    apart = options.get("Separate profiling")
+    match = _WARM_UP.search(str(options.get("Duration", ""))[:200])
+    return Facts(
+        device=_text(device.get("Selected Device")),
+        version=next(
+            (
+                _text(text)
+                for part in value.values()
+                for key, text in part.items()
+                if key.strip().lower() in ("tensorrt version", "trt version")
+            ),
+            None,
+        ),
+        warmup_ns=exact_ns(match[1], "s" if match[2].lower() == "s" else "ms") if match else None,
+        profiled_apart=None if apart is None else str(apart).lower() == "enabled",
+    )
+
+
+def run_columns(frame: pd.DataFrame, first: int = 0) -> dict[str, list[object]]:
+    """Columns of un-profiled runs, numbered from `first`; all of one process, so one block."""
+    return {
+        "run": [first + run for run in frame["run"]],
+        "kind": ["iteration"] * len(frame),
+        "start_ns": [None if pd.isna(ns) else int(ns) for ns in frame["start_ns"]],
+        "dur_ns": list(frame["dur_ns"]),
+        "profiled": [False] * len(frame),
+        "warmup": list(frame["warmup"]),
+        "block": [0] * len(frame),
+    }
+
+
+class TensorRtTimesReader:
+    """Run times alone: no operators, but the best headline there is.
+
+    Layer information alone comes here, too, to be told what it lacks.
+    """
+
+    name = "tensorrt_times"
+    title = "TensorRT run times, trtexec --exportTimes"
+    fields: Mapping[str, str] = MappingProxyType({"samples": ALWAYS})
+    recording = (
+        "`trtexec --loadEngine=model.engine --exportTimes=times.json --exportProfile=profile.json "
+        "--separateProfileRun`; give both files together for times by layer."
+    )
+    covers: tuple[str, ...] = ()
+
+    def sniff(self, head: bytes) -> bool:
+        """A JSON array with trtexec's names of times, or the layers of an engine."""
+        return holds_times(head) or holds_layers(head)
+
+    def read(self, source: Source) -> Trace:
+        """A trace of un-profiled runs without operators; FuseScopeError for layer information."""
+        if holds_layers(source.head):
+            raise FuseScopeError(
+                "This is the layer information of a TensorRT engine; it has no times",
+                where=source.name,
+                hint="Give it together with the file of trtexec --exportProfile of that engine.",
+            )
+        frame, notes = read_times(source, Facts())
+        notes.append(Diagnostic("warning", "no_operators"))
+        return Trace(
+            meta=Meta(self.name, TOOL, file_name=source.name, sha256=source.sha256),
+            runs=runs_frame(**run_columns(frame)),
+            operators=operators_frame(operator=[], name=[]),
+            calls=calls_frame(operator=[], dur_ns=[]),
+            diagnostics=tuple(notes),
+        )
+
+
+def _latency(row: _Row) -> int | None:
+    whole = exact_ns(row.latencyMs, "ms")
+    if whole is not None:
+        return whole
+    compute = exact_ns(row.computeMs, "ms")
+    if compute is None:
+        return None
+    return compute + (_first(row.h2dMs, row.inMs) or 0) + (_first(row.d2hMs, row.outMs) or 0)
+
+
+def _first(*values: msgspec.Raw) -> int | None:
+    return next((ns for ns in (exact_ns(value, "ms") for value in values) if ns is not None), None)
+
+
+def _old_facts(source: Source) -> Facts:
+    """The list of devices that early versions of the engine explorer wrote."""
+    try:
+        devices = msgspec.json.decode(utf8(source.content), type=list[dict[str, Any]])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise FuseScopeError(
+            "This TensorRT metadata file is damaged",
+            where=source.name,
+            hint="Copy or record the file again.",
+        ) from error
+    return Facts(device=_text(devices[0].get("Name")) if devices else None)
+
+
+def _text(value: object) -> str | None:
+    return clean_text(value, 80).strip() or None if isinstance(value, str) else None

@@ -1,0 +1,257 @@
+"""ONNX Runtime profiles: the JSON that `enable_profiling` writes, from 2019 to 1.31.
+
+A list of events: `Session` events mark `model_run`; one `Node` event `<node>_kernel_time` per
+node and run. Times are whole µs after the start of profiling, all numbers in `args` are strings.
+Node events are written before the `model_run` that holds them. Builds before 2023 add fences
+around every node, leave out shapes, and may name neither nodes nor providers.
+
+Where an execution provider records its device, `Kernel` events follow the node that launched
+them. The node's own time is then the launch: its kernels stand in its place, so that nothing is
+counted twice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from analysis.limits import DEFAULT_LIMITS, Limits
+from analysis.readers.input.encoding import utf8
+from analysis.readers.input.source import Source, clean_text
+from analysis.readers.onnxruntime.events import KERNEL_TIME, Args, Kernel, Node, Run, read_profile
+from analysis.readers.onnxruntime.operators import OperatorTable
+from analysis.readers.onnxruntime.runs import RunLocator, self_times
+from analysis.readers.onnxruntime.table import events_of_table, is_table
+from analysis.readers.reader import ALWAYS
+from analysis.trace import (
+    Diagnostic,
+    Meta,
+    Severity,
+    Trace,
+    calls_frame,
+    runs_frame,
+)
+
+_SIGN = re.compile(rb'"cat"\s*:\s*"(Session|Node)"')
+_CALL_FIELDS = (
+    "operator", "run", "device", "stream", "start_ns", "dur_ns", "span_ns", "wait_ns",
+    "source_row",
+)  # fmt: skip
+
+
+class OnnxRuntimeReader:
+    """One profile file, one Trace."""
+
+    name = "onnxruntime"
+    title = "ONNX Runtime profile"
+    fields: Mapping[str, str] = MappingProxyType(
+        {
+            **dict.fromkeys(("start", "runs", "types", "stream"), ALWAYS),
+            **dict.fromkeys(
+                ("shapes", "dtypes", "flops", "memory"), "record with ONNX Runtime 1.14 or newer"
+            ),
+        }
+    )
+    recording = (
+        "`options = onnxruntime.SessionOptions(); options.enable_profiling = True`, run the "
+        "session at least 30 times, then `session.end_profiling()`. Better: `fusescope collect`, "
+        "which also times runs without the profiler."
+    )
+    covers: tuple[str, ...] = ()
+
+    def sniff(self, head: bytes) -> bool:
+        """A JSON array whose first events are of ONNX Runtime's categories, or a table of them."""
+        text = utf8(head).lstrip()
+        return (text.startswith(b"[") and _SIGN.search(text) is not None) or is_table(head)
+
+    def read(self, source: Source) -> Trace:
+        """The trace; every `model_run` is a run, none is dropped."""
+        tables = ProfileTables(source.limits)
+        data, notes = source.content, list[Diagnostic]()
+        if is_table(source.head):
+            data, notes = events_of_table(source)
+        tables.add(data, source.name)
+        return tables.trace(
+            Meta(
+                format=self.name,
+                tool="ONNX Runtime",
+                file_name=source.name,
+                sha256=source.sha256,
+            ),
+            notes,
+        )
+
+
+@dataclass
+class ProfileTables:
+    """Collects one or more profile files of the same model into the tables of one Trace."""
+
+    limits: Limits = DEFAULT_LIMITS
+    _calls: dict[str, list[object]] = field(
+        default_factory=lambda: {name: [] for name in _CALL_FIELDS}
+    )
+    _runs: dict[str, list[object]] = field(
+        default_factory=lambda: {
+            name: [] for name in ("run", "kind", "start_ns", "dur_ns", "warmup", "block")
+        }
+    )
+    _notes: list[Diagnostic] = field(default_factory=list)
+    # (run, device, stream) -> when its last operator ended
+    _ended: dict[tuple[object, ...], int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._operators = OperatorTable(self.limits)
+
+    def add(
+        self,
+        data: bytes,
+        where: str,
+        *,
+        block: int | None = None,
+        warmup_runs: int = 0,
+        spans: Sequence[tuple[int, int]] | None = None,
+    ) -> None:
+        """Add the events of one file.
+
+        `spans` (start_ns, dur_ns on the file's clock) replaces the file's own `model_run` events
+        where one run of the model is many of the engine's; the first `warmup_runs` runs are
+        marked. Raises FuseScopeError when the file is not readable or holds no operator.
+        """
+        profile = read_profile(data, where, self.limits)
+        self._notes.extend(profile.notes)
+        if profile.bad_times:
+            self._note("warning", "bad_time", profile.bad_times, profile.bad_example)
+        if profile.others:
+            self._note("info", "other_events", profile.others)
+        runs = profile.runs if spans is None else [(start, dur, None) for start, dur in spans]
+        runs = sorted(runs, key=lambda run: run[0])
+        self._add_runs(runs, profile.nodes, profile.kernels, block, warmup_runs)
+
+    def trace(self, meta: Meta, extra: Sequence[Diagnostic] = ()) -> Trace:
+        """The Trace of everything added so far."""
+        for provider in self._operators.launch_timed():
+            self._note("warning", "launch_times", 1, provider)
+        if long_names := self._operators.long_names:
+            self._note("info", "long_text", len(long_names), clean_text(min(long_names), 80))
+        runs = self._runs
+        return Trace(
+            meta=meta,
+            runs=runs_frame(**runs, profiled=[True] * len(runs["run"])),
+            operators=self._operators.frame(),
+            calls=calls_frame(**self._calls),
+            diagnostics=(*self._notes, *extra),
+        )
+
+    def _add_runs(
+        self,
+        runs: list[Run],
+        nodes: list[Node],
+        kernels: Sequence[Kernel],
+        block: int | None,
+        warmup_runs: int,
+    ) -> None:
+        first = len(self._runs["run"])
+        if not runs:
+            # Without model_run events the file is all that can be told apart.
+            spans = [(s, s + d) for s, d, _, _ in nodes]
+            spans += [(kernel.start_ns, kernel.start_ns + kernel.dur_ns) for kernel in kernels]
+            start = min(begin for begin, _ in spans)
+            runs = [(start, max(end for _, end in spans) - start, None)]
+            kind = "file"
+            self._note("warning", "no_runs")
+        else:
+            kind = "model_run"
+        for position, (start, dur, _) in enumerate(runs):
+            for name, value in (
+                ("run", first + position),
+                ("kind", kind),
+                ("start_ns", start),
+                ("dur_ns", dur),
+                ("warmup", position < warmup_runs),
+                ("block", block),
+            ):
+                self._runs[name].append(value)
+        before = len(self._calls["run"])
+        self._ended = {}
+        locate = RunLocator(runs, first)
+        self_ns = self_times(nodes)
+        if self_ns.nested:
+            self._note("info", "nested_operators", self_ns.nested)
+        launched: dict[int, list[Kernel]] = {}
+        for kernel in kernels:
+            launched.setdefault(id(kernel.parent), []).append(kernel)
+        unnamed: Counter[object] = Counter()  # (run, op type) -> how many until now
+        for (start, span, row, event), dur in zip(nodes, self_ns.dur_ns, strict=True):
+            run = locate(start, event.tid)
+            op_type = event.args.op_name if event.args else None
+            unnamed[run, op_type] += event.name == KERNEL_TIME
+            if id(event) in launched:
+                self._add_kernels(launched[id(event)], run)
+                continue
+            self._add_call(
+                self._operators.of_node(event, unnamed[run, op_type]),
+                run,
+                ("CPU", f"thread {event.tid}"[:40]),
+                (start, dur, span),
+                row,
+            )
+        for kernel in kernels:
+            if kernel.parent is None:
+                self._add_kernels([kernel], locate(kernel.start_ns, kernel.event.tid))
+        if replaced := len(launched.keys() - {id(None)}):
+            self._note("info", "kernels_of_nodes", replaced)
+        outside = sum(run is None for run in self._calls["run"][before:])
+        if outside:
+            self._note("warning", "outside_runs", outside)
+
+    def _add_kernels(self, kernels: Sequence[Kernel], run: int | None) -> None:
+        """The kernels of one node in its place."""
+        for kernel in kernels:
+            args = kernel.event.args or Args()
+            parent = (kernel.parent.args if kernel.parent else None) or args
+            device = (parent.provider or "device").removesuffix("ExecutionProvider")
+            stream = args.stream if args.stream is not None else kernel.event.tid
+            self._add_call(
+                self._operators.of_kernel(kernel, whole=len(kernels) == 1),
+                run,
+                (clean_text(device, 40), clean_text(f"stream {stream}", 40)),
+                (kernel.start_ns, kernel.dur_ns, kernel.dur_ns),
+                kernel.row,
+            )
+
+    def _add_call(
+        self,
+        operator: int,
+        run: int | None,
+        lane: tuple[str, str],
+        times: tuple[int, int, int],
+        row: int,
+    ) -> None:
+        """One execution: `lane` is device and stream, `times` start, self time and span in ns."""
+        start, dur, span = times
+        previous = self._ended.get((run, *lane))
+        self._ended[run, *lane] = max(start + span, previous or 0)
+        for name, value in (
+            ("operator", operator),
+            ("run", run),
+            ("device", lane[0]),
+            ("stream", lane[1]),
+            ("start_ns", start),
+            ("dur_ns", dur),
+            ("span_ns", span if span != dur else None),
+            ("wait_ns", None if previous is None else max(0, start - previous)),
+            ("source_row", row),
+        ):
+            self._calls[name].append(value)
+
+    def _note(self, severity: Severity, code: str, count: int = 1, example: str = "") -> None:
+        for position, note in enumerate(self._notes):
+            if note.code == code:
+                self._notes[position] = Diagnostic(
+                    note.severity, code, note.count + count, note.example or example, note.values
+                )
+                return
+        self._notes.append(Diagnostic(severity, code, count, example))

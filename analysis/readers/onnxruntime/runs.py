@@ -1,0 +1,72 @@
+"""Where nodes of an ONNX Runtime profile lie: in which run, and inside which other node."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from analysis.operators.classes import op_class
+from analysis.readers.onnxruntime.events import Node, Run
+
+
+@dataclass
+class _Span:
+    start_ns: int
+    end_ns: int
+    run: int
+
+
+class RunLocator:
+    """Which run a node belongs to: by time, and by thread where runs overlap.
+
+    `runs` are sorted by start and numbered from `first` on.
+    """
+
+    def __init__(self, runs: list[Run], first: int) -> None:
+        ends = [start + dur for start, dur, _ in runs]
+        self._overlap = any(end > start for end, (start, _, _) in zip(ends, runs[1:], strict=False))
+        self._spans: dict[object, list[_Span]] = {}
+        for position, (start, _, tid) in enumerate(runs):
+            key = tid if self._overlap else None
+            self._spans.setdefault(key, []).append(_Span(start, ends[position], first + position))
+        self._starts = {key: [s.start_ns for s in spans] for key, spans in self._spans.items()}
+
+    def __call__(self, start_ns: int, tid: object) -> int | None:
+        """The number of the run; None outside of all."""
+        key = tid if self._overlap and tid in self._spans else None
+        candidates = [key] if key in self._spans else list(self._spans)
+        for name in candidates:
+            position = bisect_right(self._starts[name], start_ns) - 1
+            if position >= 0 and start_ns <= self._spans[name][position].end_ns:
+                return self._spans[name][position].run
+        return None
+
+
+@dataclass
+class SelfTimes:
+    """Self time of each node in ns, and how many lie inside another."""
+
+    dur_ns: list[int]
+    nested: int
+
+
+def self_times(nodes: list[Node]) -> SelfTimes:
+    """Durations without the time of nodes inside (Loop, If, Scan), on the same thread.
+
+    `nodes` are sorted by start, longer first. Files truncate start and duration to whole µs, so
+    neighbours never overlap by rounding.
+    """
+    dur_ns = [dur for _, dur, _, _ in nodes]
+    open_nodes: dict[object, list[tuple[int, int]]] = {}
+    nested = 0
+    for position, (start, dur, _, event) in enumerate(nodes):
+        stack = open_nodes.setdefault(event.tid, [])
+        while stack and stack[-1][0] <= start:
+            stack.pop()
+        if stack and start + dur <= stack[-1][0]:
+            dur_ns[stack[-1][1]] -= dur
+            nested += 1
+        # Types of a known class have no body: what starts inside one only overlaps it.
+        if op_class(event.args.op_name if event.args else None) == "unknown":
+            stack.append((start + dur, position))
+    return SelfTimes([max(0, dur) for dur in dur_ns], nested)

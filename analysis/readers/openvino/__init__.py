@@ -1,0 +1,1 @@
+"""OpenVINO: execution graphs and performance counters."""

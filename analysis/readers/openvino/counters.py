@@ -1,0 +1,195 @@
+"""benchmark_app's reports of performance counters, CSV or JSON: one table an inference request.
+
+`detailed_counters` holds a table for each request, `average_counters` one table of means,
+`sort_detailed_counters` those that ran only. The CSV has ';' between cells and no quotes, the
+sorted one of the Python tool ',' and quotes.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import msgspec
+
+from analysis.errors import FuseScopeError
+from analysis.readers.input.csv_numbers import unit_of
+from analysis.readers.input.csv_table import column_key, name_and_unit
+from analysis.readers.input.encoding import decoded, utf8
+from analysis.readers.input.json_array import check_length
+from analysis.readers.input.source import Source
+from analysis.readers.input.times import Unit, exact_ns
+from analysis.trace import Diagnostic
+
+_HEAD = re.compile(
+    rb"^\"?layer ?name\"?\s*([;,])(?=[^\n]*exec ?status)(?=[^\n]*layer ?type)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_JSON = re.compile(rb'"(?:detailed_performance|avg_performance)"\s*:')
+_MOST_COLUMNS = 64
+_HINT = "Record it again with benchmark_app -report_type detailed_counters."
+
+
+@dataclass(frozen=True)
+class Counted:
+    """One layer in one table; `table` counts them from 0, `row` is its row or node in the file."""
+
+    table: int
+    row: int
+    name: str
+    status: str
+    op_type: str
+    implementation: str
+    dur_ns: int | None
+
+    @property
+    def ran(self) -> bool:
+        """False for what the engine left out or folded into another layer."""
+        ran = self.status.upper().rpartition(".")[2] == "EXECUTED"
+        return ran or (self.dur_ns or 0) > 0
+
+
+def holds_counters(head: bytes) -> bool:
+    """True for the head of a counters report."""
+    text = utf8(head)
+    if text.lstrip().startswith(b"{"):
+        return _JSON.search(text) is not None and b'"exec_type"' in text
+    return _HEAD.search(text[:4096]) is not None
+
+
+def read_counters(source: Source) -> tuple[list[Counted], list[Diagnostic]]:
+    """All layers in file order, and what was odd. Raises FuseScopeError for a damaged file."""
+    data = utf8(source.content)
+    if data.lstrip().startswith(b"{"):
+        return _from_json(data, source), []
+    notes: list[Diagnostic] = []
+    text = decoded(data, notes)
+    match = _HEAD.search(data[:4096])
+    comma = match is not None and match[1] == b","
+    found: list[Counted] = []
+    places: dict[str, int] = {}
+    unit: Unit = "us"
+    table, short, short_row = -1, 0, 0
+    try:
+        for number, cells in enumerate(_lines(text, comma), start=1):
+            cells = [cell.strip() for cell in cells]
+            keys = _heads(cells)
+            if keys:
+                places = {key: place for place, key in reversed(list(enumerate(keys)))}
+                real_head = _cell(cells, places.get("realtime"))
+                unit = unit_of(name_and_unit(real_head)[1], real_head, source.name, "us")
+                table += 1
+                continue
+            if table < 0 or not any(cells) or _is_total(cells):
+                continue
+            if len(found) >= source.limits.events:
+                raise FuseScopeError(
+                    f"This table has more than {source.limits.events} rows, the limit",
+                    where=source.name,
+                    hint=source.limits.hint("events"),
+                )
+            name, status, kind, how, real = (
+                _cell(cells, places.get(key))
+                for key in ("layername", "execstatus", "layertype", "exectype", "realtime")
+            )
+            if not real:
+                short, short_row = short + 1, short_row or number
+            found.append(Counted(table, number, name, status, kind, how, exact_ns(real, unit)))
+    except csv.Error as error:
+        raise FuseScopeError("This table is damaged", where=source.name, hint=_HINT) from error
+    if short:
+        notes.append(Diagnostic("info", "short_rows", short, f"row {short_row}"))
+    return found, notes
+
+
+def _lines(text: str, comma: bool) -> Iterable[list[str]]:
+    if comma:
+        return csv.reader(io.StringIO(text, newline=""))
+    return (line.split(";", _MOST_COLUMNS) for line in io.StringIO(text))
+
+
+def _heads(cells: list[str]) -> list[str]:
+    """The keys of a row of heads; empty for any other row."""
+    if not cells or not cells[0].lower().startswith("layer"):
+        return []
+    keys = [column_key(cell.partition("(")[0]) for cell in cells[:_MOST_COLUMNS]]
+    return keys if keys[0] == "layername" and "execstatus" in keys else []
+
+
+def _cell(cells: list[str], place: int | None) -> str:
+    return cells[place] if place is not None and place < len(cells) else ""
+
+
+def _is_total(cells: list[str]) -> bool:
+    """The last row of a table: 'Total;;;;1.5;1.5', or a sentence in the sorted one."""
+    first = cells[0].lower()
+    return (first == "total" and not any(cells[1:4])) or (
+        first.startswith("total ") and not any(cells[1:])
+    )
+
+
+_Cell = str | int | float | bool | None
+
+
+class _Node(msgspec.Struct, gc=False):
+    name: _Cell = None
+    node_name: _Cell = None
+    status: _Cell = None
+    node_type: _Cell = None
+    exec_type: _Cell = None
+    real_time: msgspec.Raw = msgspec.Raw(b"")
+
+
+class _Report(msgspec.Struct, gc=False):
+    detailed_performance: msgspec.Raw = msgspec.Raw(b"")
+    avg_performance: msgspec.Raw = msgspec.Raw(b"")
+
+
+class _Table(msgspec.Struct, gc=False):
+    nodes: msgspec.Raw = msgspec.Raw(b"[]")
+
+
+def _from_json(data: bytes, source: Source) -> list[Counted]:
+    try:
+        report = msgspec.json.decode(data, type=_Report)
+        raw = report.detailed_performance or report.avg_performance
+        check_length(raw, source.name, source.limits, objects=True)
+        tables = msgspec.json.decode(raw, type=list[_Table] | _Table)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise FuseScopeError("This report is damaged", where=source.name, hint=_HINT) from error
+    found: list[Counted] = []
+    for table, part in enumerate(tables if isinstance(tables, list) else [tables]):
+        for row, item in enumerate(_nodes(part, source), start=1):
+            try:
+                node = msgspec.json.decode(item, type=_Node)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                node = _Node()
+            if len(found) >= source.limits.events:
+                raise FuseScopeError(
+                    f"This report has more than {source.limits.events} rows, the limit",
+                    where=source.name,
+                    hint=source.limits.hint("events"),
+                )
+            found.append(
+                Counted(
+                    table,
+                    row,
+                    str(node.name or node.node_name or ""),
+                    str(node.status or ""),
+                    str(node.node_type or ""),
+                    str(node.exec_type or ""),
+                    exact_ns(node.real_time, "ms"),
+                )
+            )
+    return found
+
+
+def _nodes(table: _Table, source: Source) -> list[msgspec.Raw]:
+    check_length(table.nodes, source.name, source.limits)
+    try:
+        return msgspec.json.decode(table.nodes, type=list[msgspec.Raw])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise FuseScopeError("This report is damaged", where=source.name, hint=_HINT) from error

@@ -1,0 +1,121 @@
+"""Rows of a Kineto trace that ran on a device: kernels, copies and fills of memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import msgspec
+
+from analysis.operators.classes import kernel_class, op_class
+from analysis.operators.kernel_names import kernel_type, memory_type
+from analysis.operators.members import inductor, members_text
+from analysis.readers.pytorch.events import Args, Sorted, Span, number, plain
+from analysis.readers.pytorch.inputs import Inputs
+from analysis.readers.pytorch.kernel_flops import kernel_flops
+from analysis.readers.pytorch.launches import Launches
+from analysis.readers.pytorch.steps import Steps
+
+HOST_COMMUNICATION = ("c10d::", "nccl:", "gloo:", "ucc:", "mpi:", "record_param_comms")
+
+_NUMBERS = {
+    "registers per thread": "registers",
+    "shared memory": "shared_memory",
+    "blocks per SM": "blocks_per_sm",
+    "warps per SM": "warps_per_sm",
+    "bytes": "moved",
+    "memory bandwidth (GB/s)": "bandwidth",
+}
+_OCCUPANCY = "est. achieved occupancy"
+_SIZES = {"grid size": "grid", "block size": "block"}
+# Kernels that only bring data into the form that the heavy one of their operator wants.
+_PREPARES = ("layout", "data_movement", "communication")
+_MOST_SIZE = 2**53
+
+
+def kernel_rows(
+    events: Sorted, steps: Steps, devices: Mapping[str, str]
+) -> dict[str, list[object]]:
+    """The columns of a trace, one entry a kernel, copy or fill.
+
+    `inputs` are those of the launching operator. `op_class` is its class, except that a kernel
+    whose name says that it moves or lays out data is that, and a fused kernel is what it fused.
+    Bytes of inputs are left out: a kernel of several may read but a part of them.
+    """
+    launches = Launches(events)
+    inputs = Inputs()
+    found = [launches.of(kernel) for kernel in events.kernels]
+    names = {kernel.name for kernel in events.kernels}
+    classes = {name: kernel_class(name) for name in names}
+    types = {name: kernel_type(name) for name in names}
+    fused = {name: inductor(name) for name in names}
+    counts = kernel_flops(events, found, launches, inputs, classes)
+    columns = (
+        "name", "op_type", "op_class", "provider", "level", "launched_by", "inputs", "bytes_in",
+        "flops", "flops_source", "members", "members_source", "run", "device", "stream",
+        "start_ns", "dur_ns", "source_row", *_NUMBERS, _OCCUPANCY, *_SIZES,
+    )  # fmt: skip
+    rows: dict[str, list[object]] = {name: [] for name in columns}
+    for position, (kernel, launch) in enumerate(zip(events.kernels, found, strict=True)):
+        args = kernel.args
+        op = events.ops[launch.op] if launch.op is not None else None
+        members = fused[kernel.name]
+        device = plain(args.device) or kernel.lane[0]
+        label = device.decode("utf-8", "replace")
+        count = counts.get(position)
+        values: tuple[object, ...] = (
+            kernel.name or kernel.kind,
+            types[kernel.name] or kernel.kind,
+            _class(kernel, classes[kernel.name], op.name if op is not None else None),
+            devices.get(label) or devices.get("") or "device",
+            "device_kernel",
+            op.name if op is not None else None,
+            inputs.text(op.args) if op is not None else None,
+            None,
+            count.flops if count is not None else None,
+            count.source if count is not None else None,
+            members_text(members) if members is not None else None,
+            members.kind if members is not None else None,
+            steps.of(kernel, launch.time_ns),
+            label,
+            (plain(args.stream) or kernel.lane[1]).decode("utf-8", "replace"),
+            kernel.start_ns,
+            kernel.dur_ns,
+            kernel.row,
+            *(number(getattr(args, name)) for name in _NUMBERS.values()),
+            _share(args),
+            *(_size(getattr(args, name)) for name in _SIZES.values()),
+        )
+        for name, value in zip(columns, values, strict=True):
+            rows[name].append(value)
+    return rows
+
+
+def _class(kernel: Span, own: str, launched_by: str | None) -> str | None:
+    """The operator class, `own` by the kernel's name; None where the launching one is unknown."""
+    if own == "communication" or (launched_by or "").startswith(HOST_COMMUNICATION):
+        return "communication"
+    if kernel.kind != "kernel" or memory_type(kernel.name):
+        return "data_movement"
+    if own in _PREPARES or (own != "unknown" and "_fused" in kernel.name):
+        return own
+    by = op_class(launched_by)
+    return by if by not in ("unknown", "communication") else None
+
+
+def _share(args: Args) -> float | None:
+    """Occupancy as 0..1."""
+    percent = number(args.occupancy)
+    return percent / 100 if percent is not None else None
+
+
+def _size(raw: msgspec.Raw) -> float | None:
+    """The product of a launch's dimensions: [564, 1, 1] -> 564."""
+    if not bytes(raw):
+        return None
+    try:
+        dims = msgspec.json.decode(raw, type=list[int])
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return None
+    size = math.prod(dims) if 0 < len(dims) <= 3 else -1
+    return float(size) if 0 <= size < _MOST_SIZE else None

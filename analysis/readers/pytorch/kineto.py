@@ -1,0 +1,234 @@
+"""PyTorch's profiler: Kineto traces from 2021 on, of a device or of the host alone.
+
+With a device the operators are what ran there, kernels, copies and fills of memory, each with the
+operator of the host that launched it. A trace without such rows tells of the host: operators with
+their own time, without that of operators inside them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import msgspec
+import pandas as pd
+
+from analysis.errors import FuseScopeError
+from analysis.readers.building.launch_calls import LaunchCall, is_launch, with_launches
+from analysis.readers.building.processes import several_processes
+from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.input.encoding import utf8
+from analysis.readers.input.json_events import EventFile, decode_file
+from analysis.readers.input.source import Source, clean_text
+from analysis.readers.pytorch.events import Event, Sorted, Span, plain, sort_events
+from analysis.readers.pytorch.host import op_rows
+from analysis.readers.pytorch.kernels import kernel_rows
+from analysis.readers.pytorch.steps import Steps
+from analysis.readers.reader import ALWAYS
+from analysis.trace import Diagnostic, Meta, Trace, runs_frame
+
+_CATEGORY = re.compile(
+    rb'"cat"\s*:\s*"(?:cpu_op|Operator|kernel|Kernel|cuda_runtime|cuda_driver|Runtime|gpu_memcpy'
+    rb"|gpu_memset|Memcpy|Memset|python_function|user_annotation|gpu_user_annotation|hip_runtime"
+    rb'|mtia_runtime|mtia_ccp_events|xpu_runtime|xpu_driver|privateuse1_runtime)"'
+)
+# Operators and calls that only PyTorch's profiler tells of, in traces that were cut down by hand.
+_NAME = re.compile(
+    rb'"name"\s*:\s*"(?:aten::|autograd::|ProfilerStep\s*#|(?:cuda|hip)LaunchKernel|Memcpy [HD]to)'
+)
+# What Kineto's events say and those of other profilers with such categories do not.
+_ARGUMENT = re.compile(
+    rb'"(?:[Ee]xternal id|correlation|Ev Idx|Python id|Record function id|Trace iteration'
+    rb'|Profiler Event Index|est\. achieved occupancy %)"\s*:'
+)
+_SCHEMA = re.compile(rb'"schemaVersion"\s*:')
+_HEADER = re.compile(
+    rb'"(?:deviceProperties|computeProperties|baseTimeNanoseconds|cupti_version|roctracer_version'
+    rb"|record_shapes"
+    rb'|with_stack|distributedInfo|trace_id)"\s*:'
+)
+# Ascend's and MindSpore's timelines copy PyTorch's categories.
+_FOREIGN = re.compile(
+    rb'"(?:Ascend Hardware|HostToDevice|CANN|HostCpuOps|async_npu|CPU OP)"'
+    rb'|"Input Dims"\s*:\s*"|"Fwd thread id"\s*:\s*0\s*,\s*"(?:Input|Call stack)'
+)
+_REGION = "Torch-Compiled Region"
+_GENERATED = re.compile(r"(?:graph_\d{1,6}_)?(?:cpp|triton_[a-z]+)_fused")
+_CAPPED = re.compile(r"exceeded max|dropped [1-9]|buffer limit", re.IGNORECASE)
+_EVENT_CAP = 1_000_000
+_MOST_DEVICES = 4
+_MOST_MESSAGES = 1000
+_MOST_HEADER_BYTES = 4 * 1024 * 1024  # of one entry; decoding takes some forty times as much
+
+
+class _File(EventFile):
+    device_properties: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="deviceProperties")
+    compute_properties: msgspec.Raw = msgspec.field(  # until 2021
+        default=msgspec.Raw(), name="computeProperties"
+    )
+    trace_name: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="traceName")
+    host_name: msgspec.Raw = msgspec.Raw()
+    messages: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="INFO")
+    warnings: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="WARNING")
+    errors: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="ERROR")
+
+
+class KinetoReader:
+    """One trace file, one Trace."""
+
+    name = "kineto"
+    title = "PyTorch profiler trace"
+    fields: Mapping[str, str] = MappingProxyType(
+        {
+            **dict.fromkeys(("start", "types", "stream"), ALWAYS),
+            "runs": "record with schedule=torch.profiler.schedule(…) and call prof.step()",
+            "shapes": "record with record_shapes=True",
+            "dtypes": "record with record_shapes=True",
+            "flops": "record with record_shapes=True and with_flops=True",
+            "members": "record a model under torch.compile, on a CPU with "
+            "torch._inductor.config.cpp.enable_kernel_profile = True",
+            "communication": "record a distributed run",
+        }
+    )
+    recording = (
+        "`with torch.profiler.profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], "
+        "schedule=torch.profiler.schedule(wait=1, warmup=5, active=10), record_shapes=True, "
+        "with_flops=True, on_trace_ready=torch.profiler.tensorboard_trace_handler('traces')) as "
+        "prof:`, and `prof.step()` after each run of the model. Leave out `with_stack` and "
+        "`profile_memory`: they slow down what is measured. Kernels of `torch.compile` on a CPU "
+        "show with `torch._inductor.config.cpp.enable_kernel_profile = True`."
+    )
+    covers: tuple[str, ...] = ()
+
+    def sniff(self, head: bytes) -> bool:
+        """Kineto's header, or events of its categories with its arguments."""
+        text = utf8(head).lstrip()
+        is_object = text[:1] == b"{"
+        if is_object and _SCHEMA.search(text) and _HEADER.search(text):
+            return True
+        if not (is_object or text[:1] == b"[") or _FOREIGN.search(text):
+            return False
+        if _CATEGORY.search(text) is None:
+            return False
+        signs = (_ARGUMENT, _HEADER, _NAME, _SCHEMA) if is_object else (_ARGUMENT,)
+        return any(sign.search(text) for sign in signs)
+
+    def read(self, source: Source) -> Trace:
+        """The trace; each `ProfilerStep#N` is a run, without them the file is one."""
+        events, file, notes = decode_file(source.content, Event, _File, source.name, source.limits)
+        found = sort_events(events)
+        notes += found.notes
+        notes += _capped(len(events), file)
+        notes += several_processes(op.lane[0] or None for op in found.ops)
+        if not found.kernels and not found.ops:
+            raise _nothing(source.name, {note.code for note in notes})
+        del events
+        steps = Steps(found)
+        devices = _devices(file)
+        if found.kernels:
+            rows = kernel_rows(found, steps, devices)
+        else:
+            rows = op_rows(found, steps)
+            notes += _host_alone(found.ops, len(found.launches))
+        outside = sum(run is None for run in rows["run"]) if steps.spans else 0
+        if outside:
+            notes.append(Diagnostic("warning", "outside_runs", outside))
+        used = list(dict.fromkeys(str(device) for device in rows["provider"]))
+        meta = Meta(
+            format=self.name,
+            tool="PyTorch profiler",
+            device=", ".join(used[:_MOST_DEVICES]) if used != ["device"] else None,
+            file_name=source.name,
+            sha256=source.sha256,
+            redactable=MappingProxyType(_private(file)),
+        )
+        runs = _runs(steps) if steps.spans else None
+        trace = build_trace(meta, rows, runs=runs, notes=notes, limits=source.limits)
+        return with_launches(trace, _launch_calls(found, steps)) if found.kernels else trace
+
+
+def _runs(steps: Steps) -> pd.DataFrame:
+    return runs_frame(
+        run=range(len(steps.spans)),
+        kind=["step"] * len(steps.spans),
+        start_ns=[start for start, _ in steps.spans],
+        dur_ns=[end - start for start, end in steps.spans],
+        profiled=[True] * len(steps.spans),
+    )
+
+
+def _launch_calls(found: Sorted, steps: Steps) -> list[LaunchCall]:
+    return [
+        LaunchCall(
+            call.lane,
+            call.start_ns,
+            call.dur_ns,
+            steps.at(call.start_ns) if steps.spans else 0,
+        )
+        for call in found.launches
+        if is_launch(call.name)
+    ]
+
+
+def _devices(file: _File) -> dict[str, str]:
+    """Device id -> name, from the header; '' stands for ids that it does not list."""
+    raw = file.device_properties or file.compute_properties or b"[]"
+    if len(memoryview(raw)) > _MOST_HEADER_BYTES:
+        return {}
+    try:
+        listed = msgspec.json.decode(raw, type=list[dict[str, object]])
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return {}
+    names = ((each.get("id"), each.get("name")) for each in listed)
+    found = {str(id_): clean_text(name, 80) for id_, name in names if isinstance(name, str)}
+    # AMD's ids may count devices that the header leaves out; where all are of one kind it is that.
+    return {**found, "": next(iter(found.values()))} if len(set(found.values())) == 1 else found
+
+
+def _private(file: _File) -> dict[str, str]:
+    """What may name a machine or a person."""
+    given = {"host_name": file.host_name, "trace_name": file.trace_name}
+    texts = {name: plain(raw).decode("utf-8", "replace") for name, raw in given.items()}
+    return {name: clean_text(text) for name, text in texts.items() if text}
+
+
+def _capped(events: int, file: _File) -> list[Diagnostic]:
+    """A note when the profiler stopped early: the file says so, or has a round million events."""
+    for raw in (file.errors, file.warnings, file.messages):
+        if len(memoryview(raw)) > _MOST_HEADER_BYTES:
+            continue
+        try:
+            messages = msgspec.json.decode(raw or b"[]", type=list[str])
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+            continue
+        for message in messages[:_MOST_MESSAGES]:
+            if _CAPPED.search(message[:2000]):
+                return [Diagnostic("warning", "event_cap", 1, clean_text(message, 160))]
+    return [Diagnostic("warning", "event_cap", events)] if events == _EVENT_CAP else []
+
+
+def _host_alone(ops: Sequence[Span], launches: int) -> list[Diagnostic]:
+    """What operator times of the host do not tell."""
+    notes = []
+    if launches:
+        notes.append(Diagnostic("warning", "no_device_rows", launches))
+    regions = sum(op.name.startswith(_REGION) for op in ops)
+    if regions and not any(_GENERATED.match(op.name) for op in ops):
+        notes.append(Diagnostic("info", "kernels_hidden", regions))
+    return notes
+
+
+def _nothing(where: str, codes: set[str]) -> FuseScopeError:
+    again = "Copy or record the file again."
+    if "cut_short" in codes:
+        what = "This PyTorch trace is cut short before its first operator"
+        return FuseScopeError(what, where=where, hint=again)
+    if "bad_time" in codes:
+        what = "No operator of this PyTorch trace has a valid time"
+        return FuseScopeError(what, where=where, hint=again)
+    return FuseScopeError(
+        "This PyTorch trace has no operators and no kernels",
+        where=where,
+        hint="Record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA].",
+    )

@@ -1,0 +1,1 @@
+"""XLA profiles, as JAX, TensorFlow and PyTorch/XLA write them."""

@@ -1,0 +1,372 @@
+"""XLA profiles: `*.xplane.pb`, as JAX, TensorFlow and PyTorch/XLA write them.
+
+Planes are devices and hosts, lines are streams, events point to names in the plane's own tables.
+Times are ps after the line's start in ns.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from types import MappingProxyType
+
+import pandas as pd
+
+from analysis.errors import FuseScopeError
+from analysis.operators.classes import heaviest, op_class
+from analysis.operators.members import Members, members_text
+from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.input.source import Source, clean_text
+from analysis.readers.reader import ALWAYS
+from analysis.readers.xla.protobuf import DamagedMessage
+from analysis.readers.xla.xspace import (
+    COUNTERS,
+    Event,
+    Line,
+    Plane,
+    Programs,
+    device_name,
+    fact_of,
+    is_mangled,
+    read_event,
+    read_line,
+    read_space,
+    stats_of,
+    text_of,
+)
+from analysis.trace import Diagnostic, Meta, Trace, runs_frame
+
+_SIGN = re.compile(
+    rb"\n[^\n]?[\x00-\xff]{0,40}?\x12[\x01-\x7f](?:/device:|/host:|#Chip|Task Environment)"
+)
+_SIGN_BYTES = 80
+_DERIVED = frozenset(
+    name.lower()
+    for name in (
+        "Steps", "XLA Modules", "XLA Ops", "Async XLA Ops", "XLA TraceMe", "Source code",
+        "TensorFlow Name Scope", "TensorFlow Ops", "Framework Name Scope", "Framework Ops",
+        "Launch Stats", "XLA Ops (async)",
+    )
+)  # fmt: skip
+_OCCUPANCY = re.compile(r"\bocc_pct:(\d+(?:\.\d+)?)")
+# Of XLA's opcodes those that mean something else elsewhere.
+_CLASSES = dict.fromkeys(("exponential", "sine", "cosine"), "elementwise")
+_PLACEHOLDER = "XlaModule:"
+_FLOPS_SOURCE = "XLA's cost analysis"
+_COMMUNICATION = re.compile(
+    r"^(?:all-reduce|all-gather|all-to-all|ragged-all-to-all|reduce-scatter|collective|"
+    r"send|recv)(?:$|[-.\d ])"
+)
+
+
+class XPlaneReader:
+    """One file, one Trace."""
+
+    name = "xplane"
+    title = "XLA profile (JAX, TensorFlow), xplane.pb"
+    fields: Mapping[str, str] = MappingProxyType(
+        {
+            **dict.fromkeys(("start", "types", "stream", "communication"), ALWAYS),
+            **dict.fromkeys(
+                ("shapes", "dtypes", "members", "memory"),
+                "record with a JAX or TensorFlow that stores its HLO (the default)",
+            ),
+            "runs": "record on TPU, with jax.profiler.StepTraceAnnotation around each step",
+            "flops": "record on TPU",
+            "counters": "record on TPU, or on an NVIDIA GPU",
+        }
+    )
+    recording = (
+        "`with jax.profiler.trace(folder):` around a few steps that were compiled before, each in "
+        '`with jax.profiler.StepTraceAnnotation("train", step_num=n):`; the file is '
+        "`folder/plugins/profile/<time>/<host>.xplane.pb`."
+    )
+    # The timeline for a browser that JAX and TensorFlow write beside it.
+    covers: tuple[str, ...] = ("chrome_trace",)
+
+    def sniff(self, head: bytes) -> bool:
+        """A protocol buffer whose first message is a plane of a device or host."""
+        return _SIGN.match(head[:_SIGN_BYTES]) is not None
+
+    def read(self, source: Source) -> Trace:
+        """Kernels and operators of the devices; of the host where there is no device."""
+        try:
+            return _trace(self.name, source)
+        except DamagedMessage as error:
+            raise _damaged(source) from error
+
+
+@dataclass
+class _Rows:
+    """Calls as columns, and the steps that devices marked."""
+
+    columns: dict[str, list[object]] = field(default_factory=dict)
+    other: int = 0
+    nested: int = 0
+    count: int = 0
+
+    def add(self, **values: object) -> None:
+        for name in values.keys() - self.columns.keys():
+            self.columns[name] = [None] * self.count
+        for name, column in self.columns.items():
+            column.append(values.get(name))
+        self.count += 1
+
+
+def _trace(name: str, source: Source) -> Trace:
+    planes, hosts, notes = read_space(source)
+    programs = Programs(planes)
+    devices = [plane for plane in planes if plane.name.startswith("/device:")]
+    devices = [plane for plane in devices if not plane.name.startswith("/device:CUSTOM")]
+    rows = _Rows()
+    steps: dict[str, tuple[int, int]] = {}
+    for plane in devices:
+        _add_device(plane, programs, rows, steps, source)
+    if not rows.count:
+        for plane in planes:
+            if plane.name.startswith("/host:") and plane.name != "/host:metadata":
+                _add_host(plane, programs, rows, source)
+    if not rows.count:
+        raise FuseScopeError(
+            "This XLA profile has no operator on a device"
+            + (", and it is cut short" if notes else ""),
+            where=source.name,
+            hint="Record again, with the steps inside jax.profiler.trace.",
+        )
+    if rows.other:
+        notes.append(Diagnostic("info", "other_events", rows.other))
+    if rows.nested:
+        notes.append(Diagnostic("info", "nested_operators", rows.nested))
+    runs = _runs(steps, rows, notes)
+    meta = Meta(
+        format=name,
+        tool="XLA profiler",
+        device=device_name(devices),
+        file_name=source.name,
+        sha256=source.sha256,
+        redactable={"host": ", ".join(hosts)} if hosts else {},
+    )
+    return build_trace(meta, rows.columns, runs=runs, notes=notes, limits=source.limits)
+
+
+def _add_device(
+    plane: Plane,
+    programs: Programs,
+    rows: _Rows,
+    steps: dict[str, tuple[int, int]],
+    source: Source,
+) -> None:
+    """Streams where the device has some; else the line of XLA's operators."""
+    lines = [read_line(data) for data in plane.lines]
+    named = [line for line in lines if line.name.startswith("Stream #")]
+    named = named or [line for line in lines if line.name.lower() == "xla ops"]
+    named = named or [line for line in lines if line.name.lower() not in _DERIVED]
+    shown = {id(line) for line in named}
+    device = clean_text(plane.name.removeprefix("/device:"), 60)
+    own_steps: list[tuple[int, int, str]] = []
+    for line in lines:
+        if line.name == "Steps":
+            own_steps += _steps(plane, line)
+    own_steps.sort()
+    for start, end, label in own_steps:
+        first, last = steps.get(label, (start, end))
+        steps[label] = (min(first, start), max(last, end))
+    for line in lines:
+        if id(line) not in shown:
+            rows.other += len(line.events) if line.name != "Steps" else 0
+            continue
+        events = [read_event(data, line) for data in line.events]
+        _add_events(plane, programs, rows, (device, line.name), events, own_steps, source)
+
+
+def _add_host(plane: Plane, programs: Programs, rows: _Rows, source: Source) -> None:
+    """Operators that XLA ran on the CPU: events that name their instruction."""
+    for data in plane.lines:
+        line = read_line(data)
+        events = [read_event(message, line) for message in line.events]
+        mine = [
+            event
+            for event in events
+            if "hlo_op" in fact_of(plane, event.kind).stats
+            or "hlo_op" in stats_of(plane, event.stats)
+        ]
+        rows.other += len(events) - len(mine)
+        _add_events(plane, programs, rows, ("CPU", line.name), mine, (), source)
+
+
+def _steps(plane: Plane, line: Line) -> Iterator[tuple[int, int, str]]:
+    """Start, end and name of the steps that a device marks."""
+    for data in line.events:
+        event = read_event(data, line)
+        fact = fact_of(plane, event.kind)
+        if event.start_ns is not None and event.dur_ns is not None and event.dur_ns > 0:
+            yield event.start_ns, event.start_ns + event.dur_ns, fact.display_name or fact.name
+
+
+def _add_events(
+    plane: Plane,
+    programs: Programs,
+    rows: _Rows,
+    lane: tuple[str, str],
+    events: Sequence[Event],
+    steps: Sequence[tuple[int, int, str]],
+    source: Source,
+) -> None:
+    """Events of one line as rows; `lane` is device and stream."""
+    if rows.count + len(events) > source.limits.events:
+        raise FuseScopeError(
+            f"This trace has more than {source.limits.events} events, the limit",
+            where=source.name,
+            hint=source.limits.hint("events"),
+        )
+    own, nested = [event.dur_ns for event in events], 0
+    if not lane[1].startswith("Stream #"):  # kernels of a stream only follow each other
+        own, nested = _self_times(events)
+    rows.nested += nested
+    starts = [start for start, _, _ in steps]
+    stream = clean_text(lane[1], 60) or None
+    for event, dur in zip(events, own, strict=True):
+        at = bisect_right(starts, event.start_ns) - 1 if event.start_ns is not None else -1
+        inside = at >= 0 and event.start_ns is not None and event.start_ns <= steps[at][1]
+        rows.add(
+            **_operator(plane, programs, event),
+            device=lane[0],
+            stream=stream,
+            start_ns=event.start_ns,
+            dur_ns=dur,
+            span_ns=event.dur_ns if event.dur_ns != dur else None,
+            n=event.n,
+            step=steps[at][2] if inside else None,
+            source_row=rows.count,
+        )
+
+
+def _operator(plane: Plane, programs: Programs, event: Event) -> dict[str, object]:
+    """What is known of the operator of an event, as columns of a trace."""
+    fact = fact_of(plane, event.kind)
+    stats = {**fact.stats, **stats_of(plane, event.stats)}
+    hlo_op = text_of(stats.get("hlo_op"))
+    name = fact.name if hlo_op or fact.hlo is None else fact.display_name or fact.name
+    known = programs.find(stats.get("program_id"), hlo_op or name) or fact.hlo
+    path, framework_type = _framework_op(text_of(stats.get("tf_op")))
+    path = path or text_of(stats.get("name")) or (known.op_name if known else "")
+    opcode = _unnumbered(hlo_op) or (known.opcode if known else "")
+    op_type = text_of(stats.get("hlo_category")) or opcode or framework_type
+    if not op_type and name.lower().startswith(("memcpy", "memset")):
+        op_type = name
+    occupancy = _OCCUPANCY.search(text_of(stats.get("kernel_details")))
+    percent = float(occupancy[1]) if occupancy else _number(stats.get("occupancy_pct"))
+    members = known.members if known else None
+    flop_count = _number(stats.get("model_flops")) or _number(stats.get("flops"))
+    host = not plane.name.startswith("/device:")
+    columns: dict[str, object] = {
+        "name": name or "unnamed",
+        "op_type": op_type or None,
+        "op_class": _class(members),
+        "provider": "CPU" if host else plane.name.removeprefix("/device:").split(":")[0],
+        "level": "framework_op" if host else "device_kernel",
+        "launched_by": path or text_of(stats.get("hlo_module")) or None,
+        "inputs": known.inputs if known else "",
+        "outputs": known.outputs if known else "",
+        "members": members_text(members) if members else None,
+        "members_source": members.kind if members else None,
+        "is_communication": _COMMUNICATION.match(opcode or op_type) is not None,
+        # 0 is what tools write that do not know it: a running kernel occupies something.
+        "occupancy": percent / 100 if percent is not None and 0 < percent <= 100 else None,
+    }
+    for counter in COUNTERS:
+        if counter in stats:
+            columns[counter] = _number(stats[counter])
+    if flop_count is not None and flop_count > 0:
+        columns |= {"flops": flop_count, "flops_source": _FLOPS_SOURCE}
+    return columns
+
+
+@lru_cache(maxsize=4096)
+def _framework_op(text: str) -> tuple[str, str]:
+    """Path and type out of 'jit(f)/dot_general:MatMul'; two '' for what stands for none."""
+    path, _, kind = text.partition(":")
+    return ("", "") if text == _PLACEHOLDER else (path, kind)
+
+
+@lru_cache(maxsize=4096)
+def _unnumbered(name: str) -> str:
+    """'fusion.12.1' -> 'fusion'."""
+    while (parts := name.rpartition("."))[1] and parts[2].isdecimal():
+        name = parts[0]
+    return name
+
+
+def _class(members: Members | None) -> str | None:
+    """The class of a fusion's heaviest part; None where its parts are not known."""
+    known = [_CLASSES.get(name) or op_class(name) for name in members.members] if members else []
+    found = heaviest(known)
+    return None if found == "unknown" else found
+
+
+def _self_times(events: Sequence[Event]) -> tuple[list[int | None], int]:
+    """Durations without the time of events inside (loops, calls); how many lie inside others."""
+    own = [event.dur_ns for event in events]
+    order = [
+        place
+        for place, event in enumerate(events)
+        if event.start_ns is not None and event.dur_ns is not None and event.dur_ns >= 0
+    ]
+    order.sort(key=lambda place: (events[place].start_ns, -(events[place].dur_ns or 0)))
+    stack: list[tuple[int, int]] = []  # (end, place)
+    nested = 0
+    for place in order:
+        start, dur = events[place].start_ns or 0, events[place].dur_ns or 0
+        while stack and stack[-1][0] <= start:
+            stack.pop()
+        if stack and start + dur <= stack[-1][0]:
+            outer = stack[-1][1]
+            own[outer] = max(0, (own[outer] or 0) - dur)
+            nested += 1
+        stack.append((start + dur, place))
+    return own, nested
+
+
+def _runs(
+    steps: Mapping[str, tuple[int, int]], rows: _Rows, notes: list[Diagnostic]
+) -> pd.DataFrame | None:
+    """The runs table of the steps that have calls, and each call's run; None without steps."""
+    labels = rows.columns.pop("step")
+    seen = set(labels)
+    used = sorted((label for label in steps if label in seen), key=steps.__getitem__)
+    if not used:
+        return None
+    number = {label: place for place, label in enumerate(used)}
+    rows.columns["run"] = [
+        number.get(str(label)) if label is not None else None for label in labels
+    ]
+    if empty := len(steps) - len(used):
+        notes.append(Diagnostic("info", "runs_without_operators", empty))
+    if outside := sum(label is None for label in labels):
+        notes.append(Diagnostic("warning", "outside_runs", outside))
+    return runs_frame(
+        run=range(len(used)),
+        kind=["step"] * len(used),
+        start_ns=[steps[label][0] for label in used],
+        dur_ns=[steps[label][1] - steps[label][0] for label in used],
+        profiled=[True] * len(used),
+    )
+
+
+def _damaged(source: Source) -> FuseScopeError:
+    if is_mangled(source.content):
+        return FuseScopeError(
+            "This XLA profile was copied as text: every byte above 0x7F is lost",
+            where=source.name,
+            hint="Copy it again as a binary file.",
+        )
+    return FuseScopeError(
+        "This XLA profile is damaged", where=source.name, hint="Copy or record it again."
+    )
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and abs(value) < 1e300 else None
