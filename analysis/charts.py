@@ -13,8 +13,9 @@ import plotly.graph_objects as go
 from analysis import units
 from analysis.axis import LogScale, Tick, decades, log_time_ticks, plain
 from analysis.colours import LIGHT, OPACITY, Colours
-from analysis.compare.comparison import Comparison, Side
+from analysis.compare.comparison import Comparison
 from analysis.compare.roofline import Dot, Line, Picture, roofline_picture
+from analysis.compare.side import Side
 from analysis.compare.timing.verdict import Verdict
 from analysis.compare.waterfall import ends_ns, waterfall_steps
 from analysis.interval import interval_picture

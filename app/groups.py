@@ -9,8 +9,9 @@ import pandas as pd
 import streamlit as st
 
 from analysis import units, wording
-from analysis.compare.comparison import Comparison, Side
-from analysis.compare.fusion import Group, Operator
+from analysis.compare.comparison import Comparison
+from analysis.compare.groups.fusion import Group, Operator
+from analysis.compare.side import Side
 from app import ledger, panels
 
 _TEXT_CHARS = 90

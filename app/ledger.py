@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis import units, wording
 from analysis.compare.comparison import Comparison
-from analysis.compare.fusion import Group
+from analysis.compare.groups.fusion import Group
 from analysis.compare.ledger import Ledger
 from app.tables import NAME_CHARS, TYPE_CHARS, Table, micro, micro_change
 

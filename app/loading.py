@@ -22,7 +22,8 @@ import streamlit as st
 
 from analysis import wording
 from analysis.compare.assumptions import Assumptions
-from analysis.compare.comparison import Comparison, Side, side_of_trace, side_of_variant
+from analysis.compare.comparison import Comparison
+from analysis.compare.side import Side, side_of_trace, side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.limits import MIB

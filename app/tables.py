@@ -15,7 +15,7 @@ from pandas.io.formats.style import Styler
 from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.matching import match_launchers, without_changes
-from analysis.compare.timing.totals import Total
+from analysis.compare.totals import Total
 from analysis.metrics.counters import MEASURES
 from analysis.operators.classes import LABELS
 from analysis.operators.short_names import short_name, short_names

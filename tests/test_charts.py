@@ -18,7 +18,7 @@ from analysis.charts import (
 from analysis.colours import LIGHT, report_sheet
 from analysis.compare import compare
 from analysis.compare.assumptions import Assumptions
-from analysis.compare.comparison import side_of_trace, side_of_variant
+from analysis.compare.side import side_of_trace, side_of_variant
 from analysis.experiment import Experiment
 from analysis.readers import read
 from analysis.readers.input.source import Source

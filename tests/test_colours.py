@@ -13,7 +13,8 @@ from analysis import charts, colours
 from analysis.colours import DARK, LIGHT, Colours, colours_of
 from analysis.compare import compare
 from analysis.compare.assumptions import Assumptions
-from analysis.compare.comparison import Comparison, side_of_variant
+from analysis.compare.comparison import Comparison
+from analysis.compare.side import side_of_variant
 from analysis.experiment import Experiment
 from analysis.readers import read
 from analysis.readers.input.source import Source

@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 
 from analysis.compare import compare
-from analysis.compare.comparison import Comparison, side_of_trace
-from analysis.compare.fusion import Fusion, Group, Kind, KnownBy, Operator
+from analysis.compare.comparison import Comparison
+from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
 from analysis.compare.ledger import Ledger
 from analysis.compare.reconciliation import Reconciliation
+from analysis.compare.side import side_of_trace
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.trace import Trace

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.compare import compare
-from analysis.compare.comparison import Comparison, side_of_trace, side_of_variant
+from analysis.compare.comparison import Comparison
+from analysis.compare.side import side_of_trace, side_of_variant
 from analysis.experiment import Experiment
 from analysis.readers import read
 from analysis.readers.building.trace_tables import build_trace

@@ -10,8 +10,9 @@ from types import MappingProxyType
 from typing import Literal
 
 from analysis.advice.settings import conditions_of
-from analysis.compare.comparison import Comparison, Side
-from analysis.compare.fusion import Fusion, Group
+from analysis.compare.comparison import Comparison
+from analysis.compare.groups.fusion import Fusion, Group
+from analysis.compare.side import Side
 from analysis.graph import Graph, Node
 from analysis.metrics.breakdown import by_operator
 from analysis.operators.classes import op_class

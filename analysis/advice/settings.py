@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.compare.comparison import Side
+from analysis.compare.side import Side
 from analysis.graph import Graph
 from analysis.patterns import LEVELS, Conditions, Level
 

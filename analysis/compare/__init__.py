@@ -7,19 +7,13 @@ from dataclasses import replace
 import pandas as pd
 
 from analysis.compare.assumptions import Assumptions, cache_size, tau
-from analysis.compare.comparison import Comparison, Side
+from analysis.compare.comparison import Comparison
 from analysis.compare.doubts import doubts
 from analysis.compare.entered_runs import assumed_per_run, with_entered_runs
 from analysis.compare.figures import figures
-from analysis.compare.fusion import Fusion
 from analysis.compare.groups.detail import with_shared_detail
+from analysis.compare.groups.fusion import Fusion
 from analysis.compare.groups.grouping import group_operators
-from analysis.compare.groups.joined_time import (
-    are_different_models,
-    joined_shares,
-    without_change,
-    without_changes_of,
-)
 from analysis.compare.groups.matching import (
     match_classes,
     match_operators,
@@ -27,10 +21,17 @@ from analysis.compare.groups.matching import (
     without_changes,
 )
 from analysis.compare.groups.origin import counterparts
+from analysis.compare.joined_time import (
+    are_different_models,
+    joined_shares,
+    without_change,
+    without_changes_of,
+)
 from analysis.compare.ledger import ledger
 from analysis.compare.naming import named
 from analysis.compare.reconciliation import Reconciliation
 from analysis.compare.roofs import ROOFLINE, Roofs, roofs, under_roofs
+from analysis.compare.side import Side
 from analysis.compare.timing.latency import judge
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.small_ops import short_ops, small_ops

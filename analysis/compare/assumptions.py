@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis.compare.comparison import Side
+from analysis.compare.side import Side
 from analysis.metrics.cache_use import DEFAULT_CACHE_BYTES
 from analysis.metrics.small_ops import default_tau
 from analysis.metrics.utilisation import Tops

@@ -8,9 +8,9 @@ from typing import Literal
 
 import pandas as pd
 
-from analysis.compare.comparison import Side
-from analysis.compare.fusion import Fusion
+from analysis.compare.groups.fusion import Fusion
 from analysis.compare.ledger import Ledger
+from analysis.compare.side import Side
 from analysis.metrics.breakdown import by_operator
 from analysis.readers.input.source import clean_text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from analysis.compare.comparison import Side, side_of_trace, side_of_variant
+from analysis.compare.side import Side, side_of_trace, side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.spelling import suggestion

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from analysis.compare.comparison import Side
+from analysis.compare.side import Side
 from analysis.compare.timing.latency import has_runs
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.counters import hardware_counters

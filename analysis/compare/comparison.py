@@ -3,49 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import pandas as pd
 
-from analysis.compare.fusion import Fusion
+from analysis.compare.groups.fusion import Fusion
+from analysis.compare.ledger import Ledger
+from analysis.compare.roofs import Roofs
+from analysis.compare.side import Side
 from analysis.compare.timing.verdict import Verdict
-from analysis.experiment import Experiment, VariantRecord
-from analysis.graph import Graph
 from analysis.metrics.small_ops import ShortOps, SmallOps
 from analysis.quantity import Quantity, relative_change
-from analysis.trace import Diagnostic, Trace
-
-if TYPE_CHECKING:
-    from analysis.compare.ledger import Ledger  # which itself is about two Sides
-    from analysis.compare.roofs import Roofs
+from analysis.trace import Diagnostic
 
 ChangeKind = Literal["relative", "points", "none"]
-
-
-@dataclass(frozen=True, eq=False)
-class Side:
-    """One side: its trace, and what the recording knows beyond it.
-
-    `label` is the variant or the file, whole, and says which it is; `short_name` is set beside the
-    other side (naming.py).
-    """
-
-    label: str
-    trace: Trace
-    graph: Graph | None = None
-    experiment: Experiment | None = None
-    variant: VariantRecord | None = None
-    short_name: str = ""
-
-    @property
-    def name(self) -> str:
-        """What the side is called where it is shown."""
-        return self.short_name or self.label
-
-    @property
-    def is_quantised(self) -> bool:
-        """Whether the recording quantised the model for this variant."""
-        return self.variant is not None and self.variant.is_quantised
 
 
 @dataclass(frozen=True)
@@ -118,20 +89,3 @@ class Comparison:
             if figure.code == code:
                 return figure
         raise KeyError(code)
-
-
-def side_of_variant(experiment: Experiment, name: str) -> Side:
-    """A variant of an experiment. Raises FuseScopeError for an unknown name."""
-    variant = experiment.record.variant(name)
-    return Side(
-        label=name,
-        trace=experiment.traces[name],
-        graph=experiment.graphs.get(name),
-        experiment=experiment,
-        variant=variant,
-    )
-
-
-def side_of_trace(trace: Trace) -> Side:
-    """A trace of its own, labelled with its file name."""
-    return Side(label=trace.meta.file_name, trace=trace)

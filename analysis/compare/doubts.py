@@ -12,9 +12,10 @@ import pandas as pd
 from analysis.compare.causes import Cause, causes
 from analysis.compare.choice import same_cut
 from analysis.compare.comparability import comparability
-from analysis.compare.comparison import Figure, Side
-from analysis.compare.fusion import Fusion
+from analysis.compare.comparison import Figure
+from analysis.compare.groups.fusion import Fusion
 from analysis.compare.ledger import Ledger
+from analysis.compare.side import Side
 from analysis.compare.timing.latency import are_paired, mixes_runs
 from analysis.compare.timing.verdict import Verdict
 from analysis.experiment import MOST_DIFFERENCE, ExperimentRecord

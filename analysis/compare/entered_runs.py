@@ -13,7 +13,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from analysis.compare.comparison import Comparison, Figure, Side
+from analysis.compare.comparison import Comparison, Figure
+from analysis.compare.side import Side
 from analysis.compare.timing.latency import has_runs
 from analysis.metrics.breakdown import by_operator
 from analysis.quantity import Quantity

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from analysis.compare.assumptions import Assumptions, cache_size, peak, tops
-from analysis.compare.comparison import ChangeKind, Figure, Side
+from analysis.compare.comparison import ChangeKind, Figure
 from analysis.compare.roofs import roofs, under_roofs
+from analysis.compare.side import Side
 from analysis.compare.timing.latency import (
     has_runs,
     mixes_runs,

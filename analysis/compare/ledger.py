@@ -13,9 +13,9 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from analysis.compare.comparison import Side
-from analysis.compare.fusion import Fusion, Group, Operator, group_places
+from analysis.compare.groups.fusion import Fusion, Group, Operator, group_places
 from analysis.compare.reconciliation import Reconciliation, change_ns, reconcile
+from analysis.compare.side import Side
 from analysis.compare.timing.gain_interval import gain_intervals
 from analysis.compare.timing.latency import are_paired, has_runs, time_source
 from analysis.compare.timing.run_times import LabelTimes, RunTimes, run_times, shared_blocks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from analysis.compare.comparison import Side
+from analysis.compare.side import Side
 from analysis.units import middle_cut
 
 # What a headline shows whole; names of files up to FITS are what their owner knows them by.

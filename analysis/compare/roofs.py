@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from analysis.compare.assumptions import Assumptions, bandwidth, int8_peak, peak
-from analysis.compare.comparison import Side
+from analysis.compare.side import Side
 from analysis.experiment import Bandwidth
 from analysis.metrics.roofline import compulsory_bytes, roofline
 from analysis.metrics.utilisation import Tops, is_int8, operator_utilisation, peaks_of

@@ -10,8 +10,8 @@ from functools import partial
 import pandas as pd
 
 from analysis.compare.assumptions import Assumptions, tops
-from analysis.compare.comparison import Side
 from analysis.compare.groups.grouping import group_operators
+from analysis.compare.side import Side
 from analysis.experiment import VariantRecord
 from analysis.graph import Graph, Node
 from analysis.metrics.breakdown import by_operator

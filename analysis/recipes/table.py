@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from analysis.compare import DEFAULT_ASSUMPTIONS, compare
 from analysis.compare.assumptions import Assumptions, tau
-from analysis.compare.comparison import Side, side_of_variant
 from analysis.compare.figures import figures
+from analysis.compare.side import Side, side_of_variant
 from analysis.compare.timing.latency import judge
 from analysis.compare.timing.verdict import Verdict
 from analysis.experiment import Experiment

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from analysis.compare.comparison import Side, side_of_trace, side_of_variant
+from analysis.compare.side import Side, side_of_trace, side_of_variant
 from analysis.experiment import Experiment
 from analysis.redaction.names import Names
 from analysis.redaction.replacement import Replacement

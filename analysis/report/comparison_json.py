@@ -11,10 +11,11 @@ from typing import Any
 import msgspec
 import pandas as pd
 
-from analysis.compare.comparison import Comparison, Figure, Side
+from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.figures import DEVICE_FIGURES
 from analysis.compare.groups.matching import match_launchers, without_changes
 from analysis.compare.roofs import ROOFLINE
+from analysis.compare.side import Side
 from analysis.compare.timing.verdict import Interval
 from analysis.metrics.counters import MEASURES, total_counters
 from analysis.report.fusion_json import fusion_values

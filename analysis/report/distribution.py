@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.axis import LogScale, Tick, log_time_ticks
-from analysis.compare.comparison import Comparison, Side
+from analysis.compare.comparison import Comparison
+from analysis.compare.side import Side
 from analysis.compare.timing.latency import are_paired
 from analysis.compare.timing.statistics import trimmed_mean, typical_log
 from analysis.metrics.warmup import steady_runs

@@ -15,7 +15,7 @@ import pandas as pd
 from analysis.advice import NearMiss, near_misses, unjudged_attention
 from analysis.compare.ablation import ablation
 from analysis.compare.comparison import Comparison
-from analysis.compare.fusion import Group, Operator
+from analysis.compare.groups.fusion import Group, Operator
 from analysis.compare.timing.slow_executions import SlowExecutions
 from analysis.report.text import plain
 from analysis.wording.advice import near_miss_remedy, near_miss_sentence

@@ -13,8 +13,9 @@ from markupsafe import Markup
 
 from analysis import wording
 from analysis.colours import report_sheet
-from analysis.compare.comparison import Comparison, Side
-from analysis.compare.timing.totals import totals
+from analysis.compare.comparison import Comparison
+from analysis.compare.side import Side
+from analysis.compare.totals import totals
 from analysis.compare.trust import trust
 from analysis.interval import interval_picture
 from analysis.report import cards, tables

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pandas as pd
 
-from analysis.compare.comparison import side_of_variant
+from analysis.compare.side import side_of_variant
 from analysis.doctor import Examination, examine, fields
 from analysis.experiment import Experiment
 from analysis.metrics.breakdown import steady_calls

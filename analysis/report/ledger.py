@@ -9,9 +9,10 @@ from typing import Any
 from markupsafe import Markup
 
 from analysis import units
-from analysis.compare.comparison import Comparison, Side
-from analysis.compare.fusion import Group, Operator
+from analysis.compare.comparison import Comparison
+from analysis.compare.groups.fusion import Group, Operator
 from analysis.compare.ledger import gain_kind
+from analysis.compare.side import Side
 from analysis.graph import Graph
 from analysis.report.group_svg import group_svg
 from analysis.report.tables import Rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.compare.comparison import Comparison
-from analysis.compare.fusion import Operator
+from analysis.compare.groups.fusion import Operator
 from analysis.report.table_csv import table_csv
 from analysis.wording.fusion import TERMS
 

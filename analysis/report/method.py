@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from analysis import units, wording
-from analysis.compare.comparison import Comparison, Side
+from analysis.compare.comparison import Comparison
+from analysis.compare.side import Side
 from analysis.compare.timing.latency import are_paired
 from analysis.experiment import Cache, ExperimentRecord, Spread, VariantRecord
 from analysis.quantity import Quantity

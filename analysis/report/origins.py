@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from analysis.compare.comparison import Comparison, Side
+from analysis.compare.comparison import Comparison
+from analysis.compare.side import Side
 from analysis.report.method import recorded
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from analysis.compare.assumptions import Assumptions
-from analysis.compare.comparison import Side
 from analysis.compare.roofs import ROOFLINE, Roofs, roofs, under_roofs
+from analysis.compare.side import Side
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.roofline import share_of_roof
 from analysis.metrics.utilisation import counted_utilisation, heavy_operators

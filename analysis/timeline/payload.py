@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from analysis import units
-from analysis.compare.comparison import Comparison, Side
-from analysis.compare.fusion import Operator, group_places
+from analysis.compare.comparison import Comparison
+from analysis.compare.groups.fusion import Operator, group_places
+from analysis.compare.side import Side
 from analysis.compare.timing.latency import typical_ns
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.warmup import steady_runs

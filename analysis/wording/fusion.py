@@ -11,7 +11,7 @@ import pandas as pd
 from analysis import units
 from analysis.compare.causes import causes
 from analysis.compare.comparison import Comparison
-from analysis.compare.fusion import Fusion, group_places
+from analysis.compare.groups.fusion import Fusion, group_places
 from analysis.wording.counted import whole_text
 from analysis.wording.phrases import capital, plural, saved_text
 from analysis.wording.sentences import Part

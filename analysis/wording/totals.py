@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from analysis import units
 from analysis.compare.comparison import Comparison
-from analysis.compare.timing.totals import Total, totals
+from analysis.compare.totals import Total, totals
 from analysis.wording.counted import FILE_TIME, times_are_of_files
 from analysis.wording.texts import TIME_SOURCES
 

@@ -13,7 +13,8 @@ from app.cli import streams
 from app.cli.limits import LimitOption
 
 if TYPE_CHECKING:
-    from analysis.compare.comparison import Comparison, Side
+    from analysis.compare.comparison import Comparison
+    from analysis.compare.side import Side
 
 
 def compare(

@@ -7,7 +7,7 @@ import streamlit as st
 from analysis import wording
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison, Figure
-from analysis.compare.timing.totals import totals
+from analysis.compare.totals import totals
 from analysis.report import cards
 from analysis.report.origins import origins
 from app import doctor, entered_runs, exports, ledger, operators, pair, panels, roofline, tables

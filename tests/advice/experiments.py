@@ -13,7 +13,8 @@ import onnx
 import onnxruntime as ort
 
 from analysis.compare import compare
-from analysis.compare.comparison import Comparison, side_of_variant
+from analysis.compare.comparison import Comparison
+from analysis.compare.side import side_of_variant
 from analysis.experiment import Experiment, parse_record, record_json
 from analysis.graph import Graph, graph_json
 from analysis.readers import read

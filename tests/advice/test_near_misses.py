@@ -207,7 +207,7 @@ def test_nothing_is_said_without_a_graph_or_of_another_engine() -> None:
     no_graph = replace(side, experiment=replace(side.experiment, model_graph=None))
     assert near_misses(replace(comparison, candidate=no_graph)) == ()
     traces = read_bytes(experiment_zip({"unfused": [10.0] * 6, "fused": [5.0] * 6})).traces
-    from analysis.compare.comparison import side_of_trace
+    from analysis.compare.side import side_of_trace
 
     bare = compare(side_of_trace(traces["unfused"]), side_of_trace(traces["fused"]))
     assert near_misses(bare) == ()

@@ -15,7 +15,8 @@ from streamlit.testing.v1 import AppTest
 
 from analysis.advice import Unjudged
 from analysis.compare import compare
-from analysis.compare.comparison import Comparison, side_of_variant
+from analysis.compare.comparison import Comparison
+from analysis.compare.side import side_of_variant
 from analysis.experiment import Experiment
 from analysis.graph import Graph, Node, Tensor, graph_json
 from analysis.readers import read

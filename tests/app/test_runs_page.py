@@ -9,7 +9,7 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 from analysis.compare import compare
-from analysis.compare.comparison import side_of_trace
+from analysis.compare.side import side_of_trace
 from analysis.readers import read_path
 from analysis.report.ledger import ledger_table
 from analysis.trace import Trace

@@ -20,7 +20,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 from analysis.compare import compare
-from analysis.compare.comparison import side_of_variant
+from analysis.compare.side import side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.readers import read

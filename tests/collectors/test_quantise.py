@@ -15,7 +15,7 @@ import onnxruntime as ort
 import pytest
 
 from analysis.compare import compare
-from analysis.compare.comparison import side_of_variant
+from analysis.compare.side import side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment, parse_matches
 from analysis.graph import Graph, Node, Tensor

@@ -19,7 +19,7 @@ from kernel_models import Node, engine, graph_of, model_of, values
 from short_recordings import File, run, short
 
 from analysis.compare import compare
-from analysis.compare.comparison import side_of_variant
+from analysis.compare.side import side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.readers import read

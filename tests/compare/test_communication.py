@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analysis.compare import compare
-from analysis.compare.comparison import Comparison, side_of_trace
-from analysis.compare.timing.totals import totals
+from analysis.compare.comparison import Comparison
+from analysis.compare.side import side_of_trace
+from analysis.compare.totals import totals
 from analysis.compare.waterfall import waterfall_steps
 from analysis.metrics.breakdown import by_type
 from analysis.readers.building.trace_tables import build_trace

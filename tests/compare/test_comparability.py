@@ -9,7 +9,7 @@ import pytest
 
 from analysis.compare import compare
 from analysis.compare.comparability import comparability
-from analysis.compare.comparison import Side, side_of_trace, side_of_variant
+from analysis.compare.side import Side, side_of_trace, side_of_variant
 from analysis.experiment import Experiment
 from analysis.readers import read
 from analysis.readers.building.trace_tables import build_trace

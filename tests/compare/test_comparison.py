@@ -9,8 +9,9 @@ import pytest
 
 from analysis.compare import Assumptions, compare
 from analysis.compare.choice import choose_sides
-from analysis.compare.comparison import Comparison, Side, side_of_trace, side_of_variant
+from analysis.compare.comparison import Comparison
 from analysis.compare.groups.matching import match_operators, match_types
+from analysis.compare.side import Side, side_of_trace, side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.metrics.counters import hardware_counters

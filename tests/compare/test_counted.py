@@ -8,8 +8,9 @@ import pytest
 
 from analysis import wording
 from analysis.compare import compare
-from analysis.compare.comparison import Comparison, Figure, side_of_trace
-from analysis.compare.timing.totals import totals
+from analysis.compare.comparison import Comparison, Figure
+from analysis.compare.side import side_of_trace
+from analysis.compare.totals import totals
 from analysis.quantity import Quantity
 from analysis.report import cards
 from analysis.report.html import report_html

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from analysis.compare import compare
-from analysis.compare.comparison import Comparison, Side, side_of_trace
+from analysis.compare.comparison import Comparison
 from analysis.compare.groups.detail import with_shared_detail
+from analysis.compare.side import Side, side_of_trace
 from analysis.readers import read_path
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from analysis.wording import diagnostic_sentence

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from analysis.charts import run_times
 from analysis.compare import compare
 from analysis.compare.assumptions import Assumptions
-from analysis.compare.comparison import Side, side_of_trace
 from analysis.compare.entered_runs import offered_runs, suggested_runs, with_entered_runs
+from analysis.compare.side import Side, side_of_trace
 from analysis.report.distribution import distribution
 from analysis.report.ledger import ledger_table
 from analysis.report.tables import operator_totals

@@ -8,7 +8,8 @@ import pytest
 from msgspec import structs
 
 from analysis.compare import compare
-from analysis.compare.comparison import Comparison, Side, side_of_variant
+from analysis.compare.comparison import Comparison
+from analysis.compare.side import Side, side_of_variant
 from analysis.experiment import Experiment
 from analysis.graph import Graph, Node
 from analysis.readers import read

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from analysis import wording
 from analysis.compare import compare
-from analysis.compare.comparison import Comparison, side_of_trace
-from analysis.compare.fusion import Fusion
-from analysis.compare.groups.joined_time import joined_shares
+from analysis.compare.comparison import Comparison
+from analysis.compare.groups.fusion import Fusion
+from analysis.compare.joined_time import joined_shares
+from analysis.compare.side import side_of_trace
 from analysis.report.comparison_json import comparison_values
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.compare import compare
-from analysis.compare.comparison import Side, side_of_trace
-from analysis.compare.fusion import Fusion
+from analysis.compare.groups.fusion import Fusion
 from analysis.compare.groups.inferred import infer_groups
 from analysis.compare.groups.launched import join_by_launcher
+from analysis.compare.side import Side, side_of_trace
 from analysis.readers import read_path
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis.compare import compare
-from analysis.compare.comparison import Side, side_of_trace, side_of_variant
-from analysis.compare.fusion import Fusion, Group, Operator
+from analysis.compare.groups.fusion import Fusion, Group, Operator
 from analysis.compare.groups.grouping import group_operators
 from analysis.compare.ledger import Ledger, common_scope, gain_kind, ledger, sequence_text
+from analysis.compare.side import Side, side_of_trace, side_of_variant
 from analysis.compare.timing.gain_interval import gain_intervals
 from analysis.experiment import Experiment
 from analysis.graph import graph_json

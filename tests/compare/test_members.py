@@ -9,10 +9,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.compare.comparison import Side, side_of_trace
-from analysis.compare.fusion import Fusion
+from analysis.compare.groups.fusion import Fusion
 from analysis.compare.groups.inferred import infer_groups
 from analysis.compare.groups.members import group_by_members
+from analysis.compare.side import Side, side_of_trace
 from analysis.operators.members import members_text, tensorrt
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 

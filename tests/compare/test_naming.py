@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from analysis import wording
 from analysis.compare import compare
-from analysis.compare.comparison import Side, side_of_trace, side_of_variant
 from analysis.compare.naming import MOST_CHARS, short_names, without_common
+from analysis.compare.side import Side, side_of_trace, side_of_variant
 from analysis.experiment import Experiment
 from analysis.readers import read
 from analysis.readers.input.source import Source

@@ -9,7 +9,8 @@ import pytest
 
 from analysis.advice import near_misses
 from analysis.compare import compare
-from analysis.compare.comparison import Comparison, side_of_variant
+from analysis.compare.comparison import Comparison
+from analysis.compare.side import side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Agreement, Experiment, OutputDifference, parse_record
 from analysis.readers import read

@@ -9,7 +9,8 @@ import pytest
 
 from analysis import wording
 from analysis.compare import compare
-from analysis.compare.comparison import Comparison, side_of_trace
+from analysis.compare.comparison import Comparison
+from analysis.compare.side import side_of_trace
 from analysis.readers import read_path
 from analysis.report.comparison_json import comparison_values
 from analysis.trace import Trace

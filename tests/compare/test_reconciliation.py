@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.compare.comparison import Side, side_of_trace, side_of_variant
-from analysis.compare.fusion import Fusion, Group, Operator
+from analysis.compare.groups.fusion import Fusion, Group, Operator
 from analysis.compare.groups.grouping import group_operators
 from analysis.compare.ledger import Ledger, ledger
 from analysis.compare.reconciliation import Reconciliation, SideTimes
+from analysis.compare.side import Side, side_of_trace, side_of_variant
 from analysis.experiment import Experiment
 from analysis.readers import read
 from analysis.readers.input.source import Source

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides, default_candidate, same_cut
-from analysis.compare.comparison import side_of_trace, side_of_variant
+from analysis.compare.side import side_of_trace, side_of_variant
 from analysis.experiment import Experiment
 from analysis.readers import read
 from analysis.readers.input.source import Source

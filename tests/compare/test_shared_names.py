@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.compare import compare
-from analysis.compare.comparison import side_of_trace
+from analysis.compare.side import side_of_trace
 from analysis.readers.building.trace_tables import build_trace
 from analysis.timeline.payload import timeline_payload
 from analysis.trace import Meta, Trace

@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 
 from analysis.compare import compare
-from analysis.compare.comparison import Comparison, side_of_variant
+from analysis.compare.comparison import Comparison
 from analysis.compare.groups.grouping import group_operators
 from analysis.compare.ledger import ledger
+from analysis.compare.side import side_of_variant
 from analysis.compare.timing.slow_executions import SlowExecution, excess_ns
 from analysis.compare.waterfall import ends_ns, waterfall_steps
 from analysis.experiment import Experiment

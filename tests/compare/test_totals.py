@@ -7,7 +7,7 @@ from dataclasses import replace
 from analysis import wording
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
-from analysis.compare.timing.totals import Total, totals
+from analysis.compare.totals import Total, totals
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report import cards

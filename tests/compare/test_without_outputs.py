@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from analysis.compare import compare
-from analysis.compare.comparison import Comparison, side_of_trace
+from analysis.compare.comparison import Comparison
+from analysis.compare.side import side_of_trace
 from analysis.readers.building.trace_tables import build_trace
 from analysis.trace import Meta, Trace
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from analysis.compare import compare
 from analysis.compare.assumptions import Assumptions
-from analysis.compare.comparison import Comparison, side_of_trace, side_of_variant
+from analysis.compare.comparison import Comparison
 from analysis.compare.roofline import roofline_picture
 from analysis.compare.roofs import ROOFLINE
+from analysis.compare.side import side_of_trace, side_of_variant
 from analysis.experiment import Bandwidth, Experiment, Peaks, Spread
 from analysis.graph import Graph, Node, Tensor
 from analysis.metrics.breakdown import by_operator

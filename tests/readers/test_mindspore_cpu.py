@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from analysis.compare import compare
-from analysis.compare.comparison import Side
+from analysis.compare.side import Side
 from analysis.errors import FuseScopeError
 from analysis.readers import read, read_path
 from analysis.readers.input.source import Source

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from analysis.compare.comparison import side_of_trace
 from analysis.compare.groups.members import group_by_members
+from analysis.compare.side import side_of_trace
 from analysis.errors import FuseScopeError
 from analysis.limits import Limits
 from analysis.readers import read, read_path

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from analysis.compare import compare
-from analysis.compare.comparison import side_of_trace
 from analysis.compare.groups.grouping import group_operators
+from analysis.compare.side import side_of_trace
 from analysis.errors import FuseScopeError
 from analysis.limits import Limits
 from analysis.readers import find, read, read_path

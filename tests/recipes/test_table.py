@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from analysis.compare import compare
-from analysis.compare.comparison import side_of_variant
+from analysis.compare.side import side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import (
     Agreement,

@@ -17,8 +17,8 @@ import pytest
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
 from analysis.compare.comparison import Comparison
-from analysis.compare.fusion import Fusion, Group, Kind
-from analysis.compare.fusion import Operator as Op
+from analysis.compare.groups.fusion import Fusion, Group, Kind
+from analysis.compare.groups.fusion import Operator as Op
 from analysis.compare.ledger import ledger
 from analysis.compare.waterfall import ends_ns, waterfall_steps
 from analysis.experiment import Experiment

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from analysis.compare import compare
-from analysis.compare.comparison import Side, side_of_trace
+from analysis.compare.side import Side, side_of_trace
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report.origins import origins

@@ -8,8 +8,9 @@ import pytest
 
 from analysis.compare import compare
 from analysis.compare.assumptions import Assumptions
-from analysis.compare.comparison import Comparison, side_of_trace
+from analysis.compare.comparison import Comparison
 from analysis.compare.roofline import Line
+from analysis.compare.side import side_of_trace
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report.html import report_html

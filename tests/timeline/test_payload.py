@@ -11,9 +11,10 @@ import pytest
 
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
-from analysis.compare.comparison import Comparison, Side, side_of_variant
-from analysis.compare.fusion import Fusion, Group, Operator
+from analysis.compare.comparison import Comparison
+from analysis.compare.groups.fusion import Fusion, Group, Operator
 from analysis.compare.ledger import ledger
+from analysis.compare.side import Side, side_of_variant
 from analysis.experiment import Experiment
 from analysis.readers import read, read_path
 from analysis.readers.input.source import Source

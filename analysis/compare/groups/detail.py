@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from analysis.compare.comparison import Side
+from analysis.compare.side import Side
 from analysis.trace import Diagnostic, Trace, Value
 
 # What an operator is where its file does not tell.

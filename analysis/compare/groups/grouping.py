@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from analysis.compare.comparison import Side
-from analysis.compare.fusion import Fusion, Group, Kind, KnownBy, Operator
+from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
 from analysis.compare.groups.inferred import infer_groups
 from analysis.compare.groups.launched import join_by_launcher
 from analysis.compare.groups.lineage import WEAKEST, Lineage, LineageGroup, boundary, lineage
 from analysis.compare.groups.members import group_by_members
+from analysis.compare.side import Side
 from analysis.errors import FuseScopeError
 from analysis.graph import Graph, Node
 from analysis.readers.input.source import clean_text

@@ -10,10 +10,10 @@ from itertools import pairwise
 
 import pandas as pd
 
-from analysis.compare.comparison import Side
-from analysis.compare.fusion import Fusion, Group, Operator
+from analysis.compare.groups.fusion import Fusion, Group, Operator
 from analysis.compare.groups.matching import match_operators
 from analysis.compare.groups.members import compute_operators, kind_of
+from analysis.compare.side import Side
 from analysis.operators.members import parse_members
 from analysis.trace import Diagnostic, Trace
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import pandas as pd
 
-from analysis.compare.comparison import Side
-from analysis.compare.fusion import Fusion, Group, Kind, KnownBy, Operator
+from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
 from analysis.compare.groups.members import compute_operators
+from analysis.compare.side import Side
 from analysis.trace import Diagnostic, Trace
 
 Rows = tuple[list[int], list[int]]

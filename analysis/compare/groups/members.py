@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from analysis.compare.comparison import Side
-from analysis.compare.fusion import Fusion, Group, Kind, KnownBy, Operator
+from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
+from analysis.compare.side import Side
 from analysis.operators.members import Members, parse_members, type_in_name
 from analysis.trace import Diagnostic, Trace
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from analysis.compare.fusion import Fusion, Operator
+from analysis.compare.groups.fusion import Fusion, Operator
 from analysis.operators.classes import is_heavy, op_class
 
 

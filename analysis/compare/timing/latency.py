@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 
-from analysis.compare.comparison import Side
+from analysis.compare.side import Side
 from analysis.compare.timing.samples import block_times
 from analysis.compare.timing.statistics import trimmed_mean, typical_log
 from analysis.compare.timing.verdict import (

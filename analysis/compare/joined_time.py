@@ -11,8 +11,9 @@ from dataclasses import replace
 
 import pandas as pd
 
-from analysis.compare.comparison import Figure, Side
-from analysis.compare.fusion import Fusion, Group
+from analysis.compare.comparison import Figure
+from analysis.compare.groups.fusion import Fusion, Group
+from analysis.compare.side import Side
 from analysis.compare.timing.verdict import Verdict
 from analysis.operators.flops import parse_shapes
 from analysis.operators.members import parse_members

@@ -1,0 +1,52 @@
+"""Side: one of the two things that are compared, a trace with what a recording knows beyond it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analysis.experiment import Experiment, VariantRecord
+from analysis.graph import Graph
+from analysis.trace import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One side: its trace, and what the recording knows beyond it.
+
+    `label` is the variant or the file, whole, and says which it is; `short_name` is set beside the
+    other side (naming.py).
+    """
+
+    label: str
+    trace: Trace
+    graph: Graph | None = None
+    experiment: Experiment | None = None
+    variant: VariantRecord | None = None
+    short_name: str = ""
+
+    @property
+    def name(self) -> str:
+        """What the side is called where it is shown."""
+        return self.short_name or self.label
+
+    @property
+    def is_quantised(self) -> bool:
+        """Whether the recording quantised the model for this variant."""
+        return self.variant is not None and self.variant.is_quantised
+
+
+def side_of_variant(experiment: Experiment, name: str) -> Side:
+    """A variant of an experiment. Raises FuseScopeError for an unknown name."""
+    variant = experiment.record.variant(name)
+    return Side(
+        label=name,
+        trace=experiment.traces[name],
+        graph=experiment.graphs.get(name),
+        experiment=experiment,
+        variant=variant,
+    )
+
+
+def side_of_trace(trace: Trace) -> Side:
+    """A trace of its own, labelled with its file name."""
+    return Side(label=trace.meta.file_name, trace=trace)
