@@ -1,4 +1,4 @@
-"""Spelling: a name as an error may repeat it, and which known name was meant."""
+"""Spelling: which known name was meant by one that is not known."""
 
 from __future__ import annotations
 
@@ -6,12 +6,6 @@ import difflib
 from collections.abc import Iterable
 
 _ALIKE = 0.5  # difflib's ratio: 1 for equal names
-
-
-def shown(name: object, most: int = 60) -> str:
-    """The text of `name` in one line: '?' for what cannot be printed, cut with '…' to `most`."""
-    text = "".join(char if char.isprintable() else "?" for char in str(name))
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def suggestion(name: str, known: Iterable[str], heading: str = "Known") -> str:

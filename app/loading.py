@@ -27,8 +27,8 @@ from analysis.compare.side import Side, side_of_trace, side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.limits import MIB
-from analysis.readers.input.source import display_name
 from analysis.readers.recordings import Found
+from analysis.text import display_name
 from analysis.trace import Trace
 from analysis.wording.doctor import files_sentence, listed
 from app import places

@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from analysis.compare.assumptions import Assumptions
-from analysis.readers.input.source import display_name
+from analysis.text import display_name
 from analysis.trace import Trace
 from analysis.wording import shown as words
 from app import choices, doctor, loading, panels, places, state, uploads

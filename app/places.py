@@ -52,7 +52,7 @@ def numbered_folders() -> dict[int, Path]:
 
 def given_files() -> dict[str, Path]:
     """Files and folders of the command line (`fusescope serve PATH`), by their shown names."""
-    from analysis.readers.input.source import display_name
+    from analysis.text import display_name
 
     found: dict[str, Path] = {}
     for text in _listed(FILES_VARIABLE):

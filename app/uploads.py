@@ -8,8 +8,9 @@ from typing import Any
 
 from analysis.errors import FuseScopeError
 from analysis.readers import read, read_all
-from analysis.readers.input.source import Source, display_name
+from analysis.readers.input.source import Source
 from analysis.readers.recordings import Found
+from analysis.text import display_name
 from app import loading, places
 from app.loading import left_aside
 from app.state import Fate, Opened

@@ -12,8 +12,8 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis import spelling
 from analysis.errors import FuseScopeError
+from analysis.text import shown
 
 _CHUNK_BYTES = 1 << 20
 
@@ -49,7 +49,7 @@ class Library:
 
 def read(path: Path) -> Library:
     """The library at that path. Raises FuseScopeError for what is no readable file."""
-    name = spelling.shown(path, 200)
+    name = shown(path, 200)
     try:
         os.fsencode(path).decode()
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import onnx
 
-from analysis import spelling
 from analysis.errors import FuseScopeError
+from analysis.text import shown
 
 MAX_DEPTH = 64
 
@@ -61,7 +61,7 @@ def inline(
 def _read(folder: Path, fields: dict[str, str]) -> bytes:
     """The bytes that one tensor names."""
     location = fields.get("location", "")
-    name = spelling.shown(location, 120)
+    name = shown(location, 120)
     if not location or "\0" in location or os.path.isabs(location):
         raise _refused(name, "is not a file name inside the model's folder")
     inside = Path(os.path.realpath(folder))

@@ -9,7 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from analysis.errors import FuseScopeError
-from analysis.spelling import shown, suggestion
+from analysis.spelling import suggestion
+from analysis.text import shown
 from collectors import kernels, machine, variants, zoo
 from collectors.blocks import PROFILED_ROUNDS
 from collectors.fusion import rules

@@ -19,7 +19,8 @@ def within_analysis(names: str) -> tuple[str, ...]:
 
 
 CORE = within_analysis(
-    "axis colours errors experiment graph limits operators patterns quantity spelling trace units"
+    "axis colours errors experiment graph limits operators patterns quantity spelling text "
+    "trace units"
 )
 FACES = CORE + within_analysis("readers metrics compare advice doctor recipes redaction wording")
 
@@ -40,7 +41,7 @@ ALLOWED = {
     "analysis.timeline": FACES,
     "analysis.compare.waterfall": FACES,
     "analysis.report": FACES + within_analysis("gate charts interval timeline"),
-    "collectors": within_analysis("errors experiment graph limits patterns spelling trace"),
+    "collectors": within_analysis("errors experiment graph limits patterns spelling text trace"),
     "app": (
         "analysis",
         "collectors.fuse",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.spelling import shown, suggestion
+from analysis.spelling import suggestion
+from analysis.text import shown
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from analysis.patterns import (
     find,
 )
 from analysis.quantity import Basis
-from analysis.readers.input.source import clean_text
+from analysis.text import clean_text
 from analysis.trace import Value
 
 _SHOWN = 120  # characters of a name that comes from the model

@@ -12,7 +12,7 @@ from analysis.compare.groups.fusion import Fusion
 from analysis.compare.ledger import Ledger
 from analysis.compare.side import Side
 from analysis.metrics.breakdown import by_operator
-from analysis.readers.input.source import clean_text
+from analysis.text import clean_text
 
 CauseCode = Literal["fusion", "precision", "device", "layout"]
 

@@ -15,7 +15,7 @@ from analysis.compare.timing.latency import has_runs
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.counters import hardware_counters
 from analysis.operators.classes import is_heavy
-from analysis.readers.input.source import clean_text
+from analysis.text import clean_text
 from analysis.trace import Diagnostic, Severity, Trace, Value
 
 _ENDS_EARLY = ("cut_short", "gzip_cut_short", "event_cap")

@@ -22,7 +22,7 @@ from analysis.experiment import MOST_DIFFERENCE, ExperimentRecord
 from analysis.metrics.cache_use import subgraph_nodes, unsized_tensors
 from analysis.metrics.utilisation import MOST_UNKNOWN
 from analysis.metrics.warmup import steady_runs
-from analysis.readers.input.source import clean_text
+from analysis.text import clean_text
 from analysis.trace import Diagnostic, Severity, Value
 
 # The ONNX Runtime profiler charges 2 to 6 µs a node; below this it is a large part of a row.

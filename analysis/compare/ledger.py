@@ -21,7 +21,7 @@ from analysis.compare.timing.latency import are_paired, has_runs, time_source
 from analysis.compare.timing.run_times import LabelTimes, RunTimes, run_times, shared_blocks
 from analysis.compare.timing.slow_executions import SlowExecutions
 from analysis.compare.timing.verdict import PROCESS_SPREAD, SHOWN_ALPHA
-from analysis.readers.input.source import clean_text
+from analysis.text import clean_text
 from analysis.trace import Trace
 
 NoShares = Literal["within_noise", "cancels"]

@@ -27,7 +27,7 @@ from analysis.readers.companions import companion
 from analysis.readers.experiment import ExperimentReader, holds_experiment
 from analysis.readers.gpu_companions import gpu_companion
 from analysis.readers.input.folder import folder_sources, source_with_neighbours, zip_sources
-from analysis.readers.input.source import HEAD_BYTES, Source, display_name
+from analysis.readers.input.source import HEAD_BYTES, Source
 from analysis.readers.mindspore.cpu import (
     MindSporeCpuReader,
     MindSporeCpuSummaryReader,
@@ -48,6 +48,7 @@ from analysis.readers.pytorch.kineto import KinetoReader
 from analysis.readers.reader import Reader
 from analysis.readers.recordings import Found, find_recordings, read_value
 from analysis.readers.xla.xplane import XPlaneReader
+from analysis.text import display_name
 from analysis.trace import Trace
 
 # The most specific first. Where several files tell of one recording, the first one that any
@@ -115,7 +116,7 @@ def read(source: Source) -> Trace | Experiment:
     head = source.content[:HEAD_BYTES]
     for reader in READERS:
         if reader.sniff(head):
-            return read_value(reader, source)
+            return read_value(reader, source, READERS)
     if known := _known(head):
         raise FuseScopeError(known[0], where=source.name, hint=known[1])
     raise FuseScopeError(f"This is {_describe(head)}", where=source.name, hint=_OPENS)

@@ -19,9 +19,10 @@ from analysis.readers.building.nesting import Nesting
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.json_events import decode_events
-from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.source import Source
 from analysis.readers.input.times import exact_ns
 from analysis.readers.reader import ALWAYS
+from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace
 
 _PHASE = re.compile(rb'"ph"\s*:\s*"[XBEMbeinNCsftPOD(,]"')

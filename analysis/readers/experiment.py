@@ -29,9 +29,10 @@ from analysis.graph import Graph, parse_graph
 from analysis.limits import Limits
 from analysis.operators import flops
 from analysis.readers.input.folder import ZIP_ERRORS, check_size
-from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.source import Source
 from analysis.readers.onnxruntime.profile import ProfileTables
 from analysis.readers.reader import ALWAYS
+from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace, runs_frame
 
 _NO_SAMPLES = Samples([], [], [], [], [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
+from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
@@ -28,8 +29,15 @@ FIELDS = (
 ALWAYS = ""
 
 
+class Declined(FuseScopeError):
+    """The file is of another format after all, which its first bytes could not tell.
+
+    The next reader that may know it is asked; where none does, this is the error.
+    """
+
+
 class Reader(Protocol):
-    """One format. `read` raises FuseScopeError and nothing else."""
+    """One format. `read` raises FuseScopeError, at times Declined, and nothing else."""
 
     @property
     def name(self) -> str:

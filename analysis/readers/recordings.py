@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
-from analysis.readers.input.source import Source, display_name
-from analysis.readers.reader import Reader
+from analysis.readers.input.source import Source
+from analysis.readers.reader import Declined, Reader
 from analysis.readers.sameness import Sameness
+from analysis.text import display_name
 from analysis.trace import Trace
 
 _WHOLE = ("_ascend_pt/", "_ascend_ms/")
@@ -55,12 +56,32 @@ class Found:
     unknown: tuple[str, ...] = ()
 
 
-def read_value(reader: Reader, source: Source) -> Trace | Experiment:
-    """What `reader` makes of `source`, with what was odd about its packing."""
-    value = reader.read(source)
+def read_value(
+    reader: Reader, source: Source, readers: Sequence[Reader] = ()
+) -> Trace | Experiment:
+    """What `reader` makes of `source`, with what was odd about its packing.
+
+    Where it declines, the others of `readers` that may know the file are asked.
+    """
+    try:
+        value = reader.read(source)
+    except Declined as declined:
+        value = _by_another(reader, source, readers, declined)
     if source.notes and isinstance(value, Trace):
         value = dataclasses.replace(value, diagnostics=(*source.notes, *value.diagnostics))
     return value
+
+
+def _by_another(
+    reader: Reader, source: Source, readers: Sequence[Reader], declined: Declined
+) -> Trace | Experiment:
+    for other in readers:
+        if other is not reader and other.sniff(source.head):
+            try:
+                return other.read(source)
+            except Declined:
+                continue
+    raise declined
 
 
 def find_recordings(sources: Sequence[Source], readers: Sequence[Reader]) -> Found:
@@ -93,7 +114,7 @@ def find_recordings(sources: Sequence[Source], readers: Sequence[Reader]) -> Fou
             inside = [s for s in sources if s is not main and s.path.startswith(root)]
             beside = tuple(s for s in inside if id(s) in pending)
             try:
-                value = read_value(reader, main.among(beside))
+                value = read_value(reader, main.among(beside), readers)
             except FuseScopeError as error:
                 failed.append((main.path, error))
                 del pending[id(main)]

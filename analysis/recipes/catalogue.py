@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from analysis.errors import FuseScopeError
 from analysis.recipes.recipe import LIGHT_FLOPS_PER_S, Published, Recipe, Step, Work
-from analysis.spelling import shown, suggestion
+from analysis.spelling import suggestion
+from analysis.text import shown
 
 _TIME = ("latency", "speedup_first", "latency_change", "throughput_change", "speedup_previous")
 _SMALL_OPS = ("small_op_time", "small_op_count", "light_time", "light_count")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from analysis.errors import FuseScopeError
 from analysis.experiment import ExperimentRecord
-from analysis.readers.input.source import clean_text
 from analysis.recipes.recipe import Recipe
+from analysis.text import clean_text
 
 
 def misfit(recipe: Recipe, record: ExperimentRecord) -> str | None:

@@ -13,6 +13,7 @@ from analysis import units
 from analysis.graph import Graph, Node
 from analysis.operators.classes import op_class
 from analysis.report.layered import Layout, Point, lay_out
+from analysis.text import printable
 
 MAX_OPERATORS = 40
 MAX_TENSORS = 12  # of the boundary, on either side
@@ -141,14 +142,14 @@ class _Drawing:
     # What is drawn.
 
     def _box(self, node: Node) -> _Vertex:
-        lines = [units.middle_cut(_clean(node.op_type) or "?", _TEXT_CHARS)]
+        lines = [units.middle_cut(printable(node.op_type) or "?", _TEXT_CHARS)]
         if node.name:
-            lines.append(units.middle_cut(_clean(node.name), _TEXT_CHARS))
+            lines.append(units.middle_cut(printable(node.name), _TEXT_CHARS))
         if node.domain not in ("", "ai.onnx"):
-            lines.append(units.middle_cut(_clean(node.domain), _TEXT_CHARS))
+            lines.append(units.middle_cut(printable(node.domain), _TEXT_CHARS))
         activation = node.attributes.get("activation")
         if isinstance(activation, str):
-            lines.append(units.middle_cut(f"then {_clean(activation)}", _TEXT_CHARS))
+            lines.append(units.middle_cut(f"then {printable(activation)}", _TEXT_CHARS))
         weights = [
             self._shape(name, short=True) for name in node.inputs if name and self._constant(name)
         ]
@@ -162,7 +163,7 @@ class _Drawing:
 
     def _pill(self, name: str) -> _Vertex:
         shape = self._shape(name)
-        lines = (units.middle_cut(_clean(name), _TEXT_CHARS), *([shape] if shape else []))
+        lines = (units.middle_cut(printable(name), _TEXT_CHARS), *([shape] if shape else []))
         return _Vertex(lines, f"{name}\n{shape}")
 
     def _edge(self, start: int, end: int, label: str) -> None:
@@ -186,7 +187,7 @@ class _Drawing:
         tensor = self.graph.tensor.get(name)
         if tensor is None:
             return ""
-        dtype = _clean(tensor.dtype or "")
+        dtype = printable(tensor.dtype or "")
         sizes = "scalar" if tensor.shape == () else ""
         if tensor.shape:
             sizes = "×".join("?" if size < 0 else str(size) for size in tensor.shape)
@@ -221,7 +222,7 @@ class _Drawing:
 
     def _summary(self) -> str:
         types = ", ".join(node.op_type for node in self.nodes) or "no operator"
-        return units.middle_cut(_clean(types), _TITLE_CHARS)
+        return units.middle_cut(printable(types), _TITLE_CHARS)
 
 
 def _shape(vertex: _Vertex, place: Point, empty: bool) -> str:
@@ -231,7 +232,7 @@ def _shape(vertex: _Vertex, place: Point, empty: bool) -> str:
     radius = 4 if vertex.colour else height / 2
     kind = "b n" if empty else "b" if vertex.colour else "p"
     box = (
-        f"<g><title>{_escape(_clean(vertex.title)[:_TITLE_CHARS])}</title>"
+        f"<g><title>{_escape(printable(vertex.title)[:_TITLE_CHARS])}</title>"
         f'<rect class="{kind}" x="{left:.1f}" y="{y:.1f}" width="{width:.1f}" '
         f'height="{height:.1f}" rx="{radius:g}"/>'
     )
@@ -310,11 +311,6 @@ def _colours() -> dict[str, str]:
 
 def _numbered(lines: Sequence[str]) -> list[tuple[int, str]]:
     return list(enumerate(lines))
-
-
-def _clean(text: str) -> str:
-    """Characters that XML forbids or that would reorder text stand as a replacement character."""
-    return "".join(char if char.isprintable() or char == "\n" else "\ufffd" for char in text)
 
 
 def _escape(text: str) -> str:

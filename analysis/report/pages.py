@@ -10,7 +10,7 @@ import jinja2
 from markupsafe import Markup
 
 from analysis import units
-from analysis.readers.input.source import clean_text
+from analysis.text import clean_text
 
 MAX_SHOWN = 4000  # characters of one text; readers cut names far below
 

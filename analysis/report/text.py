@@ -12,7 +12,7 @@ import pandas as pd
 from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.experiment import ModelFacts
-from analysis.readers.input.source import clean_text
+from analysis.text import clean_text
 
 LABEL_CHARS = 44
 _HYPHEN = re.compile(r"(?<![\w.])-(?=\d)")

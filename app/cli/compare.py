@@ -96,7 +96,7 @@ def compare(
 
 def _with_names(sides: tuple[Side, Side], paths: tuple[Path, Path]) -> tuple[Side, Side]:
     """Traces named after what was given: 'before_ascend_pt', or 'before/trace.json' where alike."""
-    from analysis.readers.input.source import display_name
+    from analysis.text import display_name
 
     ends = [path.resolve().parts for path in paths]
     length = next((n for n in (1, 2, 3) if ends[0][-n:] != ends[1][-n:]), 1)
@@ -111,7 +111,7 @@ def _with_names(sides: tuple[Side, Side], paths: tuple[Path, Path]) -> tuple[Sid
 
 def _others(comparison: Comparison) -> list[str]:
     """The variants of a recording that are on neither side, fit to be shown."""
-    from analysis.readers.input.source import clean_text
+    from analysis.text import clean_text
 
     experiment = comparison.candidate.experiment
     shown = (comparison.baseline.label, comparison.candidate.label)

@@ -14,7 +14,7 @@ from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.entered_runs import offered_runs
 from analysis.compare.trust import Trust, trust
 from analysis.operators.short_names import library_kernel, short_names
-from analysis.readers.input.source import clean_text
+from analysis.text import clean_text
 from app.cli.ledger import print_ledger
 
 _TOP_ROWS = 12

@@ -121,7 +121,7 @@ def _print_patterns(console: Console, report: Report) -> None:
     from rich.table import Table
 
     from analysis import units
-    from analysis.readers.input.source import clean_text
+    from analysis.text import clean_text
     from analysis.wording.rewriting import held_back_sentence
 
     table = Table(box=None, pad_edge=False, header_style="dim")
@@ -148,7 +148,7 @@ def _print_opportunities(console: Console, report: Report) -> None:
     from rich.table import Table
 
     from analysis import units
-    from analysis.readers.input.source import clean_text
+    from analysis.text import clean_text
     from analysis.wording.rewriting import OUTCOMES, held_back_sentence
 
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
@@ -181,7 +181,7 @@ def _print_opportunities(console: Console, report: Report) -> None:
 
 def _place(row: Opportunity) -> str:
     """The module that it lies in, else its operators."""
-    from analysis.readers.input.source import clean_text
+    from analysis.text import clean_text
 
     names = [clean_text(name, _NAME_CHARS) for name in row.operators[:_OPERATORS]]
     more = ", …" if len(row.operators) > _OPERATORS else ""
@@ -205,7 +205,7 @@ def _print_verification(console: Console, report: Report) -> None:
 
 
 def _say_where(done: Fused, asked: Path | None, to: TextIO) -> None:
-    from analysis.readers.input.source import clean_text
+    from analysis.text import clean_text
 
     path = Path(str(done.path))
     here = Path.cwd()

@@ -9,8 +9,8 @@ from analysis import units, wording
 from analysis.advice import near_misses
 from analysis.compare.comparison import Comparison
 from analysis.operators.short_names import library_kernel, short_names
-from analysis.readers.input.source import clean_text
 from analysis.report.text import known
+from analysis.text import clean_text
 from analysis.wording.advice import near_miss_sentence, own_pass_sentence
 from analysis.wording.counted import whole_text
 from analysis.wording.fusion import TERMS, becomes_text

@@ -93,7 +93,7 @@ def _run() -> int:
         streams.tell(error.text)
         return 2
     except FuseScopeError as error:
-        from analysis.readers.input.source import clean_text
+        from analysis.text import clean_text
 
         streams.tell(clean_text(error.text, _MOST_CHARS))
         return 2

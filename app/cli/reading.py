@@ -8,7 +8,7 @@ from pathlib import Path
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.readers import read_path
-from analysis.readers.input.source import display_name
+from analysis.text import display_name
 from analysis.trace import Trace
 from app import places
 

@@ -172,8 +172,8 @@ def _list(*, as_json: bool) -> None:
 def _print(table: RecipeTable) -> None:
     from rich.table import Table
 
-    from analysis.readers.input.source import clean_text
     from analysis.report.recipe import lines
+    from analysis.text import clean_text
     from analysis.wording import recipes as words
     from analysis.wording.sentences import verdict_basis
 

@@ -14,7 +14,8 @@ from importlib import resources
 from typing import Any, get_args
 
 from analysis.errors import FuseScopeError
-from analysis.spelling import shown, suggestion
+from analysis.spelling import suggestion
+from analysis.text import shown
 from collectors.fusion import registry
 from collectors.fusion.rewrite import LEVELS, Level
 from collectors.variants import Optimization

@@ -7,7 +7,8 @@ from fnmatch import fnmatchcase
 from itertools import accumulate
 
 from analysis.errors import FuseScopeError
-from analysis.spelling import shown, suggestion
+from analysis.spelling import suggestion
+from analysis.text import shown
 
 _MODULES = 12  # in a message
 

@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import Literal
 
 from analysis.errors import FuseScopeError
-from analysis.spelling import shown, suggestion
+from analysis.spelling import suggestion
+from analysis.text import shown
 
 Precision = Literal["single", "double"]
 

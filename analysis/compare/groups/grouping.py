@@ -12,7 +12,7 @@ from analysis.compare.groups.members import group_by_members
 from analysis.compare.side import Side
 from analysis.errors import FuseScopeError
 from analysis.graph import Graph, Node
-from analysis.readers.input.source import clean_text
+from analysis.text import clean_text
 from analysis.trace import Diagnostic
 
 

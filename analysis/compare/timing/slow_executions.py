@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.readers.input.source import clean_text
+from analysis.text import clean_text
 from analysis.trace import Trace
 
 FACTOR = 3.0

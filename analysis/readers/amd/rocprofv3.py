@@ -27,8 +27,8 @@ from analysis.readers.building.processes import several_processes
 from analysis.readers.input.encoding import utf8, valid_utf8
 from analysis.readers.input.json_array import check_length
 from analysis.readers.input.json_events import decode_events
-from analysis.readers.input.source import clean_text
 from analysis.readers.input.times import exact_ns
+from analysis.text import clean_text
 from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS
 
 PartT = TypeVar("PartT")

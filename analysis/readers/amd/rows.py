@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from analysis.limits import Limits
 from analysis.operators.kernel_names import kernel_members, kernel_type
 from analysis.readers.building.launch_calls import LaunchCall
-from analysis.readers.input.source import clean_text
+from analysis.text import clean_text
 from analysis.trace import Diagnostic
 
 COPY = "MEMORY_COPY"

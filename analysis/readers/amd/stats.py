@@ -10,8 +10,9 @@ from analysis.errors import FuseScopeError
 from analysis.readers.amd.rows import COPY, described, kernel_name
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.csv_table import column_key, has_columns, head_cells, read_csv
-from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS
+from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace
 
 _STATS = (("Name", "Kernel_Name", "KernelName"), ("Calls",), ("TotalDurationNs", "Total_Duration"))

@@ -14,7 +14,8 @@ from analysis.errors import FuseScopeError
 from analysis.readers.ascend.columns import DEVICE, STREAM, TASK, AscendRows, task_kind, unguarded
 from analysis.readers.ascend.settings import Settings, is_settings, read_settings
 from analysis.readers.input.csv_table import CsvTable, has_columns, head_cells, read_csv
-from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.source import Source
+from analysis.text import clean_text
 from analysis.trace import Diagnostic, Value
 
 _NOISE_NS = 1000  # step times went through doubles: a quarter of a µs is lost

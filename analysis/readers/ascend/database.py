@@ -21,10 +21,10 @@ from analysis.readers.ascend.columns import device_classes, task_kind, tensor_te
 from analysis.readers.ascend.pmu import Task, check_core_times, counters
 from analysis.readers.building.processes import several_devices
 from analysis.readers.building.trace_tables import build_trace, dtype_name
-from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.source import Source
 from analysis.readers.input.sqlite import Database, Table, integer, open_database, schema_names
-from analysis.readers.nvidia.nsys import NsysReader, holds_nsys
-from analysis.readers.reader import ALWAYS
+from analysis.readers.reader import ALWAYS, Declined
+from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace, runs_frame
 
 _SIGNS = (b"COMPUTE_TASK_INFO", b"TASK_PMU_INFO", b"COMMUNICATION_OP", b"globalTaskId")
@@ -85,14 +85,12 @@ class AscendDbReader:
     def read(self, source: Source) -> Trace:
         """The trace; every step of STEP_TIME is a run."""
         with open_database(source) as database:
-            if holds_nsys(database):
-                return NsysReader().read(source)
             if not database.has("TASK") and not database.has("COMMUNICATION_OP"):
                 if not database.names:
                     raise FuseScopeError(
                         "This SQLite database holds no tables", where=source.name, hint=_LOG_TOO
                     )
-                raise FuseScopeError(
+                raise Declined(
                     "This is an SQLite database of no profiler that FuseScope knows",
                     where=source.name,
                     hint="Give ascend_pytorch_profiler*.db, ascend_mindspore_profiler*.db or "

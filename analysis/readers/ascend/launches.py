@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import msgspec
 
 from analysis.readers.building.trace_tables import dtype_bytes, dtype_name, shape_text
-from analysis.readers.input.source import clean_text
+from analysis.text import clean_text
 
 Point = tuple[object, object, int]  # process, thread, start in ns
 _FRAMEWORK_OP = re.compile(r"[A-Za-z_]\w*::")  # aten::, npu::, c10d::

@@ -17,7 +17,8 @@ from types import MappingProxyType
 from analysis.errors import FuseScopeError
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.csv_table import Column, CsvTable, column_key, has_columns, read_csv
-from analysis.readers.input.source import Source, display_name
+from analysis.readers.input.source import Source
+from analysis.text import display_name
 from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic, Meta, Trace
 
 _BASIC = ("Op Name", "Task Duration", ("Block Dim", "Block Num"))

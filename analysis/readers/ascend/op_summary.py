@@ -22,8 +22,9 @@ from analysis.readers.building.iterations import Span, iteration_runs, run_of
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.csv_table import CsvTable, column_key, has_columns, read_csv
 from analysis.readers.input.encoding import utf8
-from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS
+from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace
 
 _TASK_LEVEL = "record with --task-time=l1"

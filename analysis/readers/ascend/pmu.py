@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from analysis.readers.input.source import clean_text
 from analysis.readers.input.sqlite import Database, Table
+from analysis.text import clean_text
 from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic
 
 _MOST_COUNTERS = 300  # of one recording; one setting of aic_metrics has about 30

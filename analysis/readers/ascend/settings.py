@@ -10,7 +10,8 @@ import msgspec
 
 from analysis.errors import FuseScopeError
 from analysis.readers.input.encoding import utf8
-from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.source import Source
+from analysis.text import clean_text
 from analysis.trace import Value
 
 _MOST_BYTES = 2**20

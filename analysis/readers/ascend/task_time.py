@@ -13,8 +13,9 @@ from analysis.readers.ascend.columns import device_classes
 from analysis.readers.ascend.timeline import device_task
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.csv_table import has_columns, read_csv
-from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS
+from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace
 
 _HEADS = ("kernel_name", "kernel_type", "task_time")

@@ -23,8 +23,9 @@ from analysis.readers.ascend.columns import device_classes, task_kind
 from analysis.readers.ascend.launches import HostCall, Point, launchers
 from analysis.readers.building.iterations import Span
 from analysis.readers.input.json_events import decode_events
-from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.source import Source
 from analysis.readers.input.times import exact_ns
+from analysis.text import clean_text
 from analysis.trace import Diagnostic
 
 Cell = str | int | float | bool | None

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.readers.input.source import clean_text
+from analysis.text import clean_text
 from analysis.trace import Diagnostic
 
 Columns = dict[str, list[object]]

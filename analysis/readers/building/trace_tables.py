@@ -19,7 +19,7 @@ from analysis.limits import DEFAULT_LIMITS, Limits
 from analysis.operators import flops
 from analysis.operators.classes import kernel_class, op_class
 from analysis.readers.building.repeats import without_repeats
-from analysis.readers.input.source import clean_text
+from analysis.text import clean_text
 from analysis.trace import (
     CALL_COLUMNS,
     OPERATOR_COLUMNS,

@@ -11,7 +11,7 @@ import io
 from collections import deque
 from collections.abc import Iterator
 
-from analysis.readers.input.source import clean_text
+from analysis.text import clean_text
 from analysis.trace import Diagnostic
 
 

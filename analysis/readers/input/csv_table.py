@@ -20,8 +20,9 @@ from analysis.readers.input.csv_numbers import POINT, Marks, column_marks, plain
 from analysis.readers.input.csv_rows import CsvRows
 from analysis.readers.input.csv_totals import ends_in_summary
 from analysis.readers.input.encoding import decoded, utf8
-from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.source import Source
 from analysis.readers.input.times import Unit, exact_ns
+from analysis.text import clean_text
 from analysis.trace import Diagnostic
 
 MISSING = frozenset({"", "n/a", "na", "null", "none", "-", "--"})

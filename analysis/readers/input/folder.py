@@ -12,7 +12,8 @@ from pathlib import Path
 
 from analysis.errors import FuseScopeError
 from analysis.limits import DEFAULT_LIMITS, MIB, Limits
-from analysis.readers.input.source import Load, Source, clean_text, display_name, load_file
+from analysis.readers.input.source import Load, Source, load_file
+from analysis.text import clean_text, display_name
 from analysis.trace import Diagnostic
 
 _MOST_DEPTH = 100  # folders in folders; what bounds a walk is the number of files

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import stat
 import zlib
 from collections.abc import Callable
@@ -157,40 +156,6 @@ def load_file(path: Path, name: str, limits: Limits) -> Load:
             ) from error
 
     return load
-
-
-def display_name(name: str) -> str:
-    """A file name fit to be shown: the last part after / and \\, printable, at most 120 chars."""
-    last = re.split(r"[/\\]", name)[-1]
-    shown = clean_text(last, DEFAULT_LIMITS.name_chars).strip()
-    return shown or "unnamed"
-
-
-_OF_NAMES = 200  # characters from which on a text is a name, and not a part of a message
-_HASH_CHARS = 8
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_BIDI = re.compile("[\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def clean_text(text: str, chars: int = DEFAULT_LIMITS.text_chars, *, is_name: bool = True) -> str:
-    """Text from a trace without what could disturb a screen or a table.
-
-    Control characters become \\x00-style escapes, bidirectional and zero-width controls go, lone
-    surrogates become U+FFFD, and the rest is cut after `chars` with '…'. A name that is
-    cut (not in the line of a message) ends with a hash of the whole, '~1a2b3c4d…', so that names
-    that differ behind the cut stay two names.
-    """
-    if len(text) > chars:
-        mark = "…"
-        if is_name and chars >= _OF_NAMES:
-            whole = text.encode("utf-8", "surrogatepass")
-            mark = f"~{hashlib.sha256(whole).hexdigest()[:_HASH_CHARS]}…"
-        text = text[: chars - len(mark)] + mark
-    if text.isascii() and text.isprintable():
-        return text
-    text = _SURROGATE.sub("\ufffd", _BIDI.sub("", text))
-    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
 def _gunzip(data: bytes, name: str, limits: Limits) -> tuple[bytes, tuple[Diagnostic, ...]]:

@@ -8,8 +8,9 @@ from typing import TypeVar
 
 from analysis.errors import FuseScopeError
 from analysis.operators.members import members_text
-from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.source import Source
 from analysis.readers.mindspore.akg import is_kernel, members_of, read_kernels, sniff_info
+from analysis.text import clean_text
 from analysis.trace import Diagnostic
 
 ValueT = TypeVar("ValueT")

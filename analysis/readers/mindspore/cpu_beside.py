@@ -11,9 +11,10 @@ from analysis.errors import FuseScopeError
 from analysis.readers.building.trace_tables import shape_text
 from analysis.readers.input.csv_table import CsvTable, has_columns, read_csv
 from analysis.readers.input.encoding import utf8
-from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.source import Source
 from analysis.readers.mindspore.beside import Beside, contradiction, short_name
 from analysis.readers.mindspore.executions import Executions
+from analysis.text import clean_text
 from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic
 
 _FRAMEWORK = re.compile(rb"(?m)^[^;\r\n]*;[^;\r\n]*;\d+;(?:input_\d+:(?:\[|NoShape)|[ \t]*\r?$)")

@@ -14,7 +14,8 @@ import msgspec
 
 from analysis.readers.building.trace_tables import dtype_name, shape_text
 from analysis.readers.input.csv_table import has_columns, read_csv
-from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.source import Source
+from analysis.text import clean_text
 
 _TENSOR = re.compile(r"(input|output)_(\d+)", re.IGNORECASE)
 _PLAIN_LAYOUTS = ("", "DefaultFormat", "ND")

@@ -22,9 +22,10 @@ from analysis.operators.kernel_names import kernel_members, kernel_type
 from analysis.readers.building.launch_calls import LaunchCall, is_launch, with_launches
 from analysis.readers.building.processes import several_processes
 from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.source import Source
 from analysis.readers.input.sqlite import Database, Table, open_database, schema_names
-from analysis.readers.reader import ALWAYS
+from analysis.readers.reader import ALWAYS, Declined
+from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace, runs_frame
 
 _SIGNS = (b"CUPTI_ACTIVITY_KIND_", b"TARGET_INFO_", b"EXPORT_META_DATA", b"NVTX_EVENTS")
@@ -75,12 +76,18 @@ class NsysReader:
     covers: tuple[str, ...] = ("nsys_stats",)
 
     def sniff(self, head: bytes) -> bool:
-        """An SQLite database with tables of Nsight Systems."""
-        return schema_names(head, _SIGNS) is True
+        """An SQLite database with tables of Nsight Systems, or one whose head names no table."""
+        return schema_names(head, _SIGNS) is not False
 
     def read(self, source: Source) -> Trace:
         """The trace; NVTX ranges that number steps or iterations are its runs."""
         with open_database(source) as database:
+            if not _holds_nsys(database) and not schema_names(source.head, _SIGNS):
+                raise Declined(
+                    "This SQLite database is not a report of Nsight Systems",
+                    where=source.name,
+                    hint="Give what `nsys export --type sqlite report.nsys-rep` writes.",
+                )
             strings = database.strings("StringIds")
             launches = _launches(database, strings)
             notes: list[Diagnostic] = list(database.notes)
@@ -108,7 +115,7 @@ class NsysReader:
         return with_launches(trace, _launch_calls(launches, marks))
 
 
-def holds_nsys(database: Database) -> bool:
+def _holds_nsys(database: Database) -> bool:
     """True for a report of Nsight Systems."""
     return database.has("StringIds") and (
         database.has(_KERNEL)

@@ -19,8 +19,9 @@ from analysis.operators.kernel_names import kernel_members, kernel_type, memory_
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.csv_table import CsvTable, column_key, name_and_unit, read_csv
 from analysis.readers.input.encoding import utf8
-from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS
+from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace
 
 Kind = Literal["trace", "kernels", "memory", "ranges", "all"]

@@ -21,7 +21,7 @@ from analysis.errors import FuseScopeError
 from analysis.operators.flops import FROM_SHAPES
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.encoding import utf8
-from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.source import Source
 from analysis.readers.input.times import exact_ns
 from analysis.readers.nvidia.tensorrt_graph import (
     Layer,
@@ -42,6 +42,7 @@ from analysis.readers.nvidia.tensorrt_times import (
 )
 from analysis.readers.nvidia.tensorrt_twice import is_same
 from analysis.readers.reader import ALWAYS
+from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Severity, Trace, runs_frame
 
 _TOTAL = re.compile(rb'"timeMs"\s*:')

@@ -17,7 +17,7 @@ from analysis.errors import FuseScopeError
 from analysis.limits import Limits
 from analysis.readers.input.encoding import json_text
 from analysis.readers.input.json_array import check_length
-from analysis.readers.input.source import clean_text
+from analysis.text import clean_text
 from analysis.trace import Diagnostic
 
 RowT = TypeVar("RowT", bound=msgspec.Struct)

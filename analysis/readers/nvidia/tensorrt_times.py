@@ -18,12 +18,13 @@ import pandas as pd
 
 from analysis.errors import FuseScopeError
 from analysis.readers.input.encoding import utf8
-from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.source import Source
 from analysis.readers.input.times import exact_ns
 from analysis.readers.nvidia.tensorrt_graph import holds_layers
 from analysis.readers.nvidia.tensorrt_rows import decode_rows
 from analysis.readers.nvidia.tensorrt_twice import copies
 from analysis.readers.reader import ALWAYS
+from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace, calls_frame, operators_frame, runs_frame
 
 TOOL = "TensorRT"

@@ -13,8 +13,8 @@ import msgspec
 from analysis.errors import FuseScopeError
 from analysis.limits import Limits
 from analysis.readers.input.json_events import decode_events
-from analysis.readers.input.source import clean_text
 from analysis.readers.input.times import exact_ns
+from analysis.text import clean_text
 from analysis.trace import Diagnostic
 
 KERNEL_TIME = "_kernel_time"

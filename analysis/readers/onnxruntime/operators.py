@@ -10,8 +10,8 @@ import pandas as pd
 from analysis.limits import Limits
 from analysis.operators import flops
 from analysis.operators.classes import op_class
-from analysis.readers.input.source import clean_text
 from analysis.readers.onnxruntime.events import KERNEL_TIME, Args, Event, Kernel
+from analysis.text import clean_text
 from analysis.trace import operators_frame
 
 _DEVICE_KERNEL = "device_kernel"

@@ -20,12 +20,13 @@ from types import MappingProxyType
 
 from analysis.limits import DEFAULT_LIMITS, Limits
 from analysis.readers.input.encoding import utf8
-from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.source import Source
 from analysis.readers.onnxruntime.events import KERNEL_TIME, Args, Kernel, Node, Run, read_profile
 from analysis.readers.onnxruntime.operators import OperatorTable
 from analysis.readers.onnxruntime.runs import RunLocator, self_times
 from analysis.readers.onnxruntime.table import events_of_table, is_table
 from analysis.readers.reader import ALWAYS
+from analysis.text import clean_text
 from analysis.trace import (
     Diagnostic,
     Meta,

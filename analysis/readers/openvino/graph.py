@@ -18,8 +18,9 @@ from analysis.errors import FuseScopeError
 from analysis.readers.building.trace_tables import dtype_name, shape_text
 from analysis.readers.input.encoding import utf8, valid_utf8
 from analysis.readers.input.json_array import check_length
-from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.source import Source
 from analysis.readers.input.times import exact_ns
+from analysis.text import clean_text
 from analysis.trace import Diagnostic
 
 _ROOT = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*-->\s*)*<net[\s>]", re.DOTALL)

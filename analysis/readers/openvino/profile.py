@@ -10,7 +10,7 @@ from analysis.errors import FuseScopeError
 from analysis.operators import flops, members
 from analysis.operators.classes import op_class
 from analysis.readers.building.trace_tables import build_trace, tensor_bytes
-from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.source import Source
 from analysis.readers.openvino.counters import Counted, holds_counters, read_counters
 from analysis.readers.openvino.graph import (
     ExecutionGraph,
@@ -21,6 +21,7 @@ from analysis.readers.openvino.graph import (
     tensors,
 )
 from analysis.readers.reader import ALWAYS
+from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace
 
 TOOL = "OpenVINO"

@@ -13,8 +13,8 @@ from typing import Literal
 
 import msgspec
 
-from analysis.readers.input.source import clean_text
 from analysis.readers.input.times import exact_ns
+from analysis.text import clean_text
 from analysis.trace import Diagnostic
 
 Kind = Literal["op", "kernel", "memcpy", "memset", "launch", "annotation", "flow"]

@@ -20,12 +20,13 @@ from analysis.readers.building.processes import several_processes
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.json_events import EventFile, decode_file
-from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.source import Source
 from analysis.readers.pytorch.events import Event, Sorted, Span, plain, sort_events
 from analysis.readers.pytorch.host import op_rows
 from analysis.readers.pytorch.kernels import kernel_rows
 from analysis.readers.pytorch.steps import Steps
 from analysis.readers.reader import ALWAYS
+from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace, runs_frame
 
 _CATEGORY = re.compile(

@@ -19,7 +19,7 @@ from analysis.errors import FuseScopeError
 from analysis.operators.classes import heaviest, op_class
 from analysis.operators.members import Members, members_text
 from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS
 from analysis.readers.xla.protobuf import DamagedMessage
 from analysis.readers.xla.xspace import (
@@ -37,6 +37,7 @@ from analysis.readers.xla.xspace import (
     stats_of,
     text_of,
 )
+from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace, runs_frame
 
 _SIGN = re.compile(

@@ -9,10 +9,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from analysis.readers.input.source import Source, clean_text
+from analysis.readers.input.source import Source
 from analysis.readers.input.times import exact_ns
 from analysis.readers.xla.hlo import Instruction, from_text, read_module
 from analysis.readers.xla.protobuf import DamagedMessage, Value, double, fields, signed, text
+from analysis.text import clean_text
 from analysis.trace import Diagnostic
 
 _PROGRAM = re.compile(r"\((\d+)\)$")
