@@ -24,7 +24,7 @@ import onnxruntime as ort
 from analysis import units
 from analysis.metrics.cache_use import cache_use
 from benchmarks.cache_cases import LAST_LEVEL_BYTES, Case, cases
-from collectors.graphs import from_model
+from collectors.models.graphs import from_model
 from collectors.runtimes.onnxruntime import PROVIDERS
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -11,12 +11,15 @@ from types import MappingProxyType
 import msgspec
 
 from analysis.errors import FuseScopeError
-from collectors import cache, machine, scratch, worker, zoo
+from collectors import zoo
+from collectors.files import cache, scratch
+from collectors.files.publication import Draft, is_special
 from collectors.fusion import rules
 from collectors.fusion.report import Asked, Opportunity, Report
-from collectors.jobs import PrepareJob
-from collectors.publication import Draft, is_special
-from collectors.recording import Recording
+from collectors.recording import machine
+from collectors.recording.request import Recording
+from collectors.workers import worker
+from collectors.workers.jobs import PrepareJob
 
 __all__ = ["Asked", "FuseJob", "Fused", "Fusing", "Opportunity", "Report", "built_in", "fuse"]
 

@@ -22,16 +22,20 @@ from analysis.experiment import (
     VariantRecord,
 )
 from analysis.graph import graph_json
-from collectors import archive, custom_ops, kernels, machine, quiet, scratch, variants, worker, zoo
-from collectors.blocks import LOOKS, ROUNDS, WARMUP_ROUNDS
-from collectors.budget import Deadline
-from collectors.crew import Crew
+from collectors import kernels, variants, zoo
+from collectors.files import archive, scratch
 from collectors.fusion import rules
-from collectors.jobs import BlockJob, BlockMeasured
-from collectors.preparation import OnProgress, Preparation, prepare
+from collectors.models import custom_ops
 from collectors.progress import Progress
-from collectors.recording import Recording
-from collectors.series import Series, Stopped, expected_cost
+from collectors.recording import machine, quiet
+from collectors.recording.blocks import LOOKS, ROUNDS, WARMUP_ROUNDS
+from collectors.recording.budget import Deadline
+from collectors.recording.preparation import OnProgress, Preparation, prepare
+from collectors.recording.request import Recording
+from collectors.recording.series import Series, Stopped, expected_cost
+from collectors.workers import worker
+from collectors.workers.jobs import BlockJob, BlockMeasured
+from collectors.workers.pool import Crew
 
 __all__ = ["Recording", "record", "zoo_models"]
 

@@ -9,7 +9,8 @@ from typing import Literal
 
 from analysis.errors import FuseScopeError
 from analysis.spelling import suggestion
-from collectors import kernels, optimizers
+from collectors import kernels
+from collectors.runtimes import optimizers
 
 Optimization = Literal["none", "basic", "extended", "all"]
 Kind = Literal["", "eager", "rules", "custom", "segments", "library", "int8"]
@@ -18,8 +19,8 @@ Kind = Literal["", "eager", "rules", "custom", "segments", "library", "int8"]
 @dataclass(frozen=True)
 class Variant:
     """`optimization` is ONNX Runtime's graph optimisation level. `kind` says what runs in place of
-    the model, '' for the model itself (collectors/derive.py makes it), and `argument` is the part
-    of the name that says which. An ablation has every optimizer but `without`, or none but
+    the model, '' for the model itself (collectors/derive/ makes it), and `argument` is the part of
+    the name that says which. An ablation has every optimizer but `without`, or none but
     `only`."""
 
     name: str

@@ -15,8 +15,8 @@ from onnx import helper, numpy_helper
 
 from analysis.graph import Graph
 from analysis.operators.classes import op_class
-from collectors import graphs
-from collectors.model import constants_to_initializers, infer_shapes, name_nodes
+from collectors.models import graphs
+from collectors.models.model import constants_to_initializers, infer_shapes, name_nodes
 
 ORT_LEVELS = {
     "none": ort.GraphOptimizationLevel.ORT_DISABLE_ALL,

@@ -286,13 +286,21 @@ def write_tree(root: Path, files: dict[str, str]) -> None:
             "may not import analysis.readers",
         ),
         ("collectors/blocks.py", "import app", "may not import app"),
-        ("collectors/blocks.py", "from plotly import graph_objects", "may not import plotly"),
+        (
+            "collectors/blocks.py",
+            "from plotly import graph_objects",
+            "may not import plotly",
+        ),
         (
             "collectors/record.py",
             "def f():\n  import onnx",
             "2: collectors.record may not import onnx",
         ),
-        ("app/views/a.py", "from collectors.blocks import x", "may not import collectors.blocks"),
+        (
+            "app/views/a.py",
+            "from collectors.blocks import x",
+            "may not import collectors.blocks",
+        ),
         ("app/views/a.py", "import onnxruntime", "may not import onnxruntime"),
         ("app/a.py", "from tests.x import y", "app.a imports tests.x"),
         (

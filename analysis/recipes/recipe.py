@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from analysis.experiment import ExperimentRecord
 from analysis.quantity import Basis
 
-# As the recorder runs a block (collectors/blocks.py): runs before those that count.
+# As the recorder runs a block (collectors/recording/blocks.py): runs before those that count.
 WARMUP_ROUNDS = 3
 PROFILE_WARMUP_ROUNDS = 2
 # For the length of a recording before there is one of this machine.

@@ -12,9 +12,7 @@ import onnx
 import onnxruntime as ort
 
 from analysis.graph import Graph
-from collectors import graphs
-from collectors.check import difference_of
-from collectors.engine_errors import clean
+from collectors.errors.engine import clean
 from collectors.fusion import passes, scopes, survey
 from collectors.fusion.passes import Fused, Reason
 from collectors.fusion.report import Report
@@ -22,9 +20,12 @@ from collectors.fusion.rules import Rules
 from collectors.fusion.sparse import dense
 from collectors.fusion.verification import TOLERANCE, EngineRefused, Verification
 from collectors.fusion.working import Origin, Step
-from collectors.jobs import Bench
-from collectors.model import save
-from collectors.runtimes.onnxruntime import Array, GraphSession, profiled_run
+from collectors.models import graphs
+from collectors.models.model import save
+from collectors.runtimes.onnxruntime import GraphSession, profiled_run
+from collectors.tensors.array import Array
+from collectors.tensors.difference import difference_of
+from collectors.workers.jobs import Bench
 
 _NO_RULES = Rules()
 

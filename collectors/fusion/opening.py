@@ -14,11 +14,13 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 
-from collectors import engine_errors, model, shapes
-from collectors.check import difference_of
+from collectors.errors import engine
 from collectors.fusion.verification import TOLERANCE
-from collectors.jobs import Bench
-from collectors.runtimes.onnxruntime import PROVIDERS, Array, load_inputs, options
+from collectors.models import model, shapes
+from collectors.runtimes.onnxruntime import PROVIDERS, load_inputs, options
+from collectors.tensors.array import Array
+from collectors.tensors.difference import difference_of
+from collectors.workers.jobs import Bench
 
 UNTRIED = "no other size that was tried gave results to compare"
 _NAME_CHARS = 60
@@ -61,7 +63,7 @@ def opened(
                 _session(declared, bench, folder), _session(candidate, bench, folder), feeds
             )
         except Exception as error:  # noqa: BLE001 - the engine raises many kinds
-            said = f"with open dimensions the engine says: {engine_errors.refused(str(error))}"
+            said = f"with open dimensions the engine says: {engine.refused(str(error))}"
             problems = dict.fromkeys(free, said)
         else:
             problems = trial.problems(free)
@@ -121,7 +123,7 @@ class Trial:
             try:
                 found = list(self.candidate.run(None, feeds))
             except Exception as error:  # noqa: BLE001 - the engine raises many kinds
-                return f"with {size} the engine says: {engine_errors.refused(str(error))}"
+                return f"with {size} the engine says: {engine.refused(str(error))}"
             relative = difference_of(reference, found)[1]
             if relative is None or relative > TOLERANCE:
                 return f"with {size} the results differ"

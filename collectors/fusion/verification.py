@@ -13,11 +13,12 @@ from onnx import helper, numpy_helper
 from analysis.experiment import MOST_DIFFERENCE
 from analysis.graph import Graph, Node, Tensor
 from analysis.patterns import View
-from collectors import graphs
-from collectors.check import difference_of
-from collectors.engine_errors import clean
+from collectors.errors.engine import clean
 from collectors.fusion.working import Working, shell, use_contrib
-from collectors.runtimes.onnxruntime import PROVIDERS, Array, options
+from collectors.models import graphs
+from collectors.runtimes.onnxruntime import PROVIDERS, options
+from collectors.tensors.array import Array
+from collectors.tensors.difference import difference_of
 
 TOLERANCE = MOST_DIFFERENCE  # max|a-b| / max|a|
 _DRAWS = ("normal", "positive")  # the second where the first gives no finite numbers, or zeros

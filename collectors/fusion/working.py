@@ -12,8 +12,8 @@ from onnx import helper, numpy_helper
 
 from analysis.graph import Graph, Node, Tensor
 from analysis.patterns import Match, View
-from collectors import graphs
 from collectors.fusion.rewrite import CONTRIB, NewNode, Numbers, Place, Rewrite
+from collectors.models import graphs
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from analysis.errors import FuseScopeError
-from collectors import cache
+from collectors.files import cache
 from collectors.kernels import missing_compiler
-from collectors.runtimes.onnxruntime import Array
+from collectors.tensors.array import Array
 
 Function = Callable[..., None]
 

@@ -9,11 +9,11 @@ from typing import Any, Protocol
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import onnxruntime as ort
 
-from collectors.jobs import Bench
+from collectors.tensors.array import Array
 from collectors.variants import Optimization
+from collectors.workers.jobs import Bench
 
 ort.disable_telemetry_events()  # events of the process; the files: collectors/__init__.py
 
@@ -24,8 +24,6 @@ _LEVELS = {
     "extended": ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
     "all": ort.GraphOptimizationLevel.ORT_ENABLE_ALL,
 }
-
-Array = npt.NDArray[np.generic]
 
 
 class Session(Protocol):

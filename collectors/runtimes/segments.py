@@ -1,7 +1,7 @@
 """A model run piece by piece: each piece a session of ONNX Runtime, or a kernel of our own.
 
-collectors/pieces.py makes the pieces, once in a recording. Tensors pass between them without a
-copy: kernels see the memory of the engine's tensors. All sessions share one allocator, so that a
+collectors/derive/pieces.py makes the pieces, once in a recording. Tensors pass between them without
+a copy: kernels see the memory of the engine's tensors. All sessions share one allocator, so that a
 tensor that is freed can be reused by the next piece.
 """
 
@@ -21,15 +21,9 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as binding
 
 from analysis.errors import FuseScopeError
-from collectors.jobs import Bench, KernelCall, Step, Steps
-from collectors.kernels import compiled
-from collectors.runtimes.onnxruntime import (
-    PROVIDERS,
-    Array,
-    load_inputs,
-    numpy_of,
-    options,
-)
+from collectors.runtimes.onnxruntime import PROVIDERS, load_inputs, numpy_of, options
+from collectors.tensors.array import Array
+from collectors.workers.jobs import Bench, KernelCall, Step, Steps
 
 MAX_THREADS = 8192
 CLOCK_TOLERANCE_NS = 2_000_000
@@ -37,6 +31,8 @@ ALIGNMENT = 64  # bytes, of a cache line and of the widest vector register
 PROVIDER = "FuseScope"
 
 Values = dict[str, Any]  # tensor name -> OrtValue
+OpenedKernel = tuple[Callable[..., None], list[Array]]  # with the constant operands of its call
+OpenKernel = Callable[[KernelCall, str, int], OpenedKernel]  # call, machine code, threads
 
 
 class SegmentsSession:
@@ -49,7 +45,9 @@ class SegmentsSession:
     kernels always sleep. One run is made here.
     """
 
-    def __init__(self, bench: Bench, steps: Path, *, profile: Path | None = None) -> None:
+    def __init__(
+        self, bench: Bench, steps: Path, open_kernel: OpenKernel, *, profile: Path | None = None
+    ) -> None:
         plan = msgspec.json.decode(steps.read_bytes(), type=Steps)
         sessions = sum(step.kernel is None for step in plan.steps)
         if not bench.spin and sessions * (bench.threads - 1) > MAX_THREADS:
@@ -71,7 +69,12 @@ class SegmentsSession:
         for place, step in enumerate(plan.steps):
             if step.kernel is not None:
                 self._pieces.append(
-                    _Kernel(step, step.kernel, self._buffers, plan.kernel_cache, bench.threads)
+                    _Kernel(
+                        step,
+                        step.kernel,
+                        self._buffers,
+                        open_kernel(step.kernel, plan.kernel_cache, bench.threads),
+                    )
                 )
                 continue
             if profile is not None:
@@ -139,14 +142,6 @@ class SegmentsSession:
         self._outputs = [values[name] for name in self._output_names]
 
 
-def load_kernels(steps: Path, threads: int) -> None:
-    """Loads the kernels of these pieces into the process."""
-    plan = msgspec.json.decode(steps.read_bytes(), type=Steps)
-    for step in plan.steps:
-        if step.kernel is not None:
-            compiled.load(step.kernel.source, plan.kernel_cache, threads)
-
-
 class _Session:
     """A piece that the engine runs."""
 
@@ -184,13 +179,12 @@ class _Kernel:
     """A piece that a kernel of our own runs."""
 
     def __init__(
-        self, step: Step, call: KernelCall, buffers: list[Array], cache: str, threads: int
+        self, step: Step, call: KernelCall, buffers: list[Array], kernel: OpenedKernel
     ) -> None:
         self.free = step.free
         self._call = call
         self._output = step.outputs[0]
-        self._function = compiled.load(call.source, cache, threads)
-        self._kept = compiled.constants(call.constants)
+        self._function, self._kept = kernel
         self._calls: list[tuple[int, int]] = []
         self._arguments: list[Any] = []
         if call.buffer is not None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import onnx
 from onnx import numpy_helper
 
-from collectors import inputs
+from collectors.models import inputs
 from collectors.zoo import Precision, double, single
 
 IMAGES = 4

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.errors import FuseScopeError
-from collectors import cache, machine, scratch, worker, zoo
-from collectors.jobs import Exported, ExportJob
-from collectors.publication import Draft
+from collectors import zoo
+from collectors.files import cache, scratch
+from collectors.files.publication import Draft
+from collectors.recording import machine
+from collectors.workers import worker
+from collectors.workers.jobs import Exported, ExportJob
 from collectors.zoo import ZooModel
 
 __all__ = ["Entry", "chosen", "entries", "export"]

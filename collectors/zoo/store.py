@@ -8,7 +8,8 @@ from pathlib import Path
 
 import onnx
 
-from collectors import cache, zoo
+from collectors import zoo
+from collectors.files import cache
 from collectors.zoo import ZooModel, calibration
 
 

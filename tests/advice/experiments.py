@@ -19,8 +19,8 @@ from analysis.experiment import Experiment, parse_record, record_json
 from analysis.graph import Graph, graph_json
 from analysis.readers import read
 from analysis.readers.input.source import Source
-from collectors import graphs
-from collectors.model import constants_to_initializers, infer_shapes, modernise, name_nodes
+from collectors.models import graphs
+from collectors.models.model import constants_to_initializers, infer_shapes, modernise, name_nodes
 from tests.factories import Operator, experiment_zip
 from tests.pattern_models import ORT_LEVELS
 

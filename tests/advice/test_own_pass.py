@@ -13,7 +13,7 @@ from analysis.experiment import OwnFusion
 from analysis.graph import Graph
 from analysis.patterns import attentions
 from analysis.wording.advice import attention_sentence, own_pass_sentence, own_pass_text
-from collectors import graphs
+from collectors.models import graphs
 from tests.advice.experiments import compared
 from tests.pattern_models import Builder
 

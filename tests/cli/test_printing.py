@@ -194,7 +194,7 @@ def test_a_report_to_stdout_stands_before_what_is_printed(recording: Path, tmp_p
 
 
 def test_an_experiment_to_a_pipe_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from collectors import archive
+    from collectors.files import archive
 
     monkeypatch.setattr(archive, "record_json", lambda record: b"{}")
     pipe = tmp_path / "pipe"

@@ -13,7 +13,9 @@ pytest.importorskip("onnxruntime", reason="building models needs the extra 'coll
 
 from analysis.errors import FuseScopeError
 from app.cli.main import app
-from collectors import cache, worker, zoo
+from collectors import zoo
+from collectors.files import cache
+from collectors.workers import worker
 
 
 @pytest.fixture(autouse=True)

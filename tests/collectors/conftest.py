@@ -12,7 +12,7 @@ import pytest
 onnx = pytest.importorskip("onnx", reason="recording needs the extra 'collect'")
 pytest.importorskip("onnxruntime", reason="recording needs the extra 'collect'")
 
-from collectors.peaks import MOST_ARRAY_BYTES
+from collectors.tasks.peaks import MOST_ARRAY_BYTES
 
 PEAKS_BYTES = 3 * MOST_ARRAY_BYTES
 
@@ -29,7 +29,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory):
 def one_measurement_of_peaks():
     """What the machine can do takes 3 s and every core: recordings that ask for the same share one
     measurement. The measurement itself is a matter of test_peaks.py and test_worker.py."""
-    from collectors.crew import Crew
+    from collectors.workers.pool import Crew
 
     kept: dict[tuple[Any, ...], Any] = {}
     run = Crew.run

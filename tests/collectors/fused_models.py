@@ -12,8 +12,8 @@ import onnxruntime as ort
 from collectors.fusion import fusing
 from collectors.fusion.report import Report
 from collectors.fusion.rules import parse
-from collectors.jobs import Bench, PrepareJob
-from collectors.model import run as prepare
+from collectors.tasks.prepare import run as prepare
+from collectors.workers.jobs import Bench, PrepareJob
 
 
 @dataclass

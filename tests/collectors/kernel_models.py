@@ -11,9 +11,9 @@ import onnx
 import onnxruntime as ort
 
 from analysis.graph import Graph
-from collectors import graphs
 from collectors.kernels import compiled
 from collectors.kernels.group import Group
+from collectors.models import graphs
 
 # op type, inputs, outputs, attributes
 Node = tuple[str, list[str], list[str], dict[str, Any]]

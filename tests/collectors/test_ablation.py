@@ -20,11 +20,11 @@ from analysis.compare.ablation import ablation
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.readers import read_path
-from collectors import optimizers
-from collectors.ablation import ALL, ALL_OFF, LIMIT, NONE, plan
-from collectors.jobs import Bench, Structure, Switches
-from collectors.structure import dumped, structure
+from collectors.recording.ablation import ALL, ALL_OFF, LIMIT, NONE, plan
+from collectors.runtimes import optimizers
+from collectors.tasks.structures import dumped, structure
 from collectors.variants import find
+from collectors.workers.jobs import Bench, Structure, Switches
 from tests.collectors.short_recordings import File, run, short
 
 SAID_BY_ENGINE = re.compile(r"Applying graph transformer (\w+) on step")

@@ -13,10 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.graph import Graph, Node, Tensor
-from collectors import agreement, feeds
-from collectors.agreement import NoScores, keep_classes, ranks_of, scores_classes, with_classes
-from collectors.jobs import Bench, Drawing
-from collectors.runtimes.onnxruntime import Array, GraphSession
+from collectors.models import feeds
+from collectors.runtimes.onnxruntime import GraphSession
+from collectors.tensors import agreement
+from collectors.tensors.agreement import (
+    NoScores,
+    keep_classes,
+    ranks_of,
+    scores_classes,
+    with_classes,
+)
+from collectors.tensors.array import Array
+from collectors.workers.jobs import Bench, Drawing
 
 
 def graph(*ops: str, made: tuple[int, ...] = (2, 10), group: int = 1) -> Graph:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from collectors.candidates import Candidates, Pair, sizes
-from collectors.sketches import Array
+from collectors.tensors.array import Array
+from collectors.tensors.candidates import Candidates, Pair, sizes
 
 TOLERANCE = 1e-3
 SHAPE = (1, 6, 4, 5)

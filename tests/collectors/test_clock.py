@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from analysis.errors import FuseScopeError
-from collectors import archive, clock, measure
-from collectors.jobs import BlockJob, ProfiledRuns
+from collectors.files import archive
+from collectors.tasks import block
+from collectors.workers import clock
+from collectors.workers.jobs import BlockJob, ProfiledRuns
 
 HOUR_NS = 3600 * 10**9
 
@@ -25,8 +27,8 @@ def test_a_clock_that_is_set_is_noticed(
 ) -> None:
     steady = time.monotonic_ns
     now = {"ns": 10**18}
-    monkeypatch.setattr("collectors.clock.time.monotonic_ns", lambda: 0)
-    monkeypatch.setattr("collectors.clock.time.time_ns", lambda: now["ns"])
+    monkeypatch.setattr("collectors.workers.clock.time.monotonic_ns", lambda: 0)
+    monkeypatch.setattr("collectors.workers.clock.time.time_ns", lambda: now["ns"])
     watch = clock.Watch()
     now["ns"] += step_ns
     assert watch.was_set() is was_set
@@ -45,9 +47,9 @@ def profiles(monkeypatch: pytest.MonkeyPatch, offsets: list[int]) -> list[str]:
         return [ProfiledRuns("fused", attempts[-1])]
 
     monkeypatch.setattr(clock, "offset_ns", lambda: next(readings))
-    monkeypatch.setattr(measure, "_profiled", attempt)
+    monkeypatch.setattr(block, "_profiled", attempt)
     job: BlockJob = None  # type: ignore[assignment]
-    return [kept.file for kept in measure._profiled_steadily(job)]
+    return [kept.file for kept in block._profiled_steadily(job)]
 
 
 def test_profiles_during_which_the_clock_was_set_are_taken_again(
@@ -61,7 +63,7 @@ def test_a_clock_that_never_rests_ends_the_recording_with_a_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with pytest.raises(FuseScopeError, match="system's clock was set") as caught:
-        profiles(monkeypatch, [n * HOUR_NS for n in range(2 * measure.PROFILE_ATTEMPTS)])
+        profiles(monkeypatch, [n * HOUR_NS for n in range(2 * block.PROFILE_ATTEMPTS)])
     assert "synchronised" in caught.value.hint
 
 

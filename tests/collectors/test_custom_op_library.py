@@ -25,7 +25,8 @@ from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.readers import read
 from analysis.readers.input.source import Source
-from collectors import custom_ops, library_errors
+from collectors.errors import library as library_errors
+from collectors.models import custom_ops
 from collectors.variants import find, with_twins
 from tests.collectors.short_recordings import File, run, short
 from tests.collectors.test_recording_refusals import refusal
@@ -539,7 +540,7 @@ def uses(of: str) -> set[str]:
 def test_only_the_command_line_leads_to_a_library() -> None:
     assert uses("custom_op_library") == {
         "app/cli/collect.py: Recording",
-        "collectors/preparation.py: Bench",
+        "collectors/recording/preparation.py: Bench",
     }
     named = {
         str(path.relative_to(ROOT))

@@ -12,8 +12,9 @@ import pytest
 from onnx import TensorProto, helper
 
 from collectors.fuse import Fused, FuseJob
-from collectors.fusion import opening, task
-from collectors.jobs import PrepareJob
+from collectors.fusion import opening
+from collectors.tasks import fuse
+from collectors.workers.jobs import PrepareJob
 from tests.pattern_models import Builder
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -26,7 +27,7 @@ def written(model: onnx.ModelProto, folder: Path, shapes: Shapes) -> tuple[Fused
     prepare = PrepareJob(
         str(source), str(folder), False, str(folder), 0, None, dict(shapes), None, {}, True
     )
-    return task.run(FuseJob(prepare, "O3", None, str(out), threads=1)), out
+    return fuse.run(FuseJob(prepare, "O3", None, str(out), threads=1)), out
 
 
 def computed(model: bytes, feeds: Mapping[str, np.ndarray]) -> list[np.ndarray]:

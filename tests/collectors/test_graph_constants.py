@@ -10,7 +10,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 from analysis.graph import Tensor
-from collectors.graphs import MAX_VALUES, from_model, nodes_of
+from collectors.models.graphs import MAX_VALUES, from_model, nodes_of
 
 
 def tensor_of(values: np.ndarray, *, listed: bool = False, ir_version: int = 8) -> Tensor:

@@ -18,7 +18,8 @@ from kernel_models import Node, Shape, engine, graph_of, kernel, model_of, value
 from analysis.errors import FuseScopeError
 from analysis.operators import flops
 from analysis.operators.classes import op_class
-from collectors import kernels, segments
+from collectors import kernels
+from collectors.derive import segments
 from collectors.kernels import compiled, depthwise, elementwise, formulas, group
 from collectors.kernels.loading import groups_of
 from collectors.kernels.memory import Buffers
@@ -362,7 +363,7 @@ def test_kernels_are_found_by_name() -> None:
 
 def test_listing_kernels_loads_no_engine() -> None:
     code = (
-        "import sys, collectors.variants, collectors.recording; "
+        "import sys, collectors.variants, collectors.recording.request; "
         "print(sorted({'numba', 'onnx', 'onnxruntime', 'numpy'} & set(sys.modules)))"
     )
     done = subprocess.run(

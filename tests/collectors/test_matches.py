@@ -15,12 +15,13 @@ from onnx import TensorProto, helper, numpy_helper
 from analysis.errors import FuseScopeError
 from analysis.experiment import TensorMatch, parse_matches
 from analysis.graph import Node
-from collectors import matches, model, worker
-from collectors.jobs import Bench, Matched, MatchJob, PrepareJob
-from collectors.reseeding import renaming
-from collectors.sessions import open_session
-from collectors.sketches import distance, distances, sketch
+from collectors.tasks import matches, prepare
+from collectors.tensors.reseeding import renaming
+from collectors.tensors.sketches import distance, distances, sketch
 from collectors.variants import find
+from collectors.workers import worker
+from collectors.workers.jobs import Bench, Matched, MatchJob, PrepareJob
+from collectors.workers.sessions import open_session
 from tests.collectors.short_recordings import run, short
 
 CHANCE = np.random.default_rng(7)
@@ -64,7 +65,7 @@ class Trial:
         opsets = [helper.make_opsetid("", opset)]
         file = folder / "file.onnx"
         onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), str(file))
-        made = model.run(
+        made = prepare.run(
             PrepareJob(
                 model=str(file), folder=str(folder), zoo=False, cache="", seed=0, batch=None,
                 shapes={}, inputs=None, input_ranges={}, allow_external_data=False,

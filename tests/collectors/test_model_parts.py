@@ -12,8 +12,10 @@ import pytest
 from onnx import TensorProto, helper
 
 from analysis.graph import graph_json, parse_graph
-from collectors import archive, graphs, inputs, machine, shapes
-from collectors.check import difference_of
+from collectors.files import archive
+from collectors.models import graphs, inputs, shapes
+from collectors.recording import machine
+from collectors.tensors.difference import difference_of
 from collectors.zoo import builder
 from tests.collectors.short_recordings import run, short
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from analysis.experiment import Cache
-from collectors import peaks
-from collectors.jobs import PeaksJob
+from collectors.tasks import peaks
+from collectors.workers.jobs import PeaksJob
 
 KIB, MIB = 2**10, 2**20
 CACHES = (

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from collectors import publication
-from collectors.publication import Draft
+from collectors.files import publication
+from collectors.files.publication import Draft
 
 
 @pytest.fixture(params=[True, False], ids=["links", "no links"])

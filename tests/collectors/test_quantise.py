@@ -24,8 +24,9 @@ from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report.comparison_json import comparison_values
 from analysis.wording import agreement_text, diagnostic_sentence
-from collectors import quantise, variants
-from collectors.jobs import Bench, Codes, Derived, DeriveJob
+from collectors import variants
+from collectors.derive import quantise
+from collectors.workers.jobs import Bench, Codes, Derived, DeriveJob
 from tests.collectors.short_recordings import File, run, short
 
 helper = onnx.helper

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.experiment import Machine
-from collectors import cache, quiet
+from collectors.files import cache
+from collectors.recording import quiet
 
 
 @pytest.fixture(autouse=True)

@@ -17,9 +17,9 @@ import pytest
 from onnx import TensorProto, helper
 
 from analysis.errors import FuseScopeError
-from collectors import machine, quiet
 from collectors.progress import Progress
 from collectors.record import record, zoo_models
+from collectors.recording import machine, quiet
 from tests.collectors.short_recordings import File, run, short
 from tests.patience import GIVE_UP_S
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from analysis.errors import FuseScopeError
-from collectors import ownership, scratch
-from collectors.publication import Draft
+from collectors.files import ownership, scratch
+from collectors.files.publication import Draft
 
 ROOT = Path(__file__).resolve().parents[2]
 

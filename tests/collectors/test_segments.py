@@ -25,13 +25,15 @@ from analysis.experiment import Experiment
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.wording import diagnostic_sentence
-from collectors import cut, kernels, pieces, record, segments, variants
-from collectors.jobs import Bench, Derived, DeriveJob, Steps
+from collectors import kernels, record, variants
+from collectors.derive import cut, pieces, segments
 from collectors.kernels import formulas
 from collectors.kernels.loading import groups_of
-from collectors.model import save
-from collectors.recording import Recording
+from collectors.models.model import save
+from collectors.recording.request import Recording
 from collectors.runtimes.segments import SegmentsSession
+from collectors.workers.jobs import Bench, Derived, DeriveJob, Steps
+from collectors.workers.sessions import open_kernel
 
 
 def group_of(graph: onnx.GraphProto, names: list[str]) -> SimpleNamespace:
@@ -146,7 +148,7 @@ class Twins:
         return msgspec.json.decode(Path(self.derived[kind].steps or "").read_bytes(), type=Steps)
 
     def outputs(self, kind: str, runs: int = 1) -> list[np.ndarray]:
-        session = SegmentsSession(self.bench, Path(self.derived[kind].steps or ""))
+        session = SegmentsSession(self.bench, Path(self.derived[kind].steps or ""), open_kernel)
         for _ in range(runs):
             session.run()
         return [np.array(array) for array in session.outputs()]

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors import blocks, budget, series
-from collectors.blocks import Lane
-from collectors.budget import BlockCost, Deadline
-from collectors.jobs import Bench, BlockJob, BlockMeasured, LaneRuns, ProfiledRuns
-from collectors.series import Series
+from collectors.recording import blocks, budget, series
+from collectors.recording.blocks import Lane
+from collectors.recording.budget import BlockCost, Deadline
+from collectors.recording.series import Series
+from collectors.workers.jobs import Bench, BlockJob, BlockMeasured, LaneRuns, ProfiledRuns
 
 LANES = blocks.lanes(("unfused", "fused"), "unfused")
 

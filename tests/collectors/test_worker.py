@@ -16,10 +16,12 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.experiment import Peaks
-from collectors import engine_errors, worker
-from collectors.jobs import PeaksJob
+from collectors import tasks
+from collectors.errors import engine
 from collectors.progress import Progress, decode, encode
 from collectors.record import record
+from collectors.workers import worker
+from collectors.workers.jobs import PeaksJob
 from tests.collectors.short_recordings import short
 from tests.patience import GIVE_UP_S
 
@@ -38,7 +40,7 @@ def test_a_crash_is_one_sentence(tmp_path: Path) -> None:
         while time.monotonic() < deadline:
             for child in psutil.Process().children():
                 with contextlib.suppress(psutil.Error):
-                    if "collectors.worker" in child.cmdline():
+                    if "collectors.workers.worker" in child.cmdline():
                         child.send_signal(signal.SIGSEGV)
                         return
             time.sleep(0.01)
@@ -56,13 +58,15 @@ def test_a_worker_has_an_empty_folder_and_a_small_environment(
     environment = worker._environment("/empty")
     assert "SECRET_TOKEN" not in environment
     assert environment["TMPDIR"] == "/empty"
-    root = str(Path(worker.__file__).resolve().parent.parent)
+    root = str(Path(worker.__file__).resolve().parents[2])
     assert environment["PYTHONPATH"].split(os.pathsep) == [root, "/absolute"]
 
 
 def test_no_task_loads_what_only_analysis_needs() -> None:
     """Each block has a process of its own: what it imports is paid again and again."""
-    modules = ", ".join(sorted(set(worker.TASKS.values())))
+    names = sorted(path.stem for path in Path(tasks.__file__).parent.glob("[!_]*.py"))
+    assert "block" in names
+    modules = ", ".join(f"collectors.tasks.{name}" for name in names)
     code = f"import sys, {modules}; print(sorted({{'pandas', 'pyarrow'}} & {{*sys.modules}}))"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
@@ -117,7 +121,7 @@ def test_a_cancelled_worker_is_ended() -> None:
     ],
 )
 def test_how_a_process_ended(code: int, last_words: str, expected: str) -> None:
-    assert expected in engine_errors.crash(code, last_words, 2 * 10**9).text
+    assert expected in engine.crash(code, last_words, 2 * 10**9).text
 
 
 @pytest.mark.parametrize(
@@ -150,7 +154,7 @@ def test_how_a_process_ended(code: int, last_words: str, expected: str) -> None:
     ],
 )
 def test_what_an_engine_says_becomes_one_sentence(said: str, expected: str) -> None:
-    text = engine_errors.sentence(RuntimeError(said), None).text
+    text = engine.sentence(RuntimeError(said), None).text
     assert expected in text
     assert text.isprintable()
     assert len(text) < 600
@@ -163,16 +167,16 @@ def test_what_an_engine_says_names_no_private_folder(
     monkeypatch.setattr("tempfile.tempdir", f"{folder}/fusescope-worker-a1b2")
     said = f"Load model from {folder}/fusescope-recording-x_9/eager/00007.onnx failed:bad node"
     expected = "Load model from eager/00007.onnx failed:bad node"
-    assert engine_errors.clean(said) == expected
-    told = engine_errors.sentence(RuntimeError(f"[ONNXRuntimeError] : 1 : FAIL : {said}"), None)
+    assert engine.clean(said) == expected
+    told = engine.sentence(RuntimeError(f"[ONNXRuntimeError] : 1 : FAIL : {said}"), None)
     assert told.text.startswith(f"The engine refused the model: {expected}")
     quoted = f"cannot open '{folder}/fusescope-worker-a1b2/p.json' (and /usr/lib/x.so)"
-    assert engine_errors.clean(quoted) == "cannot open 'p.json' (and /usr/lib/x.so)"
+    assert engine.clean(quoted) == "cannot open 'p.json' (and /usr/lib/x.so)"
 
 
 def test_a_missing_package_says_how_to_install_it() -> None:
     error = ModuleNotFoundError("No module named 'onnxruntime'", name="onnxruntime")
-    assert "pip install 'fusescope[collect]'" in engine_errors.sentence(error, None).text
+    assert "pip install 'fusescope[collect]'" in engine.sentence(error, None).text
 
 
 def test_progress_survives_a_line() -> None:
@@ -213,8 +217,8 @@ def test_what_an_engine_says_on_a_full_disk_is_about_the_disk(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", "/t/fusescope-worker-1")
-    monkeypatch.setattr("collectors.scratch.is_full", lambda path: True)
-    told = engine_errors.sentence(error, None)
+    monkeypatch.setattr("collectors.files.scratch.is_full", lambda path: True)
+    told = engine.sentence(error, None)
     assert told.text.startswith(
         "The temporary folder cannot be written to: no space left on device (/t). "
     )

@@ -18,7 +18,8 @@ from onnx import numpy_helper
 
 from analysis.errors import FuseScopeError
 from analysis.graph import parse_graph
-from collectors import graphs, inputs, zoo
+from collectors import zoo
+from collectors.models import graphs, inputs
 from collectors.zoo import ZooModel, calibration, deeplabv3plus, double, store
 from collectors.zoo.builder import GraphBuilder, Strides
 

@@ -22,10 +22,12 @@ pytest.importorskip("onnxruntime", reason="optimised graphs need the extra 'coll
 from analysis.compare.groups.lineage import Lineage, lineage
 from analysis.experiment import TensorMatch, parse_matches
 from analysis.graph import Graph, parse_graph
-from collectors import graphs, matches, model
-from collectors.jobs import Bench, MatchJob, PrepareJob
-from collectors.sessions import open_session
+from collectors.models import graphs, model
+from collectors.tasks import matches
+from collectors.tasks import prepare as prepare_task
 from collectors.variants import find
+from collectors.workers.jobs import Bench, MatchJob, PrepareJob
+from collectors.workers.sessions import open_session
 from collectors.zoo import (
     convolutions,
     deeplabv3plus,
@@ -91,7 +93,7 @@ class Prepared:
 
 
 def prepare(proto: onnx.ModelProto, folder: Path) -> Prepared:
-    """As `collectors.model` prepares it, with two inputs of the same shapes."""
+    """As a recording prepares it, with two inputs of the same shapes."""
     folder.mkdir()
     file = folder / "file.onnx"
     file.write_bytes(proto.SerializeToString())
@@ -100,7 +102,7 @@ def prepare(proto: onnx.ModelProto, folder: Path) -> Prepared:
         shapes=SHAPES.get(folder.name, {}), inputs=None, input_ranges={},
         allow_external_data=False,
     )  # fmt: skip
-    made = model.run(job)
+    made = prepare_task.run(job)
     named, _ = model.load(file, allow_external_data=False)
     model.modernise(named)
     model.name_nodes(named)

@@ -80,7 +80,7 @@ def test_a_command_has_all_digits_of_its_budget(seconds: float, text: str) -> No
 
 
 def test_rounds_that_do_not_count_are_those_of_the_recorder() -> None:
-    from collectors import blocks
+    from collectors.recording import blocks
 
     assert recipe.WARMUP_ROUNDS == blocks.WARMUP_ROUNDS
     assert recipe.PROFILE_WARMUP_ROUNDS == blocks.PROFILE_WARMUP_ROUNDS

@@ -38,7 +38,7 @@ def test_m4_a_library_of_operators_is_loaded_from_the_recording_s_settings_alone
     assert given == {
         "bench.custom_op_library",
         "self._bench.custom_op_library",
-        "library",  # of collectors/pieces.py, from the bench as well
+        "library",  # of collectors/derive/pieces.py, from the bench as well
         "job.path",  # of the job that only tries it
     }
     written = {ast.unparse(call) for _, call in calls("LibraryJob")}

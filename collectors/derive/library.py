@@ -1,0 +1,44 @@
+"""A user's own library of operators at work: does it load, and the variant `custom:library`.
+
+A model may define an operator itself, as an ONNX function, and a library may have a kernel for it.
+`custom:library` runs the kernels; every other variant runs what the model defines, so both are
+measured in the same blocks.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import onnx
+
+from analysis.errors import FuseScopeError
+from collectors.errors.engine import clean
+from collectors.tasks import structures
+from collectors.workers.jobs import Derived, DeriveJob, Switches
+
+_LISTED = 12  # operators that are named
+
+
+def derive(job: DeriveJob, _model: onnx.ModelProto) -> Derived:
+    """The model with its functions called, for the library to run. Raises FuseScopeError where
+    the library has a kernel for none of them."""
+    calls = job.bench.calls
+    assert calls is not None  # the model was prepared for this variant
+    bench = msgspec.structs.replace(job.bench, model=calls)
+    ran = structures.dumped(bench, Switches("none")).op_types
+    functions = onnx.load(calls, load_external_data=False).functions
+    defined = sorted({f"{function.domain}:{function.name}" for function in functions})
+    found = {name: ran[name] for name in defined if ran.get(name)}
+    if not found:
+        raise FuseScopeError(
+            "The custom-op library has none of the operators that the model defines: "
+            + clean(", ".join(defined[:_LISTED])),
+            hint="Give the operator the domain, name and inputs of the model's function.",
+        )
+    return Derived(
+        calls,
+        keeps_tensors=True,
+        settings={
+            "operators_by_library": clean(", ".join([*found][:_LISTED])),
+            "nodes_by_library": sum(found.values()),
+        },
+    )

@@ -1,0 +1,81 @@
+"""The experiment file: one zip that appears complete or not at all."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO
+
+from analysis.errors import FuseScopeError
+from analysis.experiment import RECORD_NAME, ExperimentRecord, record_json
+from collectors.files.publication import Draft, is_special
+
+COMPRESSION = 9
+
+
+def destination(out: Path | None, model: str, date: str) -> Path:
+    """Where the file should go: `out`, or ./<model>-<date>.zip, or that name in a folder `out`.
+
+    Raises FuseScopeError when the folder does not exist or cannot be written to.
+    """
+    name = re.sub(r"[^\w.-]+", "_", model).strip("._")[:80] or "model"
+    path = out if out is not None else Path(f"{name}-{date}.zip")
+    if path.is_dir():
+        path = path / f"{name}-{date}.zip"
+    if is_special(path):
+        return path.absolute()
+    if not path.suffix:
+        path = path.with_name(path.name + ".zip")
+    path = path.absolute()
+    try:
+        with Draft(path):
+            pass
+    except OSError as error:
+        problem = error.strerror or "not writable"
+        raise FuseScopeError(
+            f"The output folder cannot be written to: {problem.lower()}",
+            where=str(path.parent),
+            hint="Choose another place with --out.",
+        ) from None
+    return path
+
+
+def write(path: Path, record: ExperimentRecord, members: Mapping[str, Path | bytes]) -> Path:
+    """Writes the zip and returns its path: `path`, or the first free name after it, since
+    nothing is ever overwritten. Raises FuseScopeError when the disk refuses."""
+    try:
+        if is_special(path):
+            whole = io.BytesIO()  # a device has no positions for a zip to count on
+            _fill(whole, record, members)
+            path.write_bytes(whole.getvalue())
+            return path
+        with Draft(path) as draft:
+            with draft.path.open("r+b") as file:
+                _fill(file, record, members)
+                file.flush()
+                os.fsync(file.fileno())
+            return draft.publish_numbered()
+    except OSError as error:
+        problem = error.strerror or str(error)
+        raise FuseScopeError(
+            f"The experiment file could not be written: {problem.lower()}",
+            where=str(path),
+            hint="Free some space or choose another place with --out.",
+        ) from None
+
+
+def _fill(file: IO[bytes], record: ExperimentRecord, members: Mapping[str, Path | bytes]) -> None:
+    with zipfile.ZipFile(file, "w") as archive:
+        _add(archive, RECORD_NAME, record_json(record))
+        for name, content in members.items():
+            _add(archive, name, content)
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: Path | bytes) -> None:
+    """Without the time of day: a zip has none before 1980, where boards without a battery start."""
+    data = content.read_bytes() if isinstance(content, Path) else content
+    archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, COMPRESSION)

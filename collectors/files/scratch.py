@@ -1,0 +1,84 @@
+"""Temporary folders of a recording and of its workers, and those that killed ones left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from analysis.errors import FuseScopeError
+from collectors.files import ownership
+
+RECORDING = "fusescope-recording-"
+WORKER = "fusescope-worker-"
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+_PROBE_BYTES = 1 << 16
+
+
+@contextlib.contextmanager
+def folder(prefix: str = RECORDING) -> Iterator[Path]:
+    """A private, empty temporary folder that goes in the end; that of a recording removes stale
+    ones first.
+
+    Raises FuseScopeError where there is no room for one, or where the body runs out of it.
+    """
+    if prefix == RECORDING:
+        remove_stale()
+    lock, path = -1, Path()
+    try:
+        while lock < 0:
+            path = Path(tempfile.mkdtemp(prefix=prefix))
+            lock = ownership.take(path)
+    except OSError as error:
+        raise refused(error) from None
+    try:
+        yield path
+    except OSError as error:
+        if is_full(path):
+            raise refused(error) from None
+        raise
+    finally:
+        ownership.remove(path)
+        os.close(lock)
+
+
+def remove_stale() -> None:
+    """Removes this user's folders whose owner is gone. Follows no links."""
+    with contextlib.suppress(OSError):
+        ownership.remove_stale(
+            tempfile.gettempdir(), lambda name: name.startswith((RECORDING, WORKER))
+        )
+
+
+def is_full(path: Path) -> bool:
+    """Whether a folder takes no more data."""
+    try:
+        with tempfile.TemporaryFile(dir=path) as probe:
+            probe.write(bytes(_PROBE_BYTES))
+    except OSError as error:
+        return error.errno in FULL
+    return False
+
+
+def refused(error: OSError) -> FuseScopeError:
+    """The temporary folder takes nothing more."""
+    try:
+        place = tempfile.gettempdir()
+        if os.path.basename(place).startswith(WORKER):  # its own folder, from inside
+            place = os.path.dirname(place)
+    except OSError:  # none of the places that Python tries can be written to
+        place = os.environ.get("TMPDIR", "/tmp")
+        return FuseScopeError(
+            "No temporary folder can be written to",
+            where=place,
+            hint="It is read-only or full: free some space there, or name another folder in the "
+            "environment as TMPDIR.",
+        )
+    return FuseScopeError(
+        f"The temporary folder cannot be written to: {(error.strerror or 'refused').lower()}",
+        where=place,
+        hint="Free some space there, or name another folder in the environment as TMPDIR.",
+    )

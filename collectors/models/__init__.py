@@ -1,0 +1,1 @@
+"""ONNX models as files and graphs: shapes, inputs, external data, functions."""

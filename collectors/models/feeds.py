@@ -1,0 +1,62 @@
+"""Feeds: further input values for a model, drawn as the recorded ones were.
+
+Every purpose has its own, so that nothing is calibrated or judged on what is measured.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from collectors.models import inputs
+from collectors.runtimes.onnxruntime import load_inputs
+from collectors.tensors.array import Array
+from collectors.workers.jobs import Bench
+
+Purpose = Literal["calibration", "agreement"]
+SAMPLES = 16  # in all
+_STREAMS: dict[Purpose, int] = {"calibration": 1, "agreement": 2}
+
+
+def count(bench: Bench, *, least: int = 1) -> int:
+    """How many feeds have SAMPLES samples together."""
+    return max(least, -(-SAMPLES // bench.drawing.batch))
+
+
+def draw(bench: Bench, purpose: Purpose, place: int) -> dict[str, Array]:
+    """The values of feed number `place`, by input name."""
+    return {name: array for name, array, _ in _drawn(bench, purpose, place)}
+
+
+def told(bench: Bench) -> str:
+    """How the values are made, in words."""
+    made = dict.fromkeys(source for _, _, source in _drawn(bench, "calibration", 0))
+    return f"seed {bench.drawing.seed}, {', '.join(made)}" if made else "no inputs"
+
+
+def _drawn(bench: Bench, purpose: Purpose, place: int) -> list[tuple[str, Array, str]]:
+    drawing = bench.drawing
+    found = []
+    for at, (name, recorded) in enumerate(load_inputs(bench).items()):
+        chance = np.random.default_rng([drawing.seed, at, _STREAMS[purpose], place])
+        between = drawing.ranges.get(name)
+        if name in drawing.from_file and recorded.dtype.kind != "f":
+            array, source = chance.choice(recorded.reshape(-1), recorded.shape), "the file's values"
+        else:
+            array, source = inputs.drawn(chance, recorded.dtype, recorded.shape, between)
+            if name in drawing.from_file:
+                array, source = _like(array, recorded), f"{source} of the file's mean and spread"
+        found.append((name, np.ascontiguousarray(array) if array.ndim else array, source))
+    return found
+
+
+def _like(made: Array, recorded: Array) -> Array:
+    """Values of mean 0 and spread 1, moved to the mean and the spread of the recorded ones and
+    kept between the least and the most of them."""
+    known = recorded[np.isfinite(recorded)].astype(np.float64)
+    if not known.size:
+        return made
+    moved = made.astype(np.float64) * known.std() + known.mean()
+    kept: Array = np.clip(moved, known.min(), known.max()).astype(recorded.dtype)
+    return kept

@@ -1,0 +1,163 @@
+"""Values for a model's inputs: from a file, or from the seed by data type."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+
+from analysis.errors import FuseScopeError
+from collectors.tensors.array import Array
+from collectors.workers.jobs import InputFacts
+
+Range = tuple[float, float]
+
+
+def make(
+    inputs: Sequence[onnx.ValueInfoProto],
+    shapes: Mapping[str, tuple[int, ...]],
+    *,
+    seed: int,
+    given: Mapping[str, Array],
+    ranges: Mapping[str, Range],
+) -> tuple[list[Array], tuple[InputFacts, ...]]:
+    """One array for every input, and where its values come from.
+
+    Floats are standard normal (rank 4: smooth images of about unit variance), integers 0 or 1,
+    booleans either; `ranges` gives uniform values from low to high, both included for integers.
+    `given` (from `load`) wins over both. Raises FuseScopeError for a type that cannot be made
+    and for values that do not fit.
+    """
+    names = [value.name for value in inputs]
+    for name in ranges:
+        if name not in names:
+            raise _unknown(name, names)
+    arrays: list[Array] = []
+    facts: list[InputFacts] = []
+    for place, value in enumerate(inputs):
+        dtype, shape = dtype_of(value), shapes[value.name]
+        if value.name in given:
+            array, source = _checked(given[value.name], value.name, dtype, shape), "file"
+        else:
+            chance = np.random.default_rng([seed, place])
+            array, source = drawn(chance, dtype, shape, ranges.get(value.name))
+            source = f"seed {seed}, {source}"
+        arrays.append(np.ascontiguousarray(array) if array.ndim else array)
+        facts.append(InputFacts(value.name, str(dtype), shape, source))
+    return arrays, tuple(facts)
+
+
+def dtype_of(value: onnx.ValueInfoProto) -> np.dtype[np.generic]:
+    """The numpy type of an input. Raises FuseScopeError for what cannot be fed from numpy."""
+    kind = value.type.WhichOneof("value")
+    code = value.type.tensor_type.elem_type if kind == "tensor_type" else 0
+    try:
+        dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(code))
+    except (KeyError, ValueError, TypeError):
+        dtype = np.dtype(object)
+    if dtype.kind not in "fiub":
+        told = onnx.TensorProto.DataType.Name(code).lower() if code else str(kind)
+        raise FuseScopeError(
+            f"The input '{value.name[:60]}' is of type {told}, which FuseScope cannot make",
+            hint="Use a model whose inputs are floats, integers or booleans.",
+        )
+    return dtype
+
+
+def drawn(
+    chance: np.random.Generator,
+    dtype: np.dtype[np.generic],
+    shape: tuple[int, ...],
+    between: Range | None,
+) -> tuple[Array, str]:
+    """Values by data type, or uniform `between`, and how they are called."""
+    if between is not None:
+        low, high = between
+        text = f"uniform {low:g} to {high:g}"
+        if dtype.kind == "f":
+            return chance.uniform(low, high, shape).astype(dtype), text
+        if dtype.kind == "b":
+            return chance.integers(int(low), int(high), shape, endpoint=True).astype(dtype), text
+        bounds = np.iinfo(dtype.name)
+        first, last = max(int(low), int(bounds.min)), min(int(high), int(bounds.max))
+        if first > last:
+            raise FuseScopeError(
+                f"No {dtype} lies between {low:g} and {high:g}", hint="Change --input-range."
+            )
+        return chance.integers(first, last, shape, dtype=dtype.type, endpoint=True), text
+    if dtype.kind == "f":
+        if len(shape) == 4:
+            return _image(chance, shape).astype(dtype), "smooth images"
+        return chance.standard_normal(shape, dtype=np.float32).astype(dtype), "standard normal"
+    return chance.integers(0, 2, shape).astype(dtype), "0 or 1"
+
+
+def _image(chance: np.random.Generator, shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
+    """Sum of coarse noise at four scales and a little fine noise: smooth like a photograph, so
+    that channels do not average out the way they do on white noise."""
+    samples, channels, height, width = shape
+    image = 0.1 * chance.standard_normal(shape, dtype=np.float32)
+    for scale in (4, 8, 16, 64):
+        coarse = chance.standard_normal((samples, channels, scale, scale), dtype=np.float32)
+        rows = np.arange(height) * scale // max(height, 1)
+        columns = np.arange(width) * scale // max(width, 1)
+        image += 0.5 * coarse[:, :, rows][:, :, :, columns]
+    return image
+
+
+def load(file: Path, names: Sequence[str]) -> dict[str, Array]:
+    """The arrays of an npz file by input name.
+
+    Raises FuseScopeError when it is none, holds Python objects, or names no input of the model.
+    """
+    where = file.name[:120]
+    hint = "Write it with numpy.savez(FILE, input_name=array)."
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise FuseScopeError("This is one array, no npz file", where=where, hint=hint)
+            for name in archive.files:
+                if name not in names:
+                    raise _unknown(name, names)
+            return {name: archive[name] for name in archive.files}
+    except FileNotFoundError:
+        raise FuseScopeError(
+            "The inputs file does not exist", where=where, hint="Check its path."
+        ) from None
+    except ValueError as error:
+        what = (
+            "The inputs file holds Python objects, which FuseScope does not load"
+            if "pickle" in str(error).lower() or "Object arrays" in str(error)
+            else "The inputs file is not an npz file"
+        )
+        raise FuseScopeError(what, where=where, hint=hint) from None
+    except (OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError):
+        raise FuseScopeError(
+            "The inputs file is not an npz file, or it is damaged", where=where, hint=hint
+        ) from None
+
+
+def _checked(array: Array, name: str, dtype: np.dtype[np.generic], shape: tuple[int, ...]) -> Array:
+    if array.shape != shape:
+        raise FuseScopeError(
+            f"The inputs file gives '{name[:60]}' the shape {list(array.shape)}, the model takes "
+            f"{list(shape)}",
+            hint="Change the file, or pass --shape.",
+        )
+    if array.dtype != dtype:
+        raise FuseScopeError(
+            f"The inputs file gives '{name[:60]}' as {array.dtype}, the model takes {dtype}",
+            hint=f"Convert it with .astype('{dtype}').",
+        )
+    return array
+
+
+def _unknown(name: str, names: Sequence[str]) -> FuseScopeError:
+    return FuseScopeError(
+        f"The model has no input '{name[:60]}'", hint=f"Its inputs: {', '.join(names) or 'none'}."
+    )

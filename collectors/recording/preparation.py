@@ -1,0 +1,201 @@
+"""Preparation: everything before the first block. The model, what each variant runs, each variant
+alone, and what the machine can do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from analysis.errors import FuseScopeError
+from analysis.experiment import Machine, OwnFusion, Peaks
+from collectors import variants, zoo
+from collectors.files import cache
+from collectors.progress import Progress, Stage
+from collectors.recording import ablation, machine, quiet
+from collectors.recording.ablation import Plan
+from collectors.recording.blocks import Lane, lanes
+from collectors.recording.budget import Deadline
+from collectors.recording.request import Recording
+from collectors.recording.trials import Trials
+from collectors.workers.jobs import (
+    Bench,
+    Derived,
+    DeriveJob,
+    Drawing,
+    LibraryJob,
+    LibraryLoaded,
+    OwnPassJob,
+    OwnPassTried,
+    PeaksJob,
+    Prepared,
+    PrepareJob,
+    Structure,
+    Structures,
+    StructuresJob,
+    Switches,
+)
+from collectors.workers.pool import Crew
+
+MATCHING_SHARE = 0.2  # of a time budget, for all variants together
+OWN_PASS_SHARE = 0.1  # of a time budget
+AGREEMENT_SHARE = 0.1  # likewise, and of the time that one variant may take
+
+OnProgress = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """`started` is ISO 8601 in UTC, `machine` holds the load of then. `model` is the working copy,
+    `plan` the variants to record, `trials` what each of them did alone. `own_fusions` is what our
+    own pass would fuse, None where it was not tried or did not end in time. `seconds` is what all
+    of this took."""
+
+    started: str
+    baseline: str
+    machine: Machine
+    model: Prepared
+    bench: Bench
+    plan: Plan
+    trials: Trials
+    peaks: Peaks
+    own_fusions: tuple[OwnFusion, ...] | None
+    seconds: float
+
+    @property
+    def lanes(self) -> tuple[Lane, ...]:
+        """The sessions of a block."""
+        return lanes(self.plan.variants, self.baseline)
+
+
+def prepare(
+    recording: Recording, folder: Path, crew: Crew, deadline: Deadline, on_progress: OnProgress
+) -> Preparation:
+    """Files go into the folder. Raises FuseScopeError for what keeps a variant from running."""
+
+    def report(stage: Stage, message: str, done: int = 0, total: int = 1) -> None:
+        on_progress(Progress(stage, done, total, message))
+
+    def structures(switches: tuple[Switches, ...]) -> tuple[Structure, ...]:
+        return crew.run("structures", StructuresJob(bench, switches), Structures).structures
+
+    begun = time.monotonic()
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    facts = msgspec.structs.replace(machine.facts(), load_before=machine.load())
+    busy = "" if quiet.was_calm(facts) else f" (the machine is busy: load {facts.load_before})"
+    report("prepare", f"Preparing {crew.name}{busy}")
+    if crew.library is not None:
+        crew.run("library", LibraryJob(crew.library.path), LibraryLoaded)
+    model = crew.run("prepare", _prepare_job(recording, folder), Prepared)
+    bench = Bench(
+        model=model.model,
+        inputs=model.inputs,
+        input_names=tuple(fact.name for fact in model.facts),
+        threads=recording.threads or machine.physical_cores(),
+        spin=recording.spin,
+        custom_op_library=crew.library.path if crew.library is not None else None,
+        calls=model.calls,
+        drawing=_drawing(recording, model),
+    )
+    plan = ablation.plan(
+        recording.asked,
+        search=recording.ablate,
+        ask=structures,
+        report=lambda message: report("prepare", message),
+    )
+    derived = {}
+    for name in plan.variants:
+        if variants.find(name).kind:
+            report("prepare", f"Making what {name} runs")
+            made = crew.run("derive", _derive_job(recording, bench, name, folder), Derived)
+            if "fused_groups" in made.settings:
+                report("prepare", f"{name} fuses {made.settings['fused_groups']}")
+            derived[name] = made
+    bench = msgspec.structs.replace(bench, derived=derived)
+    baseline = recording.baseline or (
+        "unfused" if "unfused" in recording.asked else recording.asked[0]
+    )
+    trials = Trials(bench, baseline, Path(model.graph), folder, crew.memory_bytes, crew.run)
+    order = sorted(plan.variants, key=lambda name: name != baseline)
+    for done, name in enumerate(order):
+        report("check", f"Trying {name} alone", done, len(order))
+        most = AGREEMENT_SHARE * crew.seconds
+        trials.check(name, _within(deadline, AGREEMENT_SHARE / len(order), most))
+        if trials.is_optimised(name):
+            report("check", f"Following the tensors of {name}", done, len(order))
+            trials.match(name, _within(deadline, MATCHING_SHARE / len(order), crew.seconds))
+        trials.drop_dump(name)
+    own_fusions = None
+    if recording.own_pass and any(variants.find(name).optimization != "none" for name in order):
+        report("check", "Trying FuseScope's own fusion pass")
+        most = _within(deadline, OWN_PASS_SHARE, crew.seconds)
+        own_fusions = _own_fusions(recording, bench, folder, crew, most)
+    report("peaks", "Measuring what this machine can do")
+    job = PeaksJob(bench.threads, bench.spin, facts.caches, crew.memory_bytes // 4)
+    peaks = crew.run("peaks", job, Peaks)
+    took_s = time.monotonic() - begun
+    return Preparation(
+        started, baseline, facts, model, bench, plan, trials, peaks, own_fusions, took_s
+    )
+
+
+def _own_fusions(
+    recording: Recording, bench: Bench, folder: Path, crew: Crew, seconds: float
+) -> tuple[OwnFusion, ...] | None:
+    """What our own pass fuses; None where it fails or takes too long, which stops no recording."""
+    bench = msgspec.structs.replace(bench, derived={})
+    job = OwnPassJob(bench, str(folder / "own_pass"), recording.seed)
+    try:
+        return crew.run("own_pass", job, OwnPassTried, seconds).fusions
+    except FuseScopeError:
+        return None
+
+
+def _prepare_job(recording: Recording, folder: Path) -> PrepareJob:
+    is_zoo = zoo.find(recording.model) is not None
+    return PrepareJob(
+        model=recording.model if is_zoo else str(Path(recording.model).absolute()),
+        folder=str(folder),
+        zoo=is_zoo,
+        cache=str(cache.folder()),
+        seed=recording.seed,
+        batch=recording.batch,
+        shapes=dict(recording.shapes),
+        inputs=str(recording.inputs.absolute()) if recording.inputs else None,
+        input_ranges=dict(recording.input_ranges),
+        allow_external_data=recording.allow_external_data,
+        expand_functions=variants.LIBRARY.name in recording.variants,
+    )
+
+
+def _drawing(recording: Recording, model: Prepared) -> Drawing:
+    """How further inputs are drawn: as the recorded ones were."""
+    return Drawing(
+        seed=recording.seed,
+        batch=model.batch or 1,
+        ranges=dict(recording.input_ranges),
+        from_file=tuple(fact.name for fact in model.facts if fact.source == "file"),
+    )
+
+
+def _derive_job(recording: Recording, bench: Bench, name: str, folder: Path) -> DeriveJob:
+    own = folder / "derived" / variants.file_name(name)
+    own.mkdir(parents=True)
+    return DeriveJob(
+        bench=bench,
+        variant=name,
+        folder=str(own),
+        rules=recording.rules.get(name),
+        seed=recording.seed,
+        cache=str(cache.folder()),
+    )
+
+
+def _within(deadline: Deadline, share: float, most: float) -> float:
+    """Seconds: at most that share of what is left of the budget."""
+    left = deadline.left_s()
+    return most if left is None else min(most, share * left)

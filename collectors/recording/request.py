@@ -1,0 +1,140 @@
+"""Recording: what a user asks for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from analysis.errors import FuseScopeError
+from analysis.spelling import suggestion
+from analysis.text import shown
+from collectors import kernels, variants, zoo
+from collectors.fusion import rules
+from collectors.recording import machine
+from collectors.recording.blocks import PROFILED_ROUNDS
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What to record.
+
+    `model` is a zoo name or a path. `out` may be a file or a folder; nothing is overwritten.
+    Beside each `custom:` variant its `segments:` is recorded. `ablate` adds the variants of an
+    ablation: `unfused`, `fused`, and `without:` and `only:` each optimizer that matters. `blocks`
+    None means sequential looks at 8, 14 and 24. `seconds` is a
+    time budget for everything. `memory_bytes` limits the address space of each engine process
+    (80 % of the free memory by default), `run_timeout` is how long loading and a few runs of one
+    variant may take. `rules` holds the text of the rule file of each `rules:` variant, by name; for
+    rules that are built in none is needed. `custom_op_library` is the user's own library of
+    operators, registered in every session: code that is run, so only the command line sets it.
+    `own_pass` also tries our own fusion pass on the model, so that the page can say where it would
+    fuse what the engine does not.
+    """
+
+    model: str
+    out: Path | None = None
+    variants: tuple[str, ...] = ("eager", "unfused", "fused")
+    ablate: bool = False
+    baseline: str | None = None
+    batch: int | None = None
+    threads: int | None = None
+    blocks: int | None = None
+    rounds: int | None = None
+    seconds: float | None = None
+    seed: int = 0
+    spin: bool = False
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    inputs: Path | None = None
+    input_ranges: Mapping[str, tuple[float, float]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    memory_bytes: int | None = None
+    allow_external_data: bool = True
+    rules: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    custom_op_library: Path | None = None
+    command: str = ""
+    profiled_rounds: int = PROFILED_ROUNDS
+    run_timeout: float = 300.0
+    own_pass: bool = True
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The variants that are certain before the model is known."""
+        needed = ("unfused", "fused") if self.ablate else ()
+        named = variants.with_twins(self.variants)
+        return (*named, *(name for name in needed if name not in named))
+
+    def check(self) -> None:
+        """Raises FuseScopeError for what cannot be recorded, before anything starts."""
+        if not self.asked:
+            raise FuseScopeError("No variant is asked for", hint="Name at least one in --variants.")
+        for name in self.variants:
+            variant = variants.find(name)
+            if variant.kind == "rules":
+                rules.check(variant.argument, self.rules.get(name))
+            if variant.kind == "custom":
+                kernels.check_compiler()
+            if variant.kind == "library" and self.custom_op_library is None:
+                raise FuseScopeError(
+                    f"'{variant.name}' needs a library of operators",
+                    hint="Name one on the command line with --custom-op-library PATH.",
+                )
+        # Files of the recording have these names, and some disks do not tell capitals.
+        if len({name.casefold() for name in self.variants}) < len(self.variants):
+            raise FuseScopeError("A variant is named twice", hint="Name each once in --variants.")
+        if self.baseline is not None and self.baseline not in self.asked:
+            raise FuseScopeError(
+                f"The baseline '{self.baseline[:60]}' is not among the variants",
+                hint=f"Choose one of {', '.join(self.asked)}, or add it to --variants.",
+            )
+        for option, least, most, value in (
+            ("--batch", 1, 1 << 20, self.batch),
+            ("--threads", 1, 4 * machine.logical_cores(), self.threads),
+            ("--blocks", 1, 1000, self.blocks),
+            ("--rounds", 1, 10_000, self.rounds),
+            ("profiled_rounds", 1, 1000, self.profiled_rounds),
+            ("--seed", 0, 1 << 32, self.seed),
+        ):
+            if value is not None and not least <= value <= most:
+                raise FuseScopeError(
+                    f"{option} is {value}", hint=f"Give a number from {least} to {most}."
+                )
+        for option, amount in (
+            ("--seconds", self.seconds),
+            ("--timeout", self.run_timeout),
+            ("--memory-limit", self.memory_bytes),
+        ):
+            if amount is not None and not 0 < amount < math.inf:
+                raise FuseScopeError(f"{option} is {amount:g}", hint="Give a number above 0.")
+        for name, shape in self.shapes.items():
+            if any(size < 1 for size in shape):
+                raise FuseScopeError(
+                    f"--shape gives '{name[:60]}' a dimension below 1", hint="Use sizes from 1 on."
+                )
+        for name, (low, high) in self.input_ranges.items():
+            if not -math.inf < low <= high < math.inf:
+                raise FuseScopeError(
+                    f"--input-range of '{name[:60]}' is no range",
+                    hint="Give LO,HI, low end first.",
+                )
+        if self.inputs is not None and not self.inputs.is_file():
+            raise FuseScopeError(
+                "The inputs file does not exist", where=str(self.inputs), hint="Check its path."
+            )
+        if zoo.find(self.model) is None and not Path(self.model).is_file():
+            raise _no_model(self.model)
+
+
+def _no_model(model: str) -> FuseScopeError:
+    name = shown(model, 120)
+    if Path(model).is_dir():
+        return FuseScopeError(
+            f"'{name}' is a folder, not a model", hint="Name the .onnx file inside it."
+        )
+    what = f"There is no file '{name}'"
+    if "/" not in model and not model.endswith(".onnx"):
+        what += ", and no zoo model of that name"
+    return FuseScopeError(what, hint=suggestion(model, (m.name for m in zoo.MODELS)))

@@ -1,0 +1,217 @@
+"""The blocks of one recording: run, replace what ran under load, stop when it is enough."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from analysis.experiment import Profile, Samples
+from collectors.recording import quiet
+from collectors.recording.blocks import (
+    MIN_BLOCKS,
+    MIN_ROUNDS,
+    PROFILE_WARMUP_ROUNDS,
+    WARMUP_ROUNDS,
+    Lane,
+    may_replace,
+    next_look,
+    plan_block,
+)
+from collectors.recording.budget import BlockCost, Deadline
+from collectors.variants import file_name
+from collectors.workers.jobs import Bench, BlockJob, BlockMeasured
+
+Stopped = Literal["decided", "blocks", "seconds", "interrupted"]
+RunBlock = Callable[[BlockJob], BlockMeasured]
+
+
+@dataclass
+class Series:
+    """Complete blocks so far. `looks` are the numbers of blocks at which `enough` is asked;
+    the last one ends the recording."""
+
+    bench: Bench
+    lanes: tuple[Lane, ...]
+    seed: int
+    rounds: int
+    profiled_rounds: int
+    looks: tuple[int, ...]
+    folder: Path
+    cost: BlockCost
+    deadline: Deadline
+    quiet_reference: float | None
+    run_worker: RunBlock
+    attempts: int = 0
+    replaced: int = 0
+    complete: list[BlockMeasured] = field(default_factory=list)
+    durations_s: list[float] = field(default_factory=list)
+
+    def run(self, enough: Callable[[int], bool], report: Callable[[], None]) -> Stopped:
+        """Runs blocks until a look decides, all are done, or the time is over."""
+        while True:
+            done = len(self.complete)
+            if done == self.looks[-1]:
+                return "blocks"
+            if done in self.looks and enough(done):
+                return "decided"
+            if self._time_is_over():
+                return "seconds"
+            self._fit_rounds()
+            report()
+            self._attempt()
+
+    @property
+    def look(self) -> int:
+        """The number of blocks that is aimed at now."""
+        return next_look(self.looks, len(self.complete))
+
+    @property
+    def kept_rounds(self) -> int:
+        """Rounds that every complete block has at least; a budget may shrink the later ones."""
+        runs = [len(lane.wall_ns) for block in self.complete for lane in block.lanes]
+        return min(runs, default=self.rounds)
+
+    @property
+    def loaded(self) -> int:
+        """Complete blocks that ran under load: no attempts or no time were left to replace them."""
+        return sum(self._is_loaded(block) for block in self.complete)
+
+    @property
+    def block_s(self) -> float | None:
+        """Median seconds of a block, those that ran under load included; None before the first."""
+        return statistics.median(self.durations_s) if self.durations_s else None
+
+    def seconds_left(self) -> float:
+        """Estimate to the next look, or to the end of the budget."""
+        wanted = (self.look - len(self.complete)) * self.cost.seconds(self.rounds)
+        left = self.deadline.left_s()
+        return wanted if left is None or self.look == self.looks[0] else min(wanted, left)
+
+    def levels(self) -> list[float]:
+        """Mean ln(seconds) of every complete block."""
+        return [_level(block) for block in self.complete]
+
+    def samples(self, variant: str) -> Samples:
+        """All un-profiled runs of one variant, both copies of the baseline."""
+        rows = [
+            (block, place, lane.copy, lane.wall_ns[place], lane.cpu_ns[place])
+            for block, measured in enumerate(self.complete)
+            for lane in sorted(measured.lanes, key=lambda lane: lane.copy)
+            if lane.variant == variant
+            for place in range(len(lane.wall_ns))
+        ]
+        columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(5)]
+        return Samples(*columns)
+
+    def profiles(self, variant: str) -> tuple[list[Profile], dict[str, Path]]:
+        """Profiles of one variant, and the files behind them by name in the zip."""
+        entries: list[Profile] = []
+        files: dict[str, Path] = {}
+        for block, measured in enumerate(self.complete):
+            for profile in measured.profiles:
+                if profile.variant == variant:
+                    name = f"profiles/{file_name(variant)}/{block}.json"
+                    files[name] = Path(profile.file)
+                    entries.append(
+                        Profile(
+                            block,
+                            name,
+                            PROFILE_WARMUP_ROUNDS,
+                            profile.run_start_ns,
+                            profile.run_dur_ns,
+                        )
+                    )
+        return entries, files
+
+    def _attempt(self) -> None:
+        """One block; it counts unless it ran under load and there are attempts left."""
+        self.attempts += 1
+        folder = self.folder / f"{self.attempts:04d}"
+        folder.mkdir()
+        started = time.monotonic()
+        measured = self._measure(folder)
+        timed_ns = sum(sum(lane.wall_ns) for lane in measured.lanes)
+        self.durations_s.append(time.monotonic() - started)
+        self.cost.learn(self.durations_s[-1], timed_ns / 1e9, self.rounds)
+        if self._is_loaded(measured) and self._may_replace():
+            self.replaced += 1
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            self.complete.append(measured)
+
+    def _measure(self, folder: Path) -> BlockMeasured:
+        if not self.bench.spin:
+            return self.run_worker(self._job(self.lanes, folder))
+        # sessions that spin steal each other's cores, so here each lane has a process alone
+        order = plan_block(self.lanes, seed=self.seed, attempt=self.attempts, rounds=0).creation
+        parts = [self.run_worker(self._job((lane,), folder)) for lane in order]
+        return BlockMeasured(
+            lanes=[lane for part in parts for lane in part.lanes],
+            profiles=[profile for part in parts for profile in part.profiles],
+        )
+
+    def _job(self, lanes: tuple[Lane, ...], folder: Path) -> BlockJob:
+        return BlockJob(
+            bench=self.bench,
+            lanes=lanes,
+            seed=self.seed,
+            attempt=self.attempts,
+            rounds=self.rounds,
+            warmup_rounds=WARMUP_ROUNDS,
+            profiled_rounds=self.profiled_rounds,
+            profile_warmup_rounds=PROFILE_WARMUP_ROUNDS,
+            profiled_variants=tuple(lane.variant for lane in lanes if lane.copy == 1),
+            profiles=str(folder),
+        )
+
+    def _is_loaded(self, block: BlockMeasured) -> bool:
+        limit = math.inf if self.quiet_reference is None else self.quiet_reference + quiet.LOADED
+        return _level(block) > limit
+
+    def _may_replace(self) -> bool:
+        left = self.deadline.left_s()
+        needed = self.look - len(self.complete)
+        if left is not None and left < needed * self.cost.seconds(self.rounds):
+            return False
+        return may_replace(self.look, self.attempts, len(self.complete))
+
+    def _time_is_over(self) -> bool:
+        """Whether the next block would overrun the budget. Up to the first look rounds shrink
+        instead, and below 5 blocks there would be no verdict."""
+        left, done = self.deadline.left_s(), len(self.complete)
+        if left is None or done < min(MIN_BLOCKS, self.looks[0]):
+            return False
+        if done < self.looks[0] and self.rounds > MIN_ROUNDS:
+            return False
+        return left < self.cost.seconds(self.rounds)
+
+    def _fit_rounds(self) -> None:
+        left, done = self.deadline.left_s(), len(self.complete)
+        if left is not None and done < self.looks[0]:
+            share = left / (self.looks[0] - done)
+            self.rounds = self.cost.rounds_in(share, at_most=self.rounds)
+
+
+def _level(block: BlockMeasured) -> float:
+    return quiet.block_level({(lane.variant, lane.copy): lane.wall_ns for lane in block.lanes})
+
+
+def expected_cost(
+    lanes: Sequence[Lane],
+    setup_s: dict[str, float],
+    run_s: dict[str, float],
+    profiled_rounds: int,
+) -> BlockCost:
+    """A first estimate from each variant's time alone: process start about half a second,
+    sessions, warm-up, and profiled rounds at one and a half times the un-profiled time."""
+    round_s = sum(run_s[lane.variant] for lane in lanes)
+    profiled = 1.5 * (PROFILE_WARMUP_ROUNDS + profiled_rounds)
+    fixed_s = 0.5 + WARMUP_ROUNDS * round_s + sum(setup_s[lane.variant] for lane in lanes)
+    fixed_s += sum(setup_s[lane.variant] + profiled * run_s[lane.variant] for lane in lanes)
+    return BlockCost(fixed_s, round_s)

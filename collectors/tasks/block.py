@@ -1,0 +1,108 @@
+"""One block: un-profiled interleaved rounds, then a few profiled ones in sessions of their own."""
+
+from __future__ import annotations
+
+import gc
+import shutil
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from analysis.errors import FuseScopeError
+from collectors.recording.blocks import Lane, plan_block
+from collectors.runtimes.onnxruntime import Session
+from collectors.variants import file_name, find
+from collectors.workers import clock
+from collectors.workers.jobs import BlockJob as Job
+from collectors.workers.jobs import BlockMeasured, LaneRuns, ProfiledRuns
+from collectors.workers.sessions import open_session
+
+PROFILE_ATTEMPTS = 3
+
+
+def run(job: Job) -> BlockMeasured:
+    """Runs the block. Every lane has `job.rounds` runs."""
+    plan = plan_block(job.lanes, seed=job.seed, attempt=job.attempt, rounds=job.rounds)
+    sessions = {lane: open_session(job.bench, find(lane.variant)) for lane in plan.creation}
+    for _ in range(job.warmup_rounds):
+        for session in sessions.values():
+            session.run()
+    runs = _timed(sessions, plan.rounds)
+    sessions.clear()
+    gc.collect()
+    return BlockMeasured(lanes=runs, profiles=_profiled_steadily(job))
+
+
+def _timed(sessions: dict[Lane, Session], rounds: Sequence[Sequence[Lane]]) -> list[LaneRuns]:
+    """Wall and process CPU time of every run, garbage collection off."""
+    runs = {lane: LaneRuns(lane.variant, lane.copy, [], []) for lane in sessions}
+    gc.collect()
+    gc.disable()
+    try:
+        for order in rounds:
+            for lane in order:
+                execute = sessions[lane].run
+                cpu = time.process_time_ns()
+                wall = time.perf_counter_ns()
+                execute()
+                wall = time.perf_counter_ns() - wall
+                cpu = time.process_time_ns() - cpu
+                runs[lane].wall_ns.append(wall)
+                runs[lane].cpu_ns.append(cpu)
+    finally:
+        gc.enable()
+    return list(runs.values())
+
+
+def _profiled_steadily(job: Job) -> list[ProfiledRuns]:
+    """Profiles count on the system's clock: those during which it was set are taken again.
+
+    Raises FuseScopeError where it is set again and again.
+    """
+    for _ in range(PROFILE_ATTEMPTS):
+        watch = clock.Watch()
+        try:
+            profiles = _profiled(job)
+        except FuseScopeError:
+            if not watch.was_set():
+                raise
+            continue
+        if not watch.was_set():
+            return profiles
+    raise FuseScopeError(
+        "The system's clock was set while profiles were taken, several times",
+        hint="Wait until it is synchronised, and record again.",
+    )
+
+
+def _profiled(job: Job) -> list[ProfiledRuns]:
+    """Interleaved like the timed rounds, so that caches are as cold as they were there."""
+    if not job.profiled_variants:
+        return []
+    lanes = tuple(Lane(variant, 1) for variant in job.profiled_variants)
+    runs = job.profile_warmup_rounds + job.profiled_rounds - 1  # opening a session made one
+    plan = plan_block(lanes, seed=job.seed, attempt=job.attempt, rounds=runs)
+    folder = Path(job.profiles)
+    sessions = {
+        lane: open_session(job.bench, find(lane.variant), profile=_parts(folder, lane))
+        for lane in plan.creation
+    }
+    gc.collect()
+    gc.disable()
+    try:
+        for order in plan.rounds:
+            for lane in order:
+                sessions[lane].run()
+    finally:
+        gc.enable()
+    profiles = []
+    for lane, session in sessions.items():
+        file = folder / f"{file_name(lane.variant)}.json"
+        spans = session.end_profiling(file) or (None, None)
+        shutil.rmtree(_parts(folder, lane), ignore_errors=True)
+        profiles.append(ProfiledRuns(lane.variant, str(file), *spans))
+    return profiles
+
+
+def _parts(folder: Path, lane: Lane) -> Path:
+    return folder / f"{file_name(lane.variant)}.parts"

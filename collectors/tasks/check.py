@@ -1,0 +1,132 @@
+"""One variant alone in a process: peak memory, outputs, and the graph the engine made of it."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import onnx
+
+from analysis.errors import FuseScopeError
+from analysis.experiment import Agreement
+from analysis.graph import Graph, graph_json, parse_graph
+from collectors.errors.engine import clean
+from collectors.models import graphs
+from collectors.models.model import name_nodes
+from collectors.runtimes.onnxruntime import Session
+from collectors.tensors import agreement
+from collectors.tensors.array import Array
+from collectors.tensors.difference import difference_of
+from collectors.variants import Variant, find
+from collectors.workers.jobs import Checked
+from collectors.workers.jobs import CheckJob as Job
+from collectors.workers.memory import PeakMemory
+from collectors.workers.sessions import open_session, preload, settings
+
+MEMORY_RUNS = 3
+
+
+def run(job: Job) -> Checked:
+    """Measures and writes as the job says. A graph that cannot be written is no failure.
+
+    Raises FuseScopeError when the engine left no operator to run: there is nothing to compare.
+    """
+    variant = find(job.variant)
+    preload(job.bench, variant)
+    memory = PeakMemory.start()
+    started = time.perf_counter_ns()
+    session = open_session(job.bench, variant)
+    setup_ns = time.perf_counter_ns() - started
+    run_ns = 0
+    for _ in range(MEMORY_RUNS - 1):
+        started = time.perf_counter_ns()
+        session.run()
+        run_ns = time.perf_counter_ns() - started
+    peak_bytes = memory.peak_bytes()
+    outputs = session.outputs()
+    difference = _difference(job, outputs)
+    agreed, agreement_problem = _agreement(job, session)
+    del session
+    graph, problem = _graph(job, variant)
+    if graph is not None and not graph.nodes:
+        raise FuseScopeError(
+            f"Variant '{variant.name}' has no operator left: the engine computes this model's "
+            "result when it loads it",
+            hint=f"Leave {variant.name} out of the variants, or record a model whose outputs "
+            "depend on its inputs.",
+        )
+    if graph is not None:
+        Path(job.graph).write_bytes(graph_json(graph))
+    return Checked(
+        settings={**settings(job.bench, variant), "peak_memory_from": memory.source},
+        nodes=len(graph.nodes) if graph is not None else None,
+        graph_problem=problem,
+        peak_memory_bytes=peak_bytes,
+        difference=difference,
+        setup_ns=setup_ns,
+        run_ns=run_ns,
+        agreement=agreed,
+        agreement_problem=agreement_problem,
+    )
+
+
+def _difference(job: Job, outputs: list[Array | None]) -> tuple[float | None, float | None] | None:
+    """Against the baseline; the baseline itself leaves its outputs for the others."""
+    if job.reference is None:
+        known = {
+            f"{place:05d}": output
+            for place, output in enumerate(outputs)
+            if output is not None and output.dtype.kind in "fiub"
+        }
+        np.savez(job.outputs, allow_pickle=False, **known)
+        return None
+    with np.load(job.reference, allow_pickle=False) as archive:
+        reference = [
+            archive[f"{place:05d}"] if f"{place:05d}" in archive.files else None
+            for place in range(len(outputs))
+        ]
+    return difference_of(reference, outputs)
+
+
+def _agreement(job: Job, session: Session) -> tuple[Agreement | None, str | None]:
+    """With the baseline's classes, or why it is not known; the baseline itself keeps its own."""
+    if job.agreement_seconds <= 0:
+        return None, None
+    try:
+        graph = parse_graph(Path(job.model_graph).read_bytes(), "model")
+        classes, seconds = Path(job.classes), job.agreement_seconds
+        if job.reference is None:
+            agreement.keep_classes(session, job.bench, graph, classes, seconds=seconds)
+            return None, None
+        return agreement.with_classes(session, job.bench, graph, classes, seconds=seconds), None
+    except agreement.NoScores as error:
+        return None, str(error)
+    except Exception as error:  # noqa: BLE001 - the engine raises many kinds; the recording goes on without
+        return None, clean(str(error)) or type(error).__name__
+
+
+def _graph(job: Job, variant: Variant) -> tuple[Graph | None, str | None]:
+    """The graph as it ran with the shapes that ran, or why there is none."""
+    folder = Path(job.graph).with_suffix(".parts")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        profile = folder / "profile.json"
+        dump = Path(job.dump)
+        open_session(job.bench, variant, profile=folder, dump=dump).end_profiling(profile)
+        derived = job.bench.derived.get(variant.name)
+        dumped = Path(derived.model) if derived is not None and derived.steps else dump
+        events = msgspec.json.decode(profile.read_bytes(), type=list[dict[str, Any]])
+        model = onnx.load(str(dumped), load_external_data=False)
+        graphs.name_as_profiled(model, events)
+        name_nodes(model)
+        return graphs.from_model(model, graphs.profiled_shapes(events)), None
+    except FuseScopeError as error:
+        return None, error.text
+    except Exception as error:  # noqa: BLE001 - the engine raises many kinds; the recording goes on without
+        return None, clean(str(error))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,29 @@
+"""What a variant runs in place of the model: pieces of it, or a rewritten copy."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import onnx
+
+from collectors.variants import Kind, find
+from collectors.workers.jobs import Derived
+from collectors.workers.jobs import DeriveJob as Job
+
+# Kind -> module whose `derive(job, model) -> Derived` makes it.
+MODULES: dict[Kind, str] = {
+    "rules": "collectors.derive.rules",
+    "eager": "collectors.derive.segments",
+    "custom": "collectors.derive.segments",
+    "segments": "collectors.derive.segments",
+    "library": "collectors.derive.library",
+    "int8": "collectors.derive.quantise",
+}
+
+
+def run(job: Job) -> Derived:
+    """Writes into the job's folder. Raises FuseScopeError where the model does not allow it."""
+    module: Any = importlib.import_module(MODULES[find(job.variant).kind])
+    derived: Derived = module.derive(job, onnx.load(job.bench.model))
+    return derived

@@ -1,0 +1,61 @@
+"""The worker behind `fusescope fuse`: prepare, fuse, and write a model that others can run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+
+from analysis.errors import FuseScopeError
+from collectors.fuse import Fused
+from collectors.fuse import FuseJob as Job
+from collectors.fusion.fusing import fuse
+from collectors.fusion.opening import opened
+from collectors.fusion.rules import check
+from collectors.models import external_data, model
+from collectors.tasks import prepare
+from collectors.workers.jobs import Bench, PrepareJob
+from collectors.zoo import store
+
+
+def run(job: Job) -> Fused:
+    """Raises FuseScopeError for rules, a model or a place to write that do not do."""
+    rules = check(job.rules_name, job.rules_text)
+    prepared = prepare.run(job.prepare)
+    bench = Bench(
+        model=prepared.model,
+        inputs=prepared.inputs,
+        input_names=tuple(fact.name for fact in prepared.facts),
+        threads=job.threads,
+        spin=False,
+    )
+    folder = Path(job.prepare.folder, "fused")
+    folder.mkdir()
+    result = fuse(onnx.load(prepared.model), bench, rules, folder, seed=job.prepare.seed)
+    if not job.out:
+        return Fused(result.report)
+    # Saving a model that one file cannot hold has moved its weights into another.
+    if any(map(external_data.is_external, external_data.tensors(result.model))):
+        raise FuseScopeError(
+            "The fused model is larger than 2 GB, which one ONNX file cannot hold",
+            hint="Leave out --out, and record the variant rules:<file> instead.",
+        )
+    fused, problem = opened(result.model, _declared(job.prepare), bench, folder)
+    try:
+        Path(job.out).write_bytes(fused.SerializeToString())
+    except OSError as error:
+        raise FuseScopeError(
+            f"The model could not be written: {(error.strerror or str(error)).lower()}",
+            hint="Free some space or choose another place with --out.",
+        ) from None
+    return Fused(result.report, problem)
+
+
+def _declared(job: PrepareJob) -> onnx.ModelProto:
+    """The model as its file has it, dimensions left open included."""
+    folder = Path(job.folder)
+    path = store.model_file(job.model, Path(job.cache), folder) if job.zoo else Path(job.model)
+    declared, _ = model.load(path, allow_external_data=job.allow_external_data)
+    model.modernise(declared)
+    model.name_nodes(declared)  # the engine refuses two of one name
+    return declared

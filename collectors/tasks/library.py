@@ -1,0 +1,45 @@
+"""Does a user's own library of operators load?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnxruntime as ort
+from onnx import TensorProto, helper
+
+from analysis.errors import FuseScopeError
+from collectors.errors import library
+from collectors.errors.engine import refused
+from collectors.runtimes.onnxruntime import PROVIDERS, options
+from collectors.workers.jobs import LibraryJob as Job
+from collectors.workers.jobs import LibraryLoaded
+
+
+def run(job: Job) -> LibraryLoaded:
+    """Loads the library and opens a session that has its operators. Raises FuseScopeError."""
+    try:
+        settings = options("none", threads=1, spin=False, library=job.path)
+        ort.InferenceSession(_smallest(), settings, providers=PROVIDERS)
+    except Exception as error:  # noqa: BLE001 - the library's own errors come in many kinds
+        raise _refusal(str(error), job.path) from None
+    return LibraryLoaded()
+
+
+def _refusal(text: str, path: str) -> FuseScopeError:
+    if known := library.refusal(text, path):
+        return known
+    told = refused(text.replace(path, Path(path).name))
+    return FuseScopeError(
+        f"The custom-op library was refused: {told}",
+        hint=f"Build it for ONNX Runtime {ort.__version__}, which runs here.",
+    )
+
+
+def _smallest() -> bytes:
+    types = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "xy"]
+    graph = helper.make_graph(
+        [helper.make_node("Identity", ["x"], ["y"])], "one", types[:1], types[1:]
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7)
+    data: bytes = model.SerializeToString()
+    return data

@@ -1,0 +1,27 @@
+"""The worker that tries our own pass on a model which is recorded: what it would fuse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+
+from analysis.experiment import OwnFusion
+from collectors.fusion.fusing import fuse
+from collectors.fusion.rules import Rules
+from collectors.workers.jobs import OwnPassJob as Job
+from collectors.workers.jobs import OwnPassTried
+
+
+def run(job: Job) -> OwnPassTried:
+    """Groups that the pass rewrites as a whole; what it takes back, or does in part, is none."""
+    folder = Path(job.folder)
+    folder.mkdir()
+    report = fuse(onnx.load(job.bench.model), job.bench, Rules(), folder, seed=job.seed).report
+    return OwnPassTried(
+        tuple(
+            OwnFusion(found.pattern, found.operators)
+            for found in report.opportunities
+            if found.outcome == "applied"
+        )
+    )

@@ -1,0 +1,1 @@
+"""Values of tensors: sketched, matched, reseeded, compared."""

@@ -1,0 +1,166 @@
+"""Agreement: whether a variant chooses the classes that the baseline chooses. Not accuracy.
+
+Both run on the same further inputs (collectors/models/feeds.py), in processes of their own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.experiment import Agreement
+from analysis.graph import Graph, Node
+from collectors.models import feeds
+from collectors.runtimes.onnxruntime import Session
+from collectors.tensors.array import Array
+from collectors.workers.jobs import Bench
+
+LEAST_CLASSES = 5
+NEAR = 5  # classes of the variant that the baseline's may be among
+_SCORING = {"Gemm", "MatMul", "Conv"}
+# What may stand between the scores and the output: it leaves the order of the classes as it is,
+# or works on each class alone.
+_BEHIND = {
+    "Add", "Softmax", "LogSoftmax", "Sigmoid", "Relu", "Cast", "Identity", "Dropout",
+    "GlobalAveragePool", "AveragePool", "ReduceMean", "Resize", "Upsample",
+    "QuantizeLinear", "DequantizeLinear",
+}  # fmt: skip
+_RESHAPING = {"Reshape", "Flatten", "Squeeze"}
+_MOST_BEHIND = 12
+_FEATURES = {"Relu"}  # a model that ends with it hands out features, no scores
+
+Classes = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.floating]
+
+
+class NoScores(Exception):
+    """The outputs cannot be ranked: some are not finite, or no samples could be tried."""
+
+
+def scores_classes(graph: Graph, place: int, shape: Sequence[int]) -> bool:
+    """Whether the output at `place`, which ran with that shape, scores classes along axis 1.
+
+    So it is where all of these hold: it has at least 5 classes, [N, C] or [N, C, …]; it comes from
+    a matrix product (of [N, C]) or from a convolution that is not grouped, and C is what that
+    makes for each row or position; there is nothing between but an added constant, Softmax,
+    LogSoftmax, Sigmoid, Relu, pooling, resizing, changes of dtype and, of [N, C], of shape; and it
+    is no Relu's own result, which would be a feature map.
+    """
+    if len(shape) < 2 or shape[1] < LEAST_CLASSES:
+        return False
+    name = graph.outputs[place]
+    for behind in range(_MOST_BEHIND + 1):
+        node = graph.producer.get(name)
+        if node is None or (behind == 0 and node.op_type in _FEATURES):
+            return False
+        if node.op_type in _SCORING:
+            return _makes(node, graph, name, shape)
+        moved = node.op_type in _RESHAPING and len(shape) == 2
+        if node.op_type not in _BEHIND and not moved:
+            return False
+        made = [i for i in node.inputs if i in graph.producer]
+        if node.op_type == "Add" and len(made) != 1:
+            return False
+        if not made or (node.op_type != "Add" and made[0] != node.inputs[0]):
+            return False
+        name = made[0]
+    return False
+
+
+def _makes(node: Node, graph: Graph, name: str, shape: Sequence[int]) -> bool:
+    """Whether the node makes a score for each class, in its result `name`."""
+    tensor = graph.tensor.get(name)
+    made = tensor.shape if tensor is not None and tensor.shape else None
+    if node.op_type == "Conv":
+        ungrouped = node.attributes.get("group", 1) == 1
+        return ungrouped and made is not None and len(made) > 2 and made[1] == shape[1]
+    return len(shape) == 2 and (made is None or made[-1] == shape[1])
+
+
+def keep_classes(
+    session: Session, bench: Bench, graph: Graph, file: Path, *, seconds: float
+) -> None:
+    """Writes the classes that the baseline chooses, where it scores any. Raises NoScores."""
+    place = _scoring_output(graph, session.outputs())
+    if place is None:
+        return
+    chosen: dict[str, Array] = {}
+    for number, scores in _scored(session, bench, place, feeds.count(bench), seconds):
+        chosen[f"sample_{number}"] = np.argmax(scores, axis=1)
+    np.savez(file, allow_pickle=False, place=np.array(place), **chosen)
+
+
+def with_classes(
+    session: Session, bench: Bench, graph: Graph, file: Path, *, seconds: float
+) -> Agreement | None:
+    """How far the variant chooses the classes in the file, None where there is none.
+
+    Raises NoScores.
+    """
+    if not file.is_file():
+        return None
+    with np.load(file, allow_pickle=False) as archive:
+        place = int(archive["place"])
+        chosen: list[Classes] = [
+            archive[f"sample_{number}"] for number in range(len(archive.files) - 1)
+        ]
+    first = near = samples = positions = classes = 0
+    distinct: set[int] = set()
+    for number, scores in _scored(session, bench, place, len(chosen), seconds):
+        best = chosen[number]
+        ranks = ranks_of(best, scores)
+        first += int((ranks == 0).sum())
+        near += int((ranks < NEAR).sum())
+        samples += best.shape[0]
+        positions += best.size
+        classes = scores.shape[1]
+        distinct.update(np.unique(best).tolist())
+    return Agreement(
+        output=graph.outputs[place],
+        classes=classes,
+        samples=samples,
+        positions=positions,
+        distinct=len(distinct),
+        top1=first / positions,
+        top5=near / positions if classes > NEAR else None,
+    )
+
+
+def ranks_of(best: Classes, scores: Scores) -> Classes:
+    """How many classes score higher than those in `best`, of equal scores the earlier ones."""
+    of_best = np.take_along_axis(scores, best[:, np.newaxis], axis=1)
+    higher = (scores > of_best).sum(axis=1)
+    number = np.arange(scores.shape[1]).reshape(-1, *[1] * (scores.ndim - 2))
+    earlier = (scores == of_best) & (number < best[:, np.newaxis])
+    ranks: Classes = higher + earlier.sum(axis=1)
+    return ranks
+
+
+def _scoring_output(graph: Graph, outputs: Sequence[Array | None]) -> int | None:
+    """The first output that scores classes in floating-point numbers."""
+    for place, output in enumerate(outputs):
+        is_float = output is not None and output.dtype.kind == "f" and output.size > 0
+        if output is not None and is_float and scores_classes(graph, place, output.shape):
+            return place
+    return None
+
+
+def _scored(
+    session: Session, bench: Bench, place: int, most: int, seconds: float
+) -> Iterator[tuple[int, Scores]]:
+    """Number of the feed and the scores for it; fewer feeds when time is short, but one."""
+    started = time.monotonic()
+    for number in range(most):
+        if number and time.monotonic() - started > seconds:
+            return
+        session.feed(feeds.draw(bench, "agreement", number))
+        session.run()
+        scores = session.outputs()[place]
+        if scores is None or not np.isfinite(scores).all():
+            raise NoScores("its scores are not all finite")
+        yield number, cast("Scores", scores)

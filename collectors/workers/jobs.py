@@ -1,0 +1,349 @@
+"""What the recorder asks of a worker, and what the worker answers. Paths are absolute."""
+
+from __future__ import annotations
+
+import msgspec
+
+from analysis.experiment import Agreement, Cache, OwnFusion
+from collectors.recording.blocks import Lane
+from collectors.variants import Optimization
+
+
+class InputFacts(msgspec.Struct, frozen=True):
+    """One model input as it is fed; `source` says how the values were made."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    source: str
+
+
+class PrepareJob(msgspec.Struct, frozen=True):
+    """Load or build the model and write the working copy into `folder`."""
+
+    model: str
+    folder: str
+    zoo: bool
+    cache: str
+    seed: int
+    batch: int | None
+    shapes: dict[str, tuple[int, ...]]
+    inputs: str | None
+    input_ranges: dict[str, tuple[float, float]]
+    allow_external_data: bool
+    expand_functions: bool = False
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """The working copy: `model` (ONNX), `inputs` (npz: arr_0, arr_1, …), `graph` (graph JSON).
+    `calls` is the model as it was before its functions were expanded."""
+
+    model: str
+    inputs: str
+    graph: str
+    sha256: str
+    nodes: int
+    opset: int
+    batch: int | None
+    facts: tuple[InputFacts, ...]
+    engine_version: str
+    calls: str | None = None
+
+
+class LibraryJob(msgspec.Struct, frozen=True):
+    """Load the custom-op library at `path`."""
+
+    path: str
+
+
+class LibraryLoaded(msgspec.Struct, frozen=True):
+    """It loads, and the engine takes its operators."""
+
+
+class ExportJob(msgspec.Struct, frozen=True):
+    """Write the zoo model `model` into `folder`, its batch fixed where one is given."""
+
+    model: str
+    folder: str
+    cache: str
+    batch: int | None
+
+
+class Exported(msgspec.Struct, frozen=True):
+    """The ONNX file that was written."""
+
+    model: str
+
+
+class Derived(msgspec.Struct, frozen=True):
+    """What runs in place of the working copy: the ONNX file `model`, or with `steps` (a file that
+    holds Steps) the pieces listed there, of which `model` is only the picture.
+
+    `optimization` is what the engine may still do to it. With `keeps_tensors` a tensor that has
+    the name of one of the model's stands for it, though its values may differ, so nothing has to
+    be looked for. `codes` is the file of a quantised model's Codes. `settings` are told in the
+    experiment file.
+    """
+
+    model: str
+    steps: str | None = None
+    optimization: Optimization = "none"
+    keeps_tensors: bool = False
+    codes: str | None = None
+    settings: dict[str, str | int | float | bool] = {}
+
+
+class Codes(msgspec.Struct, frozen=True):
+    """What tensors of a quantised model stand for: `originals` gives the working copy's tensor for
+    each that holds its values or its codes, `dequantised` the one that holds the values that the
+    codes of a tensor of the working copy mean."""
+
+    originals: dict[str, str]
+    dequantised: dict[str, str]
+
+
+class Drawing(msgspec.Struct, frozen=True):
+    """How more input values can be drawn: as the recorded ones were. `ranges` are those that the
+    user gave, `from_file` the inputs whose recorded values came from a file."""
+
+    seed: int = 0
+    batch: int = 1
+    ranges: dict[str, tuple[float, float]] = {}
+    from_file: tuple[str, ...] = ()
+
+
+class Bench(msgspec.Struct, frozen=True):
+    """What every measuring worker needs: the working copy, what some variants (by name) run in
+    its place, and the session settings.
+
+    `inputs` is an npz with the values of `input_names`, in that order, as arr_0, arr_1, …
+    `custom_op_library` is registered in every session; `calls` is the model as it was before its
+    functions were expanded, where they were.
+    """
+
+    model: str
+    inputs: str
+    input_names: tuple[str, ...]
+    threads: int
+    spin: bool
+    derived: dict[str, Derived] = {}
+    custom_op_library: str | None = None
+    calls: str | None = None
+    drawing: Drawing = Drawing()
+
+
+class DeriveJob(msgspec.Struct, frozen=True):
+    """Make what `variant` runs in place of the working copy, in the empty folder `folder`.
+
+    `rules` is the text of its rule file, None without one. `cache` is the user's cache folder,
+    where what takes long to make may stay.
+    """
+
+    bench: Bench
+    variant: str
+    folder: str
+    rules: str | None = None
+    seed: int = 0
+    cache: str = ""
+
+
+class KernelCall(msgspec.Struct, frozen=True):
+    """How a piece that is no session is run: `function(*arrays, *numbers)` of the module `source`.
+
+    The arrays are flat and float32: the output, unless it is written over the operand `over`;
+    the operands in order; and scratch memory where `scratch` names a buffer. Operands that the
+    step does not read are in the npz file `constants`, as arr_0, arr_1, … in the order of the
+    operands. The output lies in buffer number `buffer`. The other fields go into the profile.
+    """
+
+    source: str
+    operands: tuple[str, ...]
+    numbers: tuple[int, ...]
+    shape: tuple[int, ...]
+    node: str
+    op_name: str
+    operand_shapes: tuple[tuple[int, ...], ...]
+    constants: str = ""
+    over: str = ""
+    buffer: int | None = None
+    scratch: int | None = None
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One piece: its model file or the kernel that runs instead, what it reads and writes, and
+    what nobody reads after it."""
+
+    file: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    free: tuple[str, ...]
+    kernel: KernelCall | None = None
+
+
+class Steps(msgspec.Struct, frozen=True):
+    """The pieces in the order they run, and the model's outputs. `buffers` are the bytes of the
+    memory that kernels write to, `kernel_cache` is where their machine code is."""
+
+    steps: tuple[Step, ...]
+    outputs: tuple[str, ...]
+    buffers: tuple[int, ...] = ()
+    kernel_cache: str = ""
+
+
+class Switches(msgspec.Struct, frozen=True):
+    """What the engine may optimise: a level, and optimizers that are off nonetheless."""
+
+    optimization: Optimization
+    disabled: tuple[str, ...] = ()
+
+
+class OwnPassJob(msgspec.Struct, frozen=True):
+    """Try our own fusion pass on the model, at its highest level; files go into the folder."""
+
+    bench: Bench
+    folder: str
+    seed: int
+
+
+class OwnPassTried(msgspec.Struct, frozen=True):
+    """What it fuses and the verification held."""
+
+    fusions: tuple[OwnFusion, ...]
+
+
+class StructuresJob(msgspec.Struct, frozen=True):
+    """See what the engine makes of the model under each of these settings."""
+
+    bench: Bench
+    switches: tuple[Switches, ...]
+
+
+class Structure(msgspec.Struct, frozen=True):
+    """An optimised graph: equal digests, equal graphs; `op_types` counts operators by type."""
+
+    digest: str
+    op_types: dict[str, int]
+
+
+class Structures(msgspec.Struct, frozen=True):
+    """One for each of the job's settings, in that order."""
+
+    structures: tuple[Structure, ...]
+
+
+class CheckJob(msgspec.Struct, frozen=True):
+    """Run one variant alone: peak memory, outputs, and the graph the engine made of it.
+
+    `reference` is the outputs file of the baseline, None for the baseline itself, which writes
+    its outputs to `outputs`. The graph goes to `graph`, the engine's own file of it to `dump`.
+    The baseline writes its classes to `classes`, if the model of which `model_graph` is the graph
+    scores classes; other inputs are tried for that during `agreement_seconds`.
+    """
+
+    bench: Bench
+    variant: str
+    outputs: str
+    reference: str | None
+    graph: str
+    dump: str
+    model_graph: str
+    classes: str
+    agreement_seconds: float
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """`graph_problem` says why no graph was written; `setup_ns`, `run_ns` feed the estimate of
+    the time left. `difference` is (absolute, relative), each None where not computable.
+    `agreement_problem` says why there is none in a model that scores classes."""
+
+    settings: dict[str, str | int | float | bool]
+    nodes: int | None
+    graph_problem: str | None
+    peak_memory_bytes: int | None
+    difference: tuple[float | None, float | None] | None
+    setup_ns: int
+    run_ns: int
+    agreement: Agreement | None = None
+    agreement_problem: str | None = None
+
+
+class MatchJob(msgspec.Struct, frozen=True):
+    """Find which tensors of a variant's graph hold the values of which tensors of the model.
+
+    `dump` is the engine's own file of that graph. The matches go to `matches`. Tensors of
+    `budget_bytes` are held at a time. After `seconds` the search ends with what it has found.
+    """
+
+    bench: Bench
+    variant: str
+    dump: str
+    matches: str
+    seconds: float
+    budget_bytes: int = 256 * 1024 * 1024
+
+
+class Matched(msgspec.Struct, frozen=True):
+    """`refuted` tensors have the name of one of the model's and other values; `unknown` ones
+    have a name that the model does not know and no match. `problem` says why the search ended
+    before its end, None when it did not."""
+
+    refuted: int
+    unknown: int
+    problem: str | None
+
+
+class PeaksJob(msgspec.Struct, frozen=True):
+    """Measure what this machine can do under the recording's thread settings; the answer is
+    analysis.experiment.Peaks.
+
+    `caches` are the machine's, arrays for the bandwidths take at most `memory_bytes`, None: as
+    many as they need.
+    """
+
+    threads: int
+    spin: bool
+    caches: tuple[Cache, ...] = ()
+    memory_bytes: int | None = None
+
+
+class BlockJob(msgspec.Struct, frozen=True):
+    """One block, or with spinning one lane of it.
+
+    Every lane runs `rounds` times un-profiled; profiles go to `profiles`/<variant>.json.
+    """
+
+    bench: Bench
+    lanes: tuple[Lane, ...]
+    seed: int
+    attempt: int
+    rounds: int
+    warmup_rounds: int
+    profiled_rounds: int
+    profile_warmup_rounds: int
+    profiled_variants: tuple[str, ...]
+    profiles: str
+
+
+class LaneRuns(msgspec.Struct, frozen=True):
+    """Un-profiled runs of one lane, in the order of the rounds."""
+
+    variant: str
+    copy: int
+    wall_ns: list[int]
+    cpu_ns: list[int]
+
+
+class ProfiledRuns(msgspec.Struct, frozen=True):
+    """The profile of one variant; spans only where the profile does not mark whole runs."""
+
+    variant: str
+    file: str
+    run_start_ns: list[int] | None = None
+    run_dur_ns: list[int] | None = None
+
+
+class BlockMeasured(msgspec.Struct, frozen=True):
+    """One block's runs."""
+
+    lanes: list[LaneRuns]
+    profiles: list[ProfiledRuns]

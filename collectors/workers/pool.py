@@ -1,0 +1,45 @@
+"""The workers of one recording: what each task may take, and what one that fails is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import msgspec
+
+from collectors.models.custom_ops import Library
+from collectors.workers import worker
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class Crew:
+    """`name` is the model's, for errors. A task may take `memory_bytes` of address space and
+    `seconds`, unless it is given others. `library` is registered in every session."""
+
+    name: str
+    memory_bytes: int
+    seconds: float
+    library: Library | None
+    cancelled: Callable[[], bool]
+
+    def run(
+        self, task: str, job: msgspec.Struct, answer: type[Answer], seconds: float | None = None
+    ) -> Answer:
+        """Does the task in a worker. Raises FuseScopeError where it fails or the library has
+        changed, worker.Cancelled where the recording is no longer wanted."""
+        library = self.library
+        result = worker.run(
+            task,
+            job,
+            answer,
+            limits=worker.Limits(self.memory_bytes, seconds or self.seconds),
+            where=self.name if library is None or task != "library" else library.name,
+            cancelled=self.cancelled,
+            library=library.name if library is not None else "",
+        )
+        if library is not None:
+            library.check_unchanged()
+        return result

@@ -1,0 +1,86 @@
+"""The session of a variant, and what its settings are called in the experiment file."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import msgspec
+
+from collectors.kernels import compiled
+from collectors.runtimes import optimizers
+from collectors.runtimes.onnxruntime import GraphSession, Session
+from collectors.runtimes.segments import OpenedKernel, SegmentsSession
+from collectors.variants import Variant
+from collectors.workers.jobs import Bench, KernelCall, Steps
+
+
+def open_session(
+    bench: Bench, variant: Variant, *, profile: Path | None = None, dump: Path | None = None
+) -> Session:
+    """A session of that variant which has run once.
+
+    `profile` is a folder for its profile, `dump` where the graph goes that the engine made of
+    the model (none is made of single nodes).
+    """
+    if profile is not None:
+        profile.mkdir(parents=True, exist_ok=True)
+    derived = bench.derived.get(variant.name)
+    if derived is not None and derived.steps is not None:
+        return SegmentsSession(bench, Path(derived.steps), open_kernel, profile=profile)
+    if derived is not None:
+        bench = msgspec.structs.replace(bench, model=derived.model)
+    return GraphSession(
+        bench,
+        derived.optimization if derived is not None else variant.optimization,
+        disabled=variant.disabled,
+        profile=profile / "profile" if profile else None,
+        dump=dump,
+    )
+
+
+def preload(bench: Bench, variant: Variant) -> None:
+    """Loads what the variant's sessions need beside the engine, which is no memory of theirs."""
+    if bench.custom_op_library is not None:
+        ctypes.CDLL(bench.custom_op_library)
+    derived = bench.derived.get(variant.name)
+    if derived is not None and derived.steps is not None:
+        plan = msgspec.json.decode(Path(derived.steps).read_bytes(), type=Steps)
+        for step in plan.steps:
+            if step.kernel is not None:
+                compiled.load(step.kernel.source, plan.kernel_cache, bench.threads)
+
+
+def open_kernel(call: KernelCall, machine_code: str, threads: int) -> OpenedKernel:
+    """A kernel of our own, ready to be called, and the constant operands of this call."""
+    return compiled.load(call.source, machine_code, threads), compiled.constants(call.constants)
+
+
+def settings(bench: Bench, variant: Variant) -> dict[str, str | int | float | bool]:
+    """What was set, for people who want to repeat it."""
+    derived = bench.derived.get(variant.name)
+    in_pieces = derived is not None and derived.steps is not None
+    shared_pool = in_pieces and bench.spin
+    return {
+        "graph_optimization": derived.optimization if derived else variant.optimization,
+        **_disabled(variant),
+        "execution": "one session",
+        "intra_op_threads": bench.threads,
+        "inter_op_threads": 1,
+        "intra_op_spinning": bench.spin,
+        "thread_pool": "shared" if shared_pool else "one a session",
+        "memory_arena": "shared by all sessions" if in_pieces else "one a session",
+        "provider": "CPUExecutionProvider",
+        **(derived.settings if derived else {}),
+    }
+
+
+def _disabled(variant: Variant) -> dict[str, str | int]:
+    if variant.only:
+        versions = " and ".join(optimizers.BY_VERSION)
+        return {
+            "disabled_optimizers": f"all listed but {variant.only}",
+            "disabled_count": len(variant.disabled),
+            "optimizers_listed_from": f"ONNX Runtime {versions}",
+        }
+    return {"disabled_optimizers": variant.without} if variant.without else {}

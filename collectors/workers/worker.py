@@ -1,0 +1,241 @@
+"""A worker: one task in a subprocess with limits, so that no model can take the recorder down.
+
+The parent calls `run`; the child is `python -m collectors.workers.worker TASK`, which runs the file
+of that name in collectors/tasks. It reads its job as JSON on stdin and answers with one JSON object
+on stdout. A worker has an empty working directory, a session of its own (Ctrl-C reaches only the
+parent, which ends it), an address-space limit, no core dumps and a time limit, and it dies with its
+parent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import importlib
+import os
+import resource
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import msgspec
+
+from analysis.errors import FuseScopeError
+from collectors import ENGINE_TELEMETRY_OFF
+from collectors.errors import engine
+from collectors.files import scratch
+
+ANSWER_BYTES = 64 * 1024 * 1024
+THREAD_STACK_BYTES = 2 * 1024 * 1024
+KEPT_ENVIRONMENT = (
+    "PATH", "HOME", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT",
+)  # fmt: skip
+POLL_S = 0.25
+
+Answer = TypeVar("Answer")
+
+
+class Cancelled(Exception):
+    """The caller no longer wants the recording."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """For one worker: address space in bytes (None: no limit), wall time in seconds."""
+
+    memory_bytes: int | None
+    seconds: float
+
+
+class _Failure(msgspec.Struct):
+    what: str
+    hint: str
+    where: str | None = None
+
+
+class _Order(msgspec.Struct):
+    parent: int
+    memory_bytes: int | None
+    seconds: float
+    job: msgspec.Raw
+
+
+class _Reply(msgspec.Struct):
+    answer: msgspec.Raw = msgspec.Raw(b"null")
+    failure: _Failure | None = None
+
+
+def run(
+    task: str,
+    job: msgspec.Struct,
+    answer: type[Answer],
+    *,
+    limits: Limits,
+    where: str,
+    cancelled: Callable[[], bool],
+    library: str = "",
+) -> Answer:
+    """Runs the task and returns its answer. `library` is the name of a library of the user's that
+    runs in there.
+
+    Raises FuseScopeError (with `where`, the model's name) for whatever goes wrong in there:
+    a refusal of the engine, a crash, too much memory, too much time. Raises Cancelled when
+    `cancelled()` becomes true. The worker is gone when this returns or raises.
+    """
+    order = msgspec.json.encode(
+        _Order(
+            os.getpid(), limits.memory_bytes, limits.seconds, msgspec.Raw(msgspec.json.encode(job))
+        )
+    )
+    with (
+        scratch.folder(scratch.WORKER) as directory,
+        tempfile.TemporaryFile(dir=directory.parent) as stderr,
+    ):
+        child = subprocess.Popen(
+            [sys.executable, "-P", "-m", "collectors.workers.worker", task],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            cwd=directory,
+            env=_environment(str(directory)),
+            start_new_session=True,
+        )
+        try:
+            text = _converse(child, order, limits, where, cancelled)
+            code = child.wait()
+        finally:
+            _end(child)
+        stderr.seek(max(0, stderr.seek(0, os.SEEK_END) - 4096))
+        last_words = stderr.read().decode(errors="replace")
+        left_no_room = scratch.is_full(directory)
+    try:
+        reply = msgspec.json.decode(text, type=_Reply)
+    except msgspec.MsgspecError:
+        if left_no_room:
+            raise scratch.refused(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))) from None
+        ended = engine.crash(code, last_words, limits.memory_bytes, library)
+        raise ended.at(where) from None
+    if reply.failure is not None:
+        failed = reply.failure
+        raise FuseScopeError(failed.what, hint=failed.hint, where=failed.where or where)
+    return msgspec.json.decode(reply.answer, type=answer)
+
+
+def _converse(
+    child: subprocess.Popen[bytes],
+    order: bytes,
+    limits: Limits,
+    where: str,
+    cancelled: Callable[[], bool],
+) -> bytes:
+    """Everything the child writes to stdout; ends it at the time limit or on cancellation."""
+    assert child.stdin is not None and child.stdout is not None
+    with contextlib.suppress(BrokenPipeError):
+        child.stdin.write(order)
+        child.stdin.close()
+    deadline = time.monotonic() + limits.seconds
+    parts: list[bytes] = []
+    with selectors.DefaultSelector() as selector:
+        selector.register(child.stdout, selectors.EVENT_READ)
+        while sum(map(len, parts)) < ANSWER_BYTES:
+            if cancelled():
+                raise Cancelled
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise engine.too_slow(limits.seconds).at(where)
+            if selector.select(min(left, POLL_S)):
+                part = os.read(child.stdout.fileno(), 1 << 16)
+                if not part:
+                    break
+                parts.append(part)
+    return b"".join(parts)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """Ends the child and whatever it started; it leads a process group of its own."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    for pipe in (child.stdin, child.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+
+def _environment(directory: str) -> dict[str, str]:
+    """A reduced environment in which `collectors` can be imported from anywhere."""
+    kept = {name: os.environ[name] for name in KEPT_ENVIRONMENT if name in os.environ}
+    root = str(Path(__file__).resolve().parents[2])
+    paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    return {
+        **kept,
+        "PYTHONPATH": os.pathsep.join([root, *(path for path in paths if os.path.isabs(path))]),
+        "PYTHONUTF8": "1",
+        "TMPDIR": directory,
+        "XDG_CACHE_HOME": directory,  # jobs name the user's cache; libraries get none of it
+        **ENGINE_TELEMETRY_OFF,
+        "OPENBLAS_NUM_THREADS": "1",  # numpy's own threads would only take address space
+    }
+
+
+def main(task: str) -> None:
+    """The child: one job from stdin, one reply to stdout."""
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is no reply
+    tempfile.tempdir = os.getcwd()  # full or not: what is elsewhere would stay
+    order = msgspec.json.decode(sys.stdin.buffer.read(), type=_Order)
+    _confine(order)
+    reply = _Reply()
+    try:
+        task_module: Any = importlib.import_module(f"collectors.tasks.{task}")
+        job = msgspec.json.decode(order.job, type=task_module.Job)
+        reply.answer = msgspec.Raw(msgspec.json.encode(task_module.run(job)))
+    except FuseScopeError as error:
+        reply.failure = _Failure(error.what, error.hint)
+    except Exception as error:  # noqa: BLE001 - the engine raises many kinds; the user reads one sentence
+        told = engine.sentence(error, order.memory_bytes)
+        reply.failure = _Failure(told.what, told.hint, told.where)
+    _say(replies, reply)
+
+
+def _say(replies: IO[bytes], reply: _Reply) -> None:
+    replies.write(msgspec.json.encode(reply))
+    replies.flush()
+    os._exit(0)  # engine threads and big arrays need no tidy end
+
+
+def _confine(order: _Order) -> None:
+    """Limits of this process: they hold for everything the task loads from here on."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if order.memory_bytes is not None:
+        with contextlib.suppress(ValueError, OSError):  # macOS knows no address-space limit
+            resource.setrlimit(resource.RLIMIT_AS, (order.memory_bytes, order.memory_bytes))
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, order.seconds + 30)  # should the parent be gone
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None)
+        libc.prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+        if os.getppid() != order.parent:
+            os._exit(1)
+        _shrink_thread_stacks(libc)
+
+
+def _shrink_thread_stacks(libc: ctypes.CDLL) -> None:
+    """Eager has a thread pool a node; at 8 MiB a stack they alone would use up the limit."""
+    if hasattr(libc, "pthread_setattr_default_np"):  # glibc
+        attributes = ctypes.create_string_buffer(256)
+        libc.pthread_attr_init(attributes)
+        libc.pthread_attr_setstacksize(attributes, ctypes.c_size_t(THREAD_STACK_BYTES))
+        libc.pthread_setattr_default_np(attributes)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
