@@ -12,7 +12,7 @@ if ROOT not in sys.path:
 
 import streamlit as st
 
-from app import panels
+from app.parts import panels
 from app.views import compare, fusion, recipes, record
 
 panels.set_up()

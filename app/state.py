@@ -11,9 +11,9 @@ import streamlit as st
 from analysis.experiment import Experiment
 from analysis.limits import MIB
 from analysis.trace import Trace
-from app.memory import was_freed
-from app.same_origin import is_local
-from app.shelf import Shelf, weight
+from app.server.memory import was_freed
+from app.server.same_origin import is_local
+from app.sources.shelf import Shelf, weight
 
 SIDES = ("baseline", "candidate")
 MOST_OPENED = 16

@@ -22,7 +22,7 @@ from analysis.compare.timing.verdict import decided
 from analysis.errors import FuseScopeError
 from analysis.experiment import ExperimentRecord, parse_record
 from analysis.recipes import RECIPES, Recipe
-from app.recipes import recording as of_recipe
+from app.recipes.request import recording as of_recipe
 from collectors.progress import Progress
 from collectors.record import Recording, record
 

@@ -337,7 +337,7 @@ def test_a_broken_rule_is_reported(tmp_path: Path, path: str, source: str, expec
         ("analysis/advice/a.py", "from analysis.compare.ledger import x\nfrom . import b"),
         ("collectors/blocks.py", "import onnxruntime\nfrom analysis.trace import Trace"),
         ("app/state.py", "import streamlit as st\nst.session_state.x = st.query_params"),
-        ("app/server.py", "def f(request):\n  return request.query_params"),
+        ("app/server/application.py", "def f(request):\n  return request.query_params"),
         ("app/a.py", "from analysis.report import html\nimport streamlit as st\nhtml.table(1)"),
         ("app/a.py", "from collectors.record import record\nfrom collectors import progress"),
     ],

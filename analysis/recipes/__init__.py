@@ -24,7 +24,7 @@ figure and ours of it without reading profiles. `recipe_table(recipe, experiment
 
 Texts of definitions are our own; labels, op types (`row.graph`), and texts of
 cells can come from a file, so they go where nothing is interpreted. `analysis.report.recipe`
-makes CSV, JSON, Markdown and HTML of a table; `app.recipes` makes what is to be recorded.
+makes CSV, JSON, Markdown and HTML of a table; `app.recipes.request` makes what is to be recorded.
 """
 
 from __future__ import annotations

@@ -98,8 +98,8 @@ def collect(
 ) -> None:
     """Record a model's variants and write one experiment file."""
     try:
-        from app.cli.rule_files import read_variants
-        from app.shapes import shape_of
+        from app.recording.shapes import shape_of
+        from app.sources.rule_files import read_variants
         from collectors.record import Recording
         from collectors.zoo.catalogue import chosen
     except ImportError as error:

@@ -59,8 +59,8 @@ def fuse(
     from analysis.errors import FuseScopeError
 
     try:
-        from app.cli.rule_files import read_rules
-        from app.shapes import shape_of
+        from app.recording.shapes import shape_of
+        from app.sources.rule_files import read_rules
         from collectors.fuse import Fusing
         from collectors.fuse import fuse as run
     except ImportError as error:

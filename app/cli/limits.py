@@ -14,7 +14,7 @@ HELP = "Set a limit of reading (docs/limits.md). Repeatable."
 
 def set_limits(given: Sequence[str]) -> None:
     """Put limits into force for this process. Raises FuseScopeError for one that does not exist."""
-    from app import places
+    from app.sources import places
 
     # The pages of the dashboard read them from the environment of this process.
     told = [os.environ.get(places.LIMITS_VARIABLE, ""), *given]

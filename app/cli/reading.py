@@ -10,7 +10,7 @@ from analysis.experiment import Experiment
 from analysis.readers import read_path
 from analysis.text import display_name
 from analysis.trace import Trace
-from app import places
+from app.sources import places
 
 _FIRST_FIELD = 0x08  # ir_version, a number, stands first in what exporters write
 _NEXT_FIELDS = frozenset(b"\x12\x1a\x22\x28\x32\x3a\x42")  # producer, domain, version, graph, …

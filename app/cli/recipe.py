@@ -113,7 +113,7 @@ def _refuse(given: Mapping[str, object], why: str, hint: str) -> None:
 
 
 def _record(recipe: Recipe, out: Path | None, blocks: int | None, seconds: float | None) -> Path:
-    from app.recipes import recording
+    from app.recipes.request import recording
 
     path = out if out is not None else Path(f"{recipe.name}-{date.today():%Y-%m-%d}.zip")
     try:
@@ -127,7 +127,7 @@ def _experiment(path: Path) -> Experiment:
     from analysis import experiment
     from analysis.errors import FuseScopeError
     from analysis.readers import read_path
-    from app import places
+    from app.sources import places
 
     value = read_path(path, places.limits())
     if not isinstance(value, experiment.Experiment):

@@ -43,8 +43,8 @@ def serve(
 ) -> None:
     """Start the dashboard and print its address; Ctrl-C ends it."""
     from analysis.errors import FuseScopeError
-    from app import places
     from app.cli import memory
+    from app.sources import places
 
     memory.check(memory.DASHBOARD_BYTES)
     given = [path.absolute() for path in paths or ()]
@@ -61,14 +61,14 @@ def serve(
     places.add_to(places.FOLDERS_VARIABLE, folders)
     places.add_to(places.FILES_VARIABLE, given)
     try:
-        from app import server
+        from app.server import application
     except ImportError as error:
         raise FuseScopeError(
             f"The dashboard needs the package '{error.name}'",
             hint="Run: pip install 'fusescope[dashboard]'.",
         ) from None
 
-    listening = server.listen(host, port or DEFAULT_PORT, search=port is None)
+    listening = application.listen(host, port or DEFAULT_PORT, search=port is None)
     used = listening.getsockname()[1]
     taken = f" (port {DEFAULT_PORT} is taken)" if port is None and used != DEFAULT_PORT else ""
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
@@ -76,14 +76,14 @@ def serve(
 
     def ready() -> None:
         print(f"FuseScope: {address}{taken}", flush=True)
-        if host not in server.LOOPBACK:
+        if host not in application.LOOPBACK:
             print("Whoever can reach this machine can open it.", file=sys.stderr, flush=True)
         if browser and _has_display():
             import webbrowser
 
             webbrowser.open(address)
 
-    server.run(listening, host, ready)
+    application.run(listening, host, ready)
 
 
 def _has_display() -> bool:

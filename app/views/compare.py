@@ -10,8 +10,18 @@ from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.totals import totals
 from analysis.report import cards
 from analysis.report.origins import origins
-from app import doctor, entered_runs, exports, ledger, operators, pair, panels, roofline, tables
-from app.pair import Chosen
+from app.parts import (
+    doctor,
+    entered_runs,
+    exports,
+    ledger,
+    operators,
+    pair,
+    panels,
+    roofline,
+    tables,
+)
+from app.parts.pair import Chosen
 
 LAUNCHED = "Launched by"
 KINDS = {

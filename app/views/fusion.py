@@ -7,8 +7,9 @@ import streamlit as st
 from analysis import wording
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison
-from app import entered_runs, exports, groups, ledger, missed, pair, panels, state, tables
-from app.loading import Shown
+from app import state
+from app.parts import entered_runs, exports, groups, ledger, missed, pair, panels, tables
+from app.sources.loading import Shown
 
 TABLE = "ledger_table"
 
@@ -77,7 +78,7 @@ def _waterfall(comparison: Comparison) -> None:
 @st.fragment
 def _groups(shown: Shown) -> None:
     """Timelines, ledger and the chosen group, linked: a click in one shows it in all."""
-    from app.timeline import group_timeline
+    from app.parts.timeline import group_timeline
 
     with panels.guarded():
         known = {group.id for group in shown.comparison.fusion.groups}
@@ -98,7 +99,7 @@ def _groups(shown: Shown) -> None:
 
 
 def _ledger(shown: Shown, chosen: int | None) -> None:
-    from app import rows as table_rows
+    from app.parts import rows as table_rows
 
     comparison = shown.comparison
     if not comparison.ledger.has_gains:

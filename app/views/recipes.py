@@ -11,8 +11,11 @@ from analysis.compare.timing.verdict import Verdict
 from analysis.errors import FuseScopeError
 from analysis.recipes import RECIPES, Recipe, beside_published, find
 from analysis.wording import recipes as words
-from app import panels, recipe_card, recipe_results, recipe_run, recorder, recording, state
-from app.recipe_results import SHIPPED, Result
+from app import state
+from app.parts import panels
+from app.recipes import card, results, run
+from app.recipes.results import SHIPPED, Result
+from app.recording import progress, recorder
 
 _MACHINE_CHARS = 44
 
@@ -28,7 +31,7 @@ def show(recipes_page: st.Page, compare_page: st.Page) -> None:
         except FuseScopeError as error:
             panels.problem(error, "This link leads to no recipe.")
         if chosen is not None:
-            recipe_card.show(chosen, recipes_page, compare_page)
+            card.show(chosen, recipes_page, compare_page)
         else:
             _all(recipes_page)
 
@@ -41,7 +44,7 @@ def _all(recipes_page: st.Page) -> None:
     )
     status = recorder.RECORDER.status
     if status is not None and status.running:
-        recording.running()
+        progress.running()
     elif status is not None and status.recipe:
         with st.container(horizontal=True, vertical_alignment="center"):
             failed = status.error is not None
@@ -54,16 +57,16 @@ def _all(recipes_page: st.Page) -> None:
                 query_params=state.recipe_query(status.recipe),
             )
     grid = st.grid(3, min_column_width=300, border=True, key="recipes")
-    own = recipe_results.recorded()
+    own = results.recorded()
     for recipe in RECIPES:
         with grid.cell(), panels.guarded():
-            _tile(recipe, recipe_results.results(recipe, own), recipes_page)
+            _tile(recipe, results.results(recipe, own), recipes_page)
 
 
 def _tile(recipe: Recipe, found: Mapping[str, Result], recipes_page: st.Page) -> None:
     st.subheader(panels.own(recipe.title), anchor=False)
     st.markdown(panels.own(recipe.question))
-    st.markdown(recipe_card.steps_text(recipe))
+    st.markdown(card.steps_text(recipe))
     _headline(recipe, next(iter(found.values()), None))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(_state(recipe, found), width="stretch")
@@ -83,7 +86,7 @@ def _headline(recipe: Recipe, result: Result | None) -> None:
         if result is None:
             st.markdown("**Not recorded yet**")
         else:
-            st.markdown(f"**{recipe_card.verdict_text(recipe, result)}**")
+            st.markdown(f"**{card.verdict_text(recipe, result)}**")
             st.caption(panels.own(_basis(result, result.verdict(recipe.compare))))
             if recipe.same_cut is not None:
                 st.caption(panels.own(words.cut_text(result.verdict(recipe.same_cut))))
@@ -112,8 +115,8 @@ def _basis(result: Result, verdict: Verdict) -> str:
 
 def _state(recipe: Recipe, found: Mapping[str, Result]) -> str:
     """Markdown: how long it takes, and what it lacks here."""
-    marks = [f":gray-badge[:material/schedule: {recipe_run.length(recipe, found)}, estimated]"]
-    lacking = recording.missing(compiler=recipe.needs_compiler)
+    marks = [f":gray-badge[:material/schedule: {run.length(recipe, found)}, estimated]"]
+    lacking = progress.missing(compiler=recipe.needs_compiler)
     if lacking:
         marks.append(f":orange-badge[:material/block: needs {panels.own(', '.join(lacking))}]")
     return " ".join(marks)

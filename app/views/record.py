@@ -11,11 +11,14 @@ from analysis import units, wording
 from analysis.compare.timing.verdict import paired_verdict
 from analysis.errors import FuseScopeError
 from analysis.wording.sentences import pair_parts
-from app import choices, panels, places, recorder, recording, state
-from app import own_models as own
-from app.own_models import OwnModels
-from app.recorder import Status
-from app.shapes import shapes_of
+from app import state
+from app.parts import panels
+from app.recording import own_models as own
+from app.recording import progress, recorder
+from app.recording.own_models import OwnModels
+from app.recording.recorder import Status
+from app.recording.shapes import shapes_of
+from app.sources import choices, places
 
 OWN_FILE = ""
 BUDGETS = {15: "15 s", 30: "30 s", 60: "1 min", 180: "3 min", 0: "until decided"}
@@ -36,16 +39,16 @@ def show(compare_page: st.Page) -> None:
         with beside:
             _explain()
         with form:
-            refusal = recording.refusal()
+            refusal = progress.refusal()
             if refusal is not None:
                 st.info(refusal, icon=":material/block:")
                 return
             status = recorder.RECORDER.status
             if status is not None and status.running:
-                recording.running()
+                progress.running()
                 return
             if status is not None:
-                recording.result(status, compare_page, _recorded(status), _verdicts(status))
+                progress.result(status, compare_page, _recorded(status), _verdicts(status))
             _form()
             _kept(compare_page)
 
@@ -215,7 +218,7 @@ def _start(
     batch: int | None,
     shapes: str,
 ) -> None:
-    from app.cli.rule_files import read_variants
+    from app.sources.rule_files import read_variants
     from collectors.record import Recording, record
 
     if is_path:
@@ -228,7 +231,7 @@ def _start(
     _, rules = read_variants([f"{RULES}{path}" for path in rule_files.values()])
     job = Recording(
         model=model,
-        out=recording.folder(),
+        out=progress.folder(),
         variants=tuple(variants),
         rules=rules,
         ablate=ablate,
@@ -272,7 +275,7 @@ def _verdicts(status: Status) -> list[str]:
 
 def _kept(compare_page: st.Page) -> None:
     """What lies in the folder of recordings: open, rename, delete."""
-    from app import kept_recordings as kept
+    from app.recording import kept
 
     found = places.recordings()
     if not found:

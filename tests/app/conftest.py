@@ -19,7 +19,8 @@ from streamlit.testing.v1 import AppTest
 import analysis.compare
 from analysis.compare import Assumptions, Comparison, Side
 from analysis.trace import Trace
-from app import places, same_origin
+from app.server import same_origin
+from app.sources import places
 from tests.factories import experiment_zip
 from tests.patience import GIVE_UP_S
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from analysis.errors import FuseScopeError
 from app.cli import collect as collecting
 from app.cli import fuse as fusing
-from app.cli.rule_files import read_rules
+from app.sources.rule_files import read_rules
 from collectors.fusion.rules import parse
 
 onnx = pytest.importorskip("onnx", reason="fusing needs the extra 'collect'")

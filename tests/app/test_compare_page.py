@@ -16,7 +16,9 @@ from streamlit.proto.Metric_pb2 import Metric as MetricProto
 from streamlit.testing.v1 import AppTest
 
 from analysis.wording import GENERAL_DOUBT
-from app import loading, pair, places, state
+from app import state
+from app.parts import pair
+from app.sources import loading, places
 from app.state import MOST_OPENED
 from tests.app.conftest import BLOCKS
 from tests.app.pages import (

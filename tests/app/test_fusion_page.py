@@ -21,7 +21,8 @@ from analysis.experiment import Experiment
 from analysis.graph import Graph, Node, Tensor, graph_json
 from analysis.readers import read
 from analysis.readers.input.source import Source
-from app import exports, ledger, loading
+from app.parts import exports, ledger
+from app.sources import loading
 from tests.app.conftest import BLOCKS
 from tests.app.pages import address, headline, is_clean, markdown_texts, texts
 from tests.app.test_runs_page import on_a_gpu

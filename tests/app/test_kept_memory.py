@@ -17,7 +17,9 @@ from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.testing.v1 import AppTest
 
 from analysis.trace import Trace
-from app import loading, memory, server, state, uploads
+from app import state
+from app.server import application, memory
+from app.sources import loading, uploads
 from tests.factories import FUSED_OPERATORS, profile_json
 
 TABS, FILES, KEPT, COMPARED = 3, 6, 4, 2
@@ -97,10 +99,10 @@ def test_tables_have_pages_of_their_own_that_go_back_when_they_do() -> None:
 
 def test_the_server_keeps_few_arenas_from_its_start(monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[bool] = []
-    monkeypatch.setattr(server, "keep_few_arenas", lambda: called.append(True))
+    monkeypatch.setattr(application, "keep_few_arenas", lambda: called.append(True))
 
     async def start_and_stop() -> None:
-        async with server._lifespan(server.app):
+        async with application._lifespan(application.app):
             pass
 
     asyncio.run(start_and_stop())

@@ -18,7 +18,7 @@ from analysis.experiment import Experiment
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
-from app import choices, loading, places, uploads
+from app.sources import choices, loading, places, uploads
 from app.state import Opened
 from tests.app.conftest import BLOCKS, Upload
 from tests.factories import FUSED_OPERATORS, experiment_zip, profile_json

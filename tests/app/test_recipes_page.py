@@ -23,9 +23,11 @@ from analysis.experiment import ExperimentRecord, parse_record, record_json
 from analysis.recipes import RECIPES, Recipe, find, recipe_table
 from analysis.report.recipe import recipe_html, table_json
 from analysis.wording.recipes import length_text
-from app import choices, exports, loading, recorder, recording
-from app import recipe_table as shown_table
-from app.recipe_results import OWN, SHIPPED
+from app.parts import exports
+from app.recipes import table as shown_table
+from app.recipes.results import OWN, SHIPPED
+from app.recording import progress, recorder
+from app.sources import choices, loading
 from collectors.progress import Progress
 from collectors.record import Recording
 from tests.app.pages import is_clean, markdown_texts, texts
@@ -338,7 +340,7 @@ def test_a_recording_that_failed_says_why(
 def test_without_the_compiler_only_recipes_with_kernels_are_refused(
     open_page: Open, asked: list[Recording], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recording, "find_spec", lambda name: None if name == "numba" else 1)
+    monkeypatch.setattr(progress, "find_spec", lambda name: None if name == "numba" else 1)
     with_kernels = [one.name for one in RECIPES if one.needs_compiler]
     assert with_kernels and len(with_kernels) < len(RECIPES)
     assert shown(open_page()).count("needs numba") == len(with_kernels)
@@ -353,12 +355,12 @@ def test_without_the_compiler_only_recipes_with_kernels_are_refused(
 def test_a_missing_engine_and_an_open_address_are_refused(
     open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recording, "find_spec", lambda name: None if name == "onnx" else 1)
+    monkeypatch.setattr(progress, "find_spec", lambda name: None if name == "onnx" else 1)
     page = open_page("conv_bn")
     assert any("Recording needs onnx. " in info.value for info in page.info)
     assert not page.radio
     monkeypatch.undo()
-    monkeypatch.setattr(recording.st, "get_option", lambda _: "0.0.0.0")
+    monkeypatch.setattr(progress.st, "get_option", lambda _: "0.0.0.0")
     page = open_page("conv_bn")
     assert any("Recording is off" in info.value for info in page.info)
     assert not page.radio

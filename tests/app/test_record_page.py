@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import collectors.record
 from analysis.errors import FuseScopeError
-from app import own_models, recorder, recording
+from app.recording import own_models, progress, recorder
 from app.views import record as view
 from collectors.progress import Progress
 from collectors.record import Recording
@@ -244,7 +244,7 @@ def test_recordings_are_renamed_and_deleted(open_page: Open, tree: Path) -> None
 
 
 def test_a_missing_engine_is_named(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recording, "find_spec", lambda name: None if name == "onnxruntime" else 1)
+    monkeypatch.setattr(progress, "find_spec", lambda name: None if name == "onnxruntime" else 1)
     page = open_page()
     assert "Recording needs onnxruntime." in page.info[0].value
     assert "fusescope[collect]" in page.info[0].value
@@ -254,7 +254,7 @@ def test_a_missing_engine_is_named(open_page: Open, monkeypatch: pytest.MonkeyPa
 def test_a_dashboard_that_answers_others_does_not_record(
     open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recording.st, "get_option", lambda _: "0.0.0.0")
+    monkeypatch.setattr(progress.st, "get_option", lambda _: "0.0.0.0")
     assert "Recording is off" in open_page().info[0].value
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from analysis.errors import FuseScopeError
-from app.recorder import Recorder, Status
+from app.recording.recorder import Recorder, Status
 from collectors.progress import Progress
 from collectors.record import Recording
 from tests.patience import GIVE_UP_S

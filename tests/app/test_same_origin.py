@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from streamlit import config, net_util
 
-from app import server
-from app.same_origin import SameOrigin
+from app.server import application
+from app.server.same_origin import SameOrigin
 
 Headers = list[tuple[str, str]]
 
@@ -108,7 +108,7 @@ def test_a_foreign_websocket_causes_no_look_up(looked_up: list[str], address: st
     config.set_option("server.address", address)
     try:
         headers = [("host", "127.0.0.1:8501"), ("origin", "http://evil.example")]
-        sent = ask(server.app, "websocket", headers, "/_stcore/stream")
+        sent = ask(application.app, "websocket", headers, "/_stcore/stream")
     finally:
         config.set_option("server.address", before)
     assert [message["type"] for message in sent] == ["websocket.close"]
@@ -119,7 +119,7 @@ def test_a_refusal_carries_the_security_headers() -> None:
     before = config.get_option("server.address")
     config.set_option("server.address", "127.0.0.1")
     try:
-        head = ask(server.app, "http", [("host", "evil.example")])[0]
+        head = ask(application.app, "http", [("host", "evil.example")])[0]
     finally:
         config.set_option("server.address", before)
     assert head["status"] == 403

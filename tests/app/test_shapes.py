@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.errors import FuseScopeError
-from app.shapes import shapes_of
+from app.recording.shapes import shapes_of
 
 
 def test_several_shapes() -> None:

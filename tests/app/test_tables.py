@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pandas.io.formats.style import Styler
 
-from app import ascend, panels, tables
-from app.tables import LEAST_COLUMNS, MOST_DRAWN, NAME_CHARS, operator_table
+from app.parts import ascend, panels, tables
+from app.parts.tables import LEAST_COLUMNS, MOST_DRAWN, NAME_CHARS, operator_table
 
 
 def frame() -> pd.DataFrame:

@@ -12,7 +12,7 @@ import pytest
 
 from analysis.compare.assumptions import Assumptions
 from analysis.errors import FuseScopeError
-from app import loading, places, uploads
+from app.sources import loading, places, uploads
 from app.state import Fate, Opened
 from tests.app.conftest import Upload
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json

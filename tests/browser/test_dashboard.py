@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, TimeoutError, expect
 
-from app.tables import ROW_HEIGHT
+from app.parts.tables import ROW_HEIGHT
 from tests.browser.accessibility import WATCH_SHIFTS, stands_still, violations
 from tests.browser.test_start import SERVE, free_port, started
 from tests.browser.timelines import wait_until

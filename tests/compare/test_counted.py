@@ -16,7 +16,7 @@ from analysis.report import cards
 from analysis.report.html import report_html
 from analysis.report.tables import type_rows
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
-from app import tables
+from app.parts import tables
 
 # name, class, own time and span in ns
 Op = tuple[str, str, int, int]

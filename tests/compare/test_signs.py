@@ -23,9 +23,9 @@ from analysis.report.ledger import ledger_table
 from analysis.report.tables import operator_rows, operator_totals, type_rows
 from analysis.timeline.payload import timeline_payload
 from analysis.units import MISSING
-from app import ledger as shown_ledger
-from app import tables
-from app.loading import Shown
+from app.parts import ledger as shown_ledger
+from app.parts import tables
+from app.sources.loading import Shown
 from tests.compare.raw_times import lengthened, paused
 from tests.factories import Operator, experiment_zip, profile_json
 

@@ -52,7 +52,7 @@ def test_what_a_recipe_names_exists(one: Recipe) -> None:
 @of_each
 def test_a_recipe_is_what_is_recorded(one: Recipe) -> None:
     pytest.importorskip("msgspec")
-    from app.recipes import recording
+    from app.recipes.request import recording
     from collectors import zoo
 
     made = recording(one, None)
@@ -73,7 +73,7 @@ def test_a_recipe_is_what_is_recorded(one: Recipe) -> None:
 )
 def test_a_command_has_all_digits_of_its_budget(seconds: float, text: str) -> None:
     pytest.importorskip("psutil", reason="recording needs the extra 'collect'")
-    from app.recipes import recording
+    from app.recipes.request import recording
 
     made = recording(find("mul_add"), None, seconds=seconds)
     assert made.command == f"fusescope recipe mul_add --seconds {text}"

@@ -17,7 +17,8 @@ from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.testing.v1 import AppTest
 
 from analysis.readers.reader import Reader
-from app import operators, panels, uploads
+from app.parts import operators, panels
+from app.sources import uploads
 from tests import miniatures
 from tests.app.conftest import start, tree  # noqa: F401
 from tests.app.pages import headline, is_clean, markdown_texts, texts
@@ -72,7 +73,7 @@ def test_a1_what_files_say_is_no_markup(start: Start) -> None:  # noqa: F811
 
 def _doctors() -> None:
     from analysis.readers import READERS
-    from app import doctor
+    from app.parts import doctor
     from tests.security import planted
 
     for reader in READERS:

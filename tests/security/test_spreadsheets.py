@@ -25,8 +25,8 @@ from analysis.report.ledger_csv import ledger_csv
 from analysis.report.table_csv import table_csv
 from analysis.timeline.payload import timeline_payload
 from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Trace
-from app import ascend, tables
-from app.loading import Shown
+from app.parts import ascend, tables
+from app.sources.loading import Shown
 from tests import miniatures
 from tests.security import planted
 

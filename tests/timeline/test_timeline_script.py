@@ -52,7 +52,7 @@ def test_every_operator_class_has_its_colour() -> None:
 def page_with_a_timeline() -> None:
     import streamlit as st
 
-    from app.timeline import group_timeline, timeline
+    from app.parts.timeline import group_timeline, timeline
 
     empty = '{"span_ns": 10, "classes": [], "groups": [], "sides": []}'
     st.text(timeline(empty, selected=3, key="first"))
@@ -67,7 +67,7 @@ def test_component_without_a_click_answers_what_it_was_given() -> None:
 
 
 def test_only_a_whole_number_is_taken_from_the_browser() -> None:
-    from app.timeline import _picked
+    from app.parts.timeline import _picked
 
     answers = [{"row": 7}, {"row": None}, {"row": "7"}, {"row": True}, {"row": 7.5}, [7], "7"]
     assert [_picked(answer, "row") for answer in answers] == [7, *[None] * 6]

@@ -11,7 +11,7 @@ from analysis.doctor import Examination, examine
 from analysis.experiment import Experiment
 from analysis.trace import Trace
 from analysis.wording import doctor as words
-from app import panels
+from app.parts import panels
 
 _YES = ":blue[:material/check:]"
 _NO = ":gray[:material/close:]"

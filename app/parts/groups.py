@@ -12,7 +12,7 @@ from analysis import units, wording
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Group, Operator
 from analysis.compare.side import Side
-from app import ledger, panels
+from app.parts import ledger, panels
 
 _TEXT_CHARS = 90
 _ROWS = 200

@@ -25,7 +25,7 @@ from analysis.errors import FuseScopeError
 from app.state import Fate
 
 PAGE_WIDTH = 1320
-_IMAGES = Path(__file__).parent / "images"
+_IMAGES = Path(__file__).parents[1] / "images"
 _LOG = logging.getLogger("fusescope")
 _UNEXPECTED = (
     "Something went wrong inside FuseScope. The server's log says where; reload the page to go on."

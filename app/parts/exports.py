@@ -10,8 +10,8 @@ import streamlit as st
 
 from analysis.compare.comparison import Comparison
 from analysis.recipes import RecipeTable
-from app import tables
-from app.loading import Shown
+from app.parts import tables
+from app.sources.loading import Shown
 
 
 def downloads(shown: Shown) -> None:

@@ -10,8 +10,9 @@ import streamlit as st
 
 from analysis.compare.comparison import Comparison
 from analysis.experiment import ModelFacts
-from app import panels, recording, tables
-from app.loading import Shown
+from app.parts import panels, tables
+from app.recording import progress
+from app.sources.loading import Shown
 
 if TYPE_CHECKING:
     from analysis.advice import NearMiss
@@ -73,7 +74,7 @@ def _own_pass(shown: Shown, misses: Sequence[NearMiss], record_page: st.Page) ->
         return
     st.text(sentence)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        can_record = is_built_in and recording.refusal() is None
+        can_record = is_built_in and progress.refusal() is None
         if can_record and st.button(f"Record with {OWN_PASS}", key="record_own_pass"):
             variants = ",".join(OWN_PASS_VARIANTS)
             st.switch_page(record_page, query_params={"model": name, "variants": variants})
@@ -82,7 +83,7 @@ def _own_pass(shown: Shown, misses: Sequence[NearMiss], record_page: st.Page) ->
 
 def _is_built_in(model: ModelFacts) -> bool:
     """Whether this installation can make the model anew."""
-    if model.source != "zoo" or recording.missing():
+    if model.source != "zoo" or progress.missing():
         return False
     from collectors.record import zoo_models
 

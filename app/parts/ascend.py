@@ -9,8 +9,8 @@ import streamlit as st
 
 from analysis import wording
 from analysis.compare.comparison import Comparison
-from app import panels, tables
-from app.tables import Figure, Table
+from app.parts import panels, tables
+from app.parts.tables import Figure, Table
 
 TOTALS = "ascend_totals"
 # What the columns have room for: those of the times and counters stand beside them.

@@ -10,8 +10,10 @@ import streamlit as st
 from analysis.recipes import Recipe
 from analysis.wording import recipes as words
 from analysis.wording.phrases import capital
-from app import panels, recipes, recorder, recording
-from app.recipe_results import OWN, SHIPPED, Result
+from app.parts import panels
+from app.recipes import request
+from app.recipes.results import OWN, SHIPPED, Result
+from app.recording import progress, recorder
 
 QUICK_BLOCKS = 2  # enough to see that everything runs
 _BASES = {
@@ -25,14 +27,14 @@ def show(recipe: Recipe, found: Mapping[str, Result], compare_page: st.Page) -> 
     """The button that records it; in its place what runs now, or why nothing can."""
     status = recorder.RECORDER.status
     if status is not None and status.running:
-        recording.running()
+        progress.running()
         return
     if status is not None and status.recipe == recipe.name:
-        recording.result(status, compare_page, {})
+        progress.result(status, compare_page, {})
     with st.container(border=True):
         st.subheader("Run it here", anchor=False)
         st.caption(panels.own(words.settings_text(recipe)))
-        refusal = recording.refusal(compiler=recipe.needs_compiler)
+        refusal = progress.refusal(compiler=recipe.needs_compiler)
         if refusal is not None:
             st.caption(
                 panels.own(f"It would take {length(recipe, found)}, {_basis(recipe, found)}.")
@@ -42,7 +44,7 @@ def show(recipe: Recipe, found: Mapping[str, Result], compare_page: st.Page) -> 
         else:
             blocks = _form(recipe, found)
         st.caption("The same on the command line:")
-        st.code(recipes.command(recipe, blocks=blocks), language=None)
+        st.code(request.command(recipe, blocks=blocks), language=None)
 
 
 def length(recipe: Recipe, found: Mapping[str, Result], blocks: int | None = None) -> str:
@@ -87,8 +89,8 @@ def _form(recipe: Recipe, found: Mapping[str, Result]) -> int | None:
 def _start(recipe: Recipe, blocks: int | None) -> None:
     from collectors.record import record
 
-    path = recording.folder() / f"{recipe.name}-{date.today():%Y-%m-%d}.zip"
-    job = recipes.recording(recipe, path, blocks=blocks)
+    path = progress.folder() / f"{recipe.name}-{date.today():%Y-%m-%d}.zip"
+    job = request.recording(recipe, path, blocks=blocks)
     job.check()
     recorder.RECORDER.start(job, record, recipe=recipe.name)
     st.rerun()

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from analysis.errors import FuseScopeError
-from app import places
+from app.sources import places
 
 _NAME = re.compile(r"\w[\w .+()-]{0,99}")
 

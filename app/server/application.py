@@ -18,8 +18,8 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-# `streamlit run app/server.py` puts app/ on the path, not the folder that holds the packages.
-ROOT = str(Path(__file__).resolve().parents[1])
+# `streamlit run` puts the folder of this file on the path, not the one that holds the packages.
+ROOT = str(Path(__file__).resolve().parents[2])
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
@@ -30,11 +30,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config
 
 from analysis.errors import FuseScopeError
-from app.memory import housekeeping, keep_few_arenas
-from app.recorder import RECORDER
-from app.same_origin import LOOPBACK, SameOrigin, is_local
+from app.recording.recorder import RECORDER
+from app.server.memory import housekeeping, keep_few_arenas
+from app.server.same_origin import LOOPBACK, SameOrigin, is_local
 
-MAIN = Path(__file__).with_name("main.py")
+MAIN = Path(__file__).parents[1] / "main.py"
 
 HEADERS = {
     "X-Frame-Options": "DENY",
@@ -109,7 +109,7 @@ async def _lifespan(_: st.App) -> AsyncIterator[None]:
 
 def _on_script_error(error: Exception) -> bool:
     """What no page caught, in a callback for example."""
-    from app import panels
+    from app.parts import panels
 
     return panels.unexpected(error)
 
@@ -168,7 +168,7 @@ def listen(host: str, port: int, *, search: bool) -> socket.socket:
 
 def _load_ahead() -> None:
     """Load what the first page needs while the browser still fetches its scripts."""
-    for module in ("analysis.compare", "analysis.readers", "app.tables", "pyarrow", "plotly"):
+    for module in ("analysis.compare", "analysis.readers", "app.parts.tables", "pyarrow", "plotly"):
         importlib.import_module(module)
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import streamlit as st
 
 from analysis.errors import FuseScopeError
-from app import places, recorder
-from app.recorder import Status
-from app.same_origin import is_local
+from app.recording import recorder
+from app.recording.recorder import Status
+from app.server.same_origin import is_local
+from app.sources import places
 
 NEEDED = ("onnxruntime", "onnx", "psutil")
 COMPILER = "numba"

@@ -10,8 +10,10 @@ from analysis import wording
 from analysis.recipes import Recipe, RecipeTable
 from analysis.wording import recipes as words
 from analysis.wording.phrases import capital
-from app import exports, panels, recipe_results, recipe_run, recipe_table, tables
-from app.recipe_results import OWN, SHIPPED, Result
+from app.parts import exports, panels, tables
+from app.recipes import results, run
+from app.recipes import table as recipe_table
+from app.recipes.results import OWN, SHIPPED, Result
 
 _TIME = "latency"
 _LINK_HEIGHT = 40  # the icon of a link is taller until it is drawn
@@ -23,10 +25,10 @@ def show(recipe: Recipe, recipes_page: st.Page, compare_page: st.Page) -> None:
     """Draw the card of the recipe."""
     with st.container(height=_LINK_HEIGHT, border=False):
         st.page_link(recipes_page, label="All recipes", icon=":material/arrow_back:")
-    found = recipe_results.results(recipe, recipe_results.recorded())
+    found = results.results(recipe, results.recorded())
     main, side = st.columns([2.2, 1], gap="large")
     with side, panels.guarded("This recipe cannot be run."):
-        recipe_run.show(recipe, found, compare_page)
+        run.show(recipe, found, compare_page)
     table = None
     with main:
         st.header(panels.own(recipe.title), anchor=False)
@@ -39,7 +41,7 @@ def show(recipe: Recipe, recipes_page: st.Page, compare_page: st.Page) -> None:
             _answer(recipe, result, compare_page)
             with panels.guarded("The table of this recipe cannot be made."):
                 with st.spinner("Reading and comparing …"):
-                    table = recipe_results.table(recipe, result)
+                    table = results.table(recipe, result)
                 _step_times(table)
     if table is None:
         with main:

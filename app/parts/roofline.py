@@ -7,7 +7,7 @@ import streamlit as st
 from analysis import wording
 from analysis.compare.comparison import Comparison
 from analysis.compare.roofline import roofline_picture
-from app import panels
+from app.parts import panels
 
 
 @st.fragment

@@ -19,7 +19,7 @@ from analysis.compare.choice import same_cut
 from analysis.errors import FuseScopeError
 from analysis.experiment import RECORD_NAME, Experiment, ExperimentRecord, parse_record
 from analysis.limits import MIB
-from app import places
+from app.sources import places
 from app.state import Opened
 
 Pair = tuple[str | None, str | None]

@@ -11,8 +11,8 @@ from analysis.readers import read, read_all
 from analysis.readers.input.source import Source
 from analysis.readers.recordings import Found
 from analysis.text import display_name
-from app import loading, places
-from app.loading import left_aside
+from app.sources import loading, places
+from app.sources.loading import left_aside
 from app.state import Fate, Opened
 
 _ID_CHARS = 12

@@ -6,8 +6,9 @@ import streamlit as st
 
 from analysis import wording
 from analysis.operators.classes import LABELS, OP_CLASSES
-from app import ascend, panels, state, tables
-from app.loading import Shown
+from app import state
+from app.parts import ascend, panels, tables
+from app.sources.loading import Shown
 
 TABLE = "operator_table"
 VIEWS = ("Operators", "Ascend")
@@ -17,7 +18,7 @@ _ASCEND = ("ascend", "msprof", "mindspore_legacy")  # how the names of their for
 @st.fragment
 def show(shown: Shown) -> None:
     """Timelines and operators, linked: a click in one highlights in the other."""
-    from app.timeline import timeline
+    from app.parts.timeline import timeline
 
     with panels.guarded():
         st.subheader("Timelines", anchor=False, help=wording.timelines_help(shown.comparison))
@@ -30,7 +31,7 @@ def show(shown: Shown) -> None:
 
 
 def _operators(shown: Shown, selected: int | None) -> None:
-    from app import rows as table_rows
+    from app.parts import rows as table_rows
 
     rows = tables.operator_rows(shown)
     is_ascend = _is_ascend(shown)

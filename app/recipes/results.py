@@ -12,7 +12,7 @@ import streamlit as st
 from analysis.compare.timing.verdict import Verdict, paired_verdict
 from analysis.experiment import Experiment, ExperimentRecord
 from analysis.recipes import Recipe, RecipeTable, misfit, recipe_table
-from app import choices, loading, places
+from app.sources import choices, loading, places
 
 OWN, SHIPPED = "recorded here", "comes with FuseScope"
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")

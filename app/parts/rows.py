@@ -6,11 +6,12 @@ from importlib.resources import files
 
 import streamlit as st
 
-from app import state, tables
+from app import state
+from app.parts import tables
 
 _component = st.components.v2.component(
     "fusescope_rows",
-    js=files("app").joinpath("rows.js").read_text(encoding="utf-8"),
+    js=files(__package__).joinpath("rows.js").read_text(encoding="utf-8"),
     # It takes no place on the page, so that no gap is left for it. One line would be a file's name.
     css='[class*="st-key-rows_of_"] {\n  position: absolute; width: 0; height: 0;\n}',
     isolate_styles=False,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import places
+from app.sources import places
 
 MOST_MODELS = 200
 _MOST_ENTRIES = 20_000  # of all folders together, so that a page does not wait for a disk

@@ -14,10 +14,12 @@ from analysis.compare.assumptions import Assumptions
 from analysis.text import display_name
 from analysis.trace import Trace
 from analysis.wording import shown as words
-from app import choices, doctor, loading, panels, places, state, uploads
-from app.choices import Pair
-from app.loading import Shown
-from app.same_origin import is_local
+from app import state
+from app.parts import doctor, panels
+from app.server.same_origin import is_local
+from app.sources import choices, loading, places, uploads
+from app.sources.choices import Pair
+from app.sources.loading import Shown
 from app.state import Opened
 
 _WIDTHS = (2.6, 1)

@@ -12,7 +12,7 @@ from pathlib import Path
 from analysis.errors import FuseScopeError
 from analysis.limits import Limits, parse_limits
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_traces"
 FIRST_SAMPLE = "mobilenetv2"
 FOLDERS_VARIABLE = "FUSESCOPE_FOLDERS"

@@ -1,0 +1,1 @@
+"""Recording from a page: models, the one recording that runs, recordings that are kept."""
