@@ -11,17 +11,22 @@ if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
 from app.parts import panels
 from app.views import compare, fusion, recipes, record
 
 panels.set_up()
-fusion_page = st.Page(lambda: fusion.show(record_page), title="Fusion", url_path="fusion")
+fusion_page: StreamlitPage = st.Page(
+    lambda: fusion.show(record_page), title="Fusion", url_path="fusion"
+)
 compare_page = st.Page(
     lambda: compare.show(fusion_page), title="Compare", url_path="compare", default=True
 )
-record_page = st.Page(lambda: record.show(compare_page), title="Record", url_path="record")
-recipes_page = st.Page(
+record_page: StreamlitPage = st.Page(
+    lambda: record.show(compare_page), title="Record", url_path="record"
+)
+recipes_page: StreamlitPage = st.Page(
     lambda: recipes.show(recipes_page, compare_page), title="Recipes", url_path="recipes"
 )
 st.navigation([compare_page, fusion_page, recipes_page, record_page], position="top").run()

@@ -88,7 +88,8 @@ class _Session:
 
 
 def _session() -> _Session:
-    return st.session_state.setdefault("fusescope", _Session())
+    session: _Session = st.session_state.setdefault("fusescope", _Session())
+    return session
 
 
 # What is compared: the address holds it.
@@ -233,11 +234,11 @@ def opened() -> dict[str, Opened]:
 
 def remember(files: Iterable[Opened]) -> list[Opened]:
     """Keep opened files; beyond the bounds those used longest ago go and are returned."""
-    files = {file.id: file for file in files}
-    if files:
-        _session().last_opened = next(reversed(files))
+    by_id = {file.id: file for file in files}
+    if by_id:
+        _session().last_opened = next(reversed(by_id))
         was_freed()
-    return _shelf().put(files)
+    return _shelf().put(by_id)
 
 
 def use(id_: str) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import overload
 
 from analysis.compare.side import Side, side_of_trace, side_of_variant
 from analysis.experiment import Experiment
@@ -40,6 +41,10 @@ def redacted_sides(baseline: Side, candidate: Side) -> tuple[Side, Side]:
     return sides[0], sides[1]
 
 
+@overload
+def redacted(value: Experiment) -> Experiment: ...
+@overload
+def redacted(value: Trace | Experiment) -> Trace | Experiment: ...
 def redacted(value: Trace | Experiment) -> Trace | Experiment:
     """One file without user names, host names and absolute paths."""
     return replaced(value, _replacement([value]))

@@ -113,8 +113,9 @@ def _print_op_types(console: Console, comparison: Comparison) -> None:
     shown = short_names(kernels, _KERNEL_CHARS)
     for row in rows:
         change = _known(row["delta_ns"])
-        times = (_known(row[f"per_run_ns_{side}"]) for side in ("baseline", "candidate"))
-        before, after = units.durations_apart(*times, change)
+        before, after = units.durations_apart(
+            _known(row["per_run_ns_baseline"]), _known(row["per_run_ns_candidate"]), change
+        )
         table.add_row(
             shown.get(str(row["op_type"]), str(row["op_type"])),
             units.count(_known(row["count_baseline"])),

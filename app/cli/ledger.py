@@ -51,7 +51,9 @@ def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
     ledger = comparison.ledger
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("original operators", overflow="fold", ratio=None)
-    columns = ("groups", "gain") if is_narrow else ("groups", "before", "after", "gain", "share")
+    columns: tuple[str, ...] = (
+        ("groups", "gain") if is_narrow else ("groups", "before", "after", "gain", "share")
+    )
     if ledger.no_shares is not None:
         columns = tuple(name for name in columns if name != "share")
     for name in columns:

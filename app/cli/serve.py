@@ -62,6 +62,7 @@ def serve(
     places.add_to(places.FILES_VARIABLE, given)
     try:
         from app.server import application
+        from app.server.same_origin import LOOPBACK
     except ImportError as error:
         raise FuseScopeError(
             f"The dashboard needs the package '{error.name}'",
@@ -76,7 +77,7 @@ def serve(
 
     def ready() -> None:
         print(f"FuseScope: {address}{taken}", flush=True)
-        if host not in application.LOOPBACK:
+        if host not in LOOPBACK:
             print("Whoever can reach this machine can open it.", file=sys.stderr, flush=True)
         if browser and _has_display():
             import webbrowser

@@ -79,9 +79,9 @@ def totals(comparison: Comparison) -> None:
         ("Covers, candidate", [row.covered[1] for row in found], wording.COUNTERS_HELP),
         ("Definition", [row.definition for row in found], "What it is made of."),
     )
+    widths: dict[str, str | int] = {"Counter": 170, "Definition": "large"}
     for label, cells, help_ in columns:
-        width = {"Counter": 170, "Definition": "large"}.get(label, "small")
-        table.text(label, pd.Series(cells, dtype="object"), help_, width)
+        table.text(label, pd.Series(cells, dtype="object"), help_, widths.get(label, "small"))
     table = table.of(comparison)
     st.dataframe(
         table.frame,

@@ -123,8 +123,10 @@ def table(comparison: Comparison, drawn: list[Line], unfolded: Collection[str]) 
     return _drawn(pd.DataFrame(cells)).of(comparison)
 
 
-_NUMBERS = ("before_ns", "after_ns", "gain_ns", "low_ns", "high_ns", "share")
-_NUMBERS += ("bytes_removed", "difference_relative")
+_NUMBERS = (
+    "before_ns", "after_ns", "gain_ns", "low_ns", "high_ns", "share", "bytes_removed",
+    "difference_relative",
+)  # fmt: skip
 _CELLS = ("pattern", "becomes", "groups", "known_by", "hurts", *_NUMBERS)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 import streamlit as st
@@ -162,10 +162,11 @@ def ablation(comparison: Comparison) -> None:
             return
         table = tables.Table()
         table.text("Optimizer", rows["optimizer"], "As the engine names it.", "medium")
-        for kind, label, help_ in (
+        kinds: tuple[tuple[Literal["removed", "added"], str, str], ...] = (
             ("removed", "Lost without it", "Time without it / time of fused, un-profiled."),
             ("added", "Brought alone", "Time of unfused / time with it alone, un-profiled."),
-        ):
+        )
+        for kind, label, help_ in kinds:
             cells = [ablation_ratio(row, kind) for _, row in rows.iterrows()]
             table.text(label, pd.Series(cells, dtype="object"), help_, "medium")
         for name, label, help_ in (

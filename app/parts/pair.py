@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from analysis.compare.assumptions import Assumptions
 from analysis.text import display_name
@@ -203,7 +204,7 @@ def _open_given() -> None:
             state.compare(*choices.suggested(_kept(read), in_order=True))
 
 
-def _open(files: list, gone: str | None, below: DeltaGenerator) -> None:
+def _open(files: list[UploadedFile], gone: str | None, below: DeltaGenerator) -> None:
     """Read what was uploaded, and start again, which opens it."""
     inbox = state.inbox()
     names = [panels.name(display_name(file.name)) for file in files]

@@ -172,6 +172,11 @@ def _text_of(texts: dict[float, str], us: float) -> str:
     return texts.get(us) or micro(us)
 
 
+def _told(mark: str, _value: object) -> str:
+    """What a marked cell shows in place of its value."""
+    return mark
+
+
 def _or_blank(text: Text) -> Text:
     return lambda value: "" if pd.isna(value) else text(value)
 
@@ -187,7 +192,7 @@ class Table:
     """A table as it is drawn: columns under group heads, and Streamlit's settings for each."""
 
     columns: dict[tuple[str, str], pd.Series] = field(default_factory=dict)
-    settings: dict[int, Any] = field(default_factory=dict)
+    settings: dict[Any, Any] = field(default_factory=dict)  # by position, which Streamlit takes
     texts: dict[int, Text] = field(default_factory=dict)
     marks: dict[int, pd.Series] = field(default_factory=dict)
     first: int = 0  # how many columns stand before those by choice; 0: there is no choice
@@ -219,7 +224,7 @@ class Table:
                 rows = marked.index[marked == mark]
                 # A cell without a value shows no text, so it gets the one that sorts as it should.
                 frame.iloc[rows, i] = stands_for
-                styler.format(lambda _, told=mark: told, subset=(rows, [frame.columns[i]]))
+                styler.format(partial(_told, mark), subset=(rows, [frame.columns[i]]))
         return styler
 
     @property

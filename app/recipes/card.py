@@ -160,7 +160,7 @@ def _table(table: RecipeTable) -> None:
     st.dataframe(
         drawn.styled,
         key="recipe_table",
-        height=tables.whole_height(len(drawn.styled.data)),  # kept while it loads
+        height=tables.whole_height(len(drawn.styled.index)),  # kept while it loads
         row_height=tables.ROW_HEIGHT,
         hide_index=True,
         column_config=drawn.settings,

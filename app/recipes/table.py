@@ -31,7 +31,7 @@ class Drawn:
     shown; `lacking` are labels of figures that nobody has, by why."""
 
     styled: Styler
-    settings: dict[int, Any]
+    settings: dict[Any, Any]
     lines: tuple[Line, ...]
     lacking: dict[str, list[str]]
 
@@ -61,7 +61,7 @@ def drawn(table: RecipeTable) -> Drawn:
     return Drawn(styled, _settings(table, frame), tuple(shown), lacking)
 
 
-def _settings(table: RecipeTable, frame: pd.DataFrame) -> dict[int, Any]:
+def _settings(table: RecipeTable, frame: pd.DataFrame) -> dict[Any, Any]:
     text = st.column_config.TextColumn
     widths = [_width(frame.iloc[:, at]) for at in range(frame.shape[1])]
     settings = {1: text("", width=widths[0], pinned=True)}

@@ -50,7 +50,7 @@ def choices(opened: Mapping[str, Opened]) -> tuple[Choice, ...]:
     """Everything that can stand on a side: opened files, newest first, recordings, samples, and
     the recorded recipes that come with FuseScope."""
     found: list[Choice] = []
-    for file in reversed(opened.values()):
+    for file in reversed(list(opened.values())):
         if isinstance(file.value, Experiment):
             model = file.value.record.model.name
             for variant in file.value.traces:
