@@ -17,10 +17,10 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.roofline import Dot, Line, Picture, roofline_picture
 from analysis.compare.side import Side
 from analysis.compare.timing.verdict import Verdict
-from analysis.compare.waterfall import ends_ns, waterfall_steps
 from analysis.interval import interval_picture
 from analysis.wording.counted import mean_text
 from analysis.wording.roofline import line_label, line_name, place_text, share_text
+from analysis.wording.waterfall import ends_ns, waterfall_steps
 
 _SEPARATORS = ". "  # the decimal sign and what stands between groups of digits, as everywhere
 _SPREAD = 0.16

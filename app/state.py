@@ -13,7 +13,7 @@ from analysis.limits import MIB
 from analysis.trace import Trace
 from app.server.memory import was_freed
 from app.server.same_origin import is_local
-from app.sources.shelf import Shelf, weight
+from app.server.shelf import Shelf, weight
 
 SIDES = ("baseline", "candidate")
 MOST_OPENED = 16

@@ -16,9 +16,8 @@ from collectors.files import cache, scratch
 from collectors.files.publication import Draft, is_special
 from collectors.fusion import rules
 from collectors.fusion.report import Asked, Opportunity, Report
-from collectors.recording import machine
 from collectors.recording.request import Recording
-from collectors.workers import worker
+from collectors.workers import machine, worker
 from collectors.workers.jobs import PrepareJob
 
 __all__ = ["Asked", "FuseJob", "Fused", "Fusing", "Opportunity", "Report", "built_in", "fuse"]

@@ -27,13 +27,13 @@ from collectors.files import archive, scratch
 from collectors.fusion import rules
 from collectors.models import custom_ops
 from collectors.progress import Progress
-from collectors.recording import machine, quiet
+from collectors.recording import quiet
 from collectors.recording.blocks import LOOKS, ROUNDS, WARMUP_ROUNDS
 from collectors.recording.budget import Deadline
 from collectors.recording.preparation import OnProgress, Preparation, prepare
 from collectors.recording.request import Recording
 from collectors.recording.series import Series, Stopped, expected_cost
-from collectors.workers import worker
+from collectors.workers import machine, worker
 from collectors.workers.jobs import BlockJob, BlockMeasured
 from collectors.workers.pool import Crew
 

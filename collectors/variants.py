@@ -11,8 +11,8 @@ from analysis.errors import FuseScopeError
 from analysis.spelling import suggestion
 from collectors import kernels
 from collectors.runtimes import optimizers
+from collectors.workers.jobs import Optimization
 
-Optimization = Literal["none", "basic", "extended", "all"]
 Kind = Literal["", "eager", "rules", "custom", "segments", "library", "int8"]
 
 

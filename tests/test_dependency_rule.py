@@ -39,7 +39,7 @@ ALLOWED = {
     "analysis.charts": FACES + within_analysis("interval"),
     "analysis.interval": FACES,
     "analysis.timeline": FACES,
-    "analysis.compare.waterfall": FACES,
+    "analysis.wording.waterfall": FACES,
     "analysis.report": FACES + within_analysis("gate charts interval timeline"),
     "collectors": within_analysis("errors experiment graph limits patterns spelling text trace"),
     "app": (
@@ -337,7 +337,7 @@ def test_a_broken_rule_is_reported(tmp_path: Path, path: str, source: str, expec
         ("analysis/advice/a.py", "from analysis.compare.ledger import x\nfrom . import b"),
         ("collectors/blocks.py", "import onnxruntime\nfrom analysis.trace import Trace"),
         ("app/state.py", "import streamlit as st\nst.session_state.x = st.query_params"),
-        ("app/server/application.py", "def f(request):\n  return request.query_params"),
+        ("app/application.py", "def f(request):\n  return request.query_params"),
         ("app/a.py", "from analysis.report import html\nimport streamlit as st\nhtml.table(1)"),
         ("app/a.py", "from collectors.record import record\nfrom collectors import progress"),
     ],

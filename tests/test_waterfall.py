@@ -17,16 +17,16 @@ from analysis.compare.choice import choose_sides
 from analysis.compare.comparison import Comparison
 from analysis.compare.ledger import Ledger
 from analysis.compare.reconciliation import Reconciliation, SideTimes
-from analysis.compare.waterfall import (
+from analysis.readers import read
+from analysis.readers.input.source import Source
+from analysis.report.waterfall import waterfall as still
+from analysis.wording.waterfall import (
     MAX_PATTERNS,
     SHOWN_ROUNDING_NS,
     Step,
     ends_ns,
     waterfall_steps,
 )
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report.waterfall import waterfall as still
 from tests.factories import experiment_zip
 
 MS = 1_000_000

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from analysis import units
 from analysis.axis import Tick, time_ticks
 from analysis.compare.comparison import Comparison
-from analysis.compare.waterfall import Step, StepKind, ends_ns, waterfall_steps
 from analysis.report.text import minus, signed_duration
+from analysis.wording.waterfall import Step, StepKind, ends_ns, waterfall_steps
 
 
 @dataclass(frozen=True)
 class Bar:
     """One step: `left` and `width` are fractions of the axis, `end` is where the next one starts.
 
-    `kind` as in analysis.compare.waterfall.
+    `kind` as in analysis.wording.waterfall.
     """
 
     label: str

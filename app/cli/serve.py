@@ -61,7 +61,7 @@ def serve(
     places.add_to(places.FOLDERS_VARIABLE, folders)
     places.add_to(places.FILES_VARIABLE, given)
     try:
-        from app.server import application
+        from app import application
         from app.server.same_origin import LOOPBACK
     except ImportError as error:
         raise FuseScopeError(

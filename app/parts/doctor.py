@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from weakref import WeakKeyDictionary
-
 import streamlit as st
 
 from analysis.compare.comparison import Comparison
-from analysis.doctor import Examination, examine
 from analysis.experiment import Experiment
 from analysis.trace import Trace
 from analysis.wording import doctor as words
 from app.parts import panels
+from app.sources.examinations import examined
 
 _YES = ":blue[:material/check:]"
 _NO = ":gray[:material/close:]"
 _WARNING = ":orange[:material/warning:]"
 _INFO = ":gray[:material/info:]"
-_EXAMINED: WeakKeyDictionary[Trace | Experiment, Examination] = WeakKeyDictionary()
-
-
-def examined(value: Trace | Experiment) -> Examination:
-    """The examination of a file, made once as long as the file is open."""
-    if value not in _EXAMINED:
-        _EXAMINED[value] = examine(value)
-    return _EXAMINED[value]
 
 
 def show(value: Trace | Experiment, *, whole: bool = True) -> None:

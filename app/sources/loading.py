@@ -31,10 +31,10 @@ from analysis.readers.recordings import Found
 from analysis.text import display_name
 from analysis.trace import Trace
 from analysis.wording.doctor import files_sentence, listed
-from app.parts.doctor import examined
 from app.server.same_origin import is_local
+from app.server.shelf import Shelf, megabytes, weight
 from app.sources import places
-from app.sources.shelf import Shelf, megabytes, weight
+from app.sources.examinations import examined
 from app.state import MOST_OPENED, MOST_OPENED_BYTES, Fate, Opened
 
 if TYPE_CHECKING:

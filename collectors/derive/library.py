@@ -12,7 +12,7 @@ import onnx
 
 from analysis.errors import FuseScopeError
 from collectors.errors.engine import clean
-from collectors.tasks import structures
+from collectors.runtimes import structure
 from collectors.workers.jobs import Derived, DeriveJob, Switches
 
 _LISTED = 12  # operators that are named
@@ -24,7 +24,7 @@ def derive(job: DeriveJob, _model: onnx.ModelProto) -> Derived:
     calls = job.bench.calls
     assert calls is not None  # the model was prepared for this variant
     bench = msgspec.structs.replace(job.bench, model=calls)
-    ran = structures.dumped(bench, Switches("none")).op_types
+    ran = structure.dumped(bench, Switches("none")).op_types
     functions = onnx.load(calls, load_external_data=False).functions
     defined = sorted({f"{function.domain}:{function.name}" for function in functions})
     found = {name: ran[name] for name in defined if ran.get(name)}

@@ -15,8 +15,8 @@ import onnxruntime as ort
 from analysis.errors import FuseScopeError
 from collectors.derive.cut import Piece, node_by_node, reads
 from collectors.kernels.group import Group
+from collectors.models.array import Array
 from collectors.runtimes.onnxruntime import PROVIDERS, options
-from collectors.tensors.array import Array
 from collectors.workers.jobs import KernelCall, Step, Steps
 
 __all__ = ["node_by_node", "write"]

@@ -22,9 +22,9 @@ from analysis.errors import FuseScopeError
 from collectors.errors.engine import clean
 from collectors.fusion.fusing import fuse
 from collectors.fusion.rules import Rules
-from collectors.models import feeds
 from collectors.models.model import ONE_FILE_BYTES, opset_of, save
 from collectors.runtimes.onnxruntime import GraphSession
+from collectors.tensors import feeds
 from collectors.variants import find
 from collectors.workers.jobs import Bench, Codes, Derived, DeriveJob
 

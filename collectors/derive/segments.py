@@ -24,9 +24,9 @@ from collectors.kernels.group import Group
 from collectors.kernels.loading import groups_of
 from collectors.kernels.memory import Buffers
 from collectors.models import graphs
+from collectors.models.array import Array
 from collectors.models.model import save
 from collectors.runtimes.onnxruntime import load_inputs, profiled_run
-from collectors.tensors.array import Array
 from collectors.tensors.difference import difference_of
 from collectors.variants import find
 from collectors.workers.jobs import Derived, DeriveJob, KernelCall

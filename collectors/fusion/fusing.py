@@ -21,9 +21,9 @@ from collectors.fusion.sparse import dense
 from collectors.fusion.verification import TOLERANCE, EngineRefused, Verification
 from collectors.fusion.working import Origin, Step
 from collectors.models import graphs
+from collectors.models.array import Array
 from collectors.models.model import save
 from collectors.runtimes.onnxruntime import GraphSession, profiled_run
-from collectors.tensors.array import Array
 from collectors.tensors.difference import difference_of
 from collectors.workers.jobs import Bench
 

@@ -17,8 +17,8 @@ import onnxruntime as ort
 from collectors.errors import engine
 from collectors.fusion.verification import TOLERANCE
 from collectors.models import model, shapes
+from collectors.models.array import Array
 from collectors.runtimes.onnxruntime import PROVIDERS, load_inputs, options
-from collectors.tensors.array import Array
 from collectors.tensors.difference import difference_of
 from collectors.workers.jobs import Bench
 

@@ -18,7 +18,7 @@ from analysis.spelling import suggestion
 from analysis.text import shown
 from collectors.fusion import registry
 from collectors.fusion.rewrite import LEVELS, Level
-from collectors.variants import Optimization
+from collectors.workers.jobs import Optimization
 
 _RULE_SETS = "collectors.fusion.rule_sets"
 FILE_BYTES = 64 * 1024

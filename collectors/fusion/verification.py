@@ -16,8 +16,8 @@ from analysis.patterns import View
 from collectors.errors.engine import clean
 from collectors.fusion.working import Working, shell, use_contrib
 from collectors.models import graphs
+from collectors.models.array import Array
 from collectors.runtimes.onnxruntime import PROVIDERS, options
-from collectors.tensors.array import Array
 from collectors.tensors.difference import difference_of
 
 TOLERANCE = MOST_DIFFERENCE  # max|a-b| / max|a|

@@ -20,7 +20,7 @@ import numpy as np
 from analysis.errors import FuseScopeError
 from collectors.files import cache
 from collectors.kernels import missing_compiler
-from collectors.tensors.array import Array
+from collectors.models.array import Array
 
 Function = Callable[..., None]
 

@@ -12,8 +12,8 @@ import numpy.typing as npt
 import onnx
 
 from analysis.errors import FuseScopeError
-from collectors.tensors.array import Array
-from collectors.workers.jobs import InputFacts
+from collectors.models.array import Array
+from collectors.models.facts import InputFacts
 
 Range = tuple[float, float]
 

@@ -11,7 +11,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import msgspec
+from collectors.workers.jobs import Lane
 
 LOOKS = (8, 14, 24)
 MIN_BLOCKS = 5  # below this no verdict is given
@@ -20,13 +20,6 @@ ROUNDS = 24
 WARMUP_ROUNDS = 3
 PROFILED_ROUNDS = 5
 PROFILE_WARMUP_ROUNDS = 2
-
-
-class Lane(msgspec.Struct, frozen=True):
-    """One session of a block: a variant, and which copy of it (2: the A/A control)."""
-
-    variant: str
-    copy: int
 
 
 @dataclass(frozen=True)

@@ -16,17 +16,19 @@ from analysis.experiment import Machine, OwnFusion, Peaks
 from collectors import variants, zoo
 from collectors.files import cache
 from collectors.progress import Progress, Stage
-from collectors.recording import ablation, machine, quiet
+from collectors.recording import ablation, quiet
 from collectors.recording.ablation import Plan
-from collectors.recording.blocks import Lane, lanes
+from collectors.recording.blocks import lanes
 from collectors.recording.budget import Deadline
 from collectors.recording.request import Recording
 from collectors.recording.trials import Trials
+from collectors.workers import machine
 from collectors.workers.jobs import (
     Bench,
     Derived,
     DeriveJob,
     Drawing,
+    Lane,
     LibraryJob,
     LibraryLoaded,
     OwnPassJob,

@@ -13,8 +13,8 @@ from analysis.spelling import suggestion
 from analysis.text import shown
 from collectors import kernels, variants, zoo
 from collectors.fusion import rules
-from collectors.recording import machine
 from collectors.recording.blocks import PROFILED_ROUNDS
+from collectors.workers import machine
 
 
 @dataclass(frozen=True)

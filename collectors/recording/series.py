@@ -18,14 +18,13 @@ from collectors.recording.blocks import (
     MIN_ROUNDS,
     PROFILE_WARMUP_ROUNDS,
     WARMUP_ROUNDS,
-    Lane,
     may_replace,
     next_look,
     plan_block,
 )
 from collectors.recording.budget import BlockCost, Deadline
 from collectors.variants import file_name
-from collectors.workers.jobs import Bench, BlockJob, BlockMeasured
+from collectors.workers.jobs import Bench, BlockJob, BlockMeasured, Lane
 
 Stopped = Literal["decided", "blocks", "seconds", "interrupted"]
 RunBlock = Callable[[BlockJob], BlockMeasured]

@@ -11,9 +11,8 @@ import msgspec
 import numpy as np
 import onnxruntime as ort
 
-from collectors.tensors.array import Array
-from collectors.variants import Optimization
-from collectors.workers.jobs import Bench
+from collectors.models.array import Array
+from collectors.workers.jobs import Bench, Optimization
 
 ort.disable_telemetry_events()  # events of the process; the files: collectors/__init__.py
 

@@ -21,8 +21,8 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as binding
 
 from analysis.errors import FuseScopeError
+from collectors.models.array import Array
 from collectors.runtimes.onnxruntime import PROVIDERS, load_inputs, numpy_of, options
-from collectors.tensors.array import Array
 from collectors.workers.jobs import Bench, KernelCall, Step, Steps
 
 MAX_THREADS = 8192

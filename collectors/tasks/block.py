@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from analysis.errors import FuseScopeError
-from collectors.recording.blocks import Lane, plan_block
+from collectors.derive.sessions import open_session
+from collectors.recording.blocks import plan_block
 from collectors.runtimes.onnxruntime import Session
 from collectors.variants import file_name, find
 from collectors.workers import clock
 from collectors.workers.jobs import BlockJob as Job
-from collectors.workers.jobs import BlockMeasured, LaneRuns, ProfiledRuns
-from collectors.workers.sessions import open_session
+from collectors.workers.jobs import BlockMeasured, Lane, LaneRuns, ProfiledRuns
 
 PROFILE_ATTEMPTS = 3
 

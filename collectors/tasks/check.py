@@ -14,18 +14,18 @@ import onnx
 from analysis.errors import FuseScopeError
 from analysis.experiment import Agreement
 from analysis.graph import Graph, graph_json, parse_graph
+from collectors.derive.sessions import open_session, preload, settings
 from collectors.errors.engine import clean
 from collectors.models import graphs
+from collectors.models.array import Array
 from collectors.models.model import name_nodes
 from collectors.runtimes.onnxruntime import Session
 from collectors.tensors import agreement
-from collectors.tensors.array import Array
 from collectors.tensors.difference import difference_of
 from collectors.variants import Variant, find
 from collectors.workers.jobs import Checked
 from collectors.workers.jobs import CheckJob as Job
 from collectors.workers.memory import PeakMemory
-from collectors.workers.sessions import open_session, preload, settings
 
 MEMORY_RUNS = 3
 

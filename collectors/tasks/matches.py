@@ -22,9 +22,9 @@ import numpy as np
 
 from analysis.errors import FuseScopeError
 from analysis.experiment import TensorMatch
+from collectors.derive import reseeding
 from collectors.errors.engine import clean
-from collectors.tensors import reseeding
-from collectors.tensors.array import Array
+from collectors.models.array import Array
 from collectors.tensors.candidates import Candidates, Pair, sizes
 from collectors.tensors.difference import difference_of
 from collectors.tensors.intermediates import Intermediates, OutOfTime

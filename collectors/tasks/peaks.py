@@ -12,9 +12,9 @@ import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 
 from analysis.experiment import Bandwidth, Cache, Peaks, Spread
+from collectors.models.array import Array
 from collectors.recording.quiet import lower_quartile
 from collectors.runtimes.onnxruntime import PROVIDERS, options
-from collectors.tensors.array import Array
 from collectors.workers.jobs import PeaksJob as Job
 
 PRODUCT_SIZES = (256, 384, 512)  # small enough to fit between two interruptions

@@ -1,6 +1,6 @@
 """Agreement: whether a variant chooses the classes that the baseline chooses. Not accuracy.
 
-Both run on the same further inputs (collectors/models/feeds.py), in processes of their own.
+Both run on the same further inputs (collectors/tensors/feeds.py), in processes of their own.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from analysis.experiment import Agreement
 from analysis.graph import Graph, Node
-from collectors.models import feeds
+from collectors.models.array import Array
 from collectors.runtimes.onnxruntime import Session
-from collectors.tensors.array import Array
+from collectors.tensors import feeds
 from collectors.workers.jobs import Bench
 
 LEAST_CLASSES = 5

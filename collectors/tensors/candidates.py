@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from collectors.tensors.array import Array
+from collectors.models.array import Array
 from collectors.tensors.sketches import Sketch, distances, sample, signed, sketch
 
 SAME = 1e-6  # tensors of the model this near to each other are one to us

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from collectors.tensors.array import Array
+from collectors.models.array import Array
 
 
 def difference_of(

@@ -14,9 +14,9 @@ import onnxruntime as ort
 
 from analysis.graph import tensor_bytes
 from collectors.models import graphs
+from collectors.models.array import Array
 from collectors.models.model import name_nodes
 from collectors.runtimes.onnxruntime import PROVIDERS, load_inputs, numpy_of, options, profiled_run
-from collectors.tensors.array import Array
 from collectors.workers.jobs import Bench
 
 UNKNOWN_BYTES = 32 * 1024 * 1024  # a tensor of unknown size

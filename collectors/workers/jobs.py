@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from analysis.experiment import Agreement, Cache, OwnFusion
-from collectors.recording.blocks import Lane
-from collectors.variants import Optimization
+from collectors.models.facts import InputFacts
+
+Optimization = Literal["none", "basic", "extended", "all"]  # ONNX Runtime's levels
 
 
-class InputFacts(msgspec.Struct, frozen=True):
-    """One model input as it is fed; `source` says how the values were made."""
+class Lane(msgspec.Struct, frozen=True):
+    """One session of a block: a variant, and which copy of it (2: the A/A control)."""
 
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    source: str
+    variant: str
+    copy: int
 
 
 class PrepareJob(msgspec.Struct, frozen=True):

@@ -12,8 +12,7 @@ from analysis.errors import FuseScopeError
 from collectors import zoo
 from collectors.files import cache, scratch
 from collectors.files.publication import Draft
-from collectors.recording import machine
-from collectors.workers import worker
+from collectors.workers import machine, worker
 from collectors.workers.jobs import Exported, ExportJob
 from collectors.zoo import ZooModel
 

@@ -17,8 +17,8 @@ from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.testing.v1 import AppTest
 
 from analysis.trace import Trace
-from app import state
-from app.server import application, memory
+from app import application, state
+from app.server import memory
 from app.sources import loading, uploads
 from tests.factories import FUSED_OPERATORS, profile_json
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamlit import config, net_util
 
-from app.server import application
+from app import application
 from app.server.same_origin import SameOrigin
 
 Headers = list[tuple[str, str]]

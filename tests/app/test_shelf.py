@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from analysis.readers import read
 from analysis.readers.input.source import Source
-from app.sources.shelf import LEAST, Shelf, weight
+from app.server.shelf import LEAST, Shelf, weight
 from tests.factories import FUSED_OPERATORS, experiment_zip, profile_json
 
 

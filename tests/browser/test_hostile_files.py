@@ -20,7 +20,7 @@ from tests.security.test_pages import BY_NAME, FOLDER, hostile_zip
 def url(tmp_path_factory: pytest.TempPathFactory, allowed_origins: set[str]) -> Iterator[str]:
     """The address of the dashboard, whose files may have 1 MB."""
     options = [f"--server.port={free_port()}", "--server.maxUploadSize=1"]
-    command = [STREAMLIT, "run", "app/server/application.py", *options]
+    command = [STREAMLIT, "run", "app/application.py", *options]
     with started(command, tmp_path_factory.mktemp("serve")) as server:
         address = server.wait_for(r"URL: (http://127\.0\.0\.1:\d+)")
         allowed_origins.add(f"{address}/")

@@ -22,7 +22,7 @@ from analysis.experiment import Experiment
 from analysis.readers import read_path
 from collectors.recording.ablation import ALL, ALL_OFF, LIMIT, NONE, plan
 from collectors.runtimes import optimizers
-from collectors.tasks.structures import dumped, structure
+from collectors.runtimes.structure import dumped, structure
 from collectors.variants import find
 from collectors.workers.jobs import Bench, Structure, Switches
 from tests.collectors.short_recordings import File, run, short

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.graph import Graph, Node, Tensor
-from collectors.models import feeds
+from collectors.models.array import Array
 from collectors.runtimes.onnxruntime import GraphSession
-from collectors.tensors import agreement
+from collectors.tensors import agreement, feeds
 from collectors.tensors.agreement import (
     NoScores,
     keep_classes,
@@ -23,7 +23,6 @@ from collectors.tensors.agreement import (
     scores_classes,
     with_classes,
 )
-from collectors.tensors.array import Array
 from collectors.workers.jobs import Bench, Drawing
 
 

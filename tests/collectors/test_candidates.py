@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from collectors.tensors.array import Array
+from collectors.models.array import Array
 from collectors.tensors.candidates import Candidates, Pair, sizes
 
 TOLERANCE = 1e-3

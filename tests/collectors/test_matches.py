@@ -15,13 +15,13 @@ from onnx import TensorProto, helper, numpy_helper
 from analysis.errors import FuseScopeError
 from analysis.experiment import TensorMatch, parse_matches
 from analysis.graph import Node
+from collectors.derive.reseeding import renaming
+from collectors.derive.sessions import open_session
 from collectors.tasks import matches, prepare
-from collectors.tensors.reseeding import renaming
 from collectors.tensors.sketches import distance, distances, sketch
 from collectors.variants import find
 from collectors.workers import worker
 from collectors.workers.jobs import Bench, Matched, MatchJob, PrepareJob
-from collectors.workers.sessions import open_session
 from tests.collectors.short_recordings import run, short
 
 CHANCE = np.random.default_rng(7)

@@ -14,8 +14,8 @@ from onnx import TensorProto, helper
 from analysis.graph import graph_json, parse_graph
 from collectors.files import archive
 from collectors.models import graphs, inputs, shapes
-from collectors.recording import machine
 from collectors.tensors.difference import difference_of
+from collectors.workers import machine
 from collectors.zoo import builder
 from tests.collectors.short_recordings import run, short
 

@@ -19,7 +19,8 @@ from onnx import TensorProto, helper
 from analysis.errors import FuseScopeError
 from collectors.progress import Progress
 from collectors.record import record, zoo_models
-from collectors.recording import machine, quiet
+from collectors.recording import quiet
+from collectors.workers import machine
 from tests.collectors.short_recordings import File, run, short
 from tests.patience import GIVE_UP_S
 

@@ -27,13 +27,13 @@ from analysis.readers.input.source import Source
 from analysis.wording import diagnostic_sentence
 from collectors import kernels, record, variants
 from collectors.derive import cut, pieces, segments
+from collectors.derive.sessions import open_kernel
 from collectors.kernels import formulas
 from collectors.kernels.loading import groups_of
 from collectors.models.model import save
 from collectors.recording.request import Recording
 from collectors.runtimes.segments import SegmentsSession
 from collectors.workers.jobs import Bench, Derived, DeriveJob, Steps
-from collectors.workers.sessions import open_kernel
 
 
 def group_of(graph: onnx.GraphProto, names: list[str]) -> SimpleNamespace:

@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.recording import blocks, budget, series
-from collectors.recording.blocks import Lane
 from collectors.recording.budget import BlockCost, Deadline
 from collectors.recording.series import Series
-from collectors.workers.jobs import Bench, BlockJob, BlockMeasured, LaneRuns, ProfiledRuns
+from collectors.workers.jobs import Bench, BlockJob, BlockMeasured, Lane, LaneRuns, ProfiledRuns
 
 LANES = blocks.lanes(("unfused", "fused"), "unfused")
 

@@ -8,12 +8,12 @@ from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import side_of_trace
 from analysis.compare.totals import totals
-from analysis.compare.waterfall import waterfall_steps
 from analysis.metrics.breakdown import by_type
 from analysis.readers.building.trace_tables import build_trace
 from analysis.report.tables import operator_totals
 from analysis.trace import Meta, Trace
 from analysis.wording import total_basis, totals_sentence
+from analysis.wording.waterfall import waterfall_steps
 
 US = 1000
 

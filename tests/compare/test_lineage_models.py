@@ -22,12 +22,12 @@ pytest.importorskip("onnxruntime", reason="optimised graphs need the extra 'coll
 from analysis.compare.groups.lineage import Lineage, lineage
 from analysis.experiment import TensorMatch, parse_matches
 from analysis.graph import Graph, parse_graph
+from collectors.derive.sessions import open_session
 from collectors.models import graphs, model
 from collectors.tasks import matches
 from collectors.tasks import prepare as prepare_task
 from collectors.variants import find
 from collectors.workers.jobs import Bench, MatchJob, PrepareJob
-from collectors.workers.sessions import open_session
 from collectors.zoo import (
     convolutions,
     deeplabv3plus,

@@ -16,7 +16,6 @@ from analysis.compare.groups.grouping import group_operators
 from analysis.compare.ledger import ledger
 from analysis.compare.side import side_of_variant
 from analysis.compare.timing.slow_executions import SlowExecution, excess_ns
-from analysis.compare.waterfall import ends_ns, waterfall_steps
 from analysis.experiment import Experiment
 from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
@@ -25,6 +24,7 @@ from analysis.report.html import report_html
 from analysis.report.ledger import ledger_table
 from analysis.report.ledger_csv import ledger_csv
 from analysis.wording import diagnostic_sentence, fusion_sentence, slow_parts
+from analysis.wording.waterfall import ends_ns, waterfall_steps
 from tests.compare.raw_times import paused
 from tests.factories import experiment_zip
 

@@ -20,7 +20,6 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Fusion, Group, Kind
 from analysis.compare.groups.fusion import Operator as Op
 from analysis.compare.ledger import ledger
-from analysis.compare.waterfall import ends_ns, waterfall_steps
 from analysis.experiment import Experiment
 from analysis.patterns import Blocker
 from analysis.readers import read, read_path
@@ -34,6 +33,7 @@ from analysis.report.text import signed_range
 from analysis.report.waterfall import Waterfall, waterfall
 from analysis.trace import Trace
 from analysis.wording import KNOWN_BY
+from analysis.wording.waterfall import ends_ns, waterfall_steps
 from tests.factories import (
     FUSED_OPERATORS,
     GEMM,

@@ -15,11 +15,11 @@ import numpy.typing as npt
 import onnx
 
 from analysis.graph import Node
+from collectors.derive.sessions import open_session
 from collectors.models import graphs
 from collectors.models.model import name_nodes, save
 from collectors.variants import find
 from collectors.workers.jobs import MatchJob
-from collectors.workers.sessions import open_session
 
 SEED = 1
 SPREAD = 0.2  # of biases and means

@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 
 from collectors.models import inputs
+from collectors.models.array import Array
 from collectors.runtimes.onnxruntime import load_inputs
-from collectors.tensors.array import Array
 from collectors.workers.jobs import Bench
 
 Purpose = Literal["calibration", "agreement"]

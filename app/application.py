@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 # `streamlit run` puts the folder of this file on the path, not the one that holds the packages.
-ROOT = str(Path(__file__).resolve().parents[2])
+ROOT = str(Path(__file__).resolve().parents[1])
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
@@ -34,7 +34,7 @@ from app.recording.recorder import RECORDER
 from app.server.memory import housekeeping, keep_few_arenas
 from app.server.same_origin import LOOPBACK, SameOrigin, is_local
 
-MAIN = Path(__file__).parents[1] / "main.py"
+MAIN = Path(__file__).with_name("main.py")
 
 HEADERS = {
     "X-Frame-Options": "DENY",

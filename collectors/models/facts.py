@@ -1,0 +1,14 @@
+"""What is known of a model without loading it."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class InputFacts(msgspec.Struct, frozen=True):
+    """One model input as it is fed; `source` says how the values were made."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    source: str
