@@ -23,7 +23,7 @@ from analysis.experiment import Experiment
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report.pages import asset
-from analysis.report.roofline import roofline as report_roofline
+from analysis.report.pictures.roofline import roofline as report_roofline
 from analysis.trace import Trace
 from analysis.wording import interval_key
 from tests.factories import (

@@ -14,7 +14,7 @@ from analysis.experiment import Experiment
 from analysis.readers import READERS, read
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.source import Source
-from analysis.report.inspection import doctor, inspection
+from analysis.report.exports.inspection import doctor, inspection
 from analysis.trace import Diagnostic, Meta, Trace, runs_frame
 from analysis.wording import doctor as words
 from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json

@@ -19,9 +19,9 @@ from analysis.readers import read
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.source import Source
 from analysis.redaction import redacted, redacted_sides
-from analysis.report.comparison_json import comparison_json
+from analysis.report.exports.comparison_json import comparison_json
+from analysis.report.exports.inspection import inspection_json
 from analysis.report.html import report_html
-from analysis.report.inspection import inspection_json
 from analysis.trace import CALL_COLUMNS, Diagnostic, Meta, Trace
 from app.cli.compare import compare as compare_files
 from app.cli.inspect import inspect

@@ -19,7 +19,7 @@ from analysis.compare.ledger import Ledger
 from analysis.compare.reconciliation import Reconciliation, SideTimes
 from analysis.readers import read
 from analysis.readers.input.source import Source
-from analysis.report.waterfall import waterfall as still
+from analysis.report.pictures.waterfall import waterfall as still
 from analysis.wording.waterfall import (
     MAX_PATTERNS,
     SHOWN_ROUNDING_NS,

@@ -22,16 +22,16 @@ from analysis.report import cards, tables
 from analysis.report.ablation import ablation_table
 from analysis.report.blocked import blocked_notes, blocked_rows
 from analysis.report.counters import counters
-from analysis.report.distribution import distribution
 from analysis.report.doctor import file_facts
 from analysis.report.ledger import ledger_table
 from analysis.report.method import method
 from analysis.report.origins import origins
 from analysis.report.pages import asset, template
-from analysis.report.roofline import roofline
-from analysis.report.still import still
+from analysis.report.pictures.distribution import distribution
+from analysis.report.pictures.roofline import roofline
+from analysis.report.pictures.still import still
+from analysis.report.pictures.waterfall import waterfall
 from analysis.report.text import minus, model_name, slug, with_short_labels
-from analysis.report.waterfall import waterfall
 from analysis.timeline import script
 from analysis.timeline.packing import packed_json
 from analysis.timeline.payload import REPORT_CALLS, timeline_payload

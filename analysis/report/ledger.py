@@ -14,7 +14,7 @@ from analysis.compare.groups.fusion import Group, Operator
 from analysis.compare.ledger import gain_kind
 from analysis.compare.side import Side
 from analysis.graph import Graph
-from analysis.report.group_svg import group_svg
+from analysis.report.pictures.group_svg import group_svg
 from analysis.report.tables import Rows
 from analysis.report.text import known, minus, signed_duration, signed_range
 from analysis.wording.counted import whole_text

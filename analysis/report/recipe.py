@@ -14,9 +14,9 @@ from analysis.colours import report_sheet
 from analysis.compare.timing.verdict import Verdict
 from analysis.recipes import Cell, Recipe, RecipeTable, Step
 from analysis.recipes.notes import FROM_PROFILE
+from analysis.report.exports.table_csv import table_csv
 from analysis.report.method import without_folders
 from analysis.report.pages import asset, template
-from analysis.report.table_csv import table_csv
 from analysis.report.text import minus
 from analysis.text import clean_text
 from analysis.wording import recipes as words

@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 
 from analysis.errors import FuseScopeError
-from analysis.report.ascend_tables import ascend_tables
+from analysis.report.exports.ascend_tables import ascend_tables
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence
 from app.cli.outputs import refuse_lost

@@ -82,7 +82,7 @@ def compare(
 
         write_whole(html, report_html(comparison).encode(), what="report", option="--html")
     if json:
-        from analysis.report.comparison_json import comparison_json
+        from analysis.report.exports.comparison_json import comparison_json
 
         streams.write_json(comparison_json(comparison))
     else:

@@ -47,7 +47,7 @@ def inspect(
         for sentence in write_ascend(ascend, _by_folder(value), [path]):
             print(sentence, file=sys.stderr)
     if json:
-        from analysis.report.inspection import inspection_json
+        from analysis.report.exports.inspection import inspection_json
 
         streams.write_json(inspection_json(value))
         return
@@ -89,7 +89,7 @@ def _print_trace(console: Console, trace: Trace) -> None:
 
     from analysis import units
     from analysis.metrics.warmup import steady_runs
-    from analysis.report.inspection import inspection
+    from analysis.report.exports.inspection import inspection
     from analysis.wording.phrases import plural
 
     facts = inspection(trace)

@@ -148,7 +148,7 @@ def _report_name(shown: Shown, private: bool) -> str:
 
 
 def _json(comparison: Comparison) -> bytes:
-    from analysis.report.comparison_json import comparison_json
+    from analysis.report.exports.comparison_json import comparison_json
 
     return comparison_json(comparison)
 
@@ -163,6 +163,6 @@ def _types_csv(comparison: Comparison) -> bytes:
 
 def ledger_csv(comparison: Comparison) -> bytes:
     """The fusion ledger: a line a group, then the terms."""
-    from analysis.report import ledger_csv as csv
+    from analysis.report.exports import ledger_csv as csv
 
     return csv.ledger_csv(comparison)

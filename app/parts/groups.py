@@ -115,7 +115,7 @@ def _graph(title: str, side: Side, operators: tuple[Operator, ...], group: Group
             st.caption("No operator ran.")
         st.caption("This file has no graph, so the tensors between are not known.")
         return
-    from analysis.report.group_svg import group_svg
+    from analysis.report.pictures.group_svg import group_svg
 
     names = [operator.name for operator in operators]
     st.image(

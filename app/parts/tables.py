@@ -240,7 +240,7 @@ class Table:
     @property
     def csv(self) -> bytes:
         """The cells as CSV with one line of heads."""
-        from analysis.report.table_csv import table_csv
+        from analysis.report.exports.table_csv import table_csv
 
         frame = self.frame
         frame.columns = [" ".join(filter(None, names)) for names in self.columns]

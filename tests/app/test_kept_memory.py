@@ -76,7 +76,7 @@ def test_giving_back_can_always_be_asked_for() -> None:
 # shrinks at its end alone: what lies behind them keeps them.
 _AFTER_A_FREE = """
 import ctypes
-from app import memory
+from app.server import memory
 class Info(ctypes.Structure):
     _fields_ = [(f"field{n}", ctypes.c_size_t) for n in range(10)]
 libc = ctypes.CDLL(None)

@@ -381,7 +381,7 @@ def test_paper_keeps_the_mode(show: Callable[[Any], Timeline], page: Page) -> No
 
 HOST = """
 import streamlit as st
-from app.timeline import group_timeline
+from app.parts.timeline import group_timeline
 
 drawing = {data!r}
 st.session_state.runs = st.session_state.get("runs", 0) + 1

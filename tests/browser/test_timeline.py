@@ -373,7 +373,7 @@ def test_resize_keeps_the_window(show: Callable[[Any], Timeline], page: Page) ->
 
 HOST = """
 import streamlit as st
-from app.timeline import timeline
+from app.parts.timeline import timeline
 
 drawing = {data!r}
 st.session_state.runs = st.session_state.get("runs", 0) + 1

@@ -22,7 +22,7 @@ from analysis.graph import Graph, Node, Tensor
 from analysis.operators.flops import from_graph
 from analysis.readers import read
 from analysis.readers.input.source import Source
-from analysis.report.comparison_json import comparison_values
+from analysis.report.exports.comparison_json import comparison_values
 from analysis.wording import agreement_text, diagnostic_sentence
 from collectors import variants
 from collectors.derive import quantise

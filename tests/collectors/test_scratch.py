@@ -31,7 +31,7 @@ def recorder(temporary: Path) -> subprocess.Popen[str]:
     script = (
         "import sys, tempfile, time; tempfile.tempdir = sys.argv[1]\n"
         "from pathlib import Path\n"
-        "from collectors import publication, scratch\n"
+        "from collectors.files import publication, scratch\n"
         "with (scratch.folder() as folder, scratch.folder(scratch.WORKER) as worker,\n"
         "    publication.Draft(Path(sys.argv[1], 'x.zip')) as draft):\n"
         "    for path in (folder, worker):\n"

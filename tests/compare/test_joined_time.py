@@ -10,7 +10,7 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Fusion
 from analysis.compare.joined_time import joined_shares
 from analysis.compare.side import side_of_trace
-from analysis.report.comparison_json import comparison_values
+from analysis.report.exports.comparison_json import comparison_values
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 
 # name, launcher, class, inputs, time in ns

@@ -16,7 +16,7 @@ from analysis.experiment import Agreement, Experiment, OutputDifference, parse_r
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report.cards import figures
-from analysis.report.comparison_json import comparison_values
+from analysis.report.exports.comparison_json import comparison_values
 from analysis.report.html import report_html
 from analysis.wording import agreement_text, diagnostic_sentence
 from tests.factories import experiment_zip

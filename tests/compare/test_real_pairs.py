@@ -12,7 +12,7 @@ from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import side_of_trace
 from analysis.readers import read_path
-from analysis.report.comparison_json import comparison_values
+from analysis.report.exports.comparison_json import comparison_values
 from analysis.trace import Trace
 
 TRACES = Path(__file__).resolve().parents[3] / "shared" / "traces"

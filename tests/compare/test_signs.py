@@ -18,7 +18,7 @@ from analysis.compare.comparison import Comparison
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report import cards
-from analysis.report.comparison_json import comparison_values
+from analysis.report.exports.comparison_json import comparison_values
 from analysis.report.ledger import ledger_table
 from analysis.report.tables import operator_rows, operator_totals, type_rows
 from analysis.timeline.payload import timeline_payload

@@ -19,10 +19,10 @@ from analysis.compare.timing.slow_executions import SlowExecution, excess_ns
 from analysis.experiment import Experiment
 from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
-from analysis.report.fusion_json import fusion_values
+from analysis.report.exports.fusion_json import fusion_values
+from analysis.report.exports.ledger_csv import ledger_csv
 from analysis.report.html import report_html
 from analysis.report.ledger import ledger_table
-from analysis.report.ledger_csv import ledger_csv
 from analysis.wording import diagnostic_sentence, fusion_sentence, slow_parts
 from analysis.wording.waterfall import ends_ns, waterfall_steps
 from tests.compare.raw_times import paused

@@ -25,8 +25,8 @@ from analysis.metrics.counters import (
 )
 from analysis.readers import read_path
 from analysis.readers.building.trace_tables import build_trace
-from analysis.report.comparison_json import comparison_values
 from analysis.report.counters import counter_rows, counters
+from analysis.report.exports.comparison_json import comparison_values
 from analysis.report.html import report_html
 from analysis.trace import Meta, Trace
 from analysis.wording import FIGURES

@@ -17,7 +17,7 @@ from analysis.metrics.warmup import steady_runs
 from analysis.readers import READERS, read, read_all, read_path
 from analysis.readers.input.source import Source
 from analysis.readers.mindspore.beside import Beside
-from analysis.report.inspection import inspection
+from analysis.report.exports.inspection import inspection
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence
 

@@ -13,7 +13,7 @@ from analysis.readers import find, read
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.source import Source
 from analysis.readers.recordings import Found
-from analysis.report.ascend_tables import ascend_tables
+from analysis.report.exports.ascend_tables import ascend_tables
 from analysis.trace import Meta, Trace
 from tests import miniatures
 

@@ -20,7 +20,7 @@ from analysis.readers import find, read, read_path
 from analysis.readers.input.folder import folder_sources
 from analysis.readers.input.source import Source
 from analysis.readers.nvidia.tensorrt_graph import dtype_of, layer_of_name, layout_of
-from analysis.report.comparison_json import comparison_values
+from analysis.report.exports.comparison_json import comparison_values
 from analysis.report.html import report_html
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence, verdict_sentence

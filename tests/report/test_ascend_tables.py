@@ -19,8 +19,8 @@ from analysis.readers.ascend.columns import task_kind
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.source import Source
 from analysis.readers.reader import Reader
-from analysis.report.ascend_tables import FILES, ascend_tables
-from analysis.report.inspection import inspection
+from analysis.report.exports.ascend_tables import FILES, ascend_tables
+from analysis.report.exports.inspection import inspection
 from analysis.trace import CALL_COLUMNS, Meta, Trace, runs_frame
 from app.cli.main import main
 from tests import miniatures

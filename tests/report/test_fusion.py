@@ -25,12 +25,12 @@ from analysis.patterns import Blocker
 from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
 from analysis.report import ledger as report_ledger
-from analysis.report.fusion_json import fusion_values
+from analysis.report.exports.fusion_json import fusion_values
+from analysis.report.exports.ledger_csv import ledger_csv
 from analysis.report.html import report_html
 from analysis.report.ledger import ledger_table
-from analysis.report.ledger_csv import ledger_csv
+from analysis.report.pictures.waterfall import Waterfall, waterfall
 from analysis.report.text import signed_range
-from analysis.report.waterfall import Waterfall, waterfall
 from analysis.trace import Trace
 from analysis.wording import KNOWN_BY
 from analysis.wording.waterfall import ends_ns, waterfall_steps

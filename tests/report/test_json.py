@@ -17,8 +17,8 @@ from analysis.experiment import Experiment
 from analysis.graph import Graph, Node, Tensor, graph_json
 from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
-from analysis.report.comparison_json import comparison_json
-from analysis.report.inspection import inspection, inspection_json
+from analysis.report.exports.comparison_json import comparison_json
+from analysis.report.exports.inspection import inspection, inspection_json
 from analysis.trace import Trace
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 

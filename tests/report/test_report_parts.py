@@ -18,9 +18,9 @@ from analysis.compare.timing.verdict import Interval, Verdict
 from analysis.interval import interval_picture
 from analysis.readers import read
 from analysis.readers.input.source import Source
-from analysis.report.distribution import Distribution, distribution
 from analysis.report.method import recorded, without_folders
-from analysis.report.still import MAX_LANES, WIDTH, still
+from analysis.report.pictures.distribution import Distribution, distribution
+from analysis.report.pictures.still import MAX_LANES, WIDTH, still
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 
 

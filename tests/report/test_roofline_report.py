@@ -14,7 +14,7 @@ from analysis.compare.side import side_of_trace
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report.html import report_html
-from analysis.report.roofline import HEIGHT, WIDTH, roofline
+from analysis.report.pictures.roofline import HEIGHT, WIDTH, roofline
 from analysis.trace import Trace
 from tests.factories import CONV, RELU, Operator, profile_json
 

@@ -23,7 +23,7 @@ from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.readers import read, read_all
 from analysis.readers.input.source import Source
-from analysis.report.inspection import inspection_json
+from analysis.report.exports.inspection import inspection_json
 from analysis.trace import Trace
 from tests import miniatures
 from tests.security.mutations import mutated

@@ -21,7 +21,7 @@ from analysis.metrics.breakdown import by_type
 from analysis.readers import find, read, read_all, read_path
 from analysis.readers.input.folder import folder_sources
 from analysis.readers.input.source import Source
-from analysis.report.inspection import inspection, inspection_json
+from analysis.report.exports.inspection import inspection, inspection_json
 from analysis.trace import Trace
 from tests.security.documents import KINDS, Kind
 

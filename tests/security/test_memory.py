@@ -19,7 +19,7 @@ import json, resource, sys
 from analysis.errors import FuseScopeError
 from analysis.limits import Limits
 from analysis.readers import read
-from analysis.readers.source import Source
+from analysis.readers.input.source import Source
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -16,9 +16,9 @@ from analysis.compare.choice import choose_sides
 from analysis.compare.comparison import Comparison
 from analysis.readers.input.source import Source
 from analysis.readers.reader import Reader
-from analysis.report.comparison_json import comparison_json
+from analysis.report.exports.comparison_json import comparison_json
+from analysis.report.exports.inspection import inspection_json
 from analysis.report.html import report_file_name, report_html
-from analysis.report.inspection import inspection_json
 from analysis.trace import Trace
 from app.cli.compare import compare as compare_verb
 from app.cli.inspect import inspect as inspect_verb

@@ -20,9 +20,9 @@ from analysis.compare.comparison import Comparison
 from analysis.readers import find, read
 from analysis.readers.input.source import Source
 from analysis.readers.reader import Reader
-from analysis.report.ascend_tables import ascend_tables
-from analysis.report.ledger_csv import ledger_csv
-from analysis.report.table_csv import table_csv
+from analysis.report.exports.ascend_tables import ascend_tables
+from analysis.report.exports.ledger_csv import ledger_csv
+from analysis.report.exports.table_csv import table_csv
 from analysis.timeline.payload import timeline_payload
 from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Trace
 from app.parts import ascend, tables

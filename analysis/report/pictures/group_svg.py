@@ -12,7 +12,7 @@ from itertools import pairwise
 from analysis import units
 from analysis.graph import Graph, Node
 from analysis.operators.classes import op_class
-from analysis.report.layered import Layout, Point, lay_out
+from analysis.report.pictures.layered import Layout, Point, lay_out
 from analysis.text import printable
 
 MAX_OPERATORS = 40

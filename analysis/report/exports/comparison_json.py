@@ -18,9 +18,9 @@ from analysis.compare.roofs import ROOFLINE
 from analysis.compare.side import Side
 from analysis.compare.timing.verdict import Interval
 from analysis.metrics.counters import MEASURES, total_counters
-from analysis.report.fusion_json import fusion_values
-from analysis.report.inspection import diagnostics
-from analysis.report.roofline_json import quantity_values, roofs_values
+from analysis.report.exports.fusion_json import fusion_values
+from analysis.report.exports.inspection import diagnostics
+from analysis.report.exports.roofline_json import quantity_values, roofs_values
 from analysis.report.text import plain
 from analysis.wording import verdict_basis, verdict_sentence
 

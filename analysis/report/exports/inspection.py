@@ -12,7 +12,7 @@ from analysis.doctor import Examination, examine, fields
 from analysis.experiment import Experiment
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.warmup import steady_runs
-from analysis.report.roofline_json import roofline_values
+from analysis.report.exports.roofline_json import roofline_values
 from analysis.trace import Diagnostic, Trace
 from analysis.wording import diagnostic_sentence
 from analysis.wording import doctor as words

@@ -1,0 +1,1 @@
+"""A comparison or a trace as data: JSON, CSV, and the tables of the Ascend profilers."""

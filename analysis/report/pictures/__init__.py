@@ -1,0 +1,1 @@
+"""Pictures of the report, drawn as SVG."""
