@@ -26,7 +26,7 @@ from app.sources import loading
 from tests.app.conftest import BLOCKS
 from tests.app.pages import address, headline, is_clean, markdown_texts, texts
 from tests.app.test_runs_page import on_a_gpu
-from tests.compare.raw_times import paused, rewritten
+from tests.compare.timing.raw_times import paused, rewritten
 from tests.factories import Operator, experiment_zip, profile_json
 from tests.patience import GIVE_UP_S
 

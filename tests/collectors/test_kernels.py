@@ -13,8 +13,6 @@ import pytest
 
 pytest.importorskip("numba", reason="kernels need the extra 'kernels'")
 
-from kernel_models import Node, Shape, engine, graph_of, kernel, model_of, values
-
 from analysis.errors import FuseScopeError
 from analysis.operators import flops
 from analysis.operators.classes import op_class
@@ -23,6 +21,7 @@ from collectors.derive import segments
 from collectors.kernels import compiled, depthwise, elementwise, formulas, group
 from collectors.kernels.loading import groups_of
 from collectors.kernels.memory import Buffers
+from tests.collectors.kernel_models import Node, Shape, engine, graph_of, kernel, model_of, values
 from tests.patience import GIVE_UP_S
 
 ELEMENTWISE = kernels.find("elementwise")

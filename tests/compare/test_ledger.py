@@ -25,7 +25,7 @@ from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence
-from tests.compare.raw_times import lengthened, rewritten, slowed
+from tests.compare.timing.raw_times import lengthened, rewritten, slowed
 from tests.factories import (
     FUSED_OPERATORS,
     GEMM,

@@ -20,7 +20,7 @@ from analysis.experiment import Experiment
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
-from tests.compare.raw_times import RawMeans, lengthened, raw_means, rewritten
+from tests.compare.timing.raw_times import RawMeans, lengthened, raw_means, rewritten
 from tests.factories import (
     FUSED_OPERATORS,
     GEMM,

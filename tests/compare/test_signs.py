@@ -26,7 +26,7 @@ from analysis.units import MISSING
 from app.parts import ledger as shown_ledger
 from app.parts import tables
 from app.sources.loading import Shown
-from tests.compare.raw_times import lengthened, paused
+from tests.compare.timing.raw_times import lengthened, paused
 from tests.factories import Operator, experiment_zip, profile_json
 
 SHAPE = [(1, 4, 8, 8)]

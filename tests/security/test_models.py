@@ -23,7 +23,7 @@ def calls(name: str) -> list[tuple[str, ast.Call]]:
 
 
 def test_m4_a_library_of_operators_is_loaded_from_the_recording_s_settings_alone() -> None:
-    """Where the settings come from: tests/collectors/test_custom_op_library.py."""
+    """Where the settings come from: tests/collectors/derive/test_custom_op_library.py."""
     [(file, call)] = calls("register_custom_ops_library")
     assert (file, ast.unparse(call)) == (
         "onnxruntime.py",

@@ -163,7 +163,7 @@ def test_a_module_that_is_not_there_is_told_with_those_that_are() -> None:
         scopes.check("include", ("x",), ("Conv_0",))
 
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "rules.md"
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "rules.md"
 
 
 def table(head: str) -> list[list[str]]:

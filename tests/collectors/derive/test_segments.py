@@ -15,9 +15,6 @@ import pytest
 
 pytest.importorskip("numba", reason="kernels need the extra 'kernels'")
 
-from kernel_models import Node, engine, graph_of, model_of, values
-from short_recordings import File, run, short
-
 from analysis.compare import compare
 from analysis.compare.side import side_of_variant
 from analysis.errors import FuseScopeError
@@ -34,6 +31,8 @@ from collectors.models.model import save
 from collectors.recording.request import Recording
 from collectors.runtimes.segments import SegmentsSession
 from collectors.workers.jobs import Bench, Derived, DeriveJob, Steps
+from tests.collectors.kernel_models import Node, engine, graph_of, model_of, values
+from tests.collectors.short_recordings import File, run, short
 
 
 def group_of(graph: onnx.GraphProto, names: list[str]) -> SimpleNamespace:

@@ -11,7 +11,7 @@ from analysis.readers import READERS, read_path
 from analysis.readers.reader import ALWAYS, FIELDS, Reader
 from analysis.wording.doctor import FIELD_LABELS
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "formats.md"
 SAMPLES = ROOT / "sample_traces" / "formats"
 

@@ -16,7 +16,7 @@ from analysis.readers import read_path
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from analysis.wording import diagnostic_sentence
 
-ASCEND = Path(__file__).resolve().parents[3] / "shared/traces/third_party/ascend_torch_npu"
+ASCEND = Path(__file__).resolve().parents[4] / "shared/traces/third_party/ascend_torch_npu"
 
 # name, op type, inputs
 Operator = tuple[str, str | None, str | None]

@@ -24,7 +24,7 @@ from collectors.workers import machine
 from tests.collectors.short_recordings import File, run, short
 from tests.patience import GIVE_UP_S
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 
 from analysis.wording import FIGURES
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "figures.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "figures.md"
 
 
 def expected() -> str:

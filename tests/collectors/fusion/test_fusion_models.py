@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from tests.collectors.fused_models import difference, passed
+from tests.collectors.fusion.fused_models import difference, passed
 from tests.pattern_models import Builder
 
 Build = Callable[[Builder], onnx.ModelProto]

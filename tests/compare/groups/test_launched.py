@@ -17,7 +17,7 @@ from analysis.compare.side import Side, side_of_trace
 from analysis.readers import read_path
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 
-KINETO = Path(__file__).resolve().parents[3] / "shared/traces/third_party/kineto"
+KINETO = Path(__file__).resolve().parents[4] / "shared/traces/third_party/kineto"
 
 # name, launcher, class, duration in ns
 Kernel = tuple[str, str | None, str, int]

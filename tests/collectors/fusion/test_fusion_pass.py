@@ -19,7 +19,7 @@ from collectors.fusion import fusing, registry
 from collectors.fusion.rewrite import NewNode, Place
 from collectors.fusion.working import Working
 from collectors.zoo import mobilenetv2, resnet50
-from tests.collectors.fused_models import Passed, difference, outputs, passed
+from tests.collectors.fusion.fused_models import Passed, difference, outputs, passed
 from tests.pattern_models import Builder
 
 

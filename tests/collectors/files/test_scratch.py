@@ -14,7 +14,7 @@ from analysis.errors import FuseScopeError
 from collectors.files import ownership, scratch
 from collectors.files.publication import Draft
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(autouse=True)

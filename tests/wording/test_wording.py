@@ -11,7 +11,7 @@ from analysis.metrics.counters import MEASURES
 from analysis.wording import CANNOT_TELL, FIGURES, NOISE_UNKNOWN, REASONS, why_not_told
 from analysis.wording.diagnostics import _DIAGNOSTICS
 
-ANALYSIS = Path(__file__).resolve().parents[1] / "analysis"
+ANALYSIS = Path(__file__).resolve().parents[2] / "analysis"
 SOURCES = "\n".join(path.read_text(encoding="utf-8") for path in ANALYSIS.rglob("*.py"))
 
 

@@ -18,7 +18,7 @@ from analysis.readers.xla.hlo import from_text, read_module
 from analysis.trace import Trace
 
 MAKE: dict[str, Any] = runpy.run_path(
-    str(Path(__file__).parents[2] / "sample_traces" / "formats" / "xplane" / "make.py")
+    str(Path(__file__).parents[3] / "sample_traces" / "formats" / "xplane" / "make.py")
 )
 message: Callable[..., bytes] = MAKE["message"]
 Plane: Any = MAKE["Plane"]
@@ -43,7 +43,7 @@ def gpu(*lines: tuple[str, list[bytes]], plane: Any = None) -> Any:
 
 
 def test_the_sample_is_what_its_script_writes() -> None:
-    path = Path(__file__).parents[2] / "sample_traces" / "formats" / "xplane" / "sample.xplane.pb"
+    path = Path(__file__).parents[3] / "sample_traces" / "formats" / "xplane" / "sample.xplane.pb"
     assert path.read_bytes() == MAKE["sample"]()
 
 

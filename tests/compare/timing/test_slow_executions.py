@@ -25,10 +25,10 @@ from analysis.report.html import report_html
 from analysis.report.ledger import ledger_table
 from analysis.wording import diagnostic_sentence, fusion_sentence, slow_parts
 from analysis.wording.waterfall import ends_ns, waterfall_steps
-from tests.compare.raw_times import paused
+from tests.compare.timing.raw_times import paused
 from tests.factories import experiment_zip
 
-RECORDINGS = Path(__file__).resolve().parents[2] / "sample_traces"
+RECORDINGS = Path(__file__).resolve().parents[3] / "sample_traces"
 RECIPES = sorted(RECORDINGS.glob("recipes/**/*.zip"))
 TIMES = {"unfused": [10.0] * 8, "fused": [9.9] * 8}
 SHAPE = [(1, 4)]

@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 from collectors.fusion import convolutions, products, registry
-from tests.collectors.fused_models import difference, passed
+from tests.collectors.fusion.fused_models import difference, passed
 from tests.pattern_models import Builder
 
 Case = tuple[str, Callable[[Builder], str], list[str]]

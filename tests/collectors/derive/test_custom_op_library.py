@@ -28,10 +28,10 @@ from analysis.readers.input.source import Source
 from collectors.errors import library as library_errors
 from collectors.models import custom_ops
 from collectors.variants import find, with_twins
+from tests.collectors.recording.test_recording_refusals import refusal
 from tests.collectors.short_recordings import File, run, short
-from tests.collectors.test_recording_refusals import refusal
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 EXAMPLE = ROOT / "examples" / "custom_op"
 COMPILER = shutil.which("cc")
 DOMAIN = "fusescope.example"
