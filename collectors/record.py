@@ -42,7 +42,7 @@ __all__ = ["Recording", "record", "zoo_models"]
 MEMORY_SHARE = 0.8
 _OWN_FUSIONS = "own_fusions.json"
 
-Enough = Callable[[ExperimentRecord, int], bool]
+Enough = Callable[[ExperimentRecord], bool]
 
 
 def _never() -> bool:
@@ -81,7 +81,7 @@ def record(
 ) -> Path:
     """Records the experiment and returns the path of its file.
 
-    `enough(record_so_far, blocks)` is asked after the 8th and the 14th block, unless the number
+    `enough(record_so_far)` is asked after the 8th and the 14th block, unless the number
     of blocks is fixed. On Ctrl-C or `cancelled()` complete blocks are kept and written; the
     outcome says so. Raises FuseScopeError for whatever the user can act on, and then nothing
     was written.
@@ -136,9 +136,8 @@ class _Recorder:
     def run_blocks(self, enough: Enough | None) -> Stopped:
         """Until it is enough; a fixed number of blocks asks nothing."""
         if enough is None or self._recording.blocks is not None:
-            return self.series.run(lambda _: False, self._report)
-        question = enough
-        return self.series.run(lambda look: question(self._record("blocks"), look), self._report)
+            return self.series.run(lambda: False, self._report)
+        return self.series.run(lambda: enough(self._record("blocks")), self._report)
 
     def write(self, path: Path, stopped: Stopped) -> Path:
         """Writes the experiment file and returns where it is."""

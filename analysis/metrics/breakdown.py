@@ -9,9 +9,6 @@ from analysis.metrics.memo import once
 from analysis.metrics.warmup import SteadyRuns, steady_runs
 from analysis.trace import Trace
 
-STATISTICS = ("count", "total_ns", "per_run_ns", "mean_ns", "median_ns", "p90_ns", "min_ns",
-              "max_ns", "wait_ns", "share")  # fmt: skip
-
 
 def steady_calls(trace: Trace, steady: SteadyRuns | None = None) -> pd.DataFrame:
     """Calls inside the runs that count; all calls where the trace has no runs at all."""
@@ -24,7 +21,8 @@ def steady_calls(trace: Trace, steady: SteadyRuns | None = None) -> pd.DataFrame
 
 @once
 def by_operator(trace: Trace) -> pd.DataFrame:
-    """One row per operator that ran: its columns of `trace.operators` and STATISTICS.
+    """One row per operator that ran: its columns of `trace.operators` and the statistics
+    count, total_ns, per_run_ns, mean_ns, median_ns, p90_ns, min_ns, max_ns, wait_ns, share.
 
     `count` is executions per run, `total_ns` the sum over the runs that count, `per_run_ns` that
     sum per run, `wait_ns` the mean gap before it, `share` the part of the time in all operators.
@@ -37,22 +35,22 @@ def by_operator(trace: Trace) -> pd.DataFrame:
 
 
 def by_type(trace: Trace) -> pd.DataFrame:
-    """One row per op type with STATISTICS, largest total first.
+    """One row per op type with the statistics of `by_operator`, largest total first.
 
     Type null reads 'unknown', that of communication 'communication'.
     Columns as in the profilers' op_statistic: `op_type`, `provider` (of most of its time) and
-    STATISTICS.
+    the statistics.
     """
     return _grouped(trace, "op_type")
 
 
 def by_class(trace: Trace) -> pd.DataFrame:
-    """One row per operator class with STATISTICS, largest total first."""
+    """One row per operator class with the same statistics, largest total first."""
     return _grouped(trace, "op_class")
 
 
 def by_launcher(trace: Trace) -> pd.DataFrame:
-    """One row per framework operator that launched others, with STATISTICS of those."""
+    """One row per framework operator that launched others, with the same statistics of those."""
     return _grouped(trace, "launched_by")
 
 
@@ -74,7 +72,7 @@ def _grouped(trace: Trace, column: str) -> pd.DataFrame:
 
 
 def _statistics(trace: Trace, calls: pd.DataFrame, key: pd.Series, runs: int) -> pd.DataFrame:
-    """STATISTICS by key, in the order of the keys. A row of k calls weighs k in count and mean."""
+    """Statistics by key, in the order of the keys. A row of k calls weighs k in count and mean."""
     group, labels = pd.factorize(key)
     dur_ns = calls["dur_ns"].to_numpy()
     order = np.lexsort((dur_ns, group))

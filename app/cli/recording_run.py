@@ -42,10 +42,10 @@ def relative(path: Path) -> str:
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
-def _decided(experiment: ExperimentRecord, look_blocks: int) -> bool:
+def _decided(experiment: ExperimentRecord) -> bool:
     from analysis.compare.timing.verdict import decided
 
-    return decided(experiment, look_blocks)
+    return decided(experiment)
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

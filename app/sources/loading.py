@@ -195,11 +195,6 @@ def _find_in(path: str, state: str) -> Found:
 # Opening files.
 
 
-def open_path(text: str) -> Opened:
-    """A file below a configured folder. Raises FuseScopeError where there is none to read."""
-    return _open_file(places.path_below_folders(text))
-
-
 def _open_file(path: Path) -> Opened:
     return Opened(f"file:{places.link_name(path)}", display_name(path.name), _value_at(path))
 

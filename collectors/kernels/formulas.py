@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from analysis.graph import Graph, Node
-from collectors.kernels.group import shape_of, size
+from collectors.kernels.group import size
 
 Formula = Callable[[Sequence[str]], str]
 LARGEST_POWER = 8
@@ -237,9 +237,3 @@ def _clip(node: Node) -> tuple[tuple[str, ...], Formula] | None:
         return text
 
     return node.inputs[:1], formula
-
-
-def is_scalar(graph: Graph, name: str) -> bool:
-    """Whether a tensor is float32 and has one value."""
-    shape = shape_of(graph, name)
-    return shape is not None and size(shape) == 1

@@ -51,13 +51,13 @@ class Series:
     complete: list[BlockMeasured] = field(default_factory=list)
     durations_s: list[float] = field(default_factory=list)
 
-    def run(self, enough: Callable[[int], bool], report: Callable[[], None]) -> Stopped:
+    def run(self, enough: Callable[[], bool], report: Callable[[], None]) -> Stopped:
         """Runs blocks until a look decides, all are done, or the time is over."""
         while True:
             done = len(self.complete)
             if done == self.looks[-1]:
                 return "blocks"
-            if done in self.looks and enough(done):
+            if done in self.looks and enough():
                 return "decided"
             if self._time_is_over():
                 return "seconds"

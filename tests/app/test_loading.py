@@ -172,7 +172,7 @@ def test_the_same_path_below_two_folders_is_two_files(
     for folder, runs in zip(folders, (2, 3), strict=True):
         (folder / "a.json").write_bytes(profile_json(FUSED_OPERATORS, runs=runs))
     monkeypatch.setenv(places.FOLDERS_VARIABLE, os.pathsep.join(map(str, folders)))
-    opened = [loading.open_path(str(folder / "a.json")) for folder in folders]
+    opened = [loading.open_paths([str(folder / "a.json")])[0][0] for folder in folders]
     assert [file.id for file in opened] == ["file:1:a.json", "file:2:a.json"]
     for file, runs in zip(opened, (2, 3), strict=True):
         [linked], told = loading.open_link(file.id, {})
@@ -196,7 +196,7 @@ def test_a_link_to_a_file_below_one_folder(tree: Path, name: str) -> None:
     for number, path in enumerate(("a.json", "1:a.json", "sub/a.json")):
         (tree / "open" / path).parent.mkdir(exist_ok=True)
         (tree / "open" / path).write_bytes(profile_json(FUSED_OPERATORS, runs=2 + number))
-    file = loading.open_path(name)
+    file = loading.open_paths([name])[0][0]
     [linked], _ = loading.open_link(file.id, {})
     assert linked.value is file.value
 
@@ -208,7 +208,7 @@ def test_a_file_of_the_command_line_is_not_the_one_below_a_folder(
         (folder / "a.json").write_bytes(PROFILE)
     monkeypatch.setenv(places.FILES_VARIABLE, str(tree / "a.json"))
     [given_], _ = loading.open_given()
-    assert {given_.id, loading.open_path("a.json").id} == {"file:a.json", "file:1:a.json"}
+    assert {given_.id, loading.open_paths(["a.json"])[0][0].id} == {"file:a.json", "file:1:a.json"}
 
 
 def test_what_is_kept_of_a_folder_is_not_its_bytes(tree: Path) -> None:

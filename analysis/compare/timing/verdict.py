@@ -167,12 +167,11 @@ def unpaired_verdict(
     )
 
 
-def decided(record: ExperimentRecord, look_blocks: int) -> bool:
-    """True when the look after `look_blocks` blocks settles every candidate: recording may stop.
+def decided(record: ExperimentRecord) -> bool:
+    """True when the blocks so far settle every candidate: recording may stop at this look.
 
     A control that differs is never settled: more blocks may show that it was chance.
     """
-    del look_blocks  # the record holds exactly the blocks so far
     baseline = record.settings.baseline
     candidates = [v.name for v in record.variants if v.name != baseline]
     return all(paired_verdict(record, baseline, candidate).is_decided for candidate in candidates)

@@ -90,9 +90,9 @@ def test_looks_are_asked_at_8_and_14_only(
 ) -> None:
     asked: list[int] = []
 
-    def enough(look: int) -> bool:
-        asked.append(look)
-        return look == decides_at
+    def enough() -> bool:
+        asked.append(len(recording.complete))
+        return asked[-1] == decides_at
 
     recording = make()
     assert recording.run(enough, lambda: None) == stopped
@@ -102,7 +102,7 @@ def test_looks_are_asked_at_8_and_14_only(
 
 def test_a_fixed_number_of_blocks(make: Callable[..., Series]) -> None:
     recording = make(looks=(3,))
-    assert recording.run(lambda look: True, lambda: None) == "blocks"
+    assert recording.run(lambda: True, lambda: None) == "blocks"
     assert len(recording.complete) == 3
 
 
@@ -113,7 +113,7 @@ def test_loaded_blocks_are_replaced_and_counted(make: Callable[..., Series]) -> 
         looks=(8,),
         quiet_reference=math.log(0.010),
     )
-    recording.run(lambda look: False, lambda: None)
+    recording.run(lambda: False, lambda: None)
     assert len(recording.complete) == 8
     assert recording.replaced == 3  # attempts 3, 6, 9 of 11
     assert recording.loaded == 0
@@ -122,13 +122,13 @@ def test_loaded_blocks_are_replaced_and_counted(make: Callable[..., Series]) -> 
 
 def test_a_little_slower_is_no_load(make: Callable[..., Series]) -> None:
     recording = make(run_ms=lambda attempt: 10.9, looks=(8,), quiet_reference=math.log(0.010))
-    recording.run(lambda look: False, lambda: None)
+    recording.run(lambda: False, lambda: None)
     assert recording.replaced == 0
 
 
 def test_replacing_ends_after_twice_the_blocks(make: Callable[..., Series]) -> None:
     recording = make(run_ms=lambda attempt: 20.0, looks=(8,), quiet_reference=math.log(0.010))
-    recording.run(lambda look: False, lambda: None)
+    recording.run(lambda: False, lambda: None)
     assert (len(recording.complete), recording.attempts, recording.replaced) == (8, 16, 8)
     assert recording.loaded == 8
 
@@ -142,21 +142,21 @@ def test_loaded_blocks_that_the_budget_keeps_are_counted(make: Callable[..., Ser
         looks=(8,),
         quiet_reference=math.log(0.010),
     )
-    recording.run(lambda look: False, lambda: None)
+    recording.run(lambda: False, lambda: None)
     assert (len(recording.complete), recording.attempts, recording.replaced) == (8, 8, 0)
     assert recording.loaded == 2
 
 
 def test_without_a_quiet_reference_no_block_counts_as_loaded(make: Callable[..., Series]) -> None:
     recording = make(run_ms=lambda attempt: 10.0 * attempt, looks=(3,))
-    recording.run(lambda look: False, lambda: None)
+    recording.run(lambda: False, lambda: None)
     assert recording.loaded == 0
 
 
 def test_rounds_shrink_to_the_budget_and_blocks_do_not(make: Callable[..., Series]) -> None:
     """24 rounds would take 8 * (1 + 24 * 0.03) = 13.76 s; 12 s leave room for 16 rounds."""
     recording = make(seconds=12.0, looks=(8,))
-    recording.run(lambda look: False, lambda: None)
+    recording.run(lambda: False, lambda: None)
     assert len(recording.complete) == 8
     assert recording.kept_rounds == 16
     assert {len(lane.wall_ns) for block in recording.complete for lane in block.lanes} == {16}
@@ -166,7 +166,7 @@ def test_a_budget_that_is_too_small_gives_five_blocks_of_three_rounds(
     make: Callable[..., Series],
 ) -> None:
     recording = make(seconds=2.0)
-    assert recording.run(lambda look: False, lambda: None) == "seconds"
+    assert recording.run(lambda: False, lambda: None) == "seconds"
     assert len(recording.complete) == 5
     assert recording.kept_rounds == 3
 
@@ -175,7 +175,7 @@ def test_a_bigger_budget_goes_on_after_the_first_look(
     make: Callable[..., Series], clock: Clock
 ) -> None:
     recording = make(seconds=20.0)
-    assert recording.run(lambda look: False, lambda: None) == "seconds"
+    assert recording.run(lambda: False, lambda: None) == "seconds"
     assert len(recording.complete) == 11  # 1.72 s each; the 12th would end at 20.64 s
     assert clock.now <= 20.0
 
@@ -185,7 +185,7 @@ def test_blocks_keep_the_rounds_they_had_before_the_budget_shrank_them(
 ) -> None:
     """The estimate was too low, so the first block has more rounds than the later ones."""
     recording = make(seconds=12.0, looks=(8,), cost=BlockCost(0.1, 0.03))
-    recording.run(lambda look: False, lambda: None)
+    recording.run(lambda: False, lambda: None)
     samples = recording.samples("unfused")
     assert len(recording.complete) == 8
     rounds = [len(block.lanes[0].wall_ns) for block in recording.complete]
@@ -200,7 +200,7 @@ def test_blocks_keep_the_rounds_they_had_before_the_budget_shrank_them(
 
 def test_spinning_measures_each_lane_in_a_worker_of_its_own(make: Callable[..., Series]) -> None:
     recording = make(looks=(1,), bench=Bench("m", "i", (), 2, spin=True))
-    recording.run(lambda look: False, lambda: None)
+    recording.run(lambda: False, lambda: None)
     (block,) = recording.complete
     assert sorted((lane.variant, lane.copy) for lane in block.lanes) == [
         ("fused", 1), ("unfused", 1), ("unfused", 2),
@@ -210,7 +210,7 @@ def test_spinning_measures_each_lane_in_a_worker_of_its_own(make: Callable[..., 
 
 def test_samples_keep_both_copies_of_the_baseline(make: Callable[..., Series]) -> None:
     recording = make(looks=(2,), rounds=3)
-    recording.run(lambda look: False, lambda: None)
+    recording.run(lambda: False, lambda: None)
     samples = recording.samples("unfused")
     assert samples.block == [0] * 6 + [1] * 6
     assert samples.copy == [1, 1, 1, 2, 2, 2] * 2

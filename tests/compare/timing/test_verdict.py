@@ -102,8 +102,8 @@ def test_planned_looks_decide_in_order() -> None:
     assert verdict.outcome == "faster" and verdict.decided_at in (14, 24)
     assert verdict.alpha == pytest.approx(0.0221)
     record = record_of(times[:8], (times * 0.98 * np.exp(noisy))[:8], looks=(8, 14, 24))
-    assert not decided(record, 8)
-    assert decided(record_of(times[:8], times[:8] / 2, looks=(8, 14, 24)), 8)
+    assert not decided(record)
+    assert decided(record_of(times[:8], times[:8] / 2, looks=(8, 14, 24)))
 
 
 def test_a_recording_cut_short_is_judged_on_all_its_blocks() -> None:
