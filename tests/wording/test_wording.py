@@ -21,14 +21,14 @@ def test_every_diagnostic_has_a_sentence() -> None:
         r'\s*"(\w+)"',
         SOURCES,
     )
-    grouping = (ANALYSIS / "compare" / "grouping.py").read_text(encoding="utf-8")
+    grouping = (ANALYSIS / "compare" / "groups" / "grouping.py").read_text(encoding="utf-8")
     notes += re.findall(r'_note\(\s*"(\w+)"', grouping)
     assert {"graph_missing", "boundary_mismatch"} <= set(notes) and len(set(notes)) > 20
     assert set(notes) - set(_DIAGNOSTICS) == set()
 
 
 def test_every_reason_and_figure_has_words() -> None:
-    verdict = (ANALYSIS / "compare" / "verdict.py").read_text(encoding="utf-8")
+    verdict = (ANALYSIS / "compare" / "timing" / "verdict.py").read_text(encoding="utf-8")
     reasons = set(re.findall(r'"(\w+_\w+)"(?= if|$|\n| else)', verdict))
     assert {"one_process", "within_noise", "within_process_spread"} <= reasons
     known = {*CANNOT_TELL, *NOISE_UNKNOWN, "cannot_tell", "unprofiled_wall"}
