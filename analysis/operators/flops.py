@@ -211,7 +211,7 @@ def _convolution(weight: _Tensor, out: _Tensor) -> int | None:
         n, c1, height, width, c0 = out.shape
         filters = weight.shape[1] * weight.shape[2]  # C1·k_h·k_w, filters / 16, 16, C0
         return 2 * n * height * width * size if filters - 16 < c1 * c0 <= filters + c0 else None
-    if out.is_blocked or weight.is_blocked or len(out.shape) < 3:
+    if out.is_blocked or weight.is_blocked or len(out.shape) < 3 or not weight.shape:
         return None
     channels_last = out.layout in ("NHWC", "NDHWC")
     filters = weight.shape[-1] if weight.layout in ("HWCN", "DHWCN") else weight.shape[0]
