@@ -36,9 +36,9 @@ def interval_picture(verdict: Verdict) -> IntervalPicture | None:
     if verdict.speedup is None or not pairs:
         return None
     values = [1.0, verdict.speedup, *(v for pair in pairs for v in (pair.low, pair.high))]
-    reach = max(math.log(max(values) / min(values)), 0.01) * (1 + _MARGIN)
+    half_width = max(math.log(max(values) / min(values)), 0.01) * (1 + _MARGIN)
     middle = (math.log(max(values)) + math.log(min(values))) / 2
-    scale = LogScale(math.exp(middle - reach / 2), math.exp(middle + reach / 2))
+    scale = LogScale(math.exp(middle - half_width / 2), math.exp(middle + half_width / 2))
 
     def span(low: float, high: float) -> tuple[float, float]:
         return scale.at(low), scale.at(high)

@@ -35,7 +35,7 @@ from collectors.recording.request import Recording
 from collectors.recording.series import Series, Stopped, expected_cost
 from collectors.workers import machine, worker
 from collectors.workers.jobs import BlockJob, BlockMeasured
-from collectors.workers.pool import Crew
+from collectors.workers.pool import WorkerPool
 
 __all__ = ["Recording", "record", "zoo_models"]
 
@@ -91,7 +91,7 @@ def record(
     name = recording.model if zoo.find(recording.model) else Path(recording.model).stem
     path = archive.destination(recording.out, name, f"{datetime.now():%Y-%m-%d}")
     library = recording.custom_op_library
-    crew = Crew(
+    pool = WorkerPool(
         name,
         recording.memory_bytes or int(MEMORY_SHARE * machine.available_memory_bytes()),
         recording.run_timeout,
@@ -101,8 +101,8 @@ def record(
     with scratch.folder() as folder:
         recorder = None
         try:
-            prepared = prepare(recording, folder, crew, deadline, on_progress)
-            recorder = _Recorder(recording, prepared, folder, crew, deadline, on_progress)
+            prepared = prepare(recording, folder, pool, deadline, on_progress)
+            recorder = _Recorder(recording, prepared, folder, pool, deadline, on_progress)
             stopped = recorder.run_blocks(enough)
         except (KeyboardInterrupt, worker.Cancelled):
             if recorder is None or not recorder.series.complete:
@@ -122,13 +122,13 @@ class _Recorder:
         recording: Recording,
         prepared: Preparation,
         folder: Path,
-        crew: Crew,
+        pool: WorkerPool,
         deadline: Deadline,
         on_progress: OnProgress,
     ) -> None:
         self._recording = recording
         self._prepared = prepared
-        self._crew = crew
+        self._crew = pool
         self._on_progress = on_progress
         self._quiet_key = self._key()
         self.series = self._series(folder / "blocks", deadline)

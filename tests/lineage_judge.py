@@ -326,12 +326,12 @@ class _Referee:
         for tensor in outputs:
             if tensor in self.old.constant:
                 continue
-            twins = (
+            duplicates = (
                 name
                 for name, maker in self.old.producer.items()
                 if maker in self.runs and name not in self.old.weights
             )
-            if not any(self._alike(tensor, other) for other in (*inputs, *twins)):
+            if not any(self._alike(tensor, other) for other in (*inputs, *duplicates)):
                 yield f"{tensor} is handed out and nothing runs for it"
 
     def _alike(self, one: str, other: str) -> bool:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
-from analysis.advice.near_misses import NearMiss, Unjudged, near_misses, unjudged_attention
+from analysis.advice.missed_fusions import (
+    MissedFusion,
+    Unjudged,
+    missed_fusions,
+    unjudged_attention,
+)
 
-__all__ = ["NearMiss", "Unjudged", "near_misses", "unjudged_attention"]
+__all__ = ["MissedFusion", "Unjudged", "missed_fusions", "unjudged_attention"]

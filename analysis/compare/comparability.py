@@ -93,8 +93,10 @@ def _communication(first: Trace, second: Trace) -> Iterator[Diagnostic]:
 
 
 def _communication_ns(trace: Trace) -> int:
-    talks = trace.operators["is_communication"].to_numpy()[trace.calls["operator"].to_numpy()]
-    return int(trace.calls["dur_ns"][talks].sum())
+    is_communication = trace.operators["is_communication"].to_numpy()[
+        trace.calls["operator"].to_numpy()
+    ]
+    return int(trace.calls["dur_ns"][is_communication].sum())
 
 
 def _cut(first: Trace, second: Trace) -> Iterator[Diagnostic]:

@@ -91,10 +91,10 @@ class Ledger:
 
     @property
     def dominated(self) -> pd.Series:
-        """Whether slow executions change a row by more than its gain and its interval's reach."""
+        """Whether slow executions change a row by more than its gain and its half width."""
         slow_ns = (self.rows["slow_after_ns"] - self.rows["slow_before_ns"]).abs()
-        reach_ns = ((self.rows["high_ns"] - self.rows["low_ns"]) / 2).fillna(0.0)
-        return slow_ns > np.maximum(self.rows["gain_ns"].abs(), reach_ns)
+        half_width_ns = ((self.rows["high_ns"] - self.rows["low_ns"]) / 2).fillna(0.0)
+        return slow_ns > np.maximum(self.rows["gain_ns"].abs(), half_width_ns)
 
     def share(self, change_ns: float | None) -> float | None:
         """The part of the whole change that this change is; None where `no_shares` says why."""
@@ -169,9 +169,15 @@ def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
     if all(known):
         sign = np.where(ungrouped["side"] == "candidate", 1.0, -1.0)
         changes = sign * ungrouped["per_run_ns"].to_numpy(dtype=float)
-        talks = (ungrouped["reason"] == "communication").to_numpy()
+        is_communication = (ungrouped["reason"] == "communication").to_numpy()
         total = reconcile(
-            times[0], times[1], of, gains.mean_ns, changes[~talks], changes[talks], paired
+            times[0],
+            times[1],
+            of,
+            gains.mean_ns,
+            changes[~is_communication],
+            changes[is_communication],
+            paired,
         )
     else:
         delta = change_ns(times[0], times[1], of) if of == "unprofiled_wall" else None
@@ -261,8 +267,10 @@ def _ungrouped(
     in_graph = {clean_text(node.name) for node in side.graph.nodes} if side.graph else set()
     ran = np.flatnonzero(found.executions > 0)
 
-    talks = side.trace.operators["is_communication"].to_numpy()
-    talking = {name for name, is_one in zip(_names(side.trace), talks, strict=True) if is_one}
+    is_communication = side.trace.operators["is_communication"].to_numpy()
+    talking = {
+        name for name, is_one in zip(_names(side.trace), is_communication, strict=True) if is_one
+    }
 
     def reason(name: str) -> str:
         if name in added:

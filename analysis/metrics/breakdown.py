@@ -92,10 +92,10 @@ def _statistics(trace: Trace, calls: pd.DataFrame, key: pd.Series, runs: int) ->
         return np.asarray(low + (high - low) * (rank - below))
 
     total_ns, count = total(dur_ns), total(calls["n"].to_numpy())
-    talks = trace.operators["is_communication"].to_numpy()[calls["operator"].to_numpy()]
-    computing = total(np.where(talks, 0, dur_ns))
+    is_communication = trace.operators["is_communication"].to_numpy()[calls["operator"].to_numpy()]
+    computing = total(np.where(is_communication, 0, dur_ns))
     whole = int(computing.sum())
-    computes = total((~talks).astype("int64")) > 0
+    computes = total((~is_communication).astype("int64")) > 0
     waits = total(calls["wait_ns"].notna().to_numpy(dtype="int64"))
     with np.errstate(invalid="ignore"):
         wait_ns = total(calls["wait_ns"].to_numpy("float64", na_value=0.0)) / waits

@@ -259,14 +259,14 @@ class _Counted:
     def __init__(self, trace: Trace) -> None:
         steady = steady_runs(trace)
         calls = steady_calls(trace, steady)
-        talks = trace.operators["is_communication"].to_numpy()
-        self.calls = calls[~talks[calls["operator"].to_numpy()]]
+        is_communication = trace.operators["is_communication"].to_numpy()
+        self.calls = calls[~is_communication[calls["operator"].to_numpy()]]
         self.runs = max(1, len(steady.runs))
         self.heads = _heads(self.calls)
         self.dur_ns = self.calls["dur_ns"].to_numpy(dtype="float64")
         self.total_ns = float(self.dur_ns.sum())
         self.n = self.calls["n"].to_numpy(dtype="float64")
-        self.first = _first_call(trace, talks)
+        self.first = _first_call(trace, is_communication)
         self.columns: dict[str, np.ndarray] = {}
 
     def frame(self, groups: np.ndarray, index: pd.Index) -> pd.DataFrame:
@@ -384,9 +384,9 @@ class _Counted:
         return first
 
 
-def _first_call(trace: Trace, talks: np.ndarray) -> int:
+def _first_call(trace: Trace, is_communication: np.ndarray) -> int:
     """Index of the earliest call without communication; -1 for none."""
-    calls = trace.calls[~talks[trace.calls["operator"].to_numpy()]]
+    calls = trace.calls[~is_communication[trace.calls["operator"].to_numpy()]]
     if calls.empty:
         return -1
     starts = calls["start_ns"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from analysis import units
-from analysis.advice import NearMiss, near_misses, unjudged_attention
+from analysis.advice import MissedFusion, missed_fusions, unjudged_attention
 from analysis.compare.comparison import Comparison
 from analysis.report.tables import Rows
 from analysis.wording.advice import (
@@ -40,7 +40,7 @@ class Blocked:
 
 def blocked_rows(comparison: Comparison) -> Rows[Blocked] | None:
     """Near misses, most time first; None where there are none or nothing is known."""
-    misses = near_misses(comparison)
+    misses = missed_fusions(comparison)
     if not misses:
         return None
     rows = tuple(_row(miss) for miss in misses[:MAX_ROWS])
@@ -51,13 +51,13 @@ def blocked_notes(comparison: Comparison) -> tuple[str, ...]:
     """What our own pass would fuse of it, and what is not judged."""
     attention = unjudged_attention(comparison)
     notes = (
-        own_pass_sentence(near_misses(comparison)),
+        own_pass_sentence(missed_fusions(comparison)),
         "" if attention is None else attention_sentence(attention),
     )
     return tuple(note for note in notes if note)
 
 
-def _row(miss: NearMiss) -> Blocked:
+def _row(miss: MissedFusion) -> Blocked:
     shown = miss.nodes[:MAX_NAMES]
     return Blocked(
         pattern=miss.pattern,

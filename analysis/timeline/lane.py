@@ -43,10 +43,10 @@ def lanes(
     pairs = [tuple(_text(key.iloc[first]) for key in keys[:2]) for first in firsts]
     count = np.bincount(place, minlength=len(pairs))
     busy = np.bincount(place, weights=calls["dur_ns"].to_numpy(), minlength=len(pairs))
-    talks = np.bincount(place, weights=communicates, minlength=len(pairs)) == count
+    is_communication = np.bincount(place, weights=communicates, minlength=len(pairs)) == count
     names = [
-        lane_name(device, stream, format_, talks=bool(only))
-        for (device, stream), only in zip(pairs, talks, strict=True)
+        lane_name(device, stream, format_, is_communication=bool(only))
+        for (device, stream), only in zip(pairs, is_communication, strict=True)
     ]
     small = busy < SMALL_SHARE * busy.sum()
     folds = small.sum() >= FOLD_FROM
@@ -59,11 +59,11 @@ def lanes(
     return found, rank[place]
 
 
-def lane_name(device: str, stream: str, format_: str, *, talks: bool = False) -> str:
+def lane_name(device: str, stream: str, format_: str, *, is_communication: bool = False) -> str:
     """What the lane of a device and a stream is called: 'GPU 0, stream 7'; '' where neither is
     known. `talks` is true where it holds nothing but communication."""
     where, on = _device(device, format_), _stream(stream)
-    if where and not on and talks:
+    if where and not on and is_communication:
         on = "communication"
     return ", ".join(filter(None, (where, on)))
 

@@ -214,8 +214,10 @@ def _lanes(trace: Trace, run: _Run) -> tuple[tuple[Lane, ...], np.ndarray]:
     if run.in_order:
         busy = int(run.dur_ns.sum())
         return (Lane("", len(run.calls), busy),), np.zeros(len(run.calls), dtype="int64")
-    talks = trace.operators["is_communication"].to_numpy()[run.calls["operator"].to_numpy()]
-    return lanes(run.calls, talks, trace.meta.format)
+    is_communication = trace.operators["is_communication"].to_numpy()[
+        run.calls["operator"].to_numpy()
+    ]
+    return lanes(run.calls, is_communication, trace.meta.format)
 
 
 def _folded(found: Sequence[Lane]) -> str:

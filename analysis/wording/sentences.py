@@ -220,14 +220,22 @@ def totals_sentence(comparison: Comparison) -> str:
     """'All operators: 685 ms → 721 ms (+36.0 ms), a sum over streams and no run time.'; between
     what is not compared no arrow: 'All operators: baseline 359 ms (whole file), candidate 109 ms
     (per run); sums over streams and no run times.'"""
-    talks = comparison.op_classes["op_class"] == "communication"
+    is_communication = comparison.op_classes["op_class"] == "communication"
     if not comparison.has_changes:
-        sums = _sums(comparison, comparison.op_classes[~talks])
-        others = _sums(comparison, comparison.op_classes[talks]) if talks.any() else ""
+        sums = _sums(comparison, comparison.op_classes[~is_communication])
+        others = (
+            _sums(comparison, comparison.op_classes[is_communication])
+            if is_communication.any()
+            else ""
+        )
         beside = f"; communication: {others}" if others else ""
         return f"All operators: {sums}; sums over streams and no run times{beside}."
-    computing = _sum_change(comparison.op_classes[~talks])
-    beside = f"; communication: {_sum_change(comparison.op_classes[talks])}" if talks.any() else ""
+    computing = _sum_change(comparison.op_classes[~is_communication])
+    beside = (
+        f"; communication: {_sum_change(comparison.op_classes[is_communication])}"
+        if is_communication.any()
+        else ""
+    )
     return f"All operators: {computing}, a sum over streams and no run time{beside}."
 
 

@@ -59,10 +59,10 @@ def total_basis(total: Total, comparison: Comparison) -> str:
         what = _NOT_COMPARED.get(total.kind, what)
     if times_are_of_files(comparison):
         what = what.replace(", mean:", ":")
-    talks = bool((comparison.op_classes["op_class"] == "communication").any())
+    is_communication = bool((comparison.op_classes["op_class"] == "communication").any())
     return what.format(
-        included=" and communication" if talks else "",
-        left_out=", without communication" if talks else "",
+        included=" and communication" if is_communication else "",
+        left_out=", without communication" if is_communication else "",
         of=TIME_SOURCES[comparison.verdict.of],
         mean=TIME_SOURCES[comparison.ledger.reconciliation.of],
     )

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from analysis import units, wording
-from analysis.advice import near_misses
+from analysis.advice import missed_fusions
 from analysis.compare.comparison import Comparison
 from analysis.operators.short_names import library_kernel, short_names
 from analysis.report.text import known
@@ -112,7 +112,7 @@ def _saved(ns: float | None) -> str:
 
 
 def _print_misses(console: Console, comparison: Comparison) -> None:
-    misses = near_misses(comparison)
+    misses = missed_fusions(comparison)
     if not misses:
         return
     places = sum(miss.count for miss in misses)

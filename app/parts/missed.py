@@ -15,7 +15,7 @@ from app.recording import progress
 from app.sources.loading import Shown
 
 if TYPE_CHECKING:
-    from analysis.advice import NearMiss
+    from analysis.advice import MissedFusion
 
 _ROW_HEIGHT = 66  # three lines of text
 _MOST_ROWS = 6  # that are shown without scrolling
@@ -38,14 +38,14 @@ _NOT_ABLATED = (
 )
 
 
-def near_misses(shown: Shown, record_page: st.Page) -> None:
+def missed_fusions(shown: Shown, record_page: st.Page) -> None:
     """The table of patterns that were not fused: what blocked them and what to change, and what
     our own pass would fuse, which the `record_page` records."""
     from analysis.wording.advice import NEAR_MISSES_HELP, attention_sentence
 
     with panels.guarded():
         st.subheader("Why not fused", anchor=False, help=NEAR_MISSES_HELP)
-        misses = shown.near_misses
+        misses = shown.missed_fusions
         if misses:
             table = _missed(misses)
             _draw(table, "near_misses", _ROW_HEIGHT, "Patterns that were not fused, and why")
@@ -56,7 +56,7 @@ def near_misses(shown: Shown, record_page: st.Page) -> None:
             st.caption(panels.own(attention_sentence(shown.attention)))
 
 
-def _own_pass(shown: Shown, misses: Sequence[NearMiss], record_page: st.Page) -> None:
+def _own_pass(shown: Shown, misses: Sequence[MissedFusion], record_page: st.Page) -> None:
     """What our own pass would fuse of this, and how it is recorded."""
     from analysis.wording.advice import own_pass_sentence
 
@@ -102,7 +102,7 @@ def _none_missed(comparison: Comparison) -> str:
     return "Every pattern that FuseScope knows and finds in this model was fused."
 
 
-def _missed(misses: Sequence[NearMiss]) -> tables.Table:
+def _missed(misses: Sequence[MissedFusion]) -> tables.Table:
     from analysis.wording.advice import (
         OWN_PASS_HELP,
         near_miss_remedy,

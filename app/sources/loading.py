@@ -38,7 +38,7 @@ from app.sources.examinations import examined
 from app.state import MOST_OPENED, MOST_OPENED_BYTES, Fate, Opened
 
 if TYPE_CHECKING:
-    from analysis.advice import NearMiss, Unjudged
+    from analysis.advice import MissedFusion, Unjudged
 
 _UPLOAD = re.compile(r"upload:[0-9a-f]{12}(/|$)")
 # Folders of the command line beyond this are opened only when their path is given.
@@ -329,11 +329,11 @@ class Shown:
         return packed_json(self.payload)
 
     @cached_property
-    def near_misses(self) -> tuple[NearMiss, ...]:
+    def missed_fusions(self) -> tuple[MissedFusion, ...]:
         """Patterns that the candidate did not fuse, found when they are first asked for."""
-        from analysis.advice import near_misses
+        from analysis.advice import missed_fusions
 
-        return near_misses(self.comparison)
+        return missed_fusions(self.comparison)
 
     @cached_property
     def attention(self) -> Unjudged | None:

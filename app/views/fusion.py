@@ -31,7 +31,7 @@ def show(record_page: st.Page) -> None:
         _waterfall(comparison)
         if comparison.fusion.groups:
             _groups(shown)
-        missed.near_misses(shown, record_page)
+        missed.missed_fusions(shown, record_page)
         missed.ablation(comparison)
 
 

@@ -41,7 +41,7 @@ from collectors.workers.jobs import (
     StructuresJob,
     Switches,
 )
-from collectors.workers.pool import Crew
+from collectors.workers.pool import WorkerPool
 
 MATCHING_SHARE = 0.2  # of a time budget, for all variants together
 OWN_PASS_SHARE = 0.1  # of a time budget
@@ -75,7 +75,11 @@ class Preparation:
 
 
 def prepare(
-    recording: Recording, folder: Path, crew: Crew, deadline: Deadline, on_progress: OnProgress
+    recording: Recording,
+    folder: Path,
+    pool: WorkerPool,
+    deadline: Deadline,
+    on_progress: OnProgress,
 ) -> Preparation:
     """Files go into the folder. Raises FuseScopeError for what keeps a variant from running."""
 
@@ -83,23 +87,23 @@ def prepare(
         on_progress(Progress(stage, done, total, message))
 
     def structures(switches: tuple[Switches, ...]) -> tuple[Structure, ...]:
-        return crew.run("structures", StructuresJob(bench, switches), Structures).structures
+        return pool.run("structures", StructuresJob(bench, switches), Structures).structures
 
     begun = time.monotonic()
     started = datetime.now(UTC).isoformat(timespec="seconds")
     facts = msgspec.structs.replace(machine.facts(), load_before=machine.load())
     busy = "" if quiet.was_calm(facts) else f" (the machine is busy: load {facts.load_before})"
-    report("prepare", f"Preparing {crew.name}{busy}")
-    if crew.library is not None:
-        crew.run("library", LibraryJob(crew.library.path), LibraryLoaded)
-    model = crew.run("prepare", _prepare_job(recording, folder), Prepared)
+    report("prepare", f"Preparing {pool.name}{busy}")
+    if pool.library is not None:
+        pool.run("library", LibraryJob(pool.library.path), LibraryLoaded)
+    model = pool.run("prepare", _prepare_job(recording, folder), Prepared)
     bench = Bench(
         model=model.model,
         inputs=model.inputs,
         input_names=tuple(fact.name for fact in model.facts),
         threads=recording.threads or machine.physical_cores(),
         spin=recording.spin,
-        custom_op_library=crew.library.path if crew.library is not None else None,
+        custom_op_library=pool.library.path if pool.library is not None else None,
         calls=model.calls,
         drawing=_drawing(recording, model),
     )
@@ -113,7 +117,7 @@ def prepare(
     for name in plan.variants:
         if variants.find(name).kind:
             report("prepare", f"Making what {name} runs")
-            made = crew.run("derive", _derive_job(recording, bench, name, folder), Derived)
+            made = pool.run("derive", _derive_job(recording, bench, name, folder), Derived)
             if "fused_groups" in made.settings:
                 report("prepare", f"{name} fuses {made.settings['fused_groups']}")
             derived[name] = made
@@ -121,24 +125,24 @@ def prepare(
     baseline = recording.baseline or (
         "unfused" if "unfused" in recording.asked else recording.asked[0]
     )
-    trials = Trials(bench, baseline, Path(model.graph), folder, crew.memory_bytes, crew.run)
+    trials = Trials(bench, baseline, Path(model.graph), folder, pool.memory_bytes, pool.run)
     order = sorted(plan.variants, key=lambda name: name != baseline)
     for done, name in enumerate(order):
         report("check", f"Trying {name} alone", done, len(order))
-        most = AGREEMENT_SHARE * crew.seconds
+        most = AGREEMENT_SHARE * pool.seconds
         trials.check(name, _within(deadline, AGREEMENT_SHARE / len(order), most))
         if trials.is_optimised(name):
             report("check", f"Following the tensors of {name}", done, len(order))
-            trials.match(name, _within(deadline, MATCHING_SHARE / len(order), crew.seconds))
+            trials.match(name, _within(deadline, MATCHING_SHARE / len(order), pool.seconds))
         trials.drop_dump(name)
     own_fusions = None
     if recording.own_pass and any(variants.find(name).optimization != "none" for name in order):
         report("check", "Trying FuseScope's own fusion pass")
-        most = _within(deadline, OWN_PASS_SHARE, crew.seconds)
-        own_fusions = _own_fusions(recording, bench, folder, crew, most)
+        most = _within(deadline, OWN_PASS_SHARE, pool.seconds)
+        own_fusions = _own_fusions(recording, bench, folder, pool, most)
     report("peaks", "Measuring what this machine can do")
-    job = PeaksJob(bench.threads, bench.spin, facts.caches, crew.memory_bytes // 4)
-    peaks = crew.run("peaks", job, Peaks)
+    job = PeaksJob(bench.threads, bench.spin, facts.caches, pool.memory_bytes // 4)
+    peaks = pool.run("peaks", job, Peaks)
     took_s = time.monotonic() - begun
     return Preparation(
         started, baseline, facts, model, bench, plan, trials, peaks, own_fusions, took_s
@@ -146,13 +150,13 @@ def prepare(
 
 
 def _own_fusions(
-    recording: Recording, bench: Bench, folder: Path, crew: Crew, seconds: float
+    recording: Recording, bench: Bench, folder: Path, pool: WorkerPool, seconds: float
 ) -> tuple[OwnFusion, ...] | None:
     """What our own pass fuses; None where it fails or takes too long, which stops no recording."""
     bench = msgspec.structs.replace(bench, derived={})
     job = OwnPassJob(bench, str(folder / "own_pass"), recording.seed)
     try:
-        return crew.run("own_pass", job, OwnPassTried, seconds).fusions
+        return pool.run("own_pass", job, OwnPassTried, seconds).fusions
     except FuseScopeError:
         return None
 

@@ -15,7 +15,7 @@ Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
-class Crew:
+class WorkerPool:
     """`name` is the model's, for errors. A task may take `memory_bytes` of address space and
     `seconds`, unless it is given others. `library` is registered in every session."""
 

@@ -61,7 +61,7 @@ class _Failure(msgspec.Struct):
     where: str | None = None
 
 
-class _Order(msgspec.Struct):
+class _Request(msgspec.Struct):
     parent: int
     memory_bytes: int | None
     seconds: float
@@ -90,8 +90,8 @@ def run(
     a refusal of the engine, a crash, too much memory, too much time. Raises Cancelled when
     `cancelled()` becomes true. The worker is gone when this returns or raises.
     """
-    order = msgspec.json.encode(
-        _Order(
+    request = msgspec.json.encode(
+        _Request(
             os.getpid(), limits.memory_bytes, limits.seconds, msgspec.Raw(msgspec.json.encode(job))
         )
     )
@@ -109,7 +109,7 @@ def run(
             start_new_session=True,
         )
         try:
-            text = _converse(child, order, limits, where, cancelled)
+            text = _converse(child, request, limits, where, cancelled)
             code = child.wait()
         finally:
             _end(child)
@@ -131,7 +131,7 @@ def run(
 
 def _converse(
     child: subprocess.Popen[bytes],
-    order: bytes,
+    request: bytes,
     limits: Limits,
     where: str,
     cancelled: Callable[[], bool],
@@ -139,7 +139,7 @@ def _converse(
     """Everything the child writes to stdout; ends it at the time limit or on cancellation."""
     assert child.stdin is not None and child.stdout is not None
     with contextlib.suppress(BrokenPipeError):
-        child.stdin.write(order)
+        child.stdin.write(request)
         child.stdin.close()
     deadline = time.monotonic() + limits.seconds
     parts: list[bytes] = []
@@ -191,17 +191,17 @@ def main(task: str) -> None:
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no reply
     tempfile.tempdir = os.getcwd()  # full or not: what is elsewhere would stay
-    order = msgspec.json.decode(sys.stdin.buffer.read(), type=_Order)
-    _confine(order)
+    request = msgspec.json.decode(sys.stdin.buffer.read(), type=_Request)
+    _confine(request)
     reply = _Reply()
     try:
         task_module: Any = importlib.import_module(f"collectors.tasks.{task}")
-        job = msgspec.json.decode(order.job, type=task_module.Job)
+        job = msgspec.json.decode(request.job, type=task_module.Job)
         reply.answer = msgspec.Raw(msgspec.json.encode(task_module.run(job)))
     except FuseScopeError as error:
         reply.failure = _Failure(error.what, error.hint)
     except Exception as error:  # noqa: BLE001 - the engine raises many kinds; the user reads one sentence
-        told = engine.sentence(error, order.memory_bytes)
+        told = engine.sentence(error, request.memory_bytes)
         reply.failure = _Failure(told.what, told.hint, told.where)
     _say(replies, reply)
 
@@ -212,18 +212,18 @@ def _say(replies: IO[bytes], reply: _Reply) -> None:
     os._exit(0)  # engine threads and big arrays need no tidy end
 
 
-def _confine(order: _Order) -> None:
+def _confine(request: _Request) -> None:
     """Limits of this process: they hold for everything the task loads from here on."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if order.memory_bytes is not None:
+    if request.memory_bytes is not None:
         with contextlib.suppress(ValueError, OSError):  # macOS knows no address-space limit
-            resource.setrlimit(resource.RLIMIT_AS, (order.memory_bytes, order.memory_bytes))
+            resource.setrlimit(resource.RLIMIT_AS, (request.memory_bytes, request.memory_bytes))
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_REAL, order.seconds + 30)  # should the parent be gone
+    signal.setitimer(signal.ITIMER_REAL, request.seconds + 30)  # should the parent be gone
     if sys.platform == "linux":
         libc = ctypes.CDLL(None)
         libc.prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
-        if os.getppid() != order.parent:
+        if os.getppid() != request.parent:
             os._exit(1)
         _shrink_thread_stacks(libc)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import onnx
 import pytest
 
-from analysis.advice import near_misses, unjudged_attention
+from analysis.advice import missed_fusions, unjudged_attention
 from analysis.compare.comparison import Comparison
 from analysis.experiment import OwnFusion
 from analysis.graph import Graph
@@ -40,18 +40,18 @@ def with_own(comparison: Comparison, fusions: tuple[OwnFusion, ...] | None) -> C
 
 def test_a_miss_says_how_many_of_its_places_our_own_pass_fuses() -> None:
     comparison = compared(chains(3), us={"Mul": 4, "Add": 6})
-    [miss] = near_misses(comparison)
+    [miss] = missed_fusions(comparison)
     assert (miss.count, miss.own_places) == (3, None)  # not tried
     assert own_pass_text(miss) == own_pass_sentence([miss]) == ""
 
     fused = tuple(OwnFusion("Mul + Add", names) for names in miss.places[:2])
-    [told] = near_misses(with_own(comparison, fused))
+    [told] = missed_fusions(with_own(comparison, fused))
     assert (told.own_places, own_pass_text(told)) == (2, "2 of 3")
     assert "2 of these places" in own_pass_sentence([told])
     assert "rules:O3" in own_pass_sentence([told])
 
     part = tuple(OwnFusion("Mul", names[:1]) for names in miss.places)
-    [told] = near_misses(with_own(comparison, part))
+    [told] = missed_fusions(with_own(comparison, part))
     assert (told.own_places, own_pass_text(told)) == (0, "none")
     assert own_pass_sentence([told]) == ""
 
@@ -62,7 +62,7 @@ def test_time_spent_is_not_time_to_win() -> None:
     x = b.input(1, 16, 8, 8)
     c = b.node("Conv", x, b.weight(16, 16, 3, 3), pads=[1, 1, 1, 1])
     model = b.model(b.node("Relu", c), b.node("GlobalAveragePool", c))
-    [miss] = near_misses(compared(model, us={"Conv": 90, "Relu": 5}))
+    [miss] = missed_fusions(compared(model, us={"Conv": 90, "Relu": 5}))
     assert miss.stake_ns == 5_000
     assert miss.spent_ns == 95_000
 

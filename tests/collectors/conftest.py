@@ -29,22 +29,24 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory):
 def one_measurement_of_peaks():
     """What the machine can do takes 3 s and every core: recordings that ask for the same share one
     measurement. The measurement itself is a matter of test_peaks.py and test_worker.py."""
-    from collectors.workers.pool import Crew
+    from collectors.workers.pool import WorkerPool
 
     kept: dict[tuple[Any, ...], Any] = {}
-    run = Crew.run
+    run = WorkerPool.run
 
-    def shared(crew: Crew, task: str, job: Any, answer: Any, seconds: float | None = None) -> Any:
+    def shared(
+        pool: WorkerPool, task: str, job: Any, answer: Any, seconds: float | None = None
+    ) -> Any:
         if task != "peaks":
-            return run(crew, task, job, answer, seconds)
+            return run(pool, task, job, answer, seconds)
         # More memory than its largest arrays take changes nothing.
         key = (job.threads, job.spin, job.caches, min(job.memory_bytes, PEAKS_BYTES))
         if key not in kept:
-            kept[key] = run(crew, task, job, answer, seconds)
+            kept[key] = run(pool, task, job, answer, seconds)
         return kept[key]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Crew, "run", shared)
+        patch.setattr(WorkerPool, "run", shared)
         yield
 
 

@@ -79,8 +79,8 @@ def test_other_numbers_of_steps() -> None:
 
 
 def test_communication_on_one_side() -> None:
-    talks = trace([*UNFUSED, "hcom"], is_communication=[False] * 4 + [True])
-    found = doubts(trace(UNFUSED), talks)
+    is_communication = trace([*UNFUSED, "hcom"], is_communication=[False] * 4 + [True])
+    found = doubts(trace(UNFUSED), is_communication)
     [sentence] = found.values()
     assert sentence.startswith("Only the candidate holds communication (2.00 µs in the file)")
 

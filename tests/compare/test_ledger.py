@@ -86,9 +86,9 @@ def test_rows_by_hand() -> None:
     assert (row["before_ns"], row["after_ns"], row["gain_ns"]) == (150_000, 110_000, 40_000)
     assert (row["before_median_ns"], row["after_median_ns"]) == (150_000, 110_000)
     # Equal in all 8 blocks of 3 runs, yet cut to whole µs 4 times a run; t of 7 degrees is 2.365.
-    reach = 2.3646 * np.sqrt(1e6 / 12 * 4 / 24)
-    assert row["low_ns"] == pytest.approx(40_000 - reach, abs=1)
-    assert row["high_ns"] == pytest.approx(40_000 + reach, abs=1)
+    half_width = 2.3646 * np.sqrt(1e6 / 12 * 4 / 24)
+    assert row["low_ns"] == pytest.approx(40_000 - half_width, abs=1)
+    assert row["high_ns"] == pytest.approx(40_000 + half_width, abs=1)
     assert row["share"] == pytest.approx(40e3 / 5e6) and row["bytes_removed"] == 2048
     assert (row["difference_absolute"], row["difference_relative"]) == (2e-6, 1e-6)
     gemm = book.rows.iloc[1]

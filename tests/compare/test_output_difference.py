@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from analysis.advice import near_misses
+from analysis.advice import missed_fusions
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import side_of_variant
@@ -66,7 +66,7 @@ def test_quantisation_explains_the_difference() -> None:
     assert [note.severity for note in comparison.diagnostics if note.code == "quantised"] == [
         "warning"
     ]
-    [miss] = near_misses(comparison)
+    [miss] = missed_fusions(comparison)
     assert miss.blocked_by == "quantised"
 
 

@@ -68,8 +68,10 @@ def rows(trace: Trace) -> list[dict[str, object]]:
         values = plain(trace.operators[name])
         columns[name] = [values[operator] for operator in calls["operator"]]
     columns["provider"] = [
-        "COMMUNICATION" if talks and task_kind(str(core)) != "communication" else core
-        for core, talks in zip(columns["provider"], columns["is_communication"], strict=True)
+        "COMMUNICATION" if is_communication and task_kind(str(core)) != "communication" else core
+        for core, is_communication in zip(
+            columns["provider"], columns["is_communication"], strict=True
+        )
     ]
     names = list(columns)
     return [
@@ -175,8 +177,8 @@ def test_whatever_cores_and_names_totals_come_back(
     trace = made(dict(zip(names, cells, strict=True)))
 
     def sums(one: Trace) -> list[tuple[int, int]]:
-        talks = one.operators["is_communication"].to_numpy()[one.calls["operator"]]
-        parts = (one.calls[talks], one.calls[~talks])
+        is_communication = one.operators["is_communication"].to_numpy()[one.calls["operator"]]
+        parts = (one.calls[is_communication], one.calls[~is_communication])
         return [(part["dur_ns"].sum(), part["n"].sum()) for part in parts]
 
     assert sums(back(trace)) == sums(trace)

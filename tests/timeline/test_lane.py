@@ -32,8 +32,8 @@ def test_a_lane_is_called_as_its_users_call_it(
 
 
 def test_a_lane_of_communication_alone_says_so() -> None:
-    assert lane_name("0", "", "ascend_op_summary", talks=True) == "NPU 0, communication"
-    assert lane_name("0", "3", "ascend_op_summary", talks=True) == "NPU 0, stream 3"
+    assert lane_name("0", "", "ascend_op_summary", is_communication=True) == "NPU 0, communication"
+    assert lane_name("0", "3", "ascend_op_summary", is_communication=True) == "NPU 0, stream 3"
 
 
 def found(streams: list[tuple[str | None, int]]) -> tuple[list[tuple[str, int, bool]], list[int]]:
@@ -68,8 +68,8 @@ def test_communication_has_a_lane_of_its_own_where_streams_are_not_told() -> Non
             start_ns=[0, 5, 20],
             dur_ns=[10, 10, 10],
         )
-        talks = np.array([False, True, False])
-        made, place = lanes(calls, talks, "ascend_kernel_details")
+        is_communication = np.array([False, True, False])
+        made, place = lanes(calls, is_communication, "ascend_kernel_details")
         return [lane.label for lane in made], [int(at) for at in place]
 
     assert labels([None] * 3) == (["NPU", "NPU, communication"], [0, 1, 0])

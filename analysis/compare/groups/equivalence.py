@@ -75,7 +75,7 @@ def constants(graph: Graph, order: Iterable[Node]) -> set[str]:
     return found
 
 
-def twins(graph: Graph, order: Iterable[Node]) -> dict[str, str]:
+def duplicates(graph: Graph, order: Iterable[Node]) -> dict[str, str]:
     """Tensor -> the first tensor that is computed in the same way from the same values.
 
     Only of tensors that have such a twin. Weights are the same when their content is.
@@ -89,7 +89,7 @@ def twins(graph: Graph, order: Iterable[Node]) -> dict[str, str]:
                 same[tensor.name] = kept
     equal: dict[str, str] = {}  # also behind nodes that hand their input on
     for node in order:
-        source = handed_on(node, graph)
+        source = passed_through(node, graph)
         if source is not None:
             source = same.get(source, source)
             equal[node.outputs[0]] = equal.get(source, source)
@@ -108,7 +108,7 @@ def twins(graph: Graph, order: Iterable[Node]) -> dict[str, str]:
     return same
 
 
-def handed_on(node: Node, graph: Graph) -> str | None:
+def passed_through(node: Node, graph: Graph) -> str | None:
     """The earlier tensor that the node's first output is equal to, whatever its values are.
 
     Its input, or what chains of Transpose or Reshape end up at again; None for other nodes.

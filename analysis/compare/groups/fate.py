@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from analysis.compare.groups.disjoint import DisjointSets
-from analysis.compare.groups.equivalence import SHAPE_READERS, handed_on, read_by
+from analysis.compare.groups.equivalence import SHAPE_READERS, passed_through, read_by
 from analysis.graph import Graph, Node
 
 Fate = Literal["runs", "folded", "removed", "loaded"]
@@ -70,7 +70,7 @@ def _remove_handed_on(
         kept = optimised.node.get(node.name)
         if found[place] != "runs" or (kept is not None and kept.op_type == node.op_type):
             continue
-        given = handed_on(node, model)
+        given = passed_through(node, model)
         if given is not None:
             source, result = same.find(given), node.outputs[0]
             lost = source in model.producer and source not in anchored

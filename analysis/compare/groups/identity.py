@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.compare.groups.equivalence import twins
+from analysis.compare.groups.equivalence import duplicates
 from analysis.experiment import TensorMatch
 from analysis.graph import Graph, Node, Tensor
 from analysis.operators.flops import NCHWC_DOMAIN
@@ -83,7 +83,7 @@ class _Search:
         self._optimised = optimised
         self._order = order
         self._same = same
-        self._copies = twins(optimised, order)
+        self._copies = duplicates(optimised, order)
         self._made = {name for name in model.producer if name}
         self._place = {name: place for place, name in enumerate(model.producer)}
         given = {*model.inputs} - self._made

@@ -14,7 +14,13 @@ from functools import cached_property
 from typing import Literal
 
 from analysis.compare.groups.disjoint import DisjointSets
-from analysis.compare.groups.equivalence import constants, handed_on, in_order, read_by, twins
+from analysis.compare.groups.equivalence import (
+    constants,
+    duplicates,
+    in_order,
+    passed_through,
+    read_by,
+)
 from analysis.compare.groups.fate import Fate, fates, reads_only_a_shape
 from analysis.compare.groups.frontier import Frontier, Mismatch
 from analysis.compare.groups.identity import identities, only_changes_layout, only_repeats
@@ -117,7 +123,7 @@ class _Partition:
         self._old, self._new = in_order(model), in_order(optimised)
         self._nodes = [*self._old, *self._new]
         self._first_new = len(self._old)
-        same = twins(model, self._old)
+        same = duplicates(model, self._old)
         self._identity = identities(model, optimised, self._new, same, matches)
         made = {name for node in self._new for name in node.outputs if name in self._identity}
         anchored = {self._identity[name].tensor for name in made}
@@ -164,7 +170,7 @@ class _Partition:
             if kept:
                 self._values.join_all([kept[0], *(name for name in names if name not in used)])
         for place, node in enumerate(self._old):
-            given = handed_on(node, self._model)
+            given = passed_through(node, self._model)
             if self._fate[place] == "removed" and given is not None:
                 for values in (self._values, self._equal):
                     values.join(given, node.outputs[0])

@@ -65,9 +65,9 @@ def match_operators(
     pairs += _join(tables, ["launched_by", "inputs"], taken=taken)
     matched_by += ["launcher"] * (len(pairs) - len(matched_by))
     # Names of communication hold numbers of the recording's groups, and it tells no shapes.
-    talks = [table[table["is_communication"].to_numpy(dtype=bool)] for table in tables]
+    communication = [table[table["is_communication"].to_numpy(dtype=bool)] for table in tables]
     taken = ({b for b, _ in pairs}, {c for _, c in pairs})
-    pairs += _join(talks, ["op_type"], taken=taken)
+    pairs += _join(communication, ["op_type"], taken=taken)
     matched_by += ["order"] * (len(pairs) - len(matched_by))
     for side in (0, 1):
         used = {pair[side] for pair in pairs}

@@ -86,8 +86,8 @@ def compute_operators(trace: Trace) -> list[int]:
 
     Fusion does not touch communication, and waiting for another device is no gain of a group.
     """
-    talks = trace.operators["is_communication"].to_numpy()
-    return [int(op) for op in trace.calls["operator"].drop_duplicates() if not talks[op]]
+    is_communication = trace.operators["is_communication"].to_numpy()
+    return [int(op) for op in trace.calls["operator"].drop_duplicates() if not is_communication[op]]
 
 
 def _that_ran(trace: Trace) -> tuple[_Ran, ...]:

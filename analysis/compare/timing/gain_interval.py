@@ -44,8 +44,8 @@ def gain_intervals(
         floor = of_before**2 / (len(before) - 1) + of_after**2 / (len(after) - 1)
         with np.errstate(divide="ignore", invalid="ignore"):
             df = np.where(floor > 0, error**2 / floor, min(len(before), len(after)) - 1)
-    reach = stdtrit(df, 1 - alpha / 2) * np.sqrt(np.maximum(error, least))
-    return gain - reach, gain + reach
+    half_width = stdtrit(df, 1 - alpha / 2) * np.sqrt(np.maximum(error, least))
+    return gain - half_width, gain + half_width
 
 
 def _squared_error(values: np.ndarray) -> np.ndarray:

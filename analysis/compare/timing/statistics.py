@@ -31,8 +31,8 @@ class Estimate:
 
     def interval(self, alpha: float) -> tuple[float, float]:
         """The two-sided 1 - alpha interval: mean ± t(1 - alpha/2, df) · SE."""
-        reach = student_t(1 - alpha / 2, self.df) * self.se
-        return self.mean - reach, self.mean + reach
+        half_width = student_t(1 - alpha / 2, self.df) * self.se
+        return self.mean - half_width, self.mean + half_width
 
     def detectable(self, alpha: float, power: float = 0.8) -> float:
         """The smallest effect seen with that power: exp((t(1-α/2) + t(power)) · SE) - 1."""

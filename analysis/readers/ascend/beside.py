@@ -161,10 +161,10 @@ def _computing(rows: AscendRows) -> dict[str | None, tuple[int, int]]:
     spans: dict[str | None, list[tuple[int, int]]] = {}
     sums: Counter[str | None] = Counter()
     columns = rows.columns
-    for step, start, dur, talks in zip(
+    for step, start, dur, is_communication in zip(
         rows.steps, columns["start_ns"], columns["dur_ns"], columns["is_communication"], strict=True
     ):
-        if talks or not isinstance(dur, int) or dur < 0:
+        if is_communication or not isinstance(dur, int) or dur < 0:
             continue
         sums[step] += dur
         if isinstance(start, int):
@@ -263,14 +263,14 @@ def _check_statistic(
     """Takes the statistics of these kernels, and notes types whose count or time differs."""
     own: dict[tuple[object, object], list[int]] = {}
     columns = rows.columns
-    for op_type, core, dur, talks in zip(
+    for op_type, core, dur, is_communication in zip(
         columns["op_type"],
         columns["provider"],
         columns["dur_ns"],
         columns["is_communication"],
         strict=True,
     ):
-        if not talks and isinstance(dur, int) and op_type is not None:
+        if not is_communication and isinstance(dur, int) and op_type is not None:
             sums = own.setdefault((op_type, core), [0, 0])
             sums[0] += 1
             sums[1] += dur

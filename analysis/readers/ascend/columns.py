@@ -189,8 +189,10 @@ def device_classes(columns: Mapping[str, Sequence[object]]) -> list[object]:
     """
     said = (columns[name] for name in ("op_type", "name", "provider", "is_communication"))
     return [
-        None if talks else _class_beside_collectives(_text(op_type), str(name), core is not None)
-        for op_type, name, core, talks in zip(*said, strict=True)
+        None
+        if is_communication
+        else _class_beside_collectives(_text(op_type), str(name), core is not None)
+        for op_type, name, core, is_communication in zip(*said, strict=True)
     ]
 
 

@@ -243,10 +243,10 @@ def _operators(
     types = [_text(value) for value in distinct.get("op_type", [None] * count)]
     names = [_text(value) or "" for value in distinct["name"]]
     told = distinct.get("op_class", [None] * count)
-    talks = distinct.get("is_communication", [False] * count)
+    is_communication = distinct.get("is_communication", [False] * count)
     classes = [
         "communication" if talk else known or _class(kind, name)
-        for kind, name, known, talk in zip(types, names, told, talks, strict=True)
+        for kind, name, known, talk in zip(types, names, told, is_communication, strict=True)
     ]
     made["op_class"] = classes
     made["is_communication"] = [name == "communication" for name in classes]

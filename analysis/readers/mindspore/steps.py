@@ -33,19 +33,19 @@ def read_steps(source: Source) -> list[Step]:
     starts = _ticks(table.required(source.name, "start_point"))
     ends = _ticks(table.required(source.name, "end_point"))
     names = table.required(source.name, "step_num").cells
-    talks = []
+    collectives = []
     for column in table.columns:
         name = column.head.removesuffix("_start_point")
         end = table.find(f"{name}_end_point") if name != column.head else None
         if end is not None:
             stream = _STREAM.match(name)
-            talks.append((name, stream[1] if stream else "", _ticks(column), _ticks(end)))
+            collectives.append((name, stream[1] if stream else "", _ticks(column), _ticks(end)))
     steps = []
     for row, (name, start, end_ns) in enumerate(zip(names, starts, ends, strict=True)):
         if not name.isdigit() or int(name[:9]) == 0 or start is None or end_ns is None:
             continue
         if end_ns >= start:
-            spans = ((label, lane, a[row], b[row]) for label, lane, a, b in talks)
+            spans = ((label, lane, a[row], b[row]) for label, lane, a, b in collectives)
             steps.append(Step(start, end_ns, tuple(_whole_spans(spans))))
     return sorted(set(steps), key=lambda step: step.start_ns)
 

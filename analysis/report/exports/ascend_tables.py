@@ -182,8 +182,8 @@ def _cores(operators: pd.DataFrame) -> list[str]:
     Where that of the trace says another thing than the trace, one is named that does not.
     """
     return [
-        _core(talks, *cells)
-        for talks, *cells in zip(
+        _core(is_communication, *cells)
+        for is_communication, *cells in zip(
             operators["is_communication"],
             _texts(operators["provider"]),
             *(_plain(operators[name]) for name in ("provider", "op_type", "name")),
@@ -192,11 +192,13 @@ def _cores(operators: pd.DataFrame) -> list[str]:
     ]
 
 
-def _core(talks: bool, shown: str, core: str | None, op_type: str | None, name: str | None) -> str:
-    wanted = "communication" if talks else "operator"
+def _core(
+    is_communication: bool, shown: str, core: str | None, op_type: str | None, name: str | None
+) -> str:
+    wanted = "communication" if is_communication else "operator"
     if task_kind(core, op_type, name) == wanted:
         return shown
-    if talks:
+    if is_communication:
         return COMMUNICATION
     return MISSING if task_kind(None, op_type, name) == wanted else _SOME_CORE
 
@@ -250,9 +252,9 @@ def _step_trace_time(
     stand for unions. What rests on kernels is N/A in a run whose kernels the file does not have.
     """
     operators, codes = trace.operators, calls["operator"].to_numpy()
-    talks = operators["is_communication"].to_numpy()[codes]
+    is_communication = operators["is_communication"].to_numpy()[codes]
     names = operators["name"].astype("object").fillna("").astype(str)
-    receives = talks & names.str.startswith("hcom_receive").to_numpy()[codes]
+    receives = is_communication & names.str.startswith("hcom_receive").to_numpy()[codes]
     is_timed = calls["start_ns"].notna().to_numpy()
     starts = calls["start_ns"].fillna(0).to_numpy("int64")
     durations = calls["dur_ns"].to_numpy("int64")
@@ -275,8 +277,8 @@ def _step_trace_time(
     ):
         rows = by_run.get(run, order[:0])
         untimed += not is_timed[rows].all()
-        computing = busy_ns(rows[~talks[rows]])
-        communication = busy_ns(rows[talks[rows]])
+        computing = busy_ns(rows[~is_communication[rows]])
+        communication = busy_ns(rows[is_communication[rows]])
         busy = busy_ns(rows)
         exposed = busy - computing
         bubble = int(durations[rows[receives[rows]]].sum())

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.advice import NearMiss, near_misses, unjudged_attention
+from analysis.advice import MissedFusion, missed_fusions, unjudged_attention
 from analysis.compare.ablation import ablation
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Group, Operator
@@ -53,7 +53,7 @@ def fusion_values(comparison: Comparison) -> dict[str, Any]:
         "no_shares": ledger.no_shares,
         "alpha": ledger.alpha,
         "blocks": ledger.blocks,
-        "near_misses": [_near_miss(miss) for miss in near_misses(comparison)],
+        "near_misses": [_near_miss(miss) for miss in missed_fusions(comparison)],
         "attention_not_judged": _attention(comparison),
         "ablation": _ablation(comparison),
     }
@@ -122,7 +122,7 @@ def _slow(slow: SlowExecutions) -> dict[str, Any]:
     return {"count": slow.count, "per_run_ns": whole(slow.per_run_ns), "largest": largest}
 
 
-def _near_miss(miss: NearMiss) -> dict[str, Any]:
+def _near_miss(miss: MissedFusion) -> dict[str, Any]:
     return {
         "pattern": miss.pattern,
         "count": miss.count,

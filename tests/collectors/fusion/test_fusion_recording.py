@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.advice import near_misses
+from analysis.advice import missed_fusions
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
 from analysis.errors import FuseScopeError
@@ -73,7 +73,7 @@ def test_a_recording_says_what_our_own_pass_would_fuse(tmp_path: Path) -> None:
     assert "Trying FuseScope's own fusion pass" in [step.message for step in steps]
     experiment = read_path(file.path, DEFAULT_LIMITS)
     assert isinstance(experiment, Experiment) and experiment.own_fusions is not None
-    [miss] = near_misses(compare(*choose_sides(experiment, None, "unfused", "basic")))
+    [miss] = missed_fusions(compare(*choose_sides(experiment, None, "unfused", "basic")))
     assert miss.own_places == 1
     plain = redacted(experiment)
     assert isinstance(plain, Experiment) and plain.own_fusions == experiment.own_fusions

@@ -33,7 +33,7 @@ def side(
     operators: Sequence[Operator],
     *runs: Sequence[tuple[int, int]],
     starts: Sequence[int | None] | None = None,
-    talks: Sequence[int] = (),
+    is_communication: Sequence[int] = (),
 ) -> Side:
     """Runs of calls (operator, duration in ns), back to back."""
     calls = [(run, *call) for run, of_run in enumerate(runs) for call in of_run]
@@ -55,7 +55,7 @@ def side(
             op_type=list(types),
             level=["device_kernel"] * len(names),
             inputs=list(inputs),
-            is_communication=[at in talks for at in range(len(names))],
+            is_communication=[at in is_communication for at in range(len(names))],
         ),
         calls=calls_frame(
             operator=[operator for _, operator, _ in calls],
@@ -146,11 +146,13 @@ def test_two_files_of_the_same_detail_are_left_alone() -> None:
 
 
 def test_communication_is_typed_whatever_its_group_of_ranks_is_called() -> None:
-    bare = side([("hcom_allReduce__868_0_1", None, None), MUL], [(0, 50), (1, 5)], talks=[0])
+    bare = side(
+        [("hcom_allReduce__868_0_1", None, None), MUL], [(0, 50), (1, 5)], is_communication=[0]
+    )
     told = side(
         [("hcom_allReduce__586_0_1", "hcom_allReduce_", None), TOLD[0]],
         [(0, 70), (1, 5)],
-        talks=[0],
+        is_communication=[0],
     )
     assert pairs(compare(bare, told)) == [
         ("hcom_allReduce__868_0_1", 50.0, 70.0),

@@ -207,19 +207,19 @@ def test_zoo(name: str, tmp_path: Path) -> None:
 def test_light_models(name: str, tmp_path: Path) -> None:
     proto = smaller(onnx.load(str(LIGHT / f"light_{name}.onnx")))
     prepared = prepare(proto, tmp_path / "light")
-    twin = prepare(reseeded(proto), tmp_path / "twin")
-    twin = replace(twin, feeds=twin.feeds[:1])
+    duplicate = prepare(reseeded(proto), tmp_path / "twin")
+    duplicate = replace(duplicate, feeds=duplicate.feeds[:1])
     found = {}
     for level in OPTIMISED:
         file, optimised = prepared.optimise(level)
-        dump, other = twin.optimise(level)
+        dump, other = duplicate.optimise(level)
         known = lineage(prepared.graph, optimised)
         if wiring(other) == wiring(optimised):
             rename_nodes(dump, optimised)
-            found[level] = complaints(twin, known, dump)
+            found[level] = complaints(duplicate, known, dump)
         else:  # equal weights made nodes equal, and the engine kept one of them
             found[level] = complaints(prepared, known, file)
-            found[f"{level}, twin"] = complaints(twin, lineage(twin.graph, other), dump)
+            found[f"{level}, twin"] = complaints(duplicate, lineage(duplicate.graph, other), dump)
         file.unlink()
         dump.unlink()
     assert {level: what for level, what in found.items() if without_minimality(what)} == {}
@@ -228,10 +228,10 @@ def test_light_models(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["squeezenet", "shufflenet"])
 def test_light_models_with_matches(name: str, tmp_path: Path) -> None:
     proto = smaller(onnx.load(str(LIGHT / f"light_{name}.onnx")))
-    twin = prepare(reseeded(proto), tmp_path / "twin")
-    dump, optimised = twin.optimise("fused")
-    known = lineage(twin.graph, optimised, twin.match("fused", dump))
-    assert complaints(twin, known, dump) == []
+    duplicate = prepare(reseeded(proto), tmp_path / "twin")
+    dump, optimised = duplicate.optimise("fused")
+    known = lineage(duplicate.graph, optimised, duplicate.match("fused", dump))
+    assert complaints(duplicate, known, dump) == []
 
 
 def wiring(graph: Graph) -> list[tuple[str, list[int]]]:

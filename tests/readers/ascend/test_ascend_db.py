@@ -217,7 +217,7 @@ def test_the_real_database_against_plain_sql() -> None:
         "SELECT count(*), sum(endNs - startNs) FROM TASK JOIN COMPUTE_TASK_INFO"
         " USING (globalTaskId)"
     )  # fmt: skip
-    (talks, talked), = db.execute(
+    (is_communication, talked), = db.execute(
         "SELECT count(*), sum(endNs - startNs) FROM COMMUNICATION_OP"
     )  # fmt: skip
     others = db.execute(
@@ -241,7 +241,7 @@ def test_the_real_database_against_plain_sql() -> None:
     is_talk = trace.operators["is_communication"].to_numpy()[trace.calls["operator"]]
     compute = trace.calls[~is_talk]
     assert (len(compute), compute["dur_ns"].sum()) == (count, total) == (187, 8903431)
-    assert (is_talk.sum(), trace.calls[is_talk]["dur_ns"].sum()) == (talks, talked)
+    assert (is_talk.sum(), trace.calls[is_talk]["dur_ns"].sum()) == (is_communication, talked)
     types = trace.operators["op_type"].astype("object").to_numpy()[compute["operator"]]
     assert compute.groupby(types)["dur_ns"].sum().to_dict() == by_type
     assert notes(trace)["not_operators"] == others

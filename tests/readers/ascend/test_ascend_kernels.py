@@ -62,7 +62,7 @@ def note(trace: Trace, code: str) -> Diagnostic:
     return found
 
 
-def talks(trace: Trace) -> list[bool]:
+def is_communication(trace: Trace) -> list[bool]:
     return list(trace.operators["is_communication"].to_numpy()[trace.calls["operator"]])
 
 
@@ -101,7 +101,7 @@ def test_rows_that_are_no_operators_or_have_no_time_are_counted(miniature: Trace
     assert note(miniature, "short_rows").count == 1
     assert len(miniature.calls) == 11
     dur = miniature.calls["dur_ns"]
-    communication = dur[talks(miniature)].sum()
+    communication = dur[is_communication(miniature)].sum()
     assert communication == 350_000
     assert dur.sum() - communication == 365_000
 
@@ -177,7 +177,7 @@ def test_level0_has_no_types_and_nothing_is_invented() -> None:
         "5,hcom_allReduce__1_0_1,hcom_allReduce_,HCCL,1736405443881411.320\t,9,0,0\n"
     )
     assert column(trace, "op_type") == [None, "hcom_allReduce_"]
-    assert talks(trace) == [False, True]
+    assert is_communication(trace) == [False, True]
     assert trace.calls["start_ns"][0] == 1736405443881410320
     assert not [name for name in trace.calls if "Block" in name]
 
@@ -416,7 +416,7 @@ def test_every_row_of_real_files_is_there_to_the_ns(name: str) -> None:
     assert column(trace, "name") == [row["Name"] for row in rows]
     known = [None if row["Type"] == "N/A" else row["Type"] for row in rows]
     assert column(trace, "op_type") == known
-    assert talks(trace) == [row["Accelerator Core"] == "HCCL" for row in rows]
+    assert is_communication(trace) == [row["Accelerator Core"] == "HCCL" for row in rows]
     assert set(calls["run"]) == {int(row["Step Id"]) for row in rows}
     for head in [key for key in rows[0] if key.endswith(("_ratio", "(GB/s)", "_rate", "_fops"))]:
         given = [None if row[head] == "N/A" else float(row[head]) for row in rows]
@@ -431,7 +431,7 @@ def test_compute_of_2025_01_is_step_trace_time_computing() -> None:
     assert compute == 8_873_737
     assert abs(compute - float(step["Computing"]) * 1000) < 250  # which went through a double
     trace = real_trace(REAL / "2025-01-level1-rank0")
-    own = trace.calls["dur_ns"][[not talk for talk in talks(trace)]].sum()
+    own = trace.calls["dur_ns"][[not talk for talk in is_communication(trace)]].sum()
     assert own == compute
     assert not {"step_time_differs", "step_time_overlaps"} & {n.code for n in trace.diagnostics}
     # Stage went through a double, the kernels' own span did not: they differ by 9 ns here

@@ -261,7 +261,7 @@ def test_kernels_equal_those_of_kernel_details() -> None:
     trace = read(Source(path.name, path.read_bytes()))
     assert isinstance(trace, Trace) and trace.meta.format == "ascend_trace_view"
     operators = trace.operators.iloc[trace.calls["operator"]].reset_index(drop=True)
-    talks = operators["is_communication"].to_numpy()
+    is_communication = operators["is_communication"].to_numpy()
 
     def ns(cell: str) -> int:
         return int(Decimal(cell.strip()) * 1000)
@@ -272,21 +272,21 @@ def test_kernels_equal_those_of_kernel_details() -> None:
         if e["ph"] == "X" and "Physic Stream Id" in e.get("args", {})
     }
     kernels = [row for row in rows if row["Accelerator Core"] != "HCCL"]
-    own = trace.calls[~talks]
+    own = trace.calls[~is_communication]
     assert len(own) == len(kernels) == 187
     listed = {}
     for row in kernels:
         key = (int(row["Stream ID"]), int(row["Task ID"]), row["Start Time(us)"].strip())
         assert events[key]["name"] == row["Name"]
         listed[row["Stream ID"], ns(row["Start Time(us)"])] = row
-    for (_, call), name in zip(own.iterrows(), operators["name"][~talks], strict=True):
+    for (_, call), name in zip(own.iterrows(), operators["name"][~is_communication], strict=True):
         row = listed.pop((call["stream"], int(call["start_ns"])))
         assert name == row["Name"]
         assert abs(int(call["dur_ns"]) - ns(row["Duration(us)"])) <= 1  # the table is cut to ns
     assert not listed
     collectives = [row for row in rows if row["Accelerator Core"] == "HCCL"]
-    assert operators["name"][talks].tolist() == [row["Name"] for row in collectives]
-    for dur, row in zip(trace.calls["dur_ns"][talks], collectives, strict=True):
+    assert operators["name"][is_communication].tolist() == [row["Name"] for row in collectives]
+    for dur, row in zip(trace.calls["dur_ns"][is_communication], collectives, strict=True):
         assert abs(int(dur) - ns(row["Duration(us)"])) <= 1
     # Step 50 in both, and as long as Stage of step_trace_time.csv
     assert {row["Step Id"] for row in rows} == {"50"} and not trace.calls["run"].isna().any()

@@ -38,8 +38,8 @@ def trace_of(text: str, name: str = "table.csv") -> Trace:
 
 def sums_ns(trace: Trace) -> tuple[int, int]:
     """Time of kernels and of communication."""
-    talks = trace.operators.set_index("operator")["is_communication"]
-    of_call = trace.calls["operator"].map(talks).to_numpy(bool)
+    is_communication = trace.operators.set_index("operator")["is_communication"]
+    of_call = trace.calls["operator"].map(is_communication).to_numpy(bool)
     times = trace.calls["dur_ns"]
     return int(times[~of_call].sum()), int(times[of_call].sum())
 

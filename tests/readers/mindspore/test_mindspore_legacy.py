@@ -67,8 +67,8 @@ def test_steps_come_in_ticks_of_10_ns_with_their_communication() -> None:
     ]  # fmt: skip
     # The third call starts where the first step ends and the second begins.
     assert trace.calls["run"].tolist() == [0, 0, 0, 1, 2]
-    talks = trace.operators["is_communication"].to_numpy()[trace.calls["operator"]]
-    assert trace.calls[talks][["start_ns", "dur_ns", "stream"]].values.tolist() == [
+    is_communication = trace.operators["is_communication"].to_numpy()[trace.calls["operator"]]
+    assert trace.calls[is_communication][["start_ns", "dur_ns", "stream"]].values.tolist() == [
         [438069000000, 500_000, "stream 527"], [438089000000, 500_000, "stream 527"],
     ]  # fmt: skip
 
@@ -246,8 +246,8 @@ def test_a_real_recording(shared_traces: Path) -> None:
     assert isinstance(trace, Trace) and trace.meta.format == "mindspore_legacy"
     lines = (folder / "output_timeline_data_1.txt").read_text().splitlines()[1:]
     truth = [line.rsplit(",", 3) for line in lines]
-    talks = trace.operators["is_communication"].to_numpy()[trace.calls["operator"]]
-    calls = trace.calls[~talks]
+    is_communication = trace.operators["is_communication"].to_numpy()[trace.calls["operator"]]
+    calls = trace.calls[~is_communication]
     assert len(calls) == len(truth) == 2817
     total = sum((Decimal(dur) * 10**6 for *_, dur in truth), Decimal(0))
     assert calls["dur_ns"].sum() == int(total)
@@ -265,7 +265,7 @@ def test_a_real_recording(shared_traces: Path) -> None:
     assert codes(trace) == {"runs_untold": len(steps) - len(used), "outside_runs": 5}
     columns = [key for key in steps[0] if key.startswith("stream_") and key[-1].isdigit()]
     spent = sum(int(step[key]) * 10 for step in steps for key in columns)
-    assert trace.calls[talks]["dur_ns"].sum() == spent
+    assert trace.calls[is_communication]["dur_ns"].sum() == spent
     with (folder / "framework_raw_1.csv").open() as file:
         raw = {row["full_op_name"]: row for row in csv.DictReader(file)}
     own = trace.operators[~trace.operators["is_communication"]]

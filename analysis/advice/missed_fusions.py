@@ -38,7 +38,7 @@ _OF_ONE_PLACE = frozenset(("consumer_name", "shape", "have", "needs"))
 
 
 @dataclass(frozen=True)
-class NearMiss:
+class MissedFusion:
     """A pattern that the candidate did not fuse, at one place or several alike.
 
     `nodes` and `op_types` are the model's operators at the first place, the one with the most
@@ -73,7 +73,7 @@ class NearMiss:
         return len(self.places)
 
 
-def near_misses(comparison: Comparison) -> tuple[NearMiss, ...]:
+def missed_fusions(comparison: Comparison) -> tuple[MissedFusion, ...]:
     """Patterns of the model that the candidate left unfused, largest stake first.
 
     What was fused is read from the groups, not predicted. Without the model's graph or groups
@@ -88,7 +88,7 @@ def near_misses(comparison: Comparison) -> tuple[NearMiss, ...]:
     if told.level == "none":
         return (_without_engine(side, values),)
     if side.is_quantised:
-        return (NearMiss("every pattern", (), (), "", "quantised", values),)
+        return (MissedFusion("every pattern", (), (), "", "quantised", values),)
     survey = _Survey(graph, comparison.fusion, side, told)
     return _folded(list(survey.misses()))
 
@@ -117,22 +117,22 @@ def unjudged_attention(comparison: Comparison) -> Unjudged | None:
     return Unjudged(tuple(places), survey.whole_time(name for place in places for name in place))
 
 
-def _without_engine(side: Side, values: dict[str, Value]) -> NearMiss:
+def _without_engine(side: Side, values: dict[str, Value]) -> MissedFusion:
     """The finding for a variant in which the engine optimises nothing: what fused in its place."""
     settings = side.variant.settings if side.variant else {}
     kind, _, kernel = side.label.partition(":")
     if "fusion_level" in settings:
         told = settings.get("fused_groups")
         values["fused"] = told is None or told != "none"
-        return NearMiss("every pattern", (), (), "", "own_pass", values)
+        return MissedFusion("every pattern", (), (), "", "own_pass", values)
     if kind == "custom":
         groups = settings.get("groups")
         values["groups"] = groups if type(groups) is int else None
-        return NearMiss("every other pattern", (), (), "", "own_kernel", values)
+        return MissedFusion("every other pattern", (), (), "", "own_kernel", values)
     if kind == "segments":
         values["twin"] = clean_text(f"custom:{kernel}", _SHOWN)
-        return NearMiss("every pattern", (), (), "", "same_cut", values)
-    return NearMiss("every pattern", (), (), "", "optimisation_off", values)
+        return MissedFusion("every pattern", (), (), "", "same_cut", values)
+    return MissedFusion("every pattern", (), (), "", "optimisation_off", values)
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class _Survey:
         names, providers = known["name"].astype(str), known["provider"].astype(str)
         return dict(zip(names, providers, strict=True))
 
-    def misses(self) -> Iterator[NearMiss]:
+    def misses(self) -> Iterator[MissedFusion]:
         """Every place by itself; an operator belongs to the first pattern that could use it."""
         claimed: set[str] = set()
         for pattern in PATTERNS:
@@ -224,13 +224,13 @@ class _Survey:
             )
         return found
 
-    def miss(self, match: Match, left: Sequence[str]) -> NearMiss:
+    def miss(self, match: Match, left: Sequence[str]) -> MissedFusion:
         """The finding for one place of which the operators `left` remain."""
         block = self.provider_differs(match) or next(iter(match.blocks), None)
         block = block or self.merged(match) or self.declined(match)
         names = tuple(node.name for node in match.nodes)
         stake = self.time(left)
-        return NearMiss(
+        return MissedFusion(
             pattern=match.name,
             nodes=names,
             op_types=tuple(node.op_type for node in match.nodes),
@@ -335,9 +335,9 @@ class _Survey:
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
 
-def _folded(misses: list[NearMiss]) -> tuple[NearMiss, ...]:
+def _folded(misses: list[MissedFusion]) -> tuple[MissedFusion, ...]:
     """Equal findings as one, largest stake first, in model order where equal or not known."""
-    alike: dict[tuple[object, ...], list[NearMiss]] = {}
+    alike: dict[tuple[object, ...], list[MissedFusion]] = {}
     for miss in misses:
         facts = {key: v for key, v in miss.values.items() if key not in _OF_ONE_PLACE}
         alike.setdefault((miss.pattern, miss.blocked_by, *sorted(facts.items())), []).append(miss)

@@ -9,7 +9,7 @@ import msgspec
 import onnx
 import pytest
 
-from analysis.advice import NearMiss, near_misses
+from analysis.advice import MissedFusion, missed_fusions
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.patterns import Blocker
@@ -33,7 +33,7 @@ from tests.readers.test_experiment import read_bytes
 
 def codes(comparison: Comparison) -> dict[str, str]:
     """Blocker by pattern."""
-    found = near_misses(comparison)
+    found = missed_fusions(comparison)
     assert len({miss.pattern for miss in found}) == len(found)
     return {miss.pattern: miss.blocked_by for miss in found}
 
@@ -53,7 +53,7 @@ def many(places: int, *, two: bool) -> onnx.ModelProto:
 
 def test_what_is_fused_is_no_miss() -> None:
     for model in (conv_bn(), conv_activation(bn=True), gelu(), layer_norm(), skip_layer_norm()):
-        assert near_misses(compared(model)) == ()
+        assert missed_fusions(compared(model)) == ()
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_what_is_fused_is_no_miss() -> None:
 def test_the_blocking_condition_is_named(model: onnx.ModelProto, expected: dict[str, str]) -> None:
     comparison = compared(model)
     assert codes(comparison) == expected
-    [miss] = near_misses(comparison)
+    [miss] = missed_fusions(comparison)
     assert near_miss_sentence(miss) and near_miss_remedy(miss)
     assert set(miss.nodes) <= {node.name for node in model.graph.node}
     assert miss.side == "candidate" and miss.basis == "measured"
@@ -94,13 +94,13 @@ def test_the_blocking_condition_is_named(model: onnx.ModelProto, expected: dict[
 def test_half_fused_residuals_say_which_half() -> None:
     if not has_blocked_layout():
         pytest.skip("this processor's engine has no blocked layout")
-    [miss] = near_misses(compared(residual("Clip"), us={"Clip": 7}))
+    [miss] = missed_fusions(compared(residual("Clip"), us={"Clip": 7}))
     assert (miss.pattern, miss.blocked_by) == ("Conv + Add + Clip", "no_kernel")
     assert miss.stake_ns == 7_000  # the Add is gone already
 
 
 def test_misses_alike_are_one_line_with_their_sum() -> None:
-    [miss] = near_misses(compared(many(5, two=True), us={"Relu": 4}))
+    [miss] = missed_fusions(compared(many(5, two=True), us={"Relu": 4}))
     assert (miss.pattern, miss.blocked_by, miss.count) == ("Conv + Relu", "extra_consumer", 5)
     assert miss.stake_ns == 5 * 4_000
     assert miss.bytes_saved == 5 * 16 * 8 * 8 * 4
@@ -113,7 +113,7 @@ def test_the_largest_stake_comes_first() -> None:
     e = b.node("Elu", c)
     model = b.model(b.node("Softplus", b.node("Conv", e, b.weight(16, 16, 3, 3))))
     for slow, fast in (("Elu", "Softplus"), ("Softplus", "Elu")):
-        found = near_misses(compared(model, us={slow: 50, fast: 5}))
+        found = missed_fusions(compared(model, us={slow: 50, fast: 5}))
         assert [miss.pattern for miss in found] == [f"Conv + {slow}", f"Conv + {fast}"]
         assert [miss.stake_ns for miss in found] == [50_000, 5_000]
 
@@ -128,7 +128,7 @@ def test_the_largest_stake_comes_first() -> None:
     ],
 )
 def test_a_level_that_is_too_low_is_said(model: onnx.ModelProto, variant: str, needs: str) -> None:
-    [miss] = near_misses(compared(model, variant, opset=model.opset_import[0].version))
+    [miss] = missed_fusions(compared(model, variant, opset=model.opset_import[0].version))
     assert miss.blocked_by == "level"
     assert miss.values == {"level": variant, "needs": needs}
     assert needs in near_miss_remedy(miss)
@@ -136,14 +136,14 @@ def test_a_level_that_is_too_low_is_said(model: onnx.ModelProto, variant: str, n
 
 def test_a_switched_off_optimizer_is_said() -> None:
     comparison = compared(matmul_add(), "without:MatMulAddFusion")
-    [miss] = near_misses(comparison)
+    [miss] = missed_fusions(comparison)
     assert miss.blocked_by == "disabled"
     assert "MatMulAddFusion" in near_miss_sentence(miss)
 
 
 def test_without_optimisation_there_is_one_finding() -> None:
     comparison = compared(many(3, two=True), "eager")
-    assert [miss.blocked_by for miss in near_misses(comparison)] == ["optimisation_off"]
+    assert [miss.blocked_by for miss in missed_fusions(comparison)] == ["optimisation_off"]
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_what_fused_in_place_of_the_engine_is_said(
         label=label,
         variant=msgspec.structs.replace(variant, name=label, settings=told),
     )
-    [miss] = near_misses(replace(comparison, candidate=side))
+    [miss] = missed_fusions(replace(comparison, candidate=side))
     assert miss.blocked_by == code
     sentence = near_miss_sentence(miss)
     assert says in sentence and label in sentence
@@ -191,7 +191,7 @@ def test_an_engine_that_declines_is_not_explained_away() -> None:
     variant = comparison.candidate.variant
     assert variant is not None
     told = replace(comparison.candidate, variant=_with_settings(variant, "all"))
-    [miss] = near_misses(replace(comparison, candidate=told))
+    [miss] = missed_fusions(replace(comparison, candidate=told))
     assert miss.blocked_by == "engine_declined"
     assert "1.31" in near_miss_sentence(miss)
 
@@ -205,18 +205,18 @@ def test_nothing_is_said_without_a_graph_or_of_another_engine() -> None:
     side = comparison.candidate
     assert side.experiment is not None
     no_graph = replace(side, experiment=replace(side.experiment, model_graph=None))
-    assert near_misses(replace(comparison, candidate=no_graph)) == ()
+    assert missed_fusions(replace(comparison, candidate=no_graph)) == ()
     traces = read_bytes(experiment_zip({"unfused": [10.0] * 6, "fused": [5.0] * 6})).traces
     from analysis.compare.side import side_of_trace
 
     bare = compare(side_of_trace(traces["unfused"]), side_of_trace(traces["fused"]))
-    assert near_misses(bare) == ()
+    assert missed_fusions(bare) == ()
 
 
 def test_every_blocker_has_words() -> None:
     assert set(_SAID) == set(get_args(Blocker))
     for code in get_args(Blocker):
-        miss = NearMiss("Conv + Relu", ("a",), ("Conv",), "t", code)
+        miss = MissedFusion("Conv + Relu", ("a",), ("Conv",), "t", code)
         for text in (near_miss_sentence(miss), near_miss_remedy(miss)):
             assert text[0].isupper() or text[0] == "'"
             assert text.endswith(".")
@@ -228,7 +228,7 @@ def test_names_from_a_model_are_fit_to_be_shown() -> None:
     for node in model.graph.node:
         for names in (node.input, node.output):
             names[:] = [hostile if name == "t0" else name for name in names]
-    [miss] = near_misses(compared(model))
+    [miss] = missed_fusions(compared(model))
     assert miss.blocked_by == "extra_consumer"
     text = near_miss_sentence(miss)
     assert "\x1b" not in text and "\u202e" not in text and len(text) < 250
