@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli import streams
+from app.cli import memory, streams
 from app.cli.limits import LimitOption
 
 if TYPE_CHECKING:
@@ -53,11 +53,12 @@ def compare(
     limit: LimitOption = None,  # in force by now
 ) -> None:
     """Compare two traces, or two variants of an experiment."""
-    from analysis.compare import compare as compare_sides
-    from analysis.compare.assumptions import Assumptions
-    from analysis.compare.choice import choose_sides
-    from app.cli.outputs import refuse_lost, write_whole
-    from app.cli.reading import read_given
+    with memory.lasting():
+        from analysis.compare import compare as compare_sides
+        from analysis.compare.assumptions import Assumptions
+        from analysis.compare.choice import choose_sides
+        from app.cli.outputs import refuse_lost, write_whole
+        from app.cli.reading import read_given
 
     given = (baseline, candidate)
     refuse_lost({"--html": html}, given)

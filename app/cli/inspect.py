@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli import streams
+from app.cli import memory, streams
 from app.cli.limits import LimitOption
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ def inspect(
     limit: LimitOption = None,  # in force by now
 ) -> None:
     """Say what is in a trace or experiment, what was dropped, and what it can and cannot answer."""
-    from app.cli.reading import read_given
+    with memory.lasting():
+        from app.cli.reading import read_given
 
     value = read_given(path)
     if redact:

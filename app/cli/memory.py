@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from analysis.errors import FuseScopeError
 
@@ -29,6 +33,21 @@ def check(least_bytes: int = _LEAST_BYTES) -> None:
         )
     # Each thread of a pool that nothing here uses would map as much again.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+@contextmanager
+def lasting() -> Iterator[None]:
+    """Around imports of a process that runs one verb: what modules are made of lasts until its
+    end, so no search for garbage looks through it, now or later."""
+    was_enabled, before = gc.isenabled(), len(sys.modules)
+    gc.disable()
+    try:
+        yield
+    finally:
+        if len(sys.modules) > before:
+            gc.freeze()
+        if was_enabled:
+            gc.enable()
 
 
 def too_little() -> str:

@@ -11,7 +11,6 @@ import typer
 
 from app.cli import recording_run, streams
 from app.cli.limits import LimitOption
-from app.cli.outputs import refuse_lost, write_whole
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,6 +57,7 @@ def recipe(
     from analysis.errors import FuseScopeError
     from analysis.recipes import find, recipe_table
     from analysis.report.recipe import recipe_csv, recipe_html, recipe_markdown, table_json
+    from app.cli.outputs import refuse_lost, write_whole
 
     if name is None:
         given = {"--out": out, "--blocks": blocks, "--seconds": seconds, "--from": from_,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+import os
 import re
 import subprocess
 import sys
@@ -91,6 +93,31 @@ def test_help_loads_nothing_heavy() -> None:
             cwd=ROOT, capture_output=True, text=True, check=True,
         )  # fmt: skip
         assert not heavy & set(re.findall(r"'(\w+)'", done.stderr)), arguments
+
+
+def test_a_comparison_loads_what_it_needs(here: Path) -> None:
+    """Of scipy the quantiles alone, and those only for an interval; no report and no page. Modules
+    are out of the way of the search for garbage, which goes on."""
+    code = (
+        "import gc, sys\n"
+        "from app.cli.main import main\n"
+        "try:\n    main()\nexcept SystemExit as ended:\n    assert not ended.code\n"
+        "assert gc.isenabled() and gc.get_freeze_count()\n"
+        "print(sorted(sys.modules), file=sys.stderr)"
+    )
+    unused = {"scipy.stats", "scipy.optimize", "jinja2", "analysis.charts", "analysis.report.html"}
+    unused |= {"streamlit", "plotly", "collectors", "onnx", "onnxruntime", "rich"}
+    (here / "few.json").write_bytes(profile_json(FUSED_OPERATORS, runs=2))
+    for files, needs_quantiles in ((["e.zip"], True), (["before.json", "few.json"], False)):
+        done = subprocess.run(
+            [sys.executable, "-c", code, "compare", *files, "--json"],
+            cwd=here, env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        loaded = set(re.findall(r"'([\w.]+)'", done.stderr))
+        assert json.loads(done.stdout)["verdict"]
+        assert not unused & loaded, files
+        assert ("scipy.special" in loaded) == needs_quantiles, files
 
 
 def test_the_answer_stands_before_the_figures(here: Path) -> None:

@@ -10,9 +10,8 @@ variances are involved", Biometrika 34.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import stdtrit
 
-from analysis.compare.timing.statistics import MIN_SAMPLES
+from analysis.compare.timing.statistics import MIN_SAMPLES, student_t_each
 
 Bounds = tuple[np.ndarray, np.ndarray]
 
@@ -44,7 +43,7 @@ def gain_intervals(
         floor = of_before**2 / (len(before) - 1) + of_after**2 / (len(after) - 1)
         with np.errstate(divide="ignore", invalid="ignore"):
             df = np.where(floor > 0, error**2 / floor, min(len(before), len(after)) - 1)
-    half_width = stdtrit(df, 1 - alpha / 2) * np.sqrt(np.maximum(error, least))
+    half_width = student_t_each(1 - alpha / 2, df) * np.sqrt(np.maximum(error, least))
     return gain - half_width, gain + half_width
 
 

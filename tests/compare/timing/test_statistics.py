@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from analysis.compare.timing.statistics import (
     Estimate,
     look_alpha,
     student_t,
+    student_t_each,
     trimmed_mean,
     typical_log,
     yuen,
@@ -31,6 +33,19 @@ def test_quantiles_of_students_t() -> None:
     """Table values."""
     assert student_t(0.975, 5) == pytest.approx(2.5706, abs=1e-4)
     assert student_t(0.995, 3) == pytest.approx(5.8409, abs=1e-4)
+
+
+def test_quantiles_are_those_of_scipy_stats() -> None:
+    """Degrees of freedom of few blocks, of Welch's formula and of the normal limit."""
+    df = np.array([1.0, 2.0, 3.7, 5.0, 13.4, 23.0, 100.5, 1e6])
+    for probability in (0.5, 0.8, 0.975, 1 - 0.0221 / 2, 1 - 0.05 / 40, 1e-6):
+        expected = stats.t.ppf(probability, df)
+        np.testing.assert_allclose(
+            student_t_each(probability, df), expected, rtol=1e-12, atol=1e-12
+        )
+        assert [student_t(probability, one) for one in df] == pytest.approx(
+            expected.tolist(), rel=1e-12, abs=1e-12
+        )
 
 
 def test_yuen_by_hand() -> None:
