@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 from analysis.readers.building.nesting import Nesting
@@ -80,14 +81,8 @@ class Launches:
         """Thread and time of the call that launched; of several the last before the kernel ran."""
         calls = self._calls.get(correlation)
         if calls is not None:
-            low, high = 0, len(calls)
-            while low < high:
-                middle = (low + high) // 2
-                if calls[middle].start_ns <= start_ns:
-                    low = middle + 1
-                else:
-                    high = middle
-            call = calls[max(0, low - 1)]
+            place = bisect_right(calls, start_ns, key=lambda call: call.start_ns)
+            call = calls[max(0, place - 1)]
             return call.lane, call.start_ns
         flow = self._flows.get(correlation) if correlation else None
         return flow if flow is not None and flow[1] <= start_ns else (None, None)
