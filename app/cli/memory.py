@@ -37,8 +37,11 @@ def check(least_bytes: int = _LEAST_BYTES) -> None:
 
 @contextmanager
 def lasting() -> Iterator[None]:
-    """Around imports of a process that runs one verb: what modules are made of lasts until its
-    end, so no search for garbage looks through it, now or later."""
+    """Around imports of a process that runs one verb and no engine: what modules are made of lasts
+    until its end, so no search for garbage looks through it, now or later."""
+    if "numpy" not in sys.modules:
+        # A thread for each core would spin for a while, and nothing here multiplies matrices.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     was_enabled, before = gc.isenabled(), len(sys.modules)
     gc.disable()
     try:

@@ -95,18 +95,20 @@ def test_help_loads_nothing_heavy() -> None:
         assert not heavy & set(re.findall(r"'(\w+)'", done.stderr)), arguments
 
 
-def test_a_comparison_loads_what_it_needs(here: Path) -> None:
+def test_a_comparison_loads_what_it_needs(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of scipy the quantiles alone, and those only for an interval; no report and no page. Modules
-    are out of the way of the search for garbage, which goes on."""
+    are out of the way of the search for garbage, which goes on; no idle thread spins."""
     code = (
-        "import gc, sys\n"
+        "import gc, os, sys\n"
         "from app.cli.main import main\n"
         "try:\n    main()\nexcept SystemExit as ended:\n    assert not ended.code\n"
         "assert gc.isenabled() and gc.get_freeze_count()\n"
+        "assert os.environ['OPENBLAS_NUM_THREADS'] == '1'\n"
         "print(sorted(sys.modules), file=sys.stderr)"
     )
     unused = {"scipy.stats", "scipy.optimize", "jinja2", "analysis.charts", "analysis.report.html"}
     unused |= {"streamlit", "plotly", "collectors", "onnx", "onnxruntime", "rich"}
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     (here / "few.json").write_bytes(profile_json(FUSED_OPERATORS, runs=2))
     for files, needs_quantiles in ((["e.zip"], True), (["before.json", "few.json"], False)):
         done = subprocess.run(
