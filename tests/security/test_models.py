@@ -42,7 +42,7 @@ def test_m4_a_library_of_operators_is_loaded_from_the_recording_s_settings_alone
         "job.path",  # of the job that only tries it
     }
     written = {ast.unparse(call) for _, call in calls("LibraryJob")}
-    assert written == {"LibraryJob(crew.library.path)"}
+    assert written == {"LibraryJob(pool.library.path)"}
 
 
 def test_m7_every_session_has_our_providers_and_they_are_the_cpu() -> None:
