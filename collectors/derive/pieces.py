@@ -46,46 +46,30 @@ def write(
     FuseScopeError for a piece that cannot be a model of its own.
     """
     folder.mkdir(exist_ok=True)
-    graph = model.graph
-    initializers = {tensor.name: tensor for tensor in graph.initializer}
-    outputs = tuple(output.name for output in graph.output)
+    initializers = {tensor.name: tensor for tensor in model.graph.initializer}
+    outputs = tuple(output.name for output in model.graph.output)
     last_use = {
-        name: place
-        for place, piece in enumerate(pieces)
+        name: index
+        for index, piece in enumerate(pieces)
         for node in piece.nodes
         for name in reads(node)
     }
+    last_use.update(dict.fromkeys(outputs, len(pieces)))
     values = {name: ort.OrtValue.ortvalue_from_numpy(array) for name, array in feeds.items()}
     steps: list[Step] = []
-    for place, piece in enumerate(pieces):
+    for index, piece in enumerate(pieces):
         if before_node is not None:
             for node in piece.nodes:
                 before_node(node, values)
-        made = [name for node in piece.nodes for name in node.output if name]
-        inside = set(made)
-        used = dict.fromkeys(n for node in piece.nodes for n in reads(node) if n not in inside)
-        fed = tuple(name for name in used if name in values)
+        used, writes, free = _boundary(piece, index, last_use, values)
+        fed = {name: values[name] for name in used if name in values}
         constants = [initializers[name] for name in used if name in initializers]
-        writes = tuple(
-            name for name in made if last_use.get(name, -1) > place or name in outputs
-        ) or tuple(made[:1])
-        free = tuple(
-            name
-            for name in dict.fromkeys((*fed, *writes))
-            if last_use.get(name, place) <= place and name not in outputs
-        )
-        file = folder / f"{place:05d}.onnx"
+        file = folder / f"{index:05d}.onnx"
         try:
-            one = _model_of(model, piece, {name: values[name] for name in fed}, constants, writes)
-            file.write_bytes(one.SerializeToString())
+            file.write_bytes(_model_of(model, piece, fed, constants, writes).SerializeToString())
         except (ValueError, onnx.onnx_cpp2py_export.checker.ValidationError):
             raise _no_model(piece, "its weights are too big for a model of their own") from None
-        session = ort.InferenceSession(
-            str(file),
-            options("none", threads=1, spin=False, library=library),
-            providers=PROVIDERS,
-        )
-        ran = session.run_with_ort_values(writes, {name: values[name] for name in fed})
+        ran = _run(file, fed, writes, library)
         call = None
         if piece.group is not None and make_call is not None:
             call = make_call(piece.group, [n for n in free if n not in feeds], values, ran[0])
@@ -95,7 +79,7 @@ def write(
             values.pop(name, None)
         if freed is not None:
             freed(free)
-        steps.append(Step("" if call else str(file), fed, writes, free, call))
+        steps.append(Step("" if call else str(file), tuple(fed), writes, free, call))
     for name in outputs:
         if name not in values:
             raise FuseScopeError(
@@ -103,6 +87,29 @@ def write(
                 hint="Leave eager, segments and custom out of the variants.",
             )
     return Steps(tuple(steps), outputs)
+
+
+def _boundary(
+    piece: Piece, index: int, last_use: Mapping[str, int], values: Mapping[str, Any]
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """What the piece at `index` reads from outside, what of its own is read later (its first value
+    where nothing is: an engine returns something), and what nobody reads after it."""
+    made = [name for node in piece.nodes for name in node.output if name]
+    inside = set(made)
+    used = tuple(dict.fromkeys(n for node in piece.nodes for n in reads(node) if n not in inside))
+    writes = tuple(n for n in made if last_use.get(n, -1) > index) or tuple(made[:1])
+    alive = (*(name for name in used if name in values), *writes)
+    free = tuple(n for n in dict.fromkeys(alive) if last_use.get(n, index) <= index)
+    return used, writes, free
+
+
+def _run(
+    file: Path, fed: Mapping[str, Any], writes: Sequence[str], library: str | None
+) -> list[Any]:
+    settings = options("none", threads=1, spin=False, library=library)
+    session = ort.InferenceSession(str(file), settings, providers=PROVIDERS)
+    made: list[Any] = session.run_with_ort_values(writes, dict(fed))
+    return made
 
 
 def _model_of(
