@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from analysis.errors import FuseScopeError
@@ -123,6 +123,8 @@ def test_no_id_opens_anything_by_itself(text: str) -> None:
 
 
 @given(st.text(alphabet="./\\~ab\0\u202e", max_size=24))
+@example("./b")
+@example("../a")
 def test_no_path_leaves_the_configured_folder(
     tmp_path_factory: pytest.TempPathFactory, text: str
 ) -> None:

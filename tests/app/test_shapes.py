@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from analysis.errors import FuseScopeError
@@ -29,7 +29,10 @@ def test_an_input_has_one_shape() -> None:
         shapes_of("x=1;x=2")
 
 
-@given(st.text(max_size=60))
+@given(
+    st.text(max_size=60) | st.from_regex(r"( ?[ab]=[0-9]{1,3}(,[0-9]{1,3}){0,3};)+", fullmatch=True)
+)
+@example("a=1,2;b=3")
 def test_any_text_gives_shapes_or_a_sentence(text: str) -> None:
     try:
         found = shapes_of(text)

@@ -6,7 +6,7 @@ import itertools
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from analysis.operators.attention_flops import FROM_CAUSAL, FROM_SCORES
@@ -203,9 +203,10 @@ SETTING = st.sampled_from(TEXTS) | st.integers() | st.none()
 
 @given(
     st.sampled_from(sorted(COUNTED)) | st.text(max_size=9),
-    st.lists(ANY_SHAPE, max_size=8),
+    st.lists(ANY_SHAPE, max_size=8) | st.sampled_from([[(4, 5), (5, 6)], [X, W, B], [B, X, W]]),
     st.lists(SETTING, max_size=18),
 )
+@example("aten::mm", [(4, 5), (5, 6)], [])
 def test_any_inputs_give_a_positive_count_or_none(
     op: str, shapes: list[Shape | None], concrete: list[object]
 ) -> None:

@@ -70,7 +70,13 @@ def test_what_is_written_is_read_back(written: list[tuple[int, int | bytes]]) ->
     assert values(data) == written
 
 
-@given(st.binary(max_size=200))
+FIELDS = st.lists(
+    st.sampled_from([b"\x08\x01", b"\x12\x01a", b"\x1a\x00", b"\x25\0\0\0\0"])
+    | st.binary(max_size=1)
+).map(b"".join)
+
+
+@given(st.binary(max_size=200) | FIELDS)
 def test_any_bytes_are_fields_or_damage(data: bytes) -> None:
     try:
         found = values(data)
