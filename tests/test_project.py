@@ -35,16 +35,23 @@ SETUP_FILES = (
 
 def test_every_make_target_in_the_documents_exists() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    seen: set[str] = set()
     for document in DOCUMENTS:
         named = set(re.findall(r"(?:^|`)make ([a-z-]+)", document.read_text(), re.MULTILINE))
         assert named <= targets, document.name
-    assert {"run", "test", "check", "bench"} <= targets
+        seen |= named
+    assert {"run", "test", "check", "bench"} <= seen
 
 
 def test_every_link_in_the_documents_leads_somewhere() -> None:
-    for document in DOCUMENTS:
-        for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
-            assert (ROOT / target).exists(), f"{document.name} links to {target}"
+    links = [
+        (document.name, target)
+        for document in DOCUMENTS
+        for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text())
+    ]
+    assert links
+    for document, target in links:
+        assert (ROOT / target).exists(), f"{document} links to {target}"
 
 
 def fusescope_help(*verb: str) -> str:
@@ -67,6 +74,7 @@ def test_the_readme_and_the_command_line_agree() -> None:
     listed = fusescope_help().partition("Commands")[2]
     verbs = set(re.findall(r"^\W*([a-z][a-z-]*)\s{2,}\S", listed, re.MULTILINE))
     assert verbs == set(rows)
+    assert "--" in "".join(rows.values())
     for verb, text in rows.items():
         options = set(re.findall(r"--[a-z-]+", fusescope_help(verb))) - {"--help"}
         assert set(re.findall(r"`(--[a-z-]+)`", text)) <= options, verb
@@ -97,7 +105,9 @@ def project_files() -> list[Path]:
             r"/(\.venv|\.git|\.hypothesis|\w*_cache|\.\w+_cache|__pycache__|[^/]*\.egg-info)/"
         )
         paths = [path for path in ROOT.rglob("*") if not ignored.search(path.as_posix())]
-    return [path for path in paths if path.is_file()]
+    files = [path for path in paths if path.is_file()]
+    assert len(files) > 500
+    return files
 
 
 def contents(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -169,6 +179,7 @@ def test_every_import_of_the_product_is_declared() -> None:
     declared += [line for extra in ("collect", "kernels", "dashboard") for line in extras[extra]]
     known = {Requirement(line).name for line in declared} | set(sys.stdlib_module_names)
     known |= {"analysis", "app", "collectors"}
+    imports = 0
     for package in ("analysis", "app", "collectors"):
         for path in (ROOT / package).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_bytes())):
@@ -179,8 +190,10 @@ def test_every_import_of_the_product_is_declared() -> None:
                         modules = [module]
                     case _:
                         continue
+                imports += 1
                 undeclared = {module.partition(".")[0] for module in modules} - known
                 assert undeclared == set(), f"{path.relative_to(ROOT)}:{node.lineno}"
+    assert imports > 1000
 
 
 def test_every_data_file_of_the_packages_is_installed() -> None:
@@ -366,7 +379,7 @@ def test_streamlit_accepts_every_setting() -> None:
         for name in settings[section]
     }
     accepted = dict(line.split(" ", 1) for line in result.stdout.splitlines())
-    assert expected <= set(accepted)
+    assert expected and expected <= set(accepted)
     assert {f"theme.{kind}.primaryColor" for kind in ("light", "dark")} <= set(accepted)
     # What protects the user: see the threat model before you change one of these.
     assert accepted["server.address"] == "'127.0.0.1'"
@@ -408,6 +421,12 @@ def test_only_our_own_warnings_are_errors(tmp_path: Path) -> None:
     )
     output = run_pytest(tmp_path, {**files, "tests/test_noise.py": textwrap.dedent(checks)})
     assert "4 passed, 1 warning" in output, output
+
+
+def test_a_test_without_a_case_is_an_error(tmp_path: Path) -> None:
+    empty = "import pytest\n@pytest.mark.parametrize('a', [])\ndef test_a(a): pass\n"
+    output = run_pytest(tmp_path, {"tests/test_a.py": empty})
+    assert "Empty parameter set in 'test_a'" in output and "1 error" in output, output
 
 
 def test_a_skipped_browser_test_fails_where_browsers_are_required(tmp_path: Path) -> None:
@@ -456,4 +475,5 @@ def test_the_ci_script_can_run() -> None:
 def test_no_two_test_files_share_a_name() -> None:
     """Pytest imports them by name: the second of two could not be collected."""
     names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert Path(__file__).name in names
     assert sorted({name for name in names if names.count(name) > 1}) == []

@@ -47,6 +47,7 @@ def texts(page: AppTest) -> list[str]:
 
 def markdown_texts(page: AppTest) -> Iterator[str]:
     """Every text that Streamlit reads as Markdown, without its code spans."""
+    assert any(page.get(kind) for kind in MARKDOWN), "an empty page"
     for kind, attribute in MARKDOWN.items():
         for element in page.get(kind):
             text = str(getattr(element, attribute, "") or "")
@@ -56,7 +57,9 @@ def markdown_texts(page: AppTest) -> Iterator[str]:
 
 def options(page: AppTest, side: str) -> list[str]:
     """The labels that the selector of `side` offers."""
-    return list(page.selectbox(key=f"choose_{side}").options)
+    labels = list(page.selectbox(key=f"choose_{side}").options)
+    assert labels, "nothing to choose from"
+    return labels
 
 
 def table(page: AppTest, number: int) -> Any:

@@ -523,7 +523,9 @@ def test_without_configured_folders_there_is_no_path_input(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(places.FOLDERS_VARIABLE)
-    assert not [field for field in start().text_input if field.key == "path"]
+    page = start()
+    assert headline(page)
+    assert not [field for field in page.text_input if field.key == "path"]
 
 
 def test_files_of_the_command_line_come_first(

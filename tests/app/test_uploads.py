@@ -122,7 +122,7 @@ def test_an_experiment_beside_profiles() -> None:
     data = experiment_zip({"unfused": [10.0] * 8, "fused": [5.0] * 8})
     files, told = uploads.open_uploads([Upload("e.zip", data), Upload("a.json", AFTER)])
     assert {file.name for file in files} == {"e.zip", "a.json"}
-    assert all(fate.read for fate in told)
+    assert [fate.read for fate in told] == [True, True]
 
 
 # Folders.

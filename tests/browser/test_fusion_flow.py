@@ -152,7 +152,7 @@ def test_groups_start_together_and_the_others_stay_in_order(
     assert [x / US for x in starts[1]] == [0, 450, 300, 550, 1050, 1150]
     assert [x / US for x in starts[2]] == [0, 400, 450, 550]
     by_group = {g: (top, bottom) for g, top, _, bottom, _ in ribbons(inner, small(), "aligned")}
-    assert all(top == bottom for top, bottom in by_group.values())
+    assert by_group and all(top == bottom for top, bottom in by_group.values())
 
 
 def test_alignment_leaves_out_idle_time_but_keeps_what_ran_together(

@@ -251,7 +251,9 @@ def test_assumptions_change_modelled_figures_only() -> None:
 
 
 def test_every_doubt_and_reason_has_a_sentence() -> None:
-    for note in variants().diagnostics:
+    notes = variants().diagnostics
+    assert len(notes) > 3
+    for note in notes:
         sentence = diagnostic_sentence(note)
         assert sentence.rstrip().endswith(".") and "None" not in sentence
 
@@ -323,6 +325,7 @@ def test_a_variant_beside_itself_is_said() -> None:
     same = compare(side_of_variant(experiment, "fused"), side_of_variant(experiment, "fused"))
     assert "same_variant" in [note.code for note in same.diagnostics]
     other = compare(side_of_variant(experiment, "unfused"), side_of_variant(experiment, "fused"))
+    assert other.diagnostics
     assert "same_variant" not in [note.code for note in other.diagnostics]
 
 

@@ -80,6 +80,7 @@ def test_different_models_have_no_change_anywhere() -> None:
     sentence = wording.verdict_sentence(comparison)
     assert sentence == "resnet.json and bert.json look like different models"
     assert comparison.verdict.speedup is None and comparison.verdict.reason == "different_models"
+    assert comparison.figures
     assert all(figure.change is None for figure in comparison.figures)
     assert comparison.diagnostics[0].code == "different_models"
     assert wording.change_title(comparison) == "Fusion groups"

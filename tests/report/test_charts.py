@@ -60,7 +60,7 @@ def test_every_unprofiled_run_is_a_dot_in_its_block() -> None:
     # 3 rounds a block; block 2 of the candidate stands right of 2, all its runs at 6 ms.
     second = [(x, y) for x, y in zip(dots["fused"].x, dots["fused"].y, strict=True) if 2 < x < 2.5]
     assert [y for _, y in second] == [6.0] * 3
-    assert all(1.5 < x < 2 for x in list(dots["unfused"].x)[3:6])
+    assert [1.5 < x < 2 for x in dots["unfused"].x[3:6]] == [True] * 3
     assert tuple(figure.layout.xaxis.range) == (0.5, 3.5)
 
 
@@ -86,6 +86,7 @@ def test_labels_are_text() -> None:
     named = profile(HOSTILE, FUSED_OPERATORS, runs=2)
     figure = run_times(compare(side_of_trace(named), side_of_trace(named)))
     assert figure is not None
+    assert figure.data
     for trace in figure.data:
         assert "<" not in trace.name
     assert "<a" not in figure.to_json()
@@ -137,6 +138,7 @@ def test_colours_and_ticks_are_those_of_the_report() -> None:
     assert figure is not None and still is not None
     assert tuple(figure.layout.xaxis.ticktext) == tuple(tick.text for tick in still.x_ticks)
     assert tuple(figure.layout.yaxis.ticktext) == tuple(tick.text for tick in still.y_ticks)
+    assert still.y_ticks
     for value, tick in zip(figure.layout.yaxis.tickvals, still.y_ticks, strict=True):
         low, high = figure.layout.yaxis.range
         assert (math.log10(value) - low) / (high - low) == pytest.approx(tick.at)

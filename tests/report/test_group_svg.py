@@ -117,6 +117,7 @@ def test_every_text_is_escaped_and_cut() -> None:
     svg = group_svg(graph, [node.name])
     boxes, pills, _ = drawn(svg)
     assert "<script" not in svg and "<img" not in svg and 'onerror="' not in svg
+    assert boxes and pills
     assert all(len(line) <= 34 for text in boxes + pills for line in text.split("|"))
     assert not re.search("[\x00-\x08\u202a-\u202e\ud800-\udfff]", svg)
     elements = list(ElementTree.fromstring(svg).iter())

@@ -102,6 +102,7 @@ def test_warm_up_is_in_no_figure_per_run() -> None:
     expected = dict(zip(told["op_type"], told["per_run_ns_baseline"], strict=True))
     runs = value.traces[variant["name"]].profiled_runs
     assert runs["warmup"].any()
+    assert variant["by_type"]
     for row in variant["by_type"]:
         assert row["per_run_ns"] == pytest.approx(expected[row["op_type"]])
         assert row["per_run_ns"] != row["total_ns"] / len(runs)

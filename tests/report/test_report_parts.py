@@ -98,7 +98,7 @@ def test_still_stays_inside_and_small(durations: list[int]) -> None:
     boxes = [(start, dur, "layout") for start, dur in zip(starts, durations, strict=True)]
     ((_, path),) = still(payload(*boxes, span=sum(durations) or 1)).sides[0].lanes[0].paths
     drawn = [(float(x), float(w)) for x, w in re.findall(r"M([\d.]+) 0h([\d.]+)", path)]
-    assert all(width > 0 for _, width in drawn)
+    assert drawn and all(width > 0 for _, width in drawn)
     assert all(x + width <= WIDTH + 1 for x, width in drawn)
 
 

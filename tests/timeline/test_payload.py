@@ -122,10 +122,13 @@ def test_groups_of_a_sample(name: str) -> None:
     assert len(known) > 50
     for side, role in enumerate(("baseline", "candidate")):
         shown = groups_by_name(payload, side)
-        assert set(shown.values()) - {None} <= known
+        drawn = set(shown.values()) - {None}
+        assert drawn and drawn <= known
         for group in comparison.fusion.groups:
             ran = [o.name for o in getattr(group, role) if o.name in shown]
             assert {shown[operator] for operator in ran} <= {group.id}
+            drawn -= {group.id} if ran else set()
+        assert not drawn
     # What is in no group is what the ledger says is in none.
     ungrouped = {
         (which, name)

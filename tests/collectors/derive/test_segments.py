@@ -375,7 +375,9 @@ def test_a_recording_has_both_twins(recorded: File) -> None:
 
 
 def test_the_kernels_are_in_the_profile(recorded: File) -> None:
-    for profile in recorded.record.variant("custom:add_relu").profiles:
+    profiles = recorded.record.variant("custom:add_relu").profiles
+    assert profiles
+    for profile in profiles:
         events = recorded.events(profile.file)
         ours = [event for event in events if event["args"].get("provider") == "FuseScope"]
         assert len(ours) == 2 * len(profile.run_start_ns or [])
@@ -383,6 +385,7 @@ def test_the_kernels_are_in_the_profile(recorded: File) -> None:
             "net/FusedElementwise_0_kernel_time", "net/FusedElementwise_1_kernel_time",
         }  # fmt: skip
         spans = list(zip(profile.run_start_ns or [], profile.run_dur_ns or [], strict=True))
+        assert {event["cat"] for event in ours} == {"Node"}
         for event in (event for event in events if event["cat"] == "Node"):
             start, end = event["ts"] * 1000, (event["ts"] + event["dur"]) * 1000
             assert any(s <= start + 1 and end <= s + d + 1 for s, d in spans)

@@ -133,6 +133,7 @@ def test_what_becomes_one_operator_at_which_level(op_types: str, level: str | No
 
 def test_every_form_of_every_pattern_is_known() -> None:
     for rewrite in REWRITES:
+        assert rewrite.pattern.templates, rewrite.name
         for form in rewrite.pattern.templates:
             assert level_of(tuple(step.op_types[0] for step in form.steps)) is not None
 
@@ -220,5 +221,7 @@ def test_the_example_of_the_docs_is_understood() -> None:
     assert (said["level"][1], said["optimization"][1]) == ("O3", "none")
     assert (rules.Rules().level, rules.Rules().optimization) == ("O3", "none")
     assert all(value in said["optimization"][0] for value in rules.OPTIMIZATIONS)
-    for unit in re.findall(r"[kKMG]i?B", said["largest_intermediate"][0]):
+    units = re.findall(r"[kKMG]i?B", said["largest_intermediate"][0])
+    assert units
+    for unit in units:
         assert rules.parse(f'largest_intermediate = "2 {unit}"', "x").largest_bytes

@@ -40,6 +40,7 @@ def test_every_block_has_every_lane_and_round(conv: tuple[File, list[Progress]])
     assert record_.outcome.stopped == "blocks"
     assert record_.settings.rounds == 3
     assert record_.settings.looks == (2,)
+    assert [variant.name for variant in record_.variants] == ["eager", "unfused", "fused"]
     for variant in record_.variants:
         copies = (1, 2) if variant.name == record_.settings.baseline else (1,)
         samples = variant.samples
@@ -95,6 +96,7 @@ def test_profiles_hold_the_runs_that_the_record_promises(
 
 def test_eager_runs_contain_all_their_kernels(conv: tuple[File, list[Progress]]) -> None:
     file = conv[0]
+    assert len(file.record.variant("eager").profiles) == 2
     for profile in file.record.variant("eager").profiles:
         assert profile.run_start_ns is not None
         assert profile.run_dur_ns is not None
@@ -117,6 +119,7 @@ def test_engine_profiles_are_untouched(conv: tuple[File, list[Progress]]) -> Non
     """The engine's own spelling: one event a line, a blank before each colon."""
     file = conv[0]
     for name in ("unfused", "fused"):
+        assert len(file.record.variant(name).profiles) == 2
         for profile in file.record.variant(name).profiles:
             text = file.read(profile.file).decode()
             assert text.startswith('[\n{"cat" : "Session","pid" :')
@@ -143,7 +146,7 @@ def test_graph_nodes_are_the_profiled_nodes(conv: tuple[File, list[Progress]]) -
         }
         assert {node.name for node in graph.nodes} == profiled
         assert variant.nodes == len(graph.nodes)
-        assert all(tensor.bytes is not None for tensor in graph.tensors)
+        assert graph.tensors and all(tensor.bytes is not None for tensor in graph.tensors)
     weight = model.tensor["block.weight"]
     assert (weight.shape, weight.dtype, weight.constant) == ((64, 64, 3, 3), "float32", True)
 

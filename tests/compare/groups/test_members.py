@@ -219,6 +219,7 @@ def test_two_precisions_of_one_tensorrt_engine(shared_traces: Path) -> None:
     # ONNX nodes 0 to 48 without Flatten_47, and a reshape of the engine's that both sides run.
     assert fusion.mapped_nodes == fusion.original_nodes == 49
     assert len(fusion.groups) == fusion.optimised_nodes - len(fusion.inserted[1])
+    assert fusion.inserted[1]
     assert all("Reformatting" in op.name for one in fusion.inserted for op in one)
     blocks = [g for g in fusion.groups if len(g.original) == 3]
     assert [op.name for op in blocks[0].original] == ["Conv_5", "Add_6", "Relu_7"]

@@ -249,7 +249,9 @@ def test_timelines_of_mindspore_on_a_cpu_are_left_alone() -> None:
         b'"dur":"3.2","cat":"","args":{"type":"HostCpuOps"}}]'
     )
     assert not READER.sniff(cpu)
-    for path in CPU.rglob("trace_view.json"):
+    paths = list(CPU.rglob("trace_view.json"))
+    assert paths
+    for path in paths:
         assert not READER.sniff(path.read_bytes())
 
 
@@ -285,6 +287,7 @@ def test_kernels_equal_those_of_kernel_details() -> None:
         assert abs(int(call["dur_ns"]) - ns(row["Duration(us)"])) <= 1  # the table is cut to ns
     assert not listed
     collectives = [row for row in rows if row["Accelerator Core"] == "HCCL"]
+    assert collectives
     assert operators["name"][is_communication].tolist() == [row["Name"] for row in collectives]
     for dur, row in zip(trace.calls["dur_ns"][is_communication], collectives, strict=True):
         assert abs(int(dur) - ns(row["Duration(us)"])) <= 1

@@ -292,7 +292,9 @@ def test_its_tables_alone_say_the_same_time_of_a_step(shared_traces: Path, name:
 
 def test_no_other_reader_takes_these_files(shared_traces: Path) -> None:
     for folder in ("mindspore_legacy/run_1", "ascend_op_summary", "ascend_msprof_op/fp32_cm_gemv"):
-        for file in (shared_traces / "third_party" / folder).iterdir():
+        files = list((shared_traces / "third_party" / folder).iterdir())
+        assert files
+        for file in files:
             head = file.read_bytes()[:65536]
             takers = [reader.name for reader in READERS if reader.sniff(head)]
             mine = [name for name in takers if name.startswith("mindspore")]
