@@ -19,7 +19,7 @@ exit 2
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint format bench validate-cache fuzz samples constraints setup setup-dev clean
+.PHONY: help run test test-exhaustive check lint format bench validate-cache fuzz samples constraints setup setup-dev clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -27,8 +27,13 @@ help: ## list the targets
 run: setup ## start the dashboard on 127.0.0.1 with a sample comparison
 	@exec $(BIN)/fusescope serve $(ARGS)
 
-test: setup-dev ## run every test (browser tests need Chromium)
-	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile $(ARGS)
+PYTEST = $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile
+
+test: setup-dev ## run the tests, but for repetitions (browser tests need Chromium)
+	$(PYTEST) $(ARGS)
+
+test-exhaustive: setup-dev ## run the repetitions that `make test` leaves out
+	$(PYTEST) --exhaustive $(ARGS)
 
 check: lint test ## everything that must pass before a change is done
 

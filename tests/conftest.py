@@ -29,6 +29,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="rewrite tests/golden/ with what the code gives now; read the diff before you commit",
     )
+    parser.addoption(
+        "--exhaustive",
+        action="store_true",
+        help="run the tests marked `exhaustive`, and no others; without it, only the others run",
+    )
+
+
+# Not `-m "not exhaustive"` in addopts: a -m of the caller's own would replace it.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    exhaustive = config.getoption("--exhaustive")
+    chosen: list[pytest.Item] = []
+    others: list[pytest.Item] = []
+    for item in items:
+        is_exhaustive = item.get_closest_marker("exhaustive") is not None
+        (chosen if is_exhaustive == exhaustive else others).append(item)
+    if others:
+        config.hook.pytest_deselected(items=others)
+        items[:] = chosen
 
 
 def rounded(value: Any) -> Any:

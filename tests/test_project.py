@@ -445,6 +445,28 @@ def test_a_skipped_browser_test_fails_where_browsers_are_required(tmp_path: Path
     assert "1 error" in output, output
 
 
+def test_an_exhaustive_test_runs_only_where_it_is_asked_for(tmp_path: Path) -> None:
+    files = {
+        "tests/conftest.py": (ROOT / "tests" / "conftest.py").read_text(),
+        "tests/test_a.py": (
+            "import pytest\n"
+            "@pytest.mark.browser\n"
+            "@pytest.mark.parametrize('n', [1, pytest.param(2, marks=pytest.mark.exhaustive)])\n"
+            "def test_b(n): pytest.skip('no Chromium')\n"
+            "def test_c(): pass\n"
+        ),
+    }
+    usual = run_pytest(tmp_path, files, FUSESCOPE_REQUIRE_BROWSER="1", PYTEST_ADDOPTS="-v")
+    assert "test_b[1] FAILED" in usual and "test_c PASSED" in usual, usual
+    assert "1 failed, 1 passed, 1 deselected" in usual, usual
+    rest = run_pytest(
+        tmp_path, files, FUSESCOPE_REQUIRE_BROWSER="1", PYTEST_ADDOPTS="-v --exhaustive"
+    )
+    assert "test_b[2] FAILED" in rest and "1 failed, 2 deselected" in rest, rest
+    by_mark = run_pytest(tmp_path, files, PYTEST_ADDOPTS="-v -m browser")
+    assert "test_b[1]" in by_mark and "test_b[2]" not in by_mark, by_mark
+
+
 def test_golden_files_are_compared_and_updated(tmp_path: Path) -> None:
     files = {"tests/conftest.py": (ROOT / "tests" / "conftest.py").read_text()}
     update = {**files, "tests/test_a.py": "def test_a(golden): golden('deep/a.json', VALUE)\n"}
@@ -470,6 +492,41 @@ def test_the_ci_script_can_run() -> None:
     script = ROOT / ".ci" / "run"
     assert os.access(script, os.X_OK)
     subprocess.run(["bash", "-n", script], check=True)
+
+
+def ci_run(folder: Path, failing: str) -> tuple[int, list[str]]:
+    """How .ci/run ends where the make target `failing` fails, and what it asked of make."""
+    log = folder / "calls"
+    log.unlink(missing_ok=True)
+    make = folder / "make"
+    make.write_text(
+        "#!/bin/sh\n"
+        f'echo "browser=$FUSESCOPE_REQUIRE_BROWSER $*" >>"{log}"\n'
+        f'[ "$1" != "{failing}" ]\n'
+    )
+    make.chmod(0o755)
+    path = os.pathsep.join((str(folder), os.environ["PATH"]))
+    environment = {**os.environ, "PATH": path, "FUSESCOPE_CHROMIUM": "/bin/true"}
+    environment.pop("FUSESCOPE_REQUIRE_BROWSER", None)
+    ended = subprocess.run([ROOT / ".ci" / "run"], env=environment, check=False)
+    return ended.returncode, log.read_text().splitlines()
+
+
+def test_the_ci_script_runs_both_parts_of_the_tests_and_fails_with_either(tmp_path: Path) -> None:
+    usual = "browser=1 test ARGS=--durations=40"
+    rest = "browser=1 test-exhaustive ARGS=--durations=40"
+    assert ci_run(tmp_path, "") == (0, [usual, rest, "browser=1 lint"])
+    assert ci_run(tmp_path, "test") == (1, [usual])
+    assert ci_run(tmp_path, "test-exhaustive") == (1, [usual, rest])
+    assert ci_run(tmp_path, "lint")[0] == 1
+
+
+def test_make_runs_each_part_of_the_tests_with_the_arguments_it_is_given() -> None:
+    for target, exhaustive in (("test", False), ("test-exhaustive", True)):
+        command = ["make", "--dry-run", "--always-make", target, "ARGS=-k ledger"]
+        printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        [line] = [line for line in printed.stdout.splitlines() if "-m pytest" in line]
+        assert ("--exhaustive" in line.split(), line.endswith(" -k ledger")) == (exhaustive, True)
 
 
 def test_no_two_test_files_share_a_name() -> None:

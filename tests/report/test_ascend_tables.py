@@ -126,7 +126,15 @@ def test_real_recordings_come_back(shared_traces: Path, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", sorted((ROOT / "sample_traces").rglob("*.zip")), ids=lambda path: str(path.stem)
+    "path",
+    [
+        pytest.param(
+            path,
+            id=path.stem,
+            marks=() if path.stem in ("resnet50", "add_relu") else pytest.mark.exhaustive,
+        )
+        for path in sorted((ROOT / "sample_traces").rglob("*.zip"))
+    ],
 )
 def test_totals_and_counts_of_every_recording_come_back(path: Path) -> None:
     experiment = read_path(path)
