@@ -12,78 +12,78 @@ from pathlib import Path
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.limits import DEFAULT_LIMITS, Limits
-from analysis.readers.amd.rocprof import RocprofReader
-from analysis.readers.amd.stats import RocprofStatsReader
-from analysis.readers.ascend.database import AscendDbReader
-from analysis.readers.ascend.kernel_details import AscendKernelsReader
-from analysis.readers.ascend.msprof_op import MsprofOpReader
-from analysis.readers.ascend.msprof_timeline import MsprofTimelineReader
-from analysis.readers.ascend.op_statistic import AscendStatisticReader
-from analysis.readers.ascend.op_summary import MsprofSummaryReader
-from analysis.readers.ascend.task_time import MsprofTaskTimeReader
-from analysis.readers.ascend.trace_view import AscendTraceViewReader
-from analysis.readers.chrome_trace import ChromeTraceReader
+from analysis.readers.amd.rocprof import ROCPROF
+from analysis.readers.amd.stats import ROCPROF_STATS
+from analysis.readers.ascend.database import ASCEND_DATABASE
+from analysis.readers.ascend.kernel_details import KERNEL_DETAILS
+from analysis.readers.ascend.msprof_op import MSPROF_OP
+from analysis.readers.ascend.msprof_timeline import MSPROF_TIMELINE
+from analysis.readers.ascend.op_statistic import OP_STATISTIC
+from analysis.readers.ascend.op_summary import OP_SUMMARY
+from analysis.readers.ascend.task_time import TASK_TIME
+from analysis.readers.ascend.trace_view import TRACE_VIEW
+from analysis.readers.chrome_trace import CHROME_TRACE
 from analysis.readers.companions import companion
-from analysis.readers.experiment import ExperimentReader, holds_experiment
+from analysis.readers.experiment import EXPERIMENT, holds_experiment
 from analysis.readers.gpu_companions import gpu_companion
 from analysis.readers.input.folder import folder_sources, source_with_neighbours, zip_sources
 from analysis.readers.input.source import HEAD_BYTES, Source
 from analysis.readers.mindspore.cpu import (
-    MindSporeCpuReader,
-    MindSporeCpuSummaryReader,
-    MindSporeCpuTimelineReader,
+    MINDSPORE_CPU,
+    MINDSPORE_CPU_SUMMARY,
+    MINDSPORE_CPU_TIMELINE,
 )
 from analysis.readers.mindspore.legacy import (
-    MindSporeLegacyDisplayReader,
-    MindSporeLegacyReader,
-    MindSporeLegacySummaryReader,
+    MINDSPORE_LEGACY,
+    MINDSPORE_LEGACY_DISPLAY,
+    MINDSPORE_LEGACY_SUMMARY,
 )
-from analysis.readers.nvidia.nsys import NsysReader
-from analysis.readers.nvidia.nsys_stats import NsysStatsReader
-from analysis.readers.nvidia.tensorrt import TensorRtProfileReader
-from analysis.readers.nvidia.tensorrt_times import TensorRtTimesReader
-from analysis.readers.onnxruntime.profile import OnnxRuntimeReader
-from analysis.readers.openvino.profile import OpenVinoCountersReader, OpenVinoGraphReader
-from analysis.readers.pytorch.kineto import KinetoReader
+from analysis.readers.nvidia.nsys import NSYS
+from analysis.readers.nvidia.nsys_stats import NSYS_STATS
+from analysis.readers.nvidia.tensorrt import TENSORRT_PROFILE
+from analysis.readers.nvidia.tensorrt_times import TENSORRT_TIMES
+from analysis.readers.onnxruntime.profile import ONNXRUNTIME
+from analysis.readers.openvino.profile import OPENVINO_COUNTERS, OPENVINO_GRAPH
+from analysis.readers.pytorch.kineto import KINETO
 from analysis.readers.reader import Reader
 from analysis.readers.recordings import Found, find_recordings, read_value
-from analysis.readers.xla.xplane import XPlaneReader
+from analysis.readers.xla.xplane import XPLANE
 from analysis.text import display_name
 from analysis.trace import Trace
 
 # The most specific first. Where several files tell of one recording, the first one that any
 # reader knows is read, with the others beside it.
 READERS: tuple[Reader, ...] = (
-    ExperimentReader(),
-    OnnxRuntimeReader(),
+    EXPERIMENT,
+    ONNXRUNTIME,
     # Ascend and MindSpore, richest first
-    AscendKernelsReader(),
-    MsprofSummaryReader(),
-    AscendDbReader(),
-    AscendTraceViewReader(),
-    MsprofTimelineReader(),
-    MsprofTaskTimeReader(),
-    MsprofOpReader(),
-    AscendStatisticReader(),
-    MindSporeCpuReader(),
-    MindSporeCpuTimelineReader(),
-    MindSporeCpuSummaryReader(),
-    MindSporeLegacyReader(),
-    MindSporeLegacyDisplayReader(),
-    MindSporeLegacySummaryReader(),
-    KinetoReader(),
+    KERNEL_DETAILS,
+    OP_SUMMARY,
+    ASCEND_DATABASE,
+    TRACE_VIEW,
+    MSPROF_TIMELINE,
+    TASK_TIME,
+    MSPROF_OP,
+    OP_STATISTIC,
+    MINDSPORE_CPU,
+    MINDSPORE_CPU_TIMELINE,
+    MINDSPORE_CPU_SUMMARY,
+    MINDSPORE_LEGACY,
+    MINDSPORE_LEGACY_DISPLAY,
+    MINDSPORE_LEGACY_SUMMARY,
+    KINETO,
     # TensorRT, OpenVINO
-    TensorRtProfileReader(),
-    TensorRtTimesReader(),
-    OpenVinoCountersReader(),
-    OpenVinoGraphReader(),
+    TENSORRT_PROFILE,
+    TENSORRT_TIMES,
+    OPENVINO_COUNTERS,
+    OPENVINO_GRAPH,
     # Nsight Systems, rocprofv3, XLA
-    NsysReader(),
-    NsysStatsReader(),
-    RocprofReader(),
-    RocprofStatsReader(),
-    XPlaneReader(),
-    ChromeTraceReader(),
+    NSYS,
+    NSYS_STATS,
+    ROCPROF,
+    ROCPROF_STATS,
+    XPLANE,
+    CHROME_TRACE,
 )
 
 _FOREIGN = (

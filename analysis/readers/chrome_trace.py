@@ -7,9 +7,8 @@ events inside it on the same thread leave to it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 import msgspec
 
@@ -21,9 +20,9 @@ from analysis.readers.input.encoding import utf8
 from analysis.readers.input.json_events import decode_events
 from analysis.readers.input.source import Source
 from analysis.readers.input.times import exact_ns
-from analysis.readers.reader import ALWAYS
+from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Meta, Trace
+from analysis.trace import Diagnostic, Trace
 
 _PHASE = re.compile(rb'"ph"\s*:\s*"[XBEMbeinNCsftPOD(,]"')
 _HEADER = re.compile(rb'"traceEvents"\s*:\s*\[')
@@ -70,65 +69,59 @@ class _Spans:
         self.dur_ns.append(dur_ns)
 
 
-class ChromeTraceReader:
-    """One file, one Trace, one run."""
+def _sniff(head: bytes) -> bool:
+    """JSON with events that have a phase."""
+    text = utf8(head).lstrip()
+    if text[:1] == b"{":
+        return _HEADER.search(text) is not None
+    return text[:1] == b"[" and _PHASE.search(text) is not None
 
-    name = "chrome_trace"
-    title = "Chrome trace of another tool"
-    fields: Mapping[str, str] = MappingProxyType(
-        dict.fromkeys(("start", "types", "stream"), ALWAYS)
+
+def _read(source: Source) -> Trace:
+    """The trace: self times of all timed events, in one run of kind file."""
+    events, notes = decode_events(source.content, _Event, source.name, source.limits)
+    spans = _spans(events, notes)
+    if not spans.rows:
+        raise FuseScopeError(
+            "This trace has no timed events",
+            where=source.name,
+            hint="Events need a phase X with ts and dur, or B and E with ts.",
+        )
+    del events
+    notes.append(Diagnostic("warning", "unknown_events", len(spans.rows)))
+    nesting = Nesting(spans.lanes, spans.start_ns, spans.dur_ns)
+    own = nesting.self_ns
+    return build_trace(
+        source.meta(CHROME_TRACE.name, "unknown"),
+        {
+            "name": spans.names,
+            "op_type": [_type(name) for name in spans.names],
+            "level": ["framework_op"] * len(own),
+            "device": [spans.processes.get(p) or _text(p) for p, _ in spans.lanes],
+            "stream": [spans.threads.get(lane) or _text(lane[1]) for lane in spans.lanes],
+            "start_ns": spans.start_ns,
+            "dur_ns": own,
+            "span_ns": [
+                dur if dur != rest else None for dur, rest in zip(spans.dur_ns, own, strict=True)
+            ],
+            "source_row": spans.rows,
+        },
+        notes=notes,
+        limits=source.limits,
     )
-    recording = (
+
+
+CHROME_TRACE = Reader(
+    name="chrome_trace",
+    title="Chrome trace of another tool",
+    fields=dict.fromkeys(("start", "types", "stream"), ALWAYS),
+    recording=(
         "Any tool that writes Chrome's Trace Event Format (JSON). FuseScope sees names and times "
         "only: prefer a format of this list that tells of operators."
-    )
-    covers: tuple[str, ...] = ()
-
-    def sniff(self, head: bytes) -> bool:
-        """JSON with events that have a phase."""
-        text = utf8(head).lstrip()
-        if text[:1] == b"{":
-            return _HEADER.search(text) is not None
-        return text[:1] == b"[" and _PHASE.search(text) is not None
-
-    def read(self, source: Source) -> Trace:
-        """The trace: self times of all timed events, in one run of kind file."""
-        events, notes = decode_events(source.content, _Event, source.name, source.limits)
-        spans = _spans(events, notes)
-        if not spans.rows:
-            raise FuseScopeError(
-                "This trace has no timed events",
-                where=source.name,
-                hint="Events need a phase X with ts and dur, or B and E with ts.",
-            )
-        del events
-        notes.append(Diagnostic("warning", "unknown_events", len(spans.rows)))
-        nesting = Nesting(spans.lanes, spans.start_ns, spans.dur_ns)
-        own = nesting.self_ns
-        return build_trace(
-            Meta(
-                format=self.name,
-                tool="unknown",
-                file_name=source.name,
-                sha256=source.sha256,
-            ),
-            {
-                "name": spans.names,
-                "op_type": [_type(name) for name in spans.names],
-                "level": ["framework_op"] * len(own),
-                "device": [spans.processes.get(p) or _text(p) for p, _ in spans.lanes],
-                "stream": [spans.threads.get(lane) or _text(lane[1]) for lane in spans.lanes],
-                "start_ns": spans.start_ns,
-                "dur_ns": own,
-                "span_ns": [
-                    dur if dur != rest else None
-                    for dur, rest in zip(spans.dur_ns, own, strict=True)
-                ],
-                "source_row": spans.rows,
-            },
-            notes=notes,
-            limits=source.limits,
-        )
+    ),
+    sniff=_sniff,
+    read=_read,
+)
 
 
 def _spans(events: Sequence[_Event], notes: list[Diagnostic]) -> _Spans:

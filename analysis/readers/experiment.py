@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 import msgspec
@@ -31,7 +30,7 @@ from analysis.operators import flops
 from analysis.readers.input.folder import ZIP_ERRORS, check_size
 from analysis.readers.input.source import Source
 from analysis.readers.onnxruntime.profile import ProfileTables
-from analysis.readers.reader import ALWAYS
+from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace, runs_frame
 
@@ -50,101 +49,109 @@ def holds_experiment(source: Source) -> bool:
         return True
 
 
-class ExperimentReader:
-    """One zip, one Experiment: a Trace and a Graph per variant."""
+def _sniff(head: bytes) -> bool:
+    """Any zip: what it must hold is said on reading."""
+    return head.startswith(b"PK")
 
-    name = "experiment"
-    title = "FuseScope experiment"
-    fields: Mapping[str, str] = MappingProxyType(
-        dict.fromkeys(
-            ("start", "runs", "samples", "types", "shapes", "dtypes", "flops", "stream", "memory",
-             "graph"),
-            ALWAYS,
+
+def _read(source: Source) -> Experiment:
+    """The experiment. Raises FuseScopeError for a zip that is not one, or is damaged."""
+    with _guarded(source.name):
+        archive = _Archive(source)
+        record = _cleaned(parse_record(archive.read(RECORD_NAME)))
+        model_graph = archive.part(record.model_graph, parse_graph)
+        own_fusions = archive.part(record.own_fusions, archive.own_fusions)
+        notes = archive.taken_notes()
+        graphs, matches, traces = {}, {}, {}
+        for variant in record.variants:
+            graph = archive.part(variant.graph, parse_graph)
+            if graph is not None:
+                graphs[variant.name] = graph
+            rows = archive.part(variant.matches, archive.matches)
+            if rows is not None:
+                matches[variant.name] = rows
+            traces[variant.name] = _trace(archive, record, variant, graph, model_graph, source)
+    return Experiment(
+        record=record,
+        traces=traces,
+        graphs=graphs,
+        model_graph=model_graph,
+        file_name=source.name,
+        sha256=source.sha256,
+        diagnostics=notes,
+        matches=matches,
+        own_fusions=own_fusions,
+    )
+
+
+def _trace(
+    archive: _Archive,
+    record: ExperimentRecord,
+    variant: VariantRecord,
+    graph: Graph | None,
+    model_graph: Graph | None,
+    source: Source,
+) -> Trace:
+    tables = ProfileTables(source.limits)
+    for profile in variant.profiles:
+        spans = None
+        if profile.run_start_ns is not None and profile.run_dur_ns is not None:
+            spans = list(zip(profile.run_start_ns, profile.run_dur_ns, strict=True))
+        tables.add(
+            archive.read(profile.file),
+            clean_text(profile.file, 80),
+            block=profile.block,
+            warmup_runs=profile.warmup_runs,
+            spans=spans,
         )
-    )  # fmt: skip
-    recording = "`fusescope collect MODEL.onnx` records every variant in interleaved blocks."
-    covers: tuple[str, ...] = ()
-
-    def sniff(self, head: bytes) -> bool:
-        """Any zip: what it must hold is said on reading."""
-        return head.startswith(b"PK")
-
-    def read(self, source: Source) -> Experiment:
-        """The experiment. Raises FuseScopeError for a zip that is not one, or is damaged."""
-        with _guarded(source.name):
-            archive = _Archive(source)
-            record = _cleaned(parse_record(archive.read(RECORD_NAME)))
-            model_graph = archive.part(record.model_graph, parse_graph)
-            own_fusions = archive.part(record.own_fusions, archive.own_fusions)
-            notes = archive.taken_notes()
-            graphs, matches, traces = {}, {}, {}
-            for variant in record.variants:
-                graph = archive.part(variant.graph, parse_graph)
-                if graph is not None:
-                    graphs[variant.name] = graph
-                rows = archive.part(variant.matches, archive.matches)
-                if rows is not None:
-                    matches[variant.name] = rows
-                traces[variant.name] = self._trace(
-                    archive, record, variant, graph, model_graph, source
-                )
-        return Experiment(
-            record=record,
-            traces=traces,
-            graphs=graphs,
-            model_graph=model_graph,
+    if not variant.profiles:
+        raise FuseScopeError(
+            f"Variant '{clean_text(variant.name, 60)}' has no profile",
+            where=RECORD_NAME,
+            hint=_AGAIN,
+        )
+    trace = tables.trace(
+        Meta(
+            format=EXPERIMENT.name,
+            tool=record.engine.name,
+            version=record.engine.version,
+            device=record.machine.cpu_model,
             file_name=source.name,
             sha256=source.sha256,
-            diagnostics=notes,
-            matches=matches,
-            own_fusions=own_fusions,
+            variant=variant.name,
         )
+    )
+    return Trace(
+        meta=trace.meta,
+        runs=_with_samples(trace.runs, variant),
+        operators=_with_graph_flops(trace.operators, graph, model_graph),
+        calls=trace.calls,
+        diagnostics=(*archive.taken_notes(), *trace.diagnostics),
+    )
 
-    def _trace(
-        self,
-        archive: _Archive,
-        record: ExperimentRecord,
-        variant: VariantRecord,
-        graph: Graph | None,
-        model_graph: Graph | None,
-        source: Source,
-    ) -> Trace:
-        tables = ProfileTables(source.limits)
-        for profile in variant.profiles:
-            spans = None
-            if profile.run_start_ns is not None and profile.run_dur_ns is not None:
-                spans = list(zip(profile.run_start_ns, profile.run_dur_ns, strict=True))
-            tables.add(
-                archive.read(profile.file),
-                clean_text(profile.file, 80),
-                block=profile.block,
-                warmup_runs=profile.warmup_runs,
-                spans=spans,
-            )
-        if not variant.profiles:
-            raise FuseScopeError(
-                f"Variant '{clean_text(variant.name, 60)}' has no profile",
-                where=RECORD_NAME,
-                hint=_AGAIN,
-            )
-        trace = tables.trace(
-            Meta(
-                format=self.name,
-                tool=record.engine.name,
-                version=record.engine.version,
-                device=record.machine.cpu_model,
-                file_name=source.name,
-                sha256=source.sha256,
-                variant=variant.name,
-            )
-        )
-        return Trace(
-            meta=trace.meta,
-            runs=_with_samples(trace.runs, variant),
-            operators=_with_graph_flops(trace.operators, graph, model_graph),
-            calls=trace.calls,
-            diagnostics=(*archive.taken_notes(), *trace.diagnostics),
-        )
+
+EXPERIMENT = Reader(
+    name="experiment",
+    title="FuseScope experiment",
+    fields=dict.fromkeys(
+        (
+            "start",
+            "runs",
+            "samples",
+            "types",
+            "shapes",
+            "dtypes",
+            "flops",
+            "stream",
+            "memory",
+            "graph",
+        ),
+        ALWAYS,
+    ),
+    recording="`fusescope collect MODEL.onnx` records every variant in interleaved blocks.",
+    sniff=_sniff,
+    read=_read,
+)
 
 
 class _Archive:

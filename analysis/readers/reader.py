@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
@@ -36,38 +36,28 @@ class Declined(FuseScopeError):
     """
 
 
-class Reader(Protocol):
-    """One format. `read` raises FuseScopeError, at times Declined, and nothing else."""
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """One format.
 
-    @property
-    def name(self) -> str:
-        """The format, as in `Meta.format`."""
+    `name` is that of `Meta.format`, `title` what its users call it: 'Ascend profiler,
+    kernel_details.csv'. `fields` are what such files can hold, of FIELDS: ALWAYS, or the switch
+    that has it recorded, the end of a sentence: 'record with profiler_level=Level1'; a field that
+    is not named is never in such a file. `recording` says how to record such a file well: the
+    exact call, as Markdown.
 
-    @property
-    def title(self) -> str:
-        """What its users call it: 'Ascend profiler, kernel_details.csv'."""
+    `sniff` is true when the first bytes look like this format, and raises nothing. `read` makes a
+    value of the whole file, with what it needs of `source.beside`; it raises FuseScopeError, at
+    times Declined, and nothing else.
 
-    @property
-    def fields(self) -> Mapping[str, str]:
-        """What such files can hold, of FIELDS: ALWAYS, or the switch that has it recorded.
+    `covers` are readers whose files, beside one of this format, say the same in less detail. A
+    file of theirs that tells of other executions stays a recording of its own.
+    """
 
-        A switch is the end of a sentence: 'record with profiler_level=Level1'. A field that is not
-        named is never in such a file.
-        """
-
-    @property
-    def recording(self) -> str:
-        """How to record such a file well: the exact call, as Markdown."""
-
-    @property
-    def covers(self) -> tuple[str, ...]:
-        """Readers whose files, beside one of this format, say the same in less detail.
-
-        A file of theirs that tells of other executions stays a recording of its own.
-        """
-
-    def sniff(self, head: bytes) -> bool:
-        """True when the first bytes look like this format. Raises nothing."""
-
-    def read(self, source: Source) -> Trace | Experiment:
-        """The whole file as a value, with what it needs of `source.beside`."""
+    name: str
+    title: str
+    fields: Mapping[str, str]
+    recording: str
+    sniff: Callable[[bytes], bool]
+    read: Callable[[Source], Trace | Experiment]
+    covers: tuple[str, ...] = ()

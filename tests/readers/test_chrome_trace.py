@@ -9,7 +9,7 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.readers import read
-from analysis.readers.chrome_trace import ChromeTraceReader
+from analysis.readers.chrome_trace import CHROME_TRACE
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
 
@@ -101,7 +101,7 @@ def test_a_million_open_begins_are_bounded() -> None:
 
 
 def test_sniff_wants_events_with_a_phase() -> None:
-    sniff = ChromeTraceReader().sniff
+    sniff = CHROME_TRACE.sniff
     assert sniff(b'[{"ph":"X"') and sniff(b' {"a": 1, "traceEvents" : [')
     for other in (b"{}", b"[]", b'[{"name": "Conv", "timeMs": 1}]', b'{"layers": []}', b"ph,X"):
         assert not sniff(other)

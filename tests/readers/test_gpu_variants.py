@@ -11,7 +11,7 @@ from analysis.errors import FuseScopeError
 from analysis.operators.kernel_names import kernel_type
 from analysis.readers import find, read
 from analysis.readers.input.source import Source
-from analysis.readers.xla.xplane import XPlaneReader
+from analysis.readers.xla.xplane import XPLANE
 from analysis.trace import Trace
 from tests import miniatures
 
@@ -287,8 +287,8 @@ def test_a_process_of_rocprof_that_is_no_number_is_dropped(pid: object) -> None:
 def test_the_timeline_beside_an_xla_profile_is_its_own_where_it_says_the_same(
     shift: int, recordings: int
 ) -> None:
-    profile = miniatures.main_file(XPlaneReader())
-    trace = XPlaneReader().read(profile)
+    profile = miniatures.main_file(XPLANE)
+    trace = XPLANE.read(profile)
     calls = trace.calls.join(trace.operators.set_index("operator")["name"], on="operator")
     begin = int(calls["start_ns"].min())
     events = [

@@ -6,9 +6,6 @@ counters, copies of memory, and the agents of the machine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 from analysis.errors import FuseScopeError
 from analysis.readers.amd.rocprofv3 import add_json, is_json
 from analysis.readers.amd.rows import RocprofRows
@@ -27,63 +24,62 @@ from analysis.readers.building.launch_calls import with_launches
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
-from analysis.readers.reader import ALWAYS
-from analysis.trace import Diagnostic, Meta, Trace
+from analysis.readers.reader import ALWAYS, Reader
+from analysis.trace import Diagnostic, Trace
 
 
-class RocprofReader:
-    """Dispatches of kernels and copies of memory, one by one."""
+def _sniff(head: bytes) -> bool:
+    """The JSON of rocprofv3 or of rocprof, or a table of dispatches."""
+    return is_json(head) or is_timeline(head) or is_dispatches(head)
 
-    name = "rocprof"
-    title = "rocprofv3 and rocprof (JSON, CSV)"
-    fields: Mapping[str, str] = MappingProxyType(
-        {
-            **dict.fromkeys(("start", "stream", "types", "communication"), ALWAYS),
-            "counters": "record with `--pmc SQ_WAVES FETCH_SIZE`",
-            "members": "compile with torch.compile: inductor names its kernels by their members",
-        }
+
+def _read(source: Source) -> Trace:
+    """The trace; all of a file is one run, for rocprof marks none."""
+    rows = _rows(source)
+    if not rows.columns["name"]:
+        raise FuseScopeError(
+            "This recording of rocprof holds no kernels",
+            where=source.name,
+            hint="Record with `rocprofv3 --kernel-trace --output-format json -- <command>`.",
+        )
+    for other in source.beside:
+        try:
+            if _joined(rows, other):
+                rows.files.append(other.path)
+        except FuseScopeError:
+            rows.notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
+    trace = build_trace(
+        source.meta(
+            ROCPROF.name,
+            rows.tool,
+            device=rows.device_names(),
+            files=rows.files,
+            private=rows.private,
+        ),
+        rows.columns,
+        notes=rows.notes,
+        limits=source.limits,
     )
-    recording = (
+    return with_launches(trace, rows.launches)
+
+
+ROCPROF = Reader(
+    name="rocprof",
+    title="rocprofv3 and rocprof (JSON, CSV)",
+    fields={
+        **dict.fromkeys(("start", "stream", "types", "communication"), ALWAYS),
+        "counters": "record with `--pmc SQ_WAVES FETCH_SIZE`",
+        "members": "compile with torch.compile: inductor names its kernels by their members",
+    },
+    recording=(
         "`rocprofv3 --kernel-trace --memory-copy-trace --output-format json csv -- <command>`; "
         "for counters in a second run `--pmc <names>`. Give results.json, or kernel_trace.csv "
         "with the tables beside it."
-    )
-    covers: tuple[str, ...] = ("rocprof_stats",)
-
-    def sniff(self, head: bytes) -> bool:
-        """The JSON of rocprofv3 or of rocprof, or a table of dispatches."""
-        return is_json(head) or is_timeline(head) or is_dispatches(head)
-
-    def read(self, source: Source) -> Trace:
-        """The trace; all of a file is one run, for rocprof marks none."""
-        rows = _rows(source)
-        if not rows.columns["name"]:
-            raise FuseScopeError(
-                "This recording of rocprof holds no kernels",
-                where=source.name,
-                hint="Record with `rocprofv3 --kernel-trace --output-format json -- <command>`.",
-            )
-        for other in source.beside:
-            try:
-                if _joined(rows, other):
-                    rows.files.append(other.path)
-            except FuseScopeError:
-                rows.notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
-        trace = build_trace(
-            Meta(
-                format=self.name,
-                tool=rows.tool,
-                device=rows.device_names(),
-                file_name=source.name,
-                sha256=source.sha256,
-                files=tuple(rows.files),
-                redactable=MappingProxyType(rows.private),
-            ),
-            rows.columns,
-            notes=rows.notes,
-            limits=source.limits,
-        )
-        return with_launches(trace, rows.launches)
+    ),
+    covers=("rocprof_stats",),
+    sniff=_sniff,
+    read=_read,
+)
 
 
 def _rows(source: Source) -> RocprofRows:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Sequence
 
 from analysis.errors import FuseScopeError
 from analysis.readers.amd.rows import COPY, described, kernel_name
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.csv_table import column_key, has_columns, head_cells, read_csv
 from analysis.readers.input.source import Source
-from analysis.readers.reader import ALWAYS
+from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Meta, Trace
+from analysis.trace import Diagnostic, Trace
 
 _STATS = (("Name", "Kernel_Name", "KernelName"), ("Calls",), ("TotalDurationNs", "Total_Duration"))
 # Functions of the host (HIP, HSA, markers), and whole domains of them.
@@ -25,74 +24,69 @@ _HOST = re.compile(
 _NAMES = frozenset(column_key(name) for name in _STATS[0])
 
 
-class RocprofStatsReader:
-    """kernel_stats.csv and the older results.stats.csv: one sum a kernel."""
+def _sniff(head: bytes) -> bool:
+    """A table of calls and total ns by name, not all of them of the host or copies."""
+    if not has_columns(head, *_STATS):
+        return False
+    rows = head_cells(head)
+    begin = next((place for place, row in enumerate(rows) if _is_head(row)), len(rows))
+    keys = [column_key(cell) for cell in rows[begin]] if begin < len(rows) else []
+    place = next((at for at, key in enumerate(keys) if key in _NAMES), 0)
+    names = [row[place] for row in rows[begin + 1 :] if len(row) > place]
+    return not names or any(_is_kernel(name) for name in names)
 
-    name = "rocprof_stats"
-    title = "rocprofv3 and rocprof sums by kernel (CSV)"
-    fields: Mapping[str, str] = MappingProxyType(
-        {
-            **dict.fromkeys(("types", "communication"), ALWAYS),
-            "members": "compile with torch.compile: inductor names its kernels by their members",
-        }
+
+def _read(source: Source) -> Trace:
+    """The trace: totals of n calls. Functions of the HIP and HSA runtimes are left out."""
+    notes: list[Diagnostic] = []
+    columns = _sums(source, _is_kernel, notes)
+    if not columns["name"]:
+        raise FuseScopeError(
+            "This table of rocprof holds no kernels",
+            where=source.name,
+            hint="Give kernel_stats.csv or kernel_trace.csv, not the tables of the host.",
+        )
+    files = []
+    copies = [other for other in source.beside if _is_copies(other)]
+    for other in copies if len(copies) == 1 else ():
+        try:
+            more = _sums(other, _is_copy, notes)
+        except FuseScopeError:
+            notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
+            continue
+        files.append(other.path)
+        columns = {name: [*cells, *more[name]] for name, cells in columns.items()}
+    return build_trace(
+        source.meta(ROCPROF_STATS.name, "rocprof", files=files),
+        columns,
+        notes=notes,
+        limits=source.limits,
     )
-    recording = (
+
+
+def _is_copies(other: Source) -> bool:
+    """True for memory_copy_stats.csv."""
+    try:
+        head = other.head
+    except FuseScopeError:
+        return False  # told of where the file itself is looked at
+    return has_columns(head, *_STATS) and COPY.encode() in head
+
+
+ROCPROF_STATS = Reader(
+    name="rocprof_stats",
+    title="rocprofv3 and rocprof sums by kernel (CSV)",
+    fields={
+        **dict.fromkeys(("types", "communication"), ALWAYS),
+        "members": "compile with torch.compile: inductor names its kernels by their members",
+    },
+    recording=(
         "`rocprofv3 --kernel-trace --stats --output-format csv -- <command>`. Better: give "
         "kernel_trace.csv or results.json of the same recording."
-    )
-    covers: tuple[str, ...] = ()
-
-    def sniff(self, head: bytes) -> bool:
-        """A table of calls and total ns by name, not all of them of the host or copies."""
-        if not has_columns(head, *_STATS):
-            return False
-        rows = head_cells(head)
-        begin = next((place for place, row in enumerate(rows) if _is_head(row)), len(rows))
-        keys = [column_key(cell) for cell in rows[begin]] if begin < len(rows) else []
-        place = next((at for at, key in enumerate(keys) if key in _NAMES), 0)
-        names = [row[place] for row in rows[begin + 1 :] if len(row) > place]
-        return not names or any(_is_kernel(name) for name in names)
-
-    def read(self, source: Source) -> Trace:
-        """The trace: totals of n calls. Functions of the HIP and HSA runtimes are left out."""
-        notes: list[Diagnostic] = []
-        columns = _sums(source, _is_kernel, notes)
-        if not columns["name"]:
-            raise FuseScopeError(
-                "This table of rocprof holds no kernels",
-                where=source.name,
-                hint="Give kernel_stats.csv or kernel_trace.csv, not the tables of the host.",
-            )
-        files = []
-        copies = [other for other in source.beside if self._is_copies(other)]
-        for other in copies if len(copies) == 1 else ():
-            try:
-                more = _sums(other, _is_copy, notes)
-            except FuseScopeError:
-                notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
-                continue
-            files.append(other.path)
-            columns = {name: [*cells, *more[name]] for name, cells in columns.items()}
-        return build_trace(
-            Meta(
-                format=self.name,
-                tool="rocprof",
-                file_name=source.name,
-                sha256=source.sha256,
-                files=tuple(files),
-            ),
-            columns,
-            notes=notes,
-            limits=source.limits,
-        )
-
-    def _is_copies(self, other: Source) -> bool:
-        """True for memory_copy_stats.csv."""
-        try:
-            head = other.head
-        except FuseScopeError:
-            return False  # told of where the file itself is looked at
-        return has_columns(head, *_STATS) and COPY.encode() in head
+    ),
+    sniff=_sniff,
+    read=_read,
+)
 
 
 def _sums(

@@ -12,7 +12,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 import pandas as pd
 
@@ -23,7 +22,7 @@ from analysis.readers.building.processes import several_devices
 from analysis.readers.building.trace_tables import build_trace, dtype_name
 from analysis.readers.input.source import Source
 from analysis.readers.input.sqlite import Database, Table, integer, open_database, schema_names
-from analysis.readers.reader import ALWAYS, Declined
+from analysis.readers.reader import ALWAYS, Declined, Reader
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace, runs_frame
 
@@ -44,80 +43,80 @@ _VERSIONS = ("torch_npu_version", "cann_version", "CANN_VERSION", "mindspore_ver
 _LOG_TOO = "Give the file of the same name that ends in -wal with it, or the whole folder."
 
 
-class AscendDbReader:
-    """One database, one Trace: device kernels, and collectives apart."""
+def _sniff(head: bytes) -> bool:
+    """An SQLite database with Ascend's tables, or one whose tables are not in its head.
 
-    name = "ascend_db"
-    title = "Ascend profiler database (SQLite)"
-    fields: Mapping[str, str] = MappingProxyType(
-        {
-            **dict.fromkeys(("start", "stream", "communication"), ALWAYS),
-            "runs": "record with a schedule and call prof.step() after each step",
-            **dict.fromkeys(
-                ("types", "shapes", "dtypes", "flops", "memory"), "record with Level1 or Level2"
-            ),
-            "counters": "record with Level1 and aic_metrics=PipeUtilization",
-        }
+    These profilers write the schema after the data, so the head often names no table.
+    """
+    return bool(schema_names(head, _SIGNS)) or (
+        schema_names(head, _SIGNS) is None and not schema_names(head, _NSYS_SIGNS)
     )
-    recording = (
+
+
+def _read(source: Source) -> Trace:
+    """The trace; every step of STEP_TIME is a run."""
+    with open_database(source) as database:
+        if not database.has("TASK") and not database.has("COMMUNICATION_OP"):
+            if not database.names:
+                raise FuseScopeError(
+                    "This SQLite database holds no tables", where=source.name, hint=_LOG_TOO
+                )
+            raise Declined(
+                "This is an SQLite database of no profiler that FuseScope knows",
+                where=source.name,
+                hint="Give ascend_pytorch_profiler*.db, ascend_mindspore_profiler*.db or "
+                "msprof_*.db.",
+            )
+        rows = _Rows(database)
+        rows.add_operators()
+        rows.add_collectives()
+        if not rows.columns["name"]:
+            raise FuseScopeError(
+                "This Ascend database holds no operators",
+                where=source.name,
+                hint="Record with activities=[ProfilerActivity.NPU], and long enough for one step.",
+            )
+        rows.notes += several_devices(rows.columns["device"])
+        runs, labels = rows.steps()
+        if runs is not None:
+            rows.columns["run"] = labels
+        rows.columns["op_class"] = device_classes(rows.columns)
+        return build_trace(
+            _meta(ASCEND_DATABASE.name, database, source, rows.columns["name"]),
+            rows.columns,
+            runs=runs,
+            notes=[*database.notes, *rows.notes],
+            limits=source.limits,
+        )
+
+
+ASCEND_DATABASE = Reader(
+    name="ascend_db",
+    title="Ascend profiler database (SQLite)",
+    fields={
+        **dict.fromkeys(("start", "stream", "communication"), ALWAYS),
+        "runs": "record with a schedule and call prof.step() after each step",
+        **dict.fromkeys(
+            ("types", "shapes", "dtypes", "flops", "memory"), "record with Level1 or Level2"
+        ),
+        "counters": "record with Level1 and aic_metrics=PipeUtilization",
+    },
+    recording=(
         "`torch_npu.profiler._ExperimentalConfig(export_type=torch_npu.profiler.ExportType.Db, "
         "profiler_level=torch_npu.profiler.ProfilerLevel.Level1, "
         "aic_metrics=torch_npu.profiler.AiCMetrics.PipeUtilization)`; MindSpore: the same names "
         "in `mindspore.profiler`; without a framework: `msprof --type=db --task-time=l1 "
         "--aic-metrics=PipeUtilization <command>`."
-    )
-    covers: tuple[str, ...] = (
+    ),
+    covers=(
         "ascend_trace_view",
         "msprof_task_time",
         "msprof_timeline",
         "ascend_op_statistic",
-    )
-
-    def sniff(self, head: bytes) -> bool:
-        """An SQLite database with Ascend's tables, or one whose tables are not in its head.
-
-        These profilers write the schema after the data, so the head often names no table.
-        """
-        return bool(schema_names(head, _SIGNS)) or (
-            schema_names(head, _SIGNS) is None and not schema_names(head, _NSYS_SIGNS)
-        )
-
-    def read(self, source: Source) -> Trace:
-        """The trace; every step of STEP_TIME is a run."""
-        with open_database(source) as database:
-            if not database.has("TASK") and not database.has("COMMUNICATION_OP"):
-                if not database.names:
-                    raise FuseScopeError(
-                        "This SQLite database holds no tables", where=source.name, hint=_LOG_TOO
-                    )
-                raise Declined(
-                    "This is an SQLite database of no profiler that FuseScope knows",
-                    where=source.name,
-                    hint="Give ascend_pytorch_profiler*.db, ascend_mindspore_profiler*.db or "
-                    "msprof_*.db.",
-                )
-            rows = _Rows(database)
-            rows.add_operators()
-            rows.add_collectives()
-            if not rows.columns["name"]:
-                raise FuseScopeError(
-                    "This Ascend database holds no operators",
-                    where=source.name,
-                    hint="Record with activities=[ProfilerActivity.NPU], and long enough for one "
-                    "step.",
-                )
-            rows.notes += several_devices(rows.columns["device"])
-            runs, labels = rows.steps()
-            if runs is not None:
-                rows.columns["run"] = labels
-            rows.columns["op_class"] = device_classes(rows.columns)
-            return build_trace(
-                _meta(self.name, database, source, rows.columns["name"]),
-                rows.columns,
-                runs=runs,
-                notes=[*database.notes, *rows.notes],
-                limits=source.limits,
-            )
+    ),
+    sniff=_sniff,
+    read=_read,
+)
 
 
 @dataclass
@@ -397,15 +396,13 @@ def _meta(name: str, database: Database, source: Source, names: Iterable[object]
     facts = dict(_pairs(database, "META_DATA", "name", "value"))
     chips = [text for _, text in _pairs(database, "NPU_INFO", "id", "name")]
     hosts = [text for _, text in _pairs(database, "HOST_INFO", "hostUid", "hostName")]
-    return Meta(
-        format=name,
-        tool=_tool(database, facts, names) or _tool_of_name(source.name),
+    return source.meta(
+        name,
+        _tool(database, facts, names) or _tool_of_name(source.name),
         version=next((clean_text(facts[key], 40) for key in _VERSIONS if facts.get(key)), None),
         device=clean_text(", ".join(dict.fromkeys(chips)), 120) or None,
-        file_name=source.name,
-        sha256=source.sha256,
-        files=tuple(database.files),
-        redactable=MappingProxyType({"host": clean_text(hosts[0], 120)} if hosts else {}),
+        files=database.files,
+        private={"host": clean_text(hosts[0], 120)} if hosts else {},
     )
 
 

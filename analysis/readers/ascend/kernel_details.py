@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from types import MappingProxyType
 
 import pandas as pd
 
@@ -19,28 +18,54 @@ from analysis.readers.building.processes import several_devices
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.csv_table import CsvTable, column_key, has_columns, read_csv
 from analysis.readers.input.source import Source
-from analysis.readers.reader import ALWAYS
-from analysis.trace import Diagnostic, Meta, Trace, runs_frame
+from analysis.readers.reader import ALWAYS, Reader
+from analysis.trace import Diagnostic, Trace, runs_frame
 
 _HEADS = ("Name", "Type", "Accelerator Core", "Duration")
 _LEVEL1 = "record with profiler_level=Level1"
 
 
-class AscendKernelsReader:
-    """kernel_details.csv, alone or with its folder."""
+def _sniff(head: bytes) -> bool:
+    """A table with kernel_details' own heads; op_summary calls them Op Name and Task Type."""
+    return has_columns(head, *_HEADS)
 
-    name = "ascend_kernel_details"
-    title = "Ascend PyTorch and MindSpore profiler: kernel_details.csv and its folder"
-    fields: Mapping[str, str] = MappingProxyType(
-        {
-            "start": ALWAYS,
-            "communication": ALWAYS,
-            "runs": "record with a schedule, and call step() of the profiler after each step",
-            **dict.fromkeys(("types", "shapes", "dtypes", "stream", "flops", "memory"), _LEVEL1),
-            "counters": f"{_LEVEL1} and aic_metrics=PipeUtilization",
-        }
+
+def _read(source: Source) -> Trace:
+    """The trace; every step is a run, and its time the file's own where it says one."""
+    table = read_csv(source, _is_head)
+    rows = ascend_rows(table)
+    beside = read_beside(source, rows, _sniff)
+    runs, labels = _runs(rows, beside.steps)
+    columns: dict[str, list[object]] = {**rows.columns, **beside.columns}
+    notes = [*rows.notes, *beside.notes]
+    if labels is not None:
+        columns["run"] = labels
+        if outside := labels.count(None):
+            notes.append(Diagnostic("warning", "outside_runs", outside))
+    is_mindspore = beside.settings.get("mindspore") is not None or _is_mindspore(table)
+    version = beside.settings.get("mindspore" if is_mindspore else "torch_npu")
+    meta = source.meta(
+        KERNEL_DETAILS.name,
+        "MindSpore Profiler" if is_mindspore else "Ascend PyTorch Profiler",
+        version=str(version) if version is not None else None,
+        files=beside.files,
     )
-    recording = (
+    notes += several_devices(columns["device"])
+    trace = build_trace(meta, columns, runs=runs, notes=notes, limits=source.limits)
+    return trace if runs is not None else _with_period(trace, beside.steps.get(None))
+
+
+KERNEL_DETAILS = Reader(
+    name="ascend_kernel_details",
+    title="Ascend PyTorch and MindSpore profiler: kernel_details.csv and its folder",
+    fields={
+        "start": ALWAYS,
+        "communication": ALWAYS,
+        "runs": "record with a schedule, and call step() of the profiler after each step",
+        **dict.fromkeys(("types", "shapes", "dtypes", "stream", "flops", "memory"), _LEVEL1),
+        "counters": f"{_LEVEL1} and aic_metrics=PipeUtilization",
+    },
+    recording=(
         "PyTorch: `torch_npu.profiler.profile(schedule=torch_npu.profiler.schedule(wait=1, "
         "warmup=1, active=5), record_shapes=True, on_trace_ready=torch_npu.profiler."
         "tensorboard_trace_handler('out'), experimental_config=torch_npu.profiler."
@@ -48,8 +73,8 @@ class AscendKernelsReader:
         "aic_metrics=torch_npu.profiler.AiCMetrics.PipeUtilization, l2_cache=True))`, and "
         "`prof.step()` after each step. MindSpore: `mindspore.profiler.profile` with the same "
         "arguments. Then open the folder that ends in `_ascend_pt` or `_ascend_ms`."
-    )
-    covers: tuple[str, ...] = (
+    ),
+    covers=(
         "ascend_op_summary",
         "ascend_db",
         "ascend_trace_view",
@@ -59,37 +84,10 @@ class AscendKernelsReader:
         "mindspore_cpu",
         "mindspore_cpu_timeline",
         "mindspore_cpu_summary",
-    )
-
-    def sniff(self, head: bytes) -> bool:
-        """A table with kernel_details' own heads; op_summary calls them Op Name and Task Type."""
-        return has_columns(head, *_HEADS)
-
-    def read(self, source: Source) -> Trace:
-        """The trace; every step is a run, and its time the file's own where it says one."""
-        table = read_csv(source, _is_head)
-        rows = ascend_rows(table)
-        beside = read_beside(source, rows, self.sniff)
-        runs, labels = _runs(rows, beside.steps)
-        columns: dict[str, list[object]] = {**rows.columns, **beside.columns}
-        notes = [*rows.notes, *beside.notes]
-        if labels is not None:
-            columns["run"] = labels
-            if outside := labels.count(None):
-                notes.append(Diagnostic("warning", "outside_runs", outside))
-        is_mindspore = beside.settings.get("mindspore") is not None or _is_mindspore(table)
-        version = beside.settings.get("mindspore" if is_mindspore else "torch_npu")
-        meta = Meta(
-            format=self.name,
-            tool="MindSpore Profiler" if is_mindspore else "Ascend PyTorch Profiler",
-            version=str(version) if version is not None else None,
-            file_name=source.name,
-            sha256=source.sha256,
-            files=tuple(beside.files),
-        )
-        notes += several_devices(columns["device"])
-        trace = build_trace(meta, columns, runs=runs, notes=notes, limits=source.limits)
-        return trace if runs is not None else _with_period(trace, beside.steps.get(None))
+    ),
+    sniff=_sniff,
+    read=_read,
+)
 
 
 def _is_head(cells: list[str]) -> bool:

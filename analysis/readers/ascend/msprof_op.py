@@ -10,16 +10,16 @@ accesses, and another ratio the mean weighted by the time of the core.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from analysis.errors import FuseScopeError
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.csv_table import Column, CsvTable, column_key, has_columns, read_csv
 from analysis.readers.input.source import Source
+from analysis.readers.reader import Reader
 from analysis.text import display_name
-from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic, Meta, Trace
+from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic, Trace
 
 _BASIC = ("Op Name", "Task Duration", ("Block Dim", "Block Num"))
 _OF_A_TASK = ("Task Start Time", "Start Time", "Task Type", "Task Wait Time", "Task ID")
@@ -56,46 +56,40 @@ class _Table:
         )
 
 
-class MsprofOpReader:
-    """One folder, one operator."""
+def _sniff(head: bytes) -> bool:
+    """OpBasicInfo.csv, or a table with a row per block."""
+    return _is_basic(head) or has_columns(head, *_BLOCKS)
 
-    name = "msprof_op"
-    title = "msprof op, OPPROF_* folder"
-    fields: Mapping[str, str] = MappingProxyType(
-        {
-            "counters": "give the whole OPPROF_* folder, recorded with --aic-metrics=Default",
-            "flops": "record with --aic-metrics=ArithmeticUtilization",
-        }
-    )
-    recording = (
+
+def _read(source: Source) -> Trace:
+    """The operator with its counters; blocks are brought together as the module says."""
+    notes: list[Diagnostic] = []
+    basic, tables = _files(source, notes)
+    read = [t.source for t in tables] + ([basic.source] if basic else [])
+    others = tuple(s.path for s in read if s.path != source.path)
+    shown = display_name(source.path.split("/")[-2]) if "/" in source.path else source.name
+    if basic is None:
+        rows = _without_basic(tables, shown, source, notes)
+    else:
+        rows = _operators(basic.table, tables, notes)
+    meta = source.meta(MSPROF_OP.name, "msprof op", files=others)
+    return build_trace(meta, rows, notes=notes, limits=source.limits)
+
+
+MSPROF_OP = Reader(
+    name="msprof_op",
+    title="msprof op, OPPROF_* folder",
+    fields={
+        "counters": "give the whole OPPROF_* folder, recorded with --aic-metrics=Default",
+        "flops": "record with --aic-metrics=ArithmeticUtilization",
+    },
+    recording=(
         "`msprof op --aic-metrics=Default --output=DIR ./application`, and give the whole "
         "`OPPROF_*` folder."
-    )
-    covers: tuple[str, ...] = ()
-
-    def sniff(self, head: bytes) -> bool:
-        """OpBasicInfo.csv, or a table with a row per block."""
-        return _is_basic(head) or has_columns(head, *_BLOCKS)
-
-    def read(self, source: Source) -> Trace:
-        """The operator with its counters; blocks are brought together as the module says."""
-        notes: list[Diagnostic] = []
-        basic, tables = _files(source, notes)
-        read = [t.source for t in tables] + ([basic.source] if basic else [])
-        others = tuple(s.path for s in read if s.path != source.path)
-        shown = display_name(source.path.split("/")[-2]) if "/" in source.path else source.name
-        if basic is None:
-            rows = _without_basic(tables, shown, source, notes)
-        else:
-            rows = _operators(basic.table, tables, notes)
-        meta = Meta(
-            format=self.name,
-            tool="msprof op",
-            file_name=source.name,
-            sha256=source.sha256,
-            files=others,
-        )
-        return build_trace(meta, rows, notes=notes, limits=source.limits)
+    ),
+    sniff=_sniff,
+    read=_read,
+)
 
 
 def _is_basic(head: bytes) -> bool:

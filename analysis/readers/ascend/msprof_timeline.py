@@ -8,8 +8,7 @@ stands in two files counts once. Long timelines are cut into slices, which are o
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
 from analysis.errors import FuseScopeError
 from analysis.readers.ascend.timeline import Timeline, read_timeline
@@ -17,8 +16,8 @@ from analysis.readers.building.iterations import Span, iteration_runs, run_of
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
-from analysis.readers.reader import ALWAYS
-from analysis.trace import Diagnostic, Meta, Trace
+from analysis.readers.reader import ALWAYS, Reader
+from analysis.trace import Diagnostic, Trace
 
 _DEVICE = re.compile(
     rb'"(?:Physic )?Stream Id"\s*:|"Ascend Hardware"|"Task Type"\s*:|"(?:AscendCL|ACL)@'
@@ -43,88 +42,86 @@ def is_framework_timeline(text: bytes) -> bool:
     return _FRAMEWORK.search(text) is not None
 
 
-class MsprofTimelineReader:
-    """One timeline, with the other parts of it beside."""
+def _sniff(head: bytes) -> bool:
+    """Chrome events of an Ascend device without those of a framework."""
+    text = utf8(head).lstrip()
+    starts = text.startswith((b"[", b"{"))
+    return starts and is_device_timeline(text) and not is_framework_timeline(text)
 
-    name = "msprof_timeline"
-    title = "msprof timeline, msprof_*.json"
-    fields: Mapping[str, str] = MappingProxyType(
-        {
-            **dict.fromkeys(("start", "stream", "communication"), ALWAYS),
-            "runs": "record in graph mode, and give the step_trace_*.json, too",
-            **dict.fromkeys(("types", "members"), "record MindSpore in graph mode"),
-            "counters": "give the op_summary_*.csv instead",
-        }
+
+def _read(source: Source) -> Trace:
+    """Kernels and collectives of every part; iterations are runs."""
+    notes: list[Diagnostic] = []
+    parts = [(source, read_timeline(source, source.limits))]
+    for other in _parts(source):
+        try:
+            parts.append((other, read_timeline(other, source.limits)))
+        except FuseScopeError:
+            notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
+    parts.sort(key=lambda part: int(_iteration(part[0]) or 0))
+    columns, pids, labels = _merged(parts)
+    if not columns["name"]:
+        raise FuseScopeError(
+            "This timeline has no operators of a device",
+            where=source.name,
+            hint="Give the msprof_*.json of the same recording.",
+        )
+    if len(columns["name"]) > source.limits.events:
+        raise FuseScopeError(
+            f"These timelines have more than {source.limits.events} operators, the limit",
+            where=source.name,
+            hint=source.limits.hint("events", len(columns["name"])),
+        )
+    spans = _iterations(source, parts, columns["start_ns"])
+    meta = source.meta(
+        MSPROF_TIMELINE.name,
+        "msprof",
+        files=(other.path for other, _ in parts if other is not source),
     )
-    recording = (
+    found = [*_joined_notes(parts), *notes]
+    if not spans:
+        columns["run"] = list(labels)
+        return build_trace(meta, columns, run_kind="iteration", notes=found, limits=source.limits)
+    own = pids if {span.pid for span in spans} <= set(pids) else None
+    of_task = run_of(columns["start_ns"], spans, own)
+    if outside := sum(run is None for run in of_task):
+        found.append(Diagnostic("warning", "outside_runs", outside))
+    runs = iteration_runs(spans)
+    columns["run"] = list(of_task)
+    return build_trace(meta, columns, runs=runs, notes=found, limits=source.limits)
+
+
+def _parts(source: Source) -> list[Source]:
+    """Other files of the same device and model, slices of the same timeline, and iterations."""
+    family, folder = _family(source), source.path.rpartition("/")[0]
+    found = []
+    for other in source.beside:
+        try:
+            is_part = family is not None and _family(other) == family
+            is_part |= _holds_steps(other.head) and other.path.rpartition("/")[0] == folder
+            found += [other] if is_part and _sniff(other.head) else []
+        except FuseScopeError:
+            continue  # told of where the file itself is looked at
+    return found
+
+
+MSPROF_TIMELINE = Reader(
+    name="msprof_timeline",
+    title="msprof timeline, msprof_*.json",
+    fields={
+        **dict.fromkeys(("start", "stream", "communication"), ALWAYS),
+        "runs": "record in graph mode, and give the step_trace_*.json, too",
+        **dict.fromkeys(("types", "members"), "record MindSpore in graph mode"),
+        "counters": "give the op_summary_*.csv instead",
+    },
+    recording=(
         "`msprof --output=DIR --aic-metrics=PipeUtilization --task-time=l1 ./application`. Better: "
         "give the whole `mindstudio_profiler_output` folder; its op_summary_*.csv says more."
-    )
-    covers: tuple[str, ...] = ("msprof_task_time", "ascend_op_statistic")
-
-    def sniff(self, head: bytes) -> bool:
-        """Chrome events of an Ascend device without those of a framework."""
-        text = utf8(head).lstrip()
-        starts = text.startswith((b"[", b"{"))
-        return starts and is_device_timeline(text) and not is_framework_timeline(text)
-
-    def read(self, source: Source) -> Trace:
-        """Kernels and collectives of every part; iterations are runs."""
-        notes: list[Diagnostic] = []
-        parts = [(source, read_timeline(source, source.limits))]
-        for other in self._parts(source):
-            try:
-                parts.append((other, read_timeline(other, source.limits)))
-            except FuseScopeError:
-                notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
-        parts.sort(key=lambda part: int(_iteration(part[0]) or 0))
-        columns, pids, labels = _merged(parts)
-        if not columns["name"]:
-            raise FuseScopeError(
-                "This timeline has no operators of a device",
-                where=source.name,
-                hint="Give the msprof_*.json of the same recording.",
-            )
-        if len(columns["name"]) > source.limits.events:
-            raise FuseScopeError(
-                f"These timelines have more than {source.limits.events} operators, the limit",
-                where=source.name,
-                hint=source.limits.hint("events", len(columns["name"])),
-            )
-        spans = _iterations(source, parts, columns["start_ns"])
-        meta = Meta(
-            format=self.name,
-            tool="msprof",
-            file_name=source.name,
-            sha256=source.sha256,
-            files=tuple(other.path for other, _ in parts if other is not source),
-        )
-        found = [*_joined_notes(parts), *notes]
-        if not spans:
-            columns["run"] = list(labels)
-            return build_trace(
-                meta, columns, run_kind="iteration", notes=found, limits=source.limits
-            )
-        own = pids if {span.pid for span in spans} <= set(pids) else None
-        of_task = run_of(columns["start_ns"], spans, own)
-        if outside := sum(run is None for run in of_task):
-            found.append(Diagnostic("warning", "outside_runs", outside))
-        runs = iteration_runs(spans)
-        columns["run"] = list(of_task)
-        return build_trace(meta, columns, runs=runs, notes=found, limits=source.limits)
-
-    def _parts(self, source: Source) -> list[Source]:
-        """Other files of the same device and model, slices of the same timeline, and iterations."""
-        family, folder = _family(source), source.path.rpartition("/")[0]
-        found = []
-        for other in source.beside:
-            try:
-                is_part = family is not None and _family(other) == family
-                is_part |= _holds_steps(other.head) and other.path.rpartition("/")[0] == folder
-                found += [other] if is_part and self.sniff(other.head) else []
-            except FuseScopeError:
-                continue  # told of where the file itself is looked at
-        return found
+    ),
+    covers=("msprof_task_time", "ascend_op_statistic"),
+    sniff=_sniff,
+    read=_read,
+)
 
 
 def _holds_steps(head: bytes) -> bool:

@@ -5,74 +5,60 @@ One row an op type and core type: how often it ran and how long in all. Communic
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 from analysis.readers.ascend.beside import is_statistic, statistic_rows
 from analysis.readers.ascend.columns import DEVICE, device_classes, task_kind
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.csv_table import CsvTable, column_key, read_csv
 from analysis.readers.input.source import Source
-from analysis.readers.reader import ALWAYS
-from analysis.trace import Diagnostic, Meta, Trace
+from analysis.readers.reader import ALWAYS, Reader
+from analysis.trace import Diagnostic, Trace
 
 _INSTEAD = "open the whole folder, with kernel_details.csv or op_summary_*.csv"
 _TOLERANCE = 1.001  # printed means are rounded
 
 
-class AscendStatisticReader:
-    """An op_statistic table alone: one call a row that stands for all of them."""
+def _read(source: Source) -> Trace:
+    """The trace: a row's total is the time of one entry with `n` calls."""
+    table = read_csv(source, _is_head)
+    table.times("Total Time", named=True)  # refuses what is no unit of time
+    lines = statistic_rows(table)
+    types = [op_type or core or "unnamed" for op_type, core, _, _ in lines]
+    columns: dict[str, list[object]] = {
+        "name": list(types),
+        "op_type": [op_type for op_type, _, _, _ in lines],
+        "provider": [core for _, core, _, _ in lines],
+        "level": ["device_kernel"] * len(lines),
+        "is_communication": [
+            task_kind(core, op_type, op_type) == "communication" for op_type, core, _, _ in lines
+        ],
+        "device": list(table.texts(*DEVICE)),
+        "n": [count if count is not None and count > 0 else None for _, _, count, _ in lines],
+        "dur_ns": [total for _, _, _, total in lines],
+        "source_row": list(table.rows),
+    }
+    columns["op_class"] = device_classes(columns)
+    meta = source.meta(OP_STATISTIC.name, "Ascend profiler")
+    notes = [*table.notes, *_contradictions(table)]
+    return build_trace(meta, columns, notes=notes, limits=source.limits)
 
-    name = "ascend_op_statistic"
-    title = "Ascend profiler and msprof: op_statistic.csv alone"
-    fields: Mapping[str, str] = MappingProxyType(
-        {
-            "types": ALWAYS,
-            **dict.fromkeys(
-                ("start", "runs", "shapes", "dtypes", "counters", "stream", "communication"),
-                _INSTEAD,
-            ),
-        }
-    )
-    recording = (
+
+OP_STATISTIC = Reader(
+    name="ascend_op_statistic",
+    title="Ascend profiler and msprof: op_statistic.csv alone",
+    fields={
+        "types": ALWAYS,
+        **dict.fromkeys(
+            ("start", "runs", "shapes", "dtypes", "counters", "stream", "communication"),
+            _INSTEAD,
+        ),
+    },
+    recording=(
         "It is written beside `kernel_details.csv` from profiler_level=Level1 on, and by `msprof "
         "--application=…`. Alone it has totals of op types only, so open the whole folder."
-    )
-    covers: tuple[str, ...] = ()
-
-    def sniff(self, head: bytes) -> bool:
-        """A table with the heads OP Type, Count and Total Time."""
-        return is_statistic(head)
-
-    def read(self, source: Source) -> Trace:
-        """The trace: a row's total is the time of one entry with `n` calls."""
-        table = read_csv(source, _is_head)
-        table.times("Total Time", named=True)  # refuses what is no unit of time
-        lines = statistic_rows(table)
-        types = [op_type or core or "unnamed" for op_type, core, _, _ in lines]
-        columns: dict[str, list[object]] = {
-            "name": list(types),
-            "op_type": [op_type for op_type, _, _, _ in lines],
-            "provider": [core for _, core, _, _ in lines],
-            "level": ["device_kernel"] * len(lines),
-            "is_communication": [
-                task_kind(core, op_type, op_type) == "communication"
-                for op_type, core, _, _ in lines
-            ],
-            "device": list(table.texts(*DEVICE)),
-            "n": [count if count is not None and count > 0 else None for _, _, count, _ in lines],
-            "dur_ns": [total for _, _, _, total in lines],
-            "source_row": list(table.rows),
-        }
-        columns["op_class"] = device_classes(columns)
-        meta = Meta(
-            format=self.name,
-            tool="Ascend profiler",
-            file_name=source.name,
-            sha256=source.sha256,
-        )
-        notes = [*table.notes, *_contradictions(table)]
-        return build_trace(meta, columns, notes=notes, limits=source.limits)
+    ),
+    sniff=is_statistic,
+    read=_read,
+)
 
 
 def _is_head(cells: list[str]) -> bool:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -23,9 +22,9 @@ from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.csv_table import CsvTable, column_key, has_columns, read_csv
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
-from analysis.readers.reader import ALWAYS
+from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Meta, Trace
+from analysis.trace import Diagnostic, Trace
 
 _TASK_LEVEL = "record with --task-time=l1"
 _OF_A_TASK = ("Task Start Time", "Start Time", "Task Type", "Task Wait Time", "Task ID")
@@ -35,94 +34,92 @@ _ITERATION = re.compile(r"op_summary_(\d+)_(\d+)_(\d{1,9})\.csv")
 _MOST_PARTS = 10_000
 
 
-class MsprofSummaryReader:
-    """One op_summary table, with its slices and the tables beside it."""
+def _sniff(head: bytes) -> bool:
+    """A table with op_summary's own heads; kernel_details.csv calls them Name and Type.
 
-    name = "ascend_op_summary"
-    title = "msprof, op_summary_*.csv"
-    fields: Mapping[str, str] = MappingProxyType(
-        {
-            **dict.fromkeys(("start", "communication"), ALWAYS),
-            "runs": "record in graph mode, and give the step_trace_*.csv, too",
-            **dict.fromkeys(("types", "shapes", "dtypes", "stream", "memory"), _TASK_LEVEL),
-            "flops": "record with --task-time=l1 or --aic-metrics=ArithmeticUtilization",
-            "counters": "record with --aic-metrics=PipeUtilization and --l2=on",
-            "members": "record in graph mode, and give the fusion_op_*.csv, too",
-        }
+    A table that was cut down to names and durations is one, too; with the number of blocks it
+    is OpBasicInfo.csv of `msprof op`.
+    """
+    if has_columns(head, "Op Name", "Task Duration"):
+        return has_columns(head, "Op Name", "Task Duration", _OF_A_TASK) or not has_columns(
+            head, "Op Name", "Task Duration", _BLOCKS
+        )
+    return has_columns(head, "Op Name", "OP Type", "Task Type", "Duration")
+
+
+def _read(source: Source) -> Trace:
+    """The trace; steps, inference ids or iterations are runs where the files tell them."""
+    tables = [(source, read_csv(source, _is_head))]
+    notes: list[Diagnostic] = []
+    for part in _parts(source):
+        try:
+            tables.append((part, read_csv(part, _is_head)))
+        except FuseScopeError:
+            notes.append(Diagnostic("warning", "companion_unreadable", 1, part.name))
+    parts = [ascend_rows(table) for _, table in tables]
+    kind, labels = _labels(tables, parts)
+    rows = _joined(parts)
+    beside = read_beside(source, rows, _sniff)
+    files = [part.path for part, _ in tables[1:]] + beside.files
+    columns = {**rows.columns, **beside.columns, **_members(source, rows, files, notes)}
+    runs: pd.DataFrame | None = None
+    if labels is None:
+        spans = _iterations(source, columns["start_ns"], files, notes)
+        if spans:
+            runs, labels = iteration_runs(spans), list(run_of(columns["start_ns"], spans))
+    if labels is not None:
+        columns["run"] = labels
+        if outside := labels.count(None):
+            notes.append(Diagnostic("warning", "outside_runs", outside))
+    version = beside.settings.get("cann")
+    meta = source.meta(
+        OP_SUMMARY.name,
+        "msprof",
+        version=str(version) if version is not None else None,
+        files=dict.fromkeys(files),
     )
-    recording = (
+    found = [*rows.notes, *notes, *beside.notes]
+    return build_trace(meta, columns, runs=runs, run_kind=kind, notes=found, limits=source.limits)
+
+
+def _parts(source: Source) -> list[Source]:
+    """Other slices of the same table, or other iterations of the same device and model."""
+    family = _family(source)
+    found = []
+    for other in source.beside if family is not None else ():
+        if _family(other) == family:
+            try:
+                found += [other] if _sniff(other.head) else []
+            except FuseScopeError:
+                continue  # told of where the file itself is looked at
+    return found[:_MOST_PARTS]
+
+
+OP_SUMMARY = Reader(
+    name="ascend_op_summary",
+    title="msprof, op_summary_*.csv",
+    fields={
+        **dict.fromkeys(("start", "communication"), ALWAYS),
+        "runs": "record in graph mode, and give the step_trace_*.csv, too",
+        **dict.fromkeys(("types", "shapes", "dtypes", "stream", "memory"), _TASK_LEVEL),
+        "flops": "record with --task-time=l1 or --aic-metrics=ArithmeticUtilization",
+        "counters": "record with --aic-metrics=PipeUtilization and --l2=on",
+        "members": "record in graph mode, and give the fusion_op_*.csv, too",
+    },
+    recording=(
         "`msprof --output=DIR --aic-metrics=PipeUtilization --task-time=l1 --l2=on ./application`, "
         "and give the whole `mindstudio_profiler_output` folder."
-    )
-    covers: tuple[str, ...] = (
+    ),
+    covers=(
         "ascend_db",
         "ascend_trace_view",
         "msprof_timeline",
         "msprof_task_time",
         "ascend_op_statistic",
-    )
-
-    def sniff(self, head: bytes) -> bool:
-        """A table with op_summary's own heads; kernel_details.csv calls them Name and Type.
-
-        A table that was cut down to names and durations is one, too; with the number of blocks it
-        is OpBasicInfo.csv of `msprof op`.
-        """
-        if has_columns(head, "Op Name", "Task Duration"):
-            return has_columns(head, "Op Name", "Task Duration", _OF_A_TASK) or not has_columns(
-                head, "Op Name", "Task Duration", _BLOCKS
-            )
-        return has_columns(head, "Op Name", "OP Type", "Task Type", "Duration")
-
-    def read(self, source: Source) -> Trace:
-        """The trace; steps, inference ids or iterations are runs where the files tell them."""
-        tables = [(source, read_csv(source, _is_head))]
-        notes: list[Diagnostic] = []
-        for part in self._parts(source):
-            try:
-                tables.append((part, read_csv(part, _is_head)))
-            except FuseScopeError:
-                notes.append(Diagnostic("warning", "companion_unreadable", 1, part.name))
-        parts = [ascend_rows(table) for _, table in tables]
-        kind, labels = _labels(tables, parts)
-        rows = _joined(parts)
-        beside = read_beside(source, rows, self.sniff)
-        files = [part.path for part, _ in tables[1:]] + beside.files
-        columns = {**rows.columns, **beside.columns, **_members(source, rows, files, notes)}
-        runs: pd.DataFrame | None = None
-        if labels is None:
-            spans = _iterations(source, columns["start_ns"], files, notes)
-            if spans:
-                runs, labels = iteration_runs(spans), list(run_of(columns["start_ns"], spans))
-        if labels is not None:
-            columns["run"] = labels
-            if outside := labels.count(None):
-                notes.append(Diagnostic("warning", "outside_runs", outside))
-        version = beside.settings.get("cann")
-        meta = Meta(
-            format=self.name,
-            tool="msprof",
-            version=str(version) if version is not None else None,
-            file_name=source.name,
-            sha256=source.sha256,
-            files=tuple(dict.fromkeys(files)),
-        )
-        found = [*rows.notes, *notes, *beside.notes]
-        return build_trace(
-            meta, columns, runs=runs, run_kind=kind, notes=found, limits=source.limits
-        )
-
-    def _parts(self, source: Source) -> list[Source]:
-        """Other slices of the same table, or other iterations of the same device and model."""
-        family = _family(source)
-        found = []
-        for other in source.beside if family is not None else ():
-            if _family(other) == family:
-                try:
-                    found += [other] if self.sniff(other.head) else []
-                except FuseScopeError:
-                    continue  # told of where the file itself is looked at
-        return found[:_MOST_PARTS]
+    ),
+    sniff=_sniff,
+    read=_read,
+)
 
 
 def _is_head(cells: Sequence[str]) -> bool:

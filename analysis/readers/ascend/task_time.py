@@ -7,73 +7,73 @@ the profiler's own tasks are counted as no operators.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 from analysis.readers.ascend.columns import device_classes
 from analysis.readers.ascend.timeline import device_task
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.csv_table import has_columns, read_csv
 from analysis.readers.input.source import Source
-from analysis.readers.reader import ALWAYS
+from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Meta, Trace
+from analysis.trace import Diagnostic, Trace
 
 _HEADS = ("kernel_name", "kernel_type", "task_time")
 _NOISE_NS = 1  # begin and end are rounded one by one
 
 
-class MsprofTaskTimeReader:
-    """One task_time table."""
+def _sniff(head: bytes) -> bool:
+    """A table with task_time's own heads."""
+    return has_columns(head, *_HEADS)
 
-    name = "msprof_task_time"
-    title = "msprof, task_time_*.csv"
-    fields: Mapping[str, str] = MappingProxyType(
-        {
-            **dict.fromkeys(("start", "stream"), ALWAYS),
-            "communication": "record with several devices",
-        }
-    )
-    recording = (
+
+def _read(source: Source) -> Trace:
+    """The trace of tasks that a core executed, the whole file as one run."""
+    table = read_csv(source)
+    types = table.texts("kernel_type")
+    names = [
+        name or kind or "unnamed"
+        for name, kind in zip(table.texts("kernel_name"), types, strict=True)
+    ]
+    kinds = [device_task(kind) if kind else "operator" for kind in types]
+    rows: dict[str, list[object]] = {
+        "name": list(names),
+        "provider": list(types),
+        "level": ["device_kernel"] * len(names),
+        "is_communication": [kind == "communication" for kind in kinds],
+        "device": list(table.texts("Device_id")),
+        "stream": list(table.texts("stream_id")),
+        "start_ns": list(table.times("task_start")),
+        "dur_ns": list(table.times("task_time", named=True)),
+        "source_row": list(table.rows),
+    }
+    notes = list(table.notes)
+    _check_stops(rows, table.times("task_stop"), notes)
+    control = [place for place, kind in enumerate(kinds) if kind == "control"]
+    if control:
+        example = clean_text(types[control[0]] or "", 80)
+        notes.append(Diagnostic("info", "not_operators", len(control), example))
+        kept = [place for place, kind in enumerate(kinds) if kind != "control"]
+        rows = {name: [values[place] for place in kept] for name, values in rows.items()}
+    rows["op_class"] = device_classes({"op_type": [None] * len(rows["name"]), **rows})
+    meta = source.meta(TASK_TIME.name, "msprof")
+    return build_trace(meta, rows, notes=notes, limits=source.limits)
+
+
+TASK_TIME = Reader(
+    name="msprof_task_time",
+    title="msprof, task_time_*.csv",
+    fields={
+        **dict.fromkeys(("start", "stream"), ALWAYS),
+        "communication": "record with several devices",
+    },
+    recording=(
         "`msprof --output=DIR --task-time=l1 --aic-metrics=PipeUtilization ./application`, and "
         "give the whole `mindstudio_profiler_output` folder; its op_summary_*.csv says more."
-    )
-    covers: tuple[str, ...] = ("ascend_op_statistic",)
-
-    def sniff(self, head: bytes) -> bool:
-        """A table with task_time's own heads."""
-        return has_columns(head, *_HEADS)
-
-    def read(self, source: Source) -> Trace:
-        """The trace of tasks that a core executed, the whole file as one run."""
-        table = read_csv(source)
-        types = table.texts("kernel_type")
-        names = [
-            name or kind or "unnamed"
-            for name, kind in zip(table.texts("kernel_name"), types, strict=True)
-        ]
-        kinds = [device_task(kind) if kind else "operator" for kind in types]
-        rows: dict[str, list[object]] = {
-            "name": list(names),
-            "provider": list(types),
-            "level": ["device_kernel"] * len(names),
-            "is_communication": [kind == "communication" for kind in kinds],
-            "device": list(table.texts("Device_id")),
-            "stream": list(table.texts("stream_id")),
-            "start_ns": list(table.times("task_start")),
-            "dur_ns": list(table.times("task_time", named=True)),
-            "source_row": list(table.rows),
-        }
-        notes = list(table.notes)
-        _check_stops(rows, table.times("task_stop"), notes)
-        control = [place for place, kind in enumerate(kinds) if kind == "control"]
-        if control:
-            example = clean_text(types[control[0]] or "", 80)
-            notes.append(Diagnostic("info", "not_operators", len(control), example))
-            kept = [place for place, kind in enumerate(kinds) if kind != "control"]
-            rows = {name: [values[place] for place in kept] for name, values in rows.items()}
-        rows["op_class"] = device_classes({"op_type": [None] * len(rows["name"]), **rows})
-        meta = Meta(format=self.name, tool="msprof", file_name=source.name, sha256=source.sha256)
-        return build_trace(meta, rows, notes=notes, limits=source.limits)
+    ),
+    covers=("ascend_op_statistic",),
+    sniff=_sniff,
+    read=_read,
+)
 
 
 def _check_stops(

@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
 from analysis.errors import FuseScopeError
 from analysis.operators.classes import OTHER, kernel_class, op_class
@@ -25,80 +24,79 @@ from analysis.readers.building.iterations import Span
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
-from analysis.readers.reader import ALWAYS
-from analysis.trace import Diagnostic, Meta, Trace
+from analysis.readers.reader import ALWAYS, Reader
+from analysis.trace import Diagnostic, Trace
 
 _EPOCH_TEXT = re.compile(rb'"ts"\s*:\s*"\d{13,17}\.\d+\s*"')
 _OF_CPU = re.compile(rb'"HostCpuOps"|"CPU OP"')
 
 
-class AscendTraceViewReader:
-    """One trace_view.json."""
+def _sniff(head: bytes) -> bool:
+    """Chrome events of a host framework and an NPU, or with times as the profiler writes."""
+    text = utf8(head).lstrip()
+    if not text.startswith((b"[", b"{")):
+        return False
+    if is_device_timeline(text):
+        return is_framework_timeline(text)
+    return _EPOCH_TEXT.search(text) is not None and _OF_CPU.search(text) is None
 
-    name = "ascend_trace_view"
-    title = "Ascend PyTorch or MindSpore profiler, trace_view.json"
-    fields: Mapping[str, str] = MappingProxyType(
-        {
-            **dict.fromkeys(("start", "stream", "communication"), ALWAYS),
-            "runs": "record with a schedule and call prof.step() after each step",
-            **dict.fromkeys(("shapes", "dtypes", "memory"), "record with record_shapes=True"),
-            "types": "give the kernel_details.csv of the same folder",
-            "counters": "give the kernel_details.csv of the same folder",
-            "members": "record MindSpore in graph mode",
-        }
+
+def _read(source: Source) -> Trace:
+    """Kernels and collectives; steps from ProfilerStep annotations."""
+    timeline = read_timeline(source, source.limits)
+    columns = timeline.columns
+    if not columns["name"]:
+        raise FuseScopeError(
+            "This timeline has no operators of a device",
+            where=source.name,
+            hint="Record with ProfilerActivity.NPU among the activities.",
+        )
+    _add_launchers(timeline)
+    steps = _steps(timeline)
+    rows = AscendRows(columns, timeline.tasks, list(steps), timeline.notes)
+    beside = read_beside(source, rows, _sniff)
+    of_mindspore = any(name.lower().startswith("mindspore") for name in timeline.processes)
+    version = beside.settings.get("mindspore" if of_mindspore else "torch_npu")
+    meta = source.meta(
+        TRACE_VIEW.name,
+        "MindSpore Profiler" if of_mindspore else "Ascend PyTorch Profiler",
+        version=str(version) if version is not None else None,
+        files=beside.files,
     )
-    recording = (
+    notes = [*timeline.notes, *beside.notes]
+    if None in steps and any(steps):
+        notes.append(Diagnostic("warning", "outside_runs", steps.count(None)))
+    every: dict[str, list[object]] = {**columns, **beside.columns, "run": list(steps)}
+    return build_trace(meta, every, notes=notes, limits=source.limits)
+
+
+TRACE_VIEW = Reader(
+    name="ascend_trace_view",
+    title="Ascend PyTorch or MindSpore profiler, trace_view.json",
+    fields={
+        **dict.fromkeys(("start", "stream", "communication"), ALWAYS),
+        "runs": "record with a schedule and call prof.step() after each step",
+        **dict.fromkeys(("shapes", "dtypes", "memory"), "record with record_shapes=True"),
+        "types": "give the kernel_details.csv of the same folder",
+        "counters": "give the kernel_details.csv of the same folder",
+        "members": "record MindSpore in graph mode",
+    },
+    recording=(
         "`torch_npu.profiler.profile(activities=[ProfilerActivity.CPU, ProfilerActivity.NPU], "
         "schedule=torch_npu.profiler.schedule(wait=1, warmup=1, active=10, repeat=1), "
         "record_shapes=True, on_trace_ready=torch_npu.profiler.tensorboard_trace_handler(DIR), "
         "experimental_config=torch_npu.profiler._ExperimentalConfig("
         "profiler_level=torch_npu.profiler.ProfilerLevel.Level1))`. Better: give the whole "
         "`*_ascend_pt` or `*_ascend_ms` folder; its kernel_details.csv says more."
-    )
-    covers: tuple[str, ...] = (
+    ),
+    covers=(
         "msprof_timeline",
         "msprof_task_time",
         "ascend_op_statistic",
-    )
-
-    def sniff(self, head: bytes) -> bool:
-        """Chrome events of a host framework and an NPU, or with times as the profiler writes."""
-        text = utf8(head).lstrip()
-        if not text.startswith((b"[", b"{")):
-            return False
-        if is_device_timeline(text):
-            return is_framework_timeline(text)
-        return _EPOCH_TEXT.search(text) is not None and _OF_CPU.search(text) is None
-
-    def read(self, source: Source) -> Trace:
-        """Kernels and collectives; steps from ProfilerStep annotations."""
-        timeline = read_timeline(source, source.limits)
-        columns = timeline.columns
-        if not columns["name"]:
-            raise FuseScopeError(
-                "This timeline has no operators of a device",
-                where=source.name,
-                hint="Record with ProfilerActivity.NPU among the activities.",
-            )
-        _add_launchers(timeline)
-        steps = _steps(timeline)
-        rows = AscendRows(columns, timeline.tasks, list(steps), timeline.notes)
-        beside = read_beside(source, rows, self.sniff)
-        of_mindspore = any(name.lower().startswith("mindspore") for name in timeline.processes)
-        version = beside.settings.get("mindspore" if of_mindspore else "torch_npu")
-        meta = Meta(
-            format=self.name,
-            tool="MindSpore Profiler" if of_mindspore else "Ascend PyTorch Profiler",
-            version=str(version) if version is not None else None,
-            file_name=source.name,
-            sha256=source.sha256,
-            files=tuple(beside.files),
-        )
-        notes = [*timeline.notes, *beside.notes]
-        if None in steps and any(steps):
-            notes.append(Diagnostic("warning", "outside_runs", steps.count(None)))
-        every: dict[str, list[object]] = {**columns, **beside.columns, "run": list(steps)}
-        return build_trace(meta, every, notes=notes, limits=source.limits)
+    ),
+    sniff=_sniff,
+    read=_read,
+)
 
 
 def _add_launchers(timeline: Timeline) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import stat
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 
 from analysis.errors import FuseScopeError
 from analysis.limits import DEFAULT_LIMITS, Limits
-from analysis.trace import Diagnostic
+from analysis.trace import Diagnostic, Meta
 
 HEAD_BYTES = 64 * 1024
 _GZIP = b"\x1f\x8b"
@@ -91,6 +92,28 @@ class Source:
         Raises FuseScopeError when they unpack to more than the limit or are compressed twice.
         """
         return self._unpacked[0]
+
+    def meta(
+        self,
+        format_: str,
+        tool: str,
+        *,
+        version: str | None = None,
+        device: str | None = None,
+        files: Iterable[str] = (),
+        private: Mapping[str, str] = MappingProxyType({}),
+    ) -> Meta:
+        """Where a trace of this file comes from; `files` were read with it."""
+        return Meta(
+            format_,
+            tool,
+            version,
+            device,
+            self.name,
+            self.sha256,
+            files=tuple(files),
+            redactable=MappingProxyType(dict(private)),
+        )
 
     @property
     def notes(self) -> tuple[Diagnostic, ...]:

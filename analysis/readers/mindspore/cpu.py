@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 import msgspec
 
@@ -31,23 +30,21 @@ from analysis.readers.mindspore.cpu_beside import (
     totals_beside,
 )
 from analysis.readers.mindspore.executions import Executions, read_timestamps
-from analysis.readers.reader import ALWAYS
+from analysis.readers.reader import ALWAYS, Reader
 from analysis.trace import Diagnostic, Meta, Trace
 
 _TIMESTAMPS = re.compile(rb"(?m)^[^;\r\n]*;HostCpuOps;[ \t]*\d+,[-+.\deE]")
 _TIMELINE = re.compile(rb'"type"\s*:\s*"HostCpuOps"')
 _NPU_LAYERS = (b'"Ascend Hardware"', b'"CANN"', b'"HCCL"', b'"Overlap Analysis"')
 
-_FIELDS: Mapping[str, str] = MappingProxyType(
-    {
-        **dict.fromkeys(("types", "shapes"), ALWAYS),
-        # Only AKG tells data types, and with them sizes, of the kernels that it fused.
-        **dict.fromkeys(
-            ("members", "dtypes", "memory"),
-            "record with graph-kernel fusion on, and keep akg_kernel_meta beside the files",
-        ),
-    }
-)
+_FIELDS: Mapping[str, str] = {
+    **dict.fromkeys(("types", "shapes"), ALWAYS),
+    # Only AKG tells data types, and with them sizes, of the kernels that it fused.
+    **dict.fromkeys(
+        ("members", "dtypes", "memory"),
+        "record with graph-kernel fusion on, and keep akg_kernel_meta beside the files",
+    ),
+}
 _RECORDING = (
     "`with mindspore.profiler.profile(activities=[ProfilerActivity.CPU], profile_memory=True, "
     "on_trace_ready=tensorboard_trace_handler(folder)):`, then give the folder `*_ascend_ms`. "
@@ -55,104 +52,108 @@ _RECORDING = (
 )
 
 
-class MindSporeCpuReader:
-    """`cpu_op_execute_timestamp_*.txt` with the files beside it."""
+def _sniff(head: bytes) -> bool:
+    """Lines of `name;HostCpuOps;start,duration,thread …`."""
+    return _TIMESTAMPS.search(utf8(head)) is not None
 
-    name = "mindspore_cpu"
-    title = "MindSpore profiler on CPU, FRAMEWORK/cpu_*"
-    fields: Mapping[str, str] = MappingProxyType(
-        {
-            **_FIELDS,
-            **dict.fromkeys(("start", "stream"), ALWAYS),
-        }
+
+def _read(source: Source) -> Trace:
+    """Every execution. CPU recordings mark no steps: the file is one run."""
+    ran, notes = read_timestamps(source, "HostCpuOps", "ms")
+    return _trace(MINDSPORE_CPU.name, source, ran, notes)
+
+
+MINDSPORE_CPU = Reader(
+    name="mindspore_cpu",
+    title="MindSpore profiler on CPU, FRAMEWORK/cpu_*",
+    fields={
+        **_FIELDS,
+        **dict.fromkeys(("start", "stream"), ALWAYS),
+    },
+    recording=_RECORDING,
+    covers=("mindspore_cpu_timeline", "mindspore_cpu_summary"),
+    sniff=_sniff,
+    read=_read,
+)
+
+
+def _sniff_timeline(head: bytes) -> bool:
+    """A JSON array with operators of the host, and no layer that only an NPU has."""
+    text = utf8(head).lstrip()
+    return (
+        text.startswith(b"[")
+        and _TIMELINE.search(text) is not None
+        and not any(layer in text for layer in _NPU_LAYERS)
     )
-    recording = _RECORDING
-    covers: tuple[str, ...] = ("mindspore_cpu_timeline", "mindspore_cpu_summary")
-
-    def sniff(self, head: bytes) -> bool:
-        """Lines of `name;HostCpuOps;start,duration,thread …`."""
-        return _TIMESTAMPS.search(utf8(head)) is not None
-
-    def read(self, source: Source) -> Trace:
-        """Every execution. CPU recordings mark no steps: the file is one run."""
-        ran, notes = read_timestamps(source, "HostCpuOps", "ms")
-        return _trace(self.name, source, ran, notes)
 
 
-class MindSporeCpuTimelineReader:
-    """`trace_view.json` of a CPU recording."""
-
-    name = "mindspore_cpu_timeline"
-    title = "MindSpore profiler on CPU, trace_view.json"
-    fields: Mapping[str, str] = MappingProxyType(
-        {
-            **_FIELDS,
-            **dict.fromkeys(("start", "stream"), ALWAYS),
-            "shapes": "give the whole folder, with FRAMEWORK/cpu_framework_*.txt",
-        }
-    )
-    recording = _RECORDING
-    covers: tuple[str, ...] = ("mindspore_cpu_summary",)
-
-    def sniff(self, head: bytes) -> bool:
-        """A JSON array with operators of the host, and no layer that only an NPU has."""
-        text = utf8(head).lstrip()
-        return (
-            text.startswith(b"[")
-            and _TIMELINE.search(text) is not None
-            and not any(layer in text for layer in _NPU_LAYERS)
-        )
-
-    def read(self, source: Source) -> Trace:
-        """Every execution; times are text in µs."""
-        events, notes = decode_events(source.content, _Event, source.name, source.limits)
-        ran = Executions()
-        other = 0
-        for row, event in enumerate(events):
-            kind = event.args.type if isinstance(event.args, _Args) else None
-            if event.ph == "X" and kind == "HostCpuOps":
-                start, dur = exact_ns(event.ts, "us"), exact_ns(event.dur, "us")
-                ran.add(_text(event.name), start, dur, f"thread {_text(event.tid)}"[:40], row)
-            else:
-                other += event.ph != "M"
-        if other:
-            notes.append(Diagnostic("info", "other_events", other))
-        return _trace(self.name, source, ran, notes)
+def _read_timeline(source: Source) -> Trace:
+    """Every execution; times are text in µs."""
+    events, notes = decode_events(source.content, _Event, source.name, source.limits)
+    ran = Executions()
+    other = 0
+    for row, event in enumerate(events):
+        kind = event.args.type if isinstance(event.args, _Args) else None
+        if event.ph == "X" and kind == "HostCpuOps":
+            start, dur = exact_ns(event.ts, "us"), exact_ns(event.dur, "us")
+            ran.add(_text(event.name), start, dur, f"thread {_text(event.tid)}"[:40], row)
+        else:
+            other += event.ph != "M"
+    if other:
+        notes.append(Diagnostic("info", "other_events", other))
+    return _trace(MINDSPORE_CPU_TIMELINE.name, source, ran, notes)
 
 
-class MindSporeCpuSummaryReader:
-    """`cpu_op_detail_info_*.csv`, else `cpu_op_type_info_*.csv`: totals, nothing else is known."""
+MINDSPORE_CPU_TIMELINE = Reader(
+    name="mindspore_cpu_timeline",
+    title="MindSpore profiler on CPU, trace_view.json",
+    fields={
+        **_FIELDS,
+        **dict.fromkeys(("start", "stream"), ALWAYS),
+        "shapes": "give the whole folder, with FRAMEWORK/cpu_framework_*.txt",
+    },
+    recording=_RECORDING,
+    covers=("mindspore_cpu_summary",),
+    sniff=_sniff_timeline,
+    read=_read_timeline,
+)
 
-    name = "mindspore_cpu_summary"
-    title = "MindSpore profiler on CPU, totals of each operator"
-    fields: Mapping[str, str] = _FIELDS
-    recording = _RECORDING
-    covers: tuple[str, ...] = ()
 
-    def sniff(self, head: bytes) -> bool:
-        """The heads of one of the two tables."""
-        return is_detail(head) or is_types(head)
+def _sniff_summary(head: bytes) -> bool:
+    """The heads of one of the two tables."""
+    return is_detail(head) or is_types(head)
 
-    def read(self, source: Source) -> Trace:
-        """One call an operator (or op type), which stands for all its executions."""
-        totals = read_totals(source)
-        beside = Beside(source)
-        shapes: dict[str, list[str]] = {}
-        if totals.of_operators:
-            framework = beside.read(is_framework, read_framework)
-            shapes = framework.shapes if framework else {}
-            totals_beside(beside, is_types, totals.op_type, totals.count, totals.total_ns)
-        inputs = [only_text(shapes.get(short_name(name), ())) for name in totals.name]
-        rows: dict[str, Sequence[object]] = {
-            "name": totals.name,
-            "dur_ns": totals.total_ns,
-            "n": totals.count,
-            "source_row": totals.row,
-            **_operator_columns(totals.op_type, inputs, beside),
-        }
-        meta = _meta(self.name, source, beside)
-        notes = [*totals.notes, *beside.notes]
-        return build_trace(meta, rows, notes=notes, limits=source.limits)
+
+def _read_summary(source: Source) -> Trace:
+    """One call an operator (or op type), which stands for all its executions."""
+    totals = read_totals(source)
+    beside = Beside(source)
+    shapes: dict[str, list[str]] = {}
+    if totals.of_operators:
+        framework = beside.read(is_framework, read_framework)
+        shapes = framework.shapes if framework else {}
+        totals_beside(beside, is_types, totals.op_type, totals.count, totals.total_ns)
+    inputs = [only_text(shapes.get(short_name(name), ())) for name in totals.name]
+    rows: dict[str, Sequence[object]] = {
+        "name": totals.name,
+        "dur_ns": totals.total_ns,
+        "n": totals.count,
+        "source_row": totals.row,
+        **_operator_columns(totals.op_type, inputs, beside),
+    }
+    meta = _meta(MINDSPORE_CPU_SUMMARY.name, source, beside)
+    notes = [*totals.notes, *beside.notes]
+    return build_trace(meta, rows, notes=notes, limits=source.limits)
+
+
+MINDSPORE_CPU_SUMMARY = Reader(
+    name="mindspore_cpu_summary",
+    title="MindSpore profiler on CPU, totals of each operator",
+    fields=_FIELDS,
+    recording=_RECORDING,
+    sniff=_sniff_summary,
+    read=_read_summary,
+)
 
 
 _Cell = str | int | float | bool | None
@@ -221,14 +222,7 @@ def _operator_columns(
 
 
 def _meta(name: str, source: Source, beside: Beside) -> Meta:
-    return Meta(
-        format=name,
-        tool="MindSpore profiler",
-        device="CPU",
-        file_name=source.name,
-        sha256=source.sha256,
-        files=tuple(beside.files),
-    )
+    return source.meta(name, "MindSpore profiler", device="CPU", files=beside.files)
 
 
 def _text(value: object) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 import msgspec
 
@@ -37,7 +36,7 @@ from analysis.readers.mindspore.tables import (
     read_ai_cpu,
     read_detail,
 )
-from analysis.readers.reader import ALWAYS
+from analysis.readers.reader import ALWAYS, Reader
 from analysis.trace import Diagnostic, Trace
 
 _COMMUNICATION_PID = 10000
@@ -47,13 +46,11 @@ _GPU_STAMPS = re.compile(rb"(?m)^[^;\r\n]*;GpuOps;[ \t]*\d+,[-+.\deE]")
 _MOST_ARGUMENTS_BYTES = 1024 * 1024
 _DISPLAY = re.compile(rb'"args"\s*:\s*\{[^{}]{0,400}"fullname"\s*:\s*"')
 
-_ASCEND: Mapping[str, str] = MappingProxyType(
-    {
-        **dict.fromkeys(("types", "shapes", "dtypes", "memory"), ALWAYS),
-        "flops": "record with the aicore_metrics of ArithmeticUtilization",
-        "members": "record with graph-kernel fusion on, and keep kernel_meta beside the files",
-    }
-)
+_ASCEND: Mapping[str, str] = {
+    **dict.fromkeys(("types", "shapes", "dtypes", "memory"), ALWAYS),
+    "flops": "record with the aicore_metrics of ArithmeticUtilization",
+    "members": "record with graph-kernel fusion on, and keep kernel_meta beside the files",
+}
 _RECORDING = (
     "`profiler = mindspore.Profiler(output_path=folder)`, train a few steps, "
     "`profiler.analyse()`, then give the folder `profiler/`. Better: MindSpore 2.4 or newer, whose "
@@ -61,164 +58,165 @@ _RECORDING = (
 )
 
 
-class MindSporeLegacyReader:
-    """`output_timeline_data_*.txt`, or `gpu_op_execute_timestamp_*.txt`: every execution."""
-
-    name = "mindspore_legacy"
-    title = "MindSpore profiler before 2.4, output_timeline_data"
-    fields: Mapping[str, str] = MappingProxyType(
-        {
-            **_ASCEND,
-            **dict.fromkeys(("start", "stream", "runs"), ALWAYS),
-            "communication": "train on several devices",
-        }
-    )
-    recording = _RECORDING
-    covers: tuple[str, ...] = ("mindspore_legacy_display", "mindspore_legacy_summary")
-
-    def sniff(self, head: bytes) -> bool:
-        """The head of the timeline, or lines of `name;GpuOps;start,duration …`."""
-        return is_timeline(head) or _GPU_STAMPS.search(utf8(head)) is not None
-
-    def read(self, source: Source) -> Trace:
-        """Every execution; steps, AI CPU operators and communication from the files beside it."""
-        beside = Beside(source)
-        if is_timeline(source.head):
-            ran, notes = read_timeline(source)
-            provider = "AI_CORE"
-        else:
-            ran, notes = read_timestamps(source, "GpuOps", "us")
-            provider = "GPU"
-        names = set(ran.name)
-        framework = beside.read(is_framework, read_framework, lambda f: not names.isdisjoint(f))
-        _check_means(beside, ran)
-        rows = Rows(beside, framework or {})
-        for place in range(len(ran.name)):
-            rows.add(ran, place, provider)
-        _add_ai_cpu(rows, beside, ran)
-        steps = beside.read(is_step_trace, read_steps, lambda found: _fit(found, ran))
-        runs = None
-        if steps is not None:
-            runs = rows.put_into(steps)
-        return rows.trace(self.name, source, notes, runs=runs)
+def _sniff(head: bytes) -> bool:
+    """The head of the timeline, or lines of `name;GpuOps;start,duration …`."""
+    return is_timeline(head) or _GPU_STAMPS.search(utf8(head)) is not None
 
 
-class MindSporeLegacyDisplayReader:
-    """`ascend_timeline_display_*.json` and `timeline_display_*.json`."""
+def _read(source: Source) -> Trace:
+    """Every execution; steps, AI CPU operators and communication from the files beside it."""
+    beside = Beside(source)
+    if is_timeline(source.head):
+        ran, notes = read_timeline(source)
+        provider = "AI_CORE"
+    else:
+        ran, notes = read_timestamps(source, "GpuOps", "us")
+        provider = "GPU"
+    names = set(ran.name)
+    framework = beside.read(is_framework, read_framework, lambda f: not names.isdisjoint(f))
+    _check_means(beside, ran)
+    rows = Rows(beside, framework or {})
+    for place in range(len(ran.name)):
+        rows.add(ran, place, provider)
+    _add_ai_cpu(rows, beside, ran)
+    steps = beside.read(is_step_trace, read_steps, lambda found: _fit(found, ran))
+    runs = None
+    if steps is not None:
+        runs = rows.put_into(steps)
+    return rows.trace(MINDSPORE_LEGACY.name, source, notes, runs=runs)
 
-    name = "mindspore_legacy_display"
-    title = "MindSpore profiler before 2.4, timeline_display"
-    fields: Mapping[str, str] = MappingProxyType(
-        {
-            **_ASCEND,
-            **dict.fromkeys(("start", "stream", "runs"), ALWAYS),
-            "communication": "train on several devices",
-        }
-    )
-    recording = _RECORDING
-    covers: tuple[str, ...] = ("mindspore_legacy_summary",)
 
-    def sniff(self, head: bytes) -> bool:
-        """A JSON array whose events carry the operator's full name."""
-        text = utf8(head).lstrip()
-        return text.startswith(b"[") and _DISPLAY.search(text) is not None
+MINDSPORE_LEGACY = Reader(
+    name="mindspore_legacy",
+    title="MindSpore profiler before 2.4, output_timeline_data",
+    fields={
+        **_ASCEND,
+        **dict.fromkeys(("start", "stream", "runs"), ALWAYS),
+        "communication": "train on several devices",
+    },
+    recording=_RECORDING,
+    covers=("mindspore_legacy_display", "mindspore_legacy_summary"),
+    sniff=_sniff,
+    read=_read,
+)
 
-    def read(self, source: Source) -> Trace:
-        """Every execution; starts are relative to the first, in µs."""
-        events, notes = decode_events(source.content, _Event, source.name, source.limits)
-        rows = Rows(Beside(source), {})
-        ran = Executions()
-        steps: list[Step] = []
-        other = 0
-        for row, event in enumerate(events):
-            if event.ph != "X":
-                other += event.ph != "M"
-                continue
-            start, dur = exact_ns(event.ts, "us"), exact_ns(event.dur, "us")
-            args = _arguments(event.args)
-            name, lane = args.get("fullname"), _text(event.tid)
-            known = isinstance(name, str)
-            if lane == "Steps" and start is not None and dur is not None and dur >= 0:
-                steps.append(Step(start, start + dur, ()))
-                continue
-            pid = _whole(event.pid)
-            if not known and (pid not in _PROVIDERS or not lane.isdigit()):
-                other += 1
-                continue
-            text = name if isinstance(name, str) else _text(event.name)
-            ran.add(text, start, dur, f"stream {lane}"[:40], row)
-            if known:
-                rows.framework.setdefault(text, operator_of(_text(args.get("type")), args))
-            rows.add(
-                ran,
-                len(ran.name) - 1,
-                _PROVIDERS.get(pid or 0, "AI_CORE"),
-                communication=pid == _COMMUNICATION_PID,
-            )
-        if other:
-            notes.append(Diagnostic("info", "other_events", other))
-        runs = (
-            rows.put_into(sorted(set(steps), key=lambda s: s.start_ns))
-            if _fit(steps, ran)
-            else None
+
+def _sniff_display(head: bytes) -> bool:
+    """A JSON array whose events carry the operator's full name."""
+    text = utf8(head).lstrip()
+    return text.startswith(b"[") and _DISPLAY.search(text) is not None
+
+
+def _read_display(source: Source) -> Trace:
+    """Every execution; starts are relative to the first, in µs."""
+    events, notes = decode_events(source.content, _Event, source.name, source.limits)
+    rows = Rows(Beside(source), {})
+    ran = Executions()
+    steps: list[Step] = []
+    other = 0
+    for row, event in enumerate(events):
+        if event.ph != "X":
+            other += event.ph != "M"
+            continue
+        start, dur = exact_ns(event.ts, "us"), exact_ns(event.dur, "us")
+        args = _arguments(event.args)
+        name, lane = args.get("fullname"), _text(event.tid)
+        known = isinstance(name, str)
+        if lane == "Steps" and start is not None and dur is not None and dur >= 0:
+            steps.append(Step(start, start + dur, ()))
+            continue
+        pid = _whole(event.pid)
+        if not known and (pid not in _PROVIDERS or not lane.isdigit()):
+            other += 1
+            continue
+        text = name if isinstance(name, str) else _text(event.name)
+        ran.add(text, start, dur, f"stream {lane}"[:40], row)
+        if known:
+            rows.framework.setdefault(text, operator_of(_text(args.get("type")), args))
+        rows.add(
+            ran,
+            len(ran.name) - 1,
+            _PROVIDERS.get(pid or 0, "AI_CORE"),
+            communication=pid == _COMMUNICATION_PID,
         )
-        return rows.trace(self.name, source, notes, runs=runs)
+    if other:
+        notes.append(Diagnostic("info", "other_events", other))
+    runs = rows.put_into(sorted(set(steps), key=lambda s: s.start_ns)) if _fit(steps, ran) else None
+    return rows.trace(MINDSPORE_LEGACY_DISPLAY.name, source, notes, runs=runs)
 
 
-class MindSporeLegacySummaryReader:
-    """Means and totals: `aicore_intermediate_*`, `output_op_compute_time_*`, `gpu_*_info`, …"""
+MINDSPORE_LEGACY_DISPLAY = Reader(
+    name="mindspore_legacy_display",
+    title="MindSpore profiler before 2.4, timeline_display",
+    fields={
+        **_ASCEND,
+        **dict.fromkeys(("start", "stream", "runs"), ALWAYS),
+        "communication": "train on several devices",
+    },
+    recording=_RECORDING,
+    covers=("mindspore_legacy_summary",),
+    sniff=_sniff_display,
+    read=_read_display,
+)
 
-    name = "mindspore_legacy_summary"
-    title = "MindSpore profiler before 2.4, aicore_intermediate and other totals"
-    fields: Mapping[str, str] = _ASCEND
-    recording = _RECORDING
-    covers: tuple[str, ...] = ()
 
-    def sniff(self, head: bytes) -> bool:
-        """The head of one of the tables."""
-        return any(kind.known(head) for kind in KINDS)
+def _sniff_summary(head: bytes) -> bool:
+    """The head of one of the tables."""
+    return any(kind.known(head) for kind in KINDS)
 
-    def read(self, source: Source) -> Trace:
-        """One call an operator, for all its executions or the mean one."""
-        kind = next((kind for kind in KINDS if kind.known(source.head)), None)
-        if kind is None:
-            raise FuseScopeError(
-                "This table lacks the columns of operator times",
-                where=source.name,
-                hint="Give the profiler's own file.",
+
+def _read_summary(source: Source) -> Trace:
+    """One call an operator, for all its executions or the mean one."""
+    kind = next((kind for kind in KINDS if kind.known(source.head)), None)
+    if kind is None:
+        raise FuseScopeError(
+            "This table lacks the columns of operator times",
+            where=source.name,
+            hint="Give the profiler's own file.",
+        )
+    table = kind.read(source)
+    beside = Beside(source)
+    names = set(table.name)
+    framework = beside.read(is_framework, read_framework, lambda f: not names.isdisjoint(f))
+    rows = Rows(beside, framework or {})
+    for place in range(len(table.name)):
+        rows.add_total(table, place)
+    for other in KINDS:
+        _take(other, source, beside, rows)
+    notes = list(table.notes)
+    if table.averaged:
+        rows.columns["run"] = [0] * len(table.name)
+        notes.append(Diagnostic("info", "means_only"))
+    return rows.trace(MINDSPORE_LEGACY_SUMMARY.name, source, notes)
+
+
+def _take(kind: Kind, source: Source, beside: Beside, rows: Rows) -> None:
+    """Other tables of the recording say the same, or rest on another clock: only noted."""
+    for other in beside.those(kind.known):
+        if other is source or other.path in beside.files:
+            continue
+        try:
+            table = kind.read(other)
+        except FuseScopeError:
+            beside.notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
+            continue
+        own = {*rows.columns["name"], *rows.columns["op_type"]}
+        told = {*table.name, *(t for t in table.op_type if t)}
+        if own.isdisjoint(told) and kind.known is is_ai_cpu:
+            beside.notes.append(
+                Diagnostic("info", "companion_unmatched", len(table.name), other.name)
             )
-        table = kind.read(source)
-        beside = Beside(source)
-        names = set(table.name)
-        framework = beside.read(is_framework, read_framework, lambda f: not names.isdisjoint(f))
-        rows = Rows(beside, framework or {})
-        for place in range(len(table.name)):
-            rows.add_total(table, place)
-        for other in KINDS:
-            self._take(other, source, beside, rows)
-        notes = list(table.notes)
-        if table.averaged:
-            rows.columns["run"] = [0] * len(table.name)
-            notes.append(Diagnostic("info", "means_only"))
-        return rows.trace(self.name, source, notes)
+        beside.files.append(other.path)
 
-    def _take(self, kind: Kind, source: Source, beside: Beside, rows: Rows) -> None:
-        """Other tables of the recording say the same, or rest on another clock: only noted."""
-        for other in beside.those(kind.known):
-            if other is source or other.path in beside.files:
-                continue
-            try:
-                table = kind.read(other)
-            except FuseScopeError:
-                beside.notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
-                continue
-            own = {*rows.columns["name"], *rows.columns["op_type"]}
-            told = {*table.name, *(t for t in table.op_type if t)}
-            if own.isdisjoint(told) and kind.known is is_ai_cpu:
-                beside.notes.append(
-                    Diagnostic("info", "companion_unmatched", len(table.name), other.name)
-                )
-            beside.files.append(other.path)
+
+MINDSPORE_LEGACY_SUMMARY = Reader(
+    name="mindspore_legacy_summary",
+    title="MindSpore profiler before 2.4, aicore_intermediate and other totals",
+    fields=_ASCEND,
+    recording=_RECORDING,
+    sniff=_sniff_summary,
+    read=_read_summary,
+)
 
 
 _Cell = str | int | float | bool | None

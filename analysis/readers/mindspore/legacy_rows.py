@@ -14,7 +14,7 @@ from analysis.readers.mindspore.executions import Executions
 from analysis.readers.mindspore.framework import Operator, is_flops, read_flops
 from analysis.readers.mindspore.steps import Step
 from analysis.readers.mindspore.tables import Table
-from analysis.trace import Diagnostic, Meta, Trace, runs_frame
+from analysis.trace import Diagnostic, Trace, runs_frame
 
 _FLOPS_SOURCE = "counted by the profiler"
 _UNTOLD = Operator("")
@@ -139,13 +139,7 @@ class Rows:
         for counter, values in self.counters.items():
             columns[counter] = values + [None] * (len(kinds) - len(values))
         return build_trace(
-            Meta(
-                format=name,
-                tool="MindSpore profiler",
-                file_name=source.name,
-                sha256=source.sha256,
-                files=tuple(self.beside.files),
-            ),
+            source.meta(name, "MindSpore profiler", files=self.beside.files),
             columns,
             runs=runs,
             run_kind="iteration",

@@ -13,7 +13,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from types import MappingProxyType
 
 import pandas as pd
 
@@ -24,7 +23,7 @@ from analysis.readers.building.processes import several_processes
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.source import Source
 from analysis.readers.input.sqlite import Database, Table, open_database, schema_names
-from analysis.readers.reader import ALWAYS, Declined
+from analysis.readers.reader import ALWAYS, Declined, Reader
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace, runs_frame
 
@@ -56,63 +55,64 @@ _PID = ~0xFFFFFF  # globalTid without its thread
 _MOST_DEPTH = 256
 
 
-class NsysReader:
-    """One report, one Trace: kernels, copies and fills of memory."""
+def _sniff(head: bytes) -> bool:
+    """An SQLite database with tables of Nsight Systems, or one whose head names no table."""
+    return schema_names(head, _SIGNS) is not False
 
-    name = "nsys_db"
-    title = "Nsight Systems report (SQLite)"
-    fields: Mapping[str, str] = MappingProxyType(
-        {
-            **dict.fromkeys(("start", "stream", "types", "communication"), ALWAYS),
-            "members": "compile with torch.compile: inductor names its kernels by their members",
-            "runs": "put an NVTX range named 'iteration 0', 'iteration 1', … around each run",
-        }
-    )
-    recording = (
+
+def _read(source: Source) -> Trace:
+    """The trace; NVTX ranges that number steps or iterations are its runs."""
+    with open_database(source) as database:
+        if not _holds_nsys(database) and not schema_names(source.head, _SIGNS):
+            raise Declined(
+                "This SQLite database is not a report of Nsight Systems",
+                where=source.name,
+                hint="Give what `nsys export --type sqlite report.nsys-rep` writes.",
+            )
+        strings = database.strings("StringIds")
+        launches = _launches(database, strings)
+        notes: list[Diagnostic] = list(database.notes)
+        columns = _activities(database, strings, notes)
+        if not columns["name"]:
+            raise FuseScopeError(
+                "This Nsight Systems report holds no GPU kernels",
+                where=source.name,
+                hint="Record with `nsys profile --trace=cuda,nvtx`, and let the program reach "
+                "its first kernel.",
+            )
+        if not database.read(_KERNEL, "start") and notes == database.notes:
+            notes.append(Diagnostic("warning", "no_kernels"))
+        notes += several_processes(columns["process"])
+        ranges = _ranges(database, strings)
+        marks = _marks(ranges)
+        marking = {id(mark) for mark in marks}
+        _add_launchers(columns, launches, [r for r in ranges if id(r) not in marking])
+        runs = None
+        if marks:
+            runs, columns["run"] = _runs(columns, launches, marks, notes)
+        del columns["correlation"], columns["process"]
+        meta = _meta(NSYS.name, database, source)
+    trace = build_trace(meta, columns, runs=runs, notes=notes, limits=source.limits)
+    return with_launches(trace, _launch_calls(launches, marks))
+
+
+NSYS = Reader(
+    name="nsys_db",
+    title="Nsight Systems report (SQLite)",
+    fields={
+        **dict.fromkeys(("start", "stream", "types", "communication"), ALWAYS),
+        "members": "compile with torch.compile: inductor names its kernels by their members",
+        "runs": "put an NVTX range named 'iteration 0', 'iteration 1', … around each run",
+    },
+    recording=(
         "`nsys profile --trace=cuda,nvtx --output=report <command>`, then `nsys export --type "
         "sqlite report.nsys-rep`; mark each run with `torch.cuda.nvtx.range_push(f'iteration "
         "{i}')` and `range_pop()`, or `nvtxRangePushA`."
-    )
-    covers: tuple[str, ...] = ("nsys_stats",)
-
-    def sniff(self, head: bytes) -> bool:
-        """An SQLite database with tables of Nsight Systems, or one whose head names no table."""
-        return schema_names(head, _SIGNS) is not False
-
-    def read(self, source: Source) -> Trace:
-        """The trace; NVTX ranges that number steps or iterations are its runs."""
-        with open_database(source) as database:
-            if not _holds_nsys(database) and not schema_names(source.head, _SIGNS):
-                raise Declined(
-                    "This SQLite database is not a report of Nsight Systems",
-                    where=source.name,
-                    hint="Give what `nsys export --type sqlite report.nsys-rep` writes.",
-                )
-            strings = database.strings("StringIds")
-            launches = _launches(database, strings)
-            notes: list[Diagnostic] = list(database.notes)
-            columns = _activities(database, strings, notes)
-            if not columns["name"]:
-                raise FuseScopeError(
-                    "This Nsight Systems report holds no GPU kernels",
-                    where=source.name,
-                    hint="Record with `nsys profile --trace=cuda,nvtx`, and let the program reach "
-                    "its first kernel.",
-                )
-            if not database.read(_KERNEL, "start") and notes == database.notes:
-                notes.append(Diagnostic("warning", "no_kernels"))
-            notes += several_processes(columns["process"])
-            ranges = _ranges(database, strings)
-            marks = _marks(ranges)
-            marking = {id(mark) for mark in marks}
-            _add_launchers(columns, launches, [r for r in ranges if id(r) not in marking])
-            runs = None
-            if marks:
-                runs, columns["run"] = _runs(columns, launches, marks, notes)
-            del columns["correlation"], columns["process"]
-            meta = _meta(self.name, database, source)
-        trace = build_trace(meta, columns, runs=runs, notes=notes, limits=source.limits)
-        return with_launches(trace, _launch_calls(launches, marks))
+    ),
+    covers=("nsys_stats",),
+    sniff=_sniff,
+    read=_read,
+)
 
 
 def _holds_nsys(database: Database) -> bool:
@@ -413,13 +413,11 @@ def _meta(name: str, database: Database, source: Source) -> Meta:
     gpus = dict.fromkeys(
         name for name in database.read("TARGET_INFO_GPU", "name").texts("name") if name
     )
-    return Meta(
-        format=name,
-        tool="Nsight Systems",
+    return source.meta(
+        name,
+        "Nsight Systems",
         version=facts.get("EXPORT_PRODUCT_VERSION"),
         device=clean_text(", ".join(gpus), 120) or None,
-        file_name=source.name,
-        sha256=source.sha256,
-        files=tuple(database.files),
-        redactable=MappingProxyType(private),
+        files=database.files,
+        private=private,
     )

@@ -20,9 +20,9 @@ from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.csv_table import CsvTable, column_key, name_and_unit, read_csv
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
-from analysis.readers.reader import ALWAYS
+from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Meta, Trace
+from analysis.trace import Diagnostic, Trace
 
 Kind = Literal["trace", "kernels", "memory", "ranges", "all"]
 
@@ -44,63 +44,56 @@ _COUNTERS = ("Bytes", "Throughput", "Reg/Trd", "StcSMem", "DymSMem")
 _MOST_HEAD = 4000
 
 
-class NsysStatsReader:
-    """A file of one or more tables, one Trace; the tables beside it are read with it."""
+def _sniff(head: bytes) -> bool:
+    """Text in which a line heads one of the tables."""
+    text = utf8(head[:64]).lstrip()
+    if not text or text[:1] in b"[{<" or b"\x00" in head[:4096]:
+        return False
+    return next(_heads(utf8(head).decode("utf-8", errors="replace")), None) is not None
 
-    name = "nsys_stats"
-    title = "Nsight Systems tables (nsys stats, CSV)"
-    fields: Mapping[str, str] = MappingProxyType(
-        {
-            **dict.fromkeys(("types", "communication"), ALWAYS),
-            **dict.fromkeys(("start", "stream"), "give the report cuda_gpu_trace"),
-            "members": "compile with torch.compile: inductor names its kernels by their members",
-        }
+
+def _read(source: Source) -> Trace:
+    """The trace; all of a file is one run, for the tables mark none."""
+    tables = _tables(source)
+    if not tables:
+        skipped = _SKIPPED.search(source.content[:_MOST_HEAD].decode("utf-8", "replace"))
+        reason = f": the report {clean_text(skipped[0], 120)}" if skipped else ""
+        raise FuseScopeError(
+            f"This table of Nsight Systems has no rows{reason}",
+            where=source.name,
+            hint="Record with `nsys profile --trace=cuda` and export cuda_gpu_trace.",
+        )
+    notes: list[Diagnostic] = []
+    files = _join(tables, source, _beside(source, notes))
+    chosen = _chosen(tables)
+    columns: dict[str, list[object]] = {}
+    for part in chosen:
+        notes += part.table.notes
+        _add(columns, _rows(part, notes))
+    return build_trace(
+        source.meta(NSYS_STATS.name, "Nsight Systems", device=_device(columns), files=files),
+        columns,
+        notes=notes,
+        limits=source.limits,
     )
-    recording = (
+
+
+NSYS_STATS = Reader(
+    name="nsys_stats",
+    title="Nsight Systems tables (nsys stats, CSV)",
+    fields={
+        **dict.fromkeys(("types", "communication"), ALWAYS),
+        **dict.fromkeys(("start", "stream"), "give the report cuda_gpu_trace"),
+        "members": "compile with torch.compile: inductor names its kernels by their members",
+    },
+    recording=(
         "`nsys profile --trace=cuda,nvtx --output=report <command>`, then `nsys stats --format "
         "csv --report cuda_gpu_trace --output . report.nsys-rep`. Better: `nsys export --type "
         "sqlite report.nsys-rep`, which also tells runs apart."
-    )
-    covers: tuple[str, ...] = ()
-
-    def sniff(self, head: bytes) -> bool:
-        """Text in which a line heads one of the tables."""
-        text = utf8(head[:64]).lstrip()
-        if not text or text[:1] in b"[{<" or b"\x00" in head[:4096]:
-            return False
-        return next(_heads(utf8(head).decode("utf-8", errors="replace")), None) is not None
-
-    def read(self, source: Source) -> Trace:
-        """The trace; all of a file is one run, for the tables mark none."""
-        tables = _tables(source)
-        if not tables:
-            skipped = _SKIPPED.search(source.content[:_MOST_HEAD].decode("utf-8", "replace"))
-            reason = f": the report {clean_text(skipped[0], 120)}" if skipped else ""
-            raise FuseScopeError(
-                f"This table of Nsight Systems has no rows{reason}",
-                where=source.name,
-                hint="Record with `nsys profile --trace=cuda` and export cuda_gpu_trace.",
-            )
-        notes: list[Diagnostic] = []
-        files = _join(tables, source, _beside(self, source, notes))
-        chosen = _chosen(tables)
-        columns: dict[str, list[object]] = {}
-        for part in chosen:
-            notes += part.table.notes
-            _add(columns, _rows(part, notes))
-        return build_trace(
-            Meta(
-                format=self.name,
-                tool="Nsight Systems",
-                device=_device(columns),
-                file_name=source.name,
-                sha256=source.sha256,
-                files=tuple(files),
-            ),
-            columns,
-            notes=notes,
-            limits=source.limits,
-        )
+    ),
+    sniff=_sniff,
+    read=_read,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,13 +144,11 @@ def _tables(source: Source) -> list[_Part]:
     return found
 
 
-def _beside(
-    reader: NsysStatsReader, source: Source, notes: list[Diagnostic]
-) -> list[tuple[Source, list[_Part]]]:
+def _beside(source: Source, notes: list[Diagnostic]) -> list[tuple[Source, list[_Part]]]:
     found = []
     for other in source.beside:
         try:
-            if reader.sniff(other.head):
+            if _sniff(other.head):
                 found.append((other, _tables(other)))
         except FuseScopeError:
             notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))

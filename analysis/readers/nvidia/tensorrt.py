@@ -9,9 +9,8 @@ others have no content to go by: the name decides, or that there is only one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from types import MappingProxyType
 from typing import TypeVar
 
 import msgspec
@@ -41,9 +40,9 @@ from analysis.readers.nvidia.tensorrt_times import (
     run_columns,
 )
 from analysis.readers.nvidia.tensorrt_twice import is_same
-from analysis.readers.reader import ALWAYS
+from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Meta, Severity, Trace, runs_frame
+from analysis.trace import Diagnostic, Severity, Trace, runs_frame
 
 _TOTAL = re.compile(rb'"timeMs"\s*:')
 _MEAN = re.compile(rb'"averageMs"\s*:')
@@ -69,90 +68,84 @@ class _Row(msgspec.Struct, gc=False):
     averageMs: msgspec.Raw = _NO
 
 
-class TensorRtProfileReader:
-    """One profile, one Trace of one mean iteration, and un-profiled runs where they are known."""
-
-    name = "tensorrt_profile"
-    title = "TensorRT layer profile, trtexec --exportProfile"
-    fields: Mapping[str, str] = MappingProxyType(
-        {
-            **dict.fromkeys(("runs", "members"), ALWAYS),
-            **dict.fromkeys(("types", "shapes", "dtypes", "flops", "memory"), _WITH_GRAPH),
-            "stream": "record with TensorRT 10 and --exportLayerInfo, and give that file with it",
-            "samples": "record with --exportTimes and --separateProfileRun, and give that file too",
-        }
+def _sniff(head: bytes) -> bool:
+    """A JSON array of objects with trtexec's names of total and mean time."""
+    text = utf8(head).lstrip()
+    return (
+        text.startswith(b"[")
+        and bool(_MEAN.search(text) and _TOTAL.search(text))
+        and not _OTHER.search(text)
     )
-    recording = (
+
+
+def _read(source: Source) -> Trace:
+    """The trace, with what is known of the engine from the files beside it."""
+    rows, notes = decode_rows(source.content, _Row, source.name, source.limits)
+    names, times, places = _layers(rows, notes)
+    beside = _Beside(source, notes)
+    layers = beside.layers(names)
+    facts = beside.facts()
+    samples = beside.times(facts)
+    members, kinds = members_columns(layers)
+    meta = source.meta(
+        TENSORRT_PROFILE.name, TOOL, version=facts.version, device=facts.device, files=beside.used
+    )
+    runs = None
+    if samples is not None:
+        mean = {
+            "run": 0,
+            "kind": "iteration",
+            "start_ns": None,
+            "dur_ns": sum(ns for ns in times if ns is not None and ns >= 0),
+            "profiled": True,
+            "warmup": False,
+            "block": 0,
+        }
+        sampled = run_columns(samples, first=1)
+        runs = runs_frame(**{name: [mean[name], *rest] for name, rest in sampled.items()})
+        if facts.profiled_apart is False:
+            notes.append(Diagnostic("warning", "samples_profiled"))
+    columns: dict[str, Sequence[object]] = {
+        "name": names,
+        "op_type": [layer.op_type for layer in layers],
+        "op_class": [layer.op_class for layer in layers],
+        "provider": [layer.tactic for layer in layers],
+        "level": ["graph_layer"] * len(names),
+        "inputs": [layer.inputs for layer in layers],
+        "outputs": [layer.outputs for layer in layers],
+        "bytes_param": [layer.bytes_param for layer in layers],
+        "flops": [layer.flops for layer in layers],
+        "flops_source": [None if layer.flops is None else FROM_SHAPES for layer in layers],
+        "members": members,
+        "members_source": kinds,
+        "stream": [layer.stream for layer in layers],
+        "dur_ns": times,
+        "run": [0] * len(names),
+        "source_row": places,
+    }
+    return build_trace(
+        meta, columns, runs=runs, run_kind="iteration", notes=notes, limits=source.limits
+    )
+
+
+TENSORRT_PROFILE = Reader(
+    name="tensorrt_profile",
+    title="TensorRT layer profile, trtexec --exportProfile",
+    fields={
+        **dict.fromkeys(("runs", "members"), ALWAYS),
+        **dict.fromkeys(("types", "shapes", "dtypes", "flops", "memory"), _WITH_GRAPH),
+        "stream": "record with TensorRT 10 and --exportLayerInfo, and give that file with it",
+        "samples": "record with --exportTimes and --separateProfileRun, and give that file too",
+    },
+    recording=(
         "`trtexec --loadEngine=model.engine --exportProfile=profile.json "
         "--exportLayerInfo=graph.json --exportTimes=times.json --separateProfileRun "
         "--profilingVerbosity=detailed`, with an engine built with "
         "`--profilingVerbosity=detailed`, too; give the three files together."
-    )
-    covers: tuple[str, ...] = ()
-
-    def sniff(self, head: bytes) -> bool:
-        """A JSON array of objects with trtexec's names of total and mean time."""
-        text = utf8(head).lstrip()
-        return (
-            text.startswith(b"[")
-            and bool(_MEAN.search(text) and _TOTAL.search(text))
-            and not _OTHER.search(text)
-        )
-
-    def read(self, source: Source) -> Trace:
-        """The trace, with what is known of the engine from the files beside it."""
-        rows, notes = decode_rows(source.content, _Row, source.name, source.limits)
-        names, times, places = _layers(rows, notes)
-        beside = _Beside(self, source, notes)
-        layers = beside.layers(names)
-        facts = beside.facts()
-        samples = beside.times(facts)
-        members, kinds = members_columns(layers)
-        meta = Meta(
-            format=self.name,
-            tool=TOOL,
-            version=facts.version,
-            device=facts.device,
-            file_name=source.name,
-            sha256=source.sha256,
-            files=tuple(beside.used),
-        )
-        runs = None
-        if samples is not None:
-            mean = {
-                "run": 0,
-                "kind": "iteration",
-                "start_ns": None,
-                "dur_ns": sum(ns for ns in times if ns is not None and ns >= 0),
-                "profiled": True,
-                "warmup": False,
-                "block": 0,
-            }
-            sampled = run_columns(samples, first=1)
-            runs = runs_frame(**{name: [mean[name], *rest] for name, rest in sampled.items()})
-            if facts.profiled_apart is False:
-                notes.append(Diagnostic("warning", "samples_profiled"))
-        columns: dict[str, Sequence[object]] = {
-            "name": names,
-            "op_type": [layer.op_type for layer in layers],
-            "op_class": [layer.op_class for layer in layers],
-            "provider": [layer.tactic for layer in layers],
-            "level": ["graph_layer"] * len(names),
-            "inputs": [layer.inputs for layer in layers],
-            "outputs": [layer.outputs for layer in layers],
-            "bytes_param": [layer.bytes_param for layer in layers],
-            "flops": [layer.flops for layer in layers],
-            "flops_source": [None if layer.flops is None else FROM_SHAPES for layer in layers],
-            "members": members,
-            "members_source": kinds,
-            "stream": [layer.stream for layer in layers],
-            "dur_ns": times,
-            "run": [0] * len(names),
-            "source_row": places,
-        }
-        return build_trace(
-            meta, columns, runs=runs, run_kind="iteration", notes=notes, limits=source.limits
-        )
+    ),
+    sniff=_sniff,
+    read=_read,
+)
 
 
 def _layers(
@@ -192,9 +185,7 @@ def _layers(
 class _Beside:
     """The files beside a profile that belong to it; `used` are paths of those that were read."""
 
-    def __init__(
-        self, reader: TensorRtProfileReader, source: Source, notes: list[Diagnostic]
-    ) -> None:
+    def __init__(self, source: Source, notes: list[Diagnostic]) -> None:
         self.used: list[str] = []
         self._source, self._notes = source, notes
         self._heads: list[tuple[Source, bytes]] = []
@@ -203,7 +194,7 @@ class _Beside:
                 self._heads.append((other, other.head))
             except FuseScopeError:
                 continue  # whoever looks for recordings says so
-        self._alone = not any(reader.sniff(head) for _, head in self._heads)
+        self._alone = not any(_sniff(head) for _, head in self._heads)
 
     def layers(self, names: Sequence[str]) -> list[Layer]:
         """What is known of each layer: from the graph that holds them all, else from its name."""

@@ -8,9 +8,8 @@ holds the warm-up as well: queries whose compute started before the warm-up time
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -23,9 +22,9 @@ from analysis.readers.input.times import exact_ns
 from analysis.readers.nvidia.tensorrt_graph import holds_layers
 from analysis.readers.nvidia.tensorrt_rows import decode_rows
 from analysis.readers.nvidia.tensorrt_twice import copies
-from analysis.readers.reader import ALWAYS
+from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Meta, Trace, calls_frame, operators_frame, runs_frame
+from analysis.trace import Diagnostic, Trace, calls_frame, operators_frame, runs_frame
 
 TOOL = "TensorRT"
 _TIMES = re.compile(rb'"(?:latencyMs|endToEndMs)"\s*:')
@@ -164,42 +163,41 @@ def run_columns(frame: pd.DataFrame, first: int = 0) -> dict[str, list[object]]:
     }
 
 
-class TensorRtTimesReader:
-    """Run times alone: no operators, but the best headline there is.
+def _sniff(head: bytes) -> bool:
+    """A JSON array with trtexec's names of times, or the layers of an engine."""
+    return holds_times(head) or holds_layers(head)
 
-    Layer information alone comes here, too, to be told what it lacks.
-    """
 
-    name = "tensorrt_times"
-    title = "TensorRT run times, trtexec --exportTimes"
-    fields: Mapping[str, str] = MappingProxyType({"samples": ALWAYS})
-    recording = (
+def _read(source: Source) -> Trace:
+    """A trace of un-profiled runs without operators; FuseScopeError for layer information."""
+    if holds_layers(source.head):
+        raise FuseScopeError(
+            "This is the layer information of a TensorRT engine; it has no times",
+            where=source.name,
+            hint="Give it together with the file of trtexec --exportProfile of that engine.",
+        )
+    frame, notes = read_times(source, Facts())
+    notes.append(Diagnostic("warning", "no_operators"))
+    return Trace(
+        meta=source.meta(TENSORRT_TIMES.name, TOOL),
+        runs=runs_frame(**run_columns(frame)),
+        operators=operators_frame(operator=[], name=[]),
+        calls=calls_frame(operator=[], dur_ns=[]),
+        diagnostics=tuple(notes),
+    )
+
+
+TENSORRT_TIMES = Reader(
+    name="tensorrt_times",
+    title="TensorRT run times, trtexec --exportTimes",
+    fields={"samples": ALWAYS},
+    recording=(
         "`trtexec --loadEngine=model.engine --exportTimes=times.json --exportProfile=profile.json "
         "--separateProfileRun`; give both files together for times by layer."
-    )
-    covers: tuple[str, ...] = ()
-
-    def sniff(self, head: bytes) -> bool:
-        """A JSON array with trtexec's names of times, or the layers of an engine."""
-        return holds_times(head) or holds_layers(head)
-
-    def read(self, source: Source) -> Trace:
-        """A trace of un-profiled runs without operators; FuseScopeError for layer information."""
-        if holds_layers(source.head):
-            raise FuseScopeError(
-                "This is the layer information of a TensorRT engine; it has no times",
-                where=source.name,
-                hint="Give it together with the file of trtexec --exportProfile of that engine.",
-            )
-        frame, notes = read_times(source, Facts())
-        notes.append(Diagnostic("warning", "no_operators"))
-        return Trace(
-            meta=Meta(self.name, TOOL, file_name=source.name, sha256=source.sha256),
-            runs=runs_frame(**run_columns(frame)),
-            operators=operators_frame(operator=[], name=[]),
-            calls=calls_frame(operator=[], dur_ns=[]),
-            diagnostics=tuple(notes),
-        )
+    ),
+    sniff=_sniff,
+    read=_read,
+)
 
 
 def _latency(row: _Row) -> int | None:

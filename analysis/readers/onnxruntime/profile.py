@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from analysis.limits import DEFAULT_LIMITS, Limits
 from analysis.readers.input.encoding import utf8
@@ -25,7 +24,7 @@ from analysis.readers.onnxruntime.events import KERNEL_TIME, Args, Kernel, Node,
 from analysis.readers.onnxruntime.operators import OperatorTable
 from analysis.readers.onnxruntime.runs import RunLocator, self_times
 from analysis.readers.onnxruntime.table import events_of_table, is_table
-from analysis.readers.reader import ALWAYS
+from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
 from analysis.trace import (
     Diagnostic,
@@ -43,47 +42,42 @@ _CALL_FIELDS = (
 )  # fmt: skip
 
 
-class OnnxRuntimeReader:
-    """One profile file, one Trace."""
+def _sniff(head: bytes) -> bool:
+    """A JSON array whose first events are of ONNX Runtime's categories, or a table of them."""
+    text = utf8(head).lstrip()
+    return (text.startswith(b"[") and _SIGN.search(text) is not None) or is_table(head)
 
-    name = "onnxruntime"
-    title = "ONNX Runtime profile"
-    fields: Mapping[str, str] = MappingProxyType(
-        {
-            **dict.fromkeys(("start", "runs", "types", "stream"), ALWAYS),
-            **dict.fromkeys(
-                ("shapes", "dtypes", "flops", "memory"), "record with ONNX Runtime 1.14 or newer"
-            ),
-        }
+
+def _read(source: Source) -> Trace:
+    """The trace; every `model_run` is a run, none is dropped."""
+    tables = ProfileTables(source.limits)
+    data, notes = source.content, list[Diagnostic]()
+    if is_table(source.head):
+        data, notes = events_of_table(source)
+    tables.add(data, source.name)
+    return tables.trace(
+        source.meta(ONNXRUNTIME.name, "ONNX Runtime"),
+        notes,
     )
-    recording = (
+
+
+ONNXRUNTIME = Reader(
+    name="onnxruntime",
+    title="ONNX Runtime profile",
+    fields={
+        **dict.fromkeys(("start", "runs", "types", "stream"), ALWAYS),
+        **dict.fromkeys(
+            ("shapes", "dtypes", "flops", "memory"), "record with ONNX Runtime 1.14 or newer"
+        ),
+    },
+    recording=(
         "`options = onnxruntime.SessionOptions(); options.enable_profiling = True`, run the "
         "session at least 30 times, then `session.end_profiling()`. Better: `fusescope collect`, "
         "which also times runs without the profiler."
-    )
-    covers: tuple[str, ...] = ()
-
-    def sniff(self, head: bytes) -> bool:
-        """A JSON array whose first events are of ONNX Runtime's categories, or a table of them."""
-        text = utf8(head).lstrip()
-        return (text.startswith(b"[") and _SIGN.search(text) is not None) or is_table(head)
-
-    def read(self, source: Source) -> Trace:
-        """The trace; every `model_run` is a run, none is dropped."""
-        tables = ProfileTables(source.limits)
-        data, notes = source.content, list[Diagnostic]()
-        if is_table(source.head):
-            data, notes = events_of_table(source)
-        tables.add(data, source.name)
-        return tables.trace(
-            Meta(
-                format=self.name,
-                tool="ONNX Runtime",
-                file_name=source.name,
-                sha256=source.sha256,
-            ),
-            notes,
-        )
+    ),
+    sniff=_sniff,
+    read=_read,
+)
 
 
 @dataclass

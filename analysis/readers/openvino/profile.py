@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from analysis.errors import FuseScopeError
 from analysis.operators import flops, members
@@ -20,9 +19,9 @@ from analysis.readers.openvino.graph import (
     read_graph,
     tensors,
 )
-from analysis.readers.reader import ALWAYS
+from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Meta, Trace
+from analysis.trace import Diagnostic, Trace
 
 TOOL = "OpenVINO"
 _HEAVY_TYPES = {
@@ -69,86 +68,76 @@ _CLASSES = {
 }  # fmt: skip
 
 
-class OpenVinoGraphReader:
-    """An execution graph: one run, the mean inference."""
+def _read_graph(source: Source) -> Trace:
+    """The trace of what was executed, in the order of execution."""
+    graph, notes = read_graph(source)
+    ran = [place for place, node in enumerate(graph.nodes) if node.dur_ns is not None]
+    if graph.nodes and not ran and any(note.code == "cut_short" for note in notes):
+        raise FuseScopeError(
+            "This OpenVINO execution graph is cut short before its first time",
+            where=source.name,
+            hint="Copy or save the file again.",
+        )
+    if graph.nodes and not ran:
+        raise FuseScopeError(
+            "This OpenVINO execution graph has no times",
+            where=source.name,
+            hint="Record it with benchmark_app -pc, or with PERF_COUNT on, after a run.",
+        )
+    orders = [graph.nodes[place].order for place in ran]
+    if all(order is not None for order in orders):
+        ran.sort(key=lambda place: graph.nodes[place].order or 0)
+    _left_out(notes, [n.op_type for n in graph.nodes if n.dur_ns is None])
+    known = _describe(graph)
+    executed = [_Executed(known[at], 0, at, graph.nodes[at].dur_ns) for at in ran]
+    return _trace(OPENVINO_GRAPH.name, source, executed, notes)
 
-    name = "openvino_graph"
-    title = "OpenVINO execution graph, XML or JSON"
-    fields: Mapping[str, str] = MappingProxyType(
-        {
-            **dict.fromkeys(("runs", "types", "members"), ALWAYS),
-            **dict.fromkeys(("shapes", "dtypes", "flops", "memory"), "save the graph as XML"),
-        }
-    )
-    recording = (
+
+OPENVINO_GRAPH = Reader(
+    name="openvino_graph",
+    title="OpenVINO execution graph, XML or JSON",
+    fields={
+        **dict.fromkeys(("runs", "types", "members"), ALWAYS),
+        **dict.fromkeys(("shapes", "dtypes", "flops", "memory"), "save the graph as XML"),
+    },
+    recording=(
         "`benchmark_app -m model.xml -pc -exec_graph_path exec.xml`, or compile with "
         "`PERF_COUNT=YES`, run, and `openvino.save_model(compiled.get_runtime_model(), "
         '"exec.xml")`. Add `-report_type detailed_counters` for times of each request.'
-    )
-    covers: tuple[str, ...] = ()
-
-    def sniff(self, head: bytes) -> bool:
-        """A `net` of XML, or JSON, with OpenVINO's `execTimeMcs`."""
-        return holds_graph(head)
-
-    def read(self, source: Source) -> Trace:
-        """The trace of what was executed, in the order of execution."""
-        graph, notes = read_graph(source)
-        ran = [place for place, node in enumerate(graph.nodes) if node.dur_ns is not None]
-        if graph.nodes and not ran and any(note.code == "cut_short" for note in notes):
-            raise FuseScopeError(
-                "This OpenVINO execution graph is cut short before its first time",
-                where=source.name,
-                hint="Copy or save the file again.",
-            )
-        if graph.nodes and not ran:
-            raise FuseScopeError(
-                "This OpenVINO execution graph has no times",
-                where=source.name,
-                hint="Record it with benchmark_app -pc, or with PERF_COUNT on, after a run.",
-            )
-        orders = [graph.nodes[place].order for place in ran]
-        if all(order is not None for order in orders):
-            ran.sort(key=lambda place: graph.nodes[place].order or 0)
-        _left_out(notes, [n.op_type for n in graph.nodes if n.dur_ns is None])
-        known = _describe(graph)
-        executed = [_Executed(known[at], 0, at, graph.nodes[at].dur_ns) for at in ran]
-        return _trace(self.name, source, executed, notes)
+    ),
+    sniff=holds_graph,
+    read=_read_graph,
+)
 
 
-class OpenVinoCountersReader:
-    """A report of counters: a run for each inference request in it."""
+def _read_counters(source: Source) -> Trace:
+    """The trace; layers get members and shapes from the execution graph beside it."""
+    found, notes = read_counters(source)
+    found = _without_repeats(found, notes)
+    ran = [one for one in found if one.ran]
+    _left_out(notes, [one.op_type for one in found if not one.ran])
+    known, used = _graph_beside(source, ran, notes)
+    executed = []
+    for one in ran:
+        layer = known.get(one.name) or _Layer(one.name, one.op_type, one.implementation)
+        executed.append(_Executed(layer, one.table, one.row, one.dur_ns))
+    return _trace(OPENVINO_COUNTERS.name, source, executed, notes, used)
 
-    name = "openvino_counters"
-    title = "OpenVINO performance counters, benchmark_app -report_type detailed_counters"
-    fields: Mapping[str, str] = MappingProxyType(
-        {
-            **dict.fromkeys(("runs", "types"), ALWAYS),
-            **dict.fromkeys(("members", "shapes", "dtypes", "flops", "memory"), _WITH_GRAPH),
-        }
-    )
-    recording = (
+
+OPENVINO_COUNTERS = Reader(
+    name="openvino_counters",
+    title="OpenVINO performance counters, benchmark_app -report_type detailed_counters",
+    fields={
+        **dict.fromkeys(("runs", "types"), ALWAYS),
+        **dict.fromkeys(("members", "shapes", "dtypes", "flops", "memory"), _WITH_GRAPH),
+    },
+    recording=(
         "`benchmark_app -m model.xml -pc -report_type detailed_counters -report_folder report "
         "-exec_graph_path report/exec.xml`; give both files together."
-    )
-    covers: tuple[str, ...] = ()
-
-    def sniff(self, head: bytes) -> bool:
-        """benchmark_app's heads of columns, or its names in JSON."""
-        return holds_counters(head)
-
-    def read(self, source: Source) -> Trace:
-        """The trace; layers get members and shapes from the execution graph beside it."""
-        found, notes = read_counters(source)
-        found = _without_repeats(found, notes)
-        ran = [one for one in found if one.ran]
-        _left_out(notes, [one.op_type for one in found if not one.ran])
-        known, used = _graph_beside(source, ran, notes)
-        executed = []
-        for one in ran:
-            layer = known.get(one.name) or _Layer(one.name, one.op_type, one.implementation)
-            executed.append(_Executed(layer, one.table, one.row, one.dur_ns))
-        return _trace(self.name, source, executed, notes, used)
+    ),
+    sniff=holds_counters,
+    read=_read_counters,
+)
 
 
 _LEAST_TIMES = 4  # different ones of a table that stands twice: fewer may be chance
@@ -190,13 +179,7 @@ def _trace(
     rows["dur_ns"] = [one.dur_ns for one in executed]
     rows["run"] = [one.run for one in executed]
     rows["source_row"] = [one.row for one in executed]
-    meta = Meta(
-        format=name,
-        tool=TOOL,
-        file_name=source.name,
-        sha256=source.sha256,
-        files=tuple(files),
-    )
+    meta = source.meta(name, TOOL, files=files)
     return build_trace(meta, rows, run_kind="iteration", notes=notes, limits=source.limits)
 
 

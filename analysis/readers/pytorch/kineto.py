@@ -8,8 +8,7 @@ their own time, without that of operators inside them.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
 import msgspec
 import pandas as pd
@@ -25,9 +24,9 @@ from analysis.readers.pytorch.events import Event, Sorted, Span, plain, sort_eve
 from analysis.readers.pytorch.host import op_rows
 from analysis.readers.pytorch.kernels import kernel_rows
 from analysis.readers.pytorch.steps import Steps
-from analysis.readers.reader import ALWAYS
+from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Meta, Trace, runs_frame
+from analysis.trace import Diagnostic, Trace, runs_frame
 
 _CATEGORY = re.compile(
     rb'"cat"\s*:\s*"(?:cpu_op|Operator|kernel|Kernel|cuda_runtime|cuda_driver|Runtime|gpu_memcpy'
@@ -75,78 +74,76 @@ class _File(EventFile):
     errors: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="ERROR")
 
 
-class KinetoReader:
-    """One trace file, one Trace."""
+def _sniff(head: bytes) -> bool:
+    """Kineto's header, or events of its categories with its arguments."""
+    text = utf8(head).lstrip()
+    is_object = text[:1] == b"{"
+    if is_object and _SCHEMA.search(text) and _HEADER.search(text):
+        return True
+    if not (is_object or text[:1] == b"[") or _FOREIGN.search(text):
+        return False
+    if _CATEGORY.search(text) is None:
+        return False
+    signs = (_ARGUMENT, _HEADER, _NAME, _SCHEMA) if is_object else (_ARGUMENT,)
+    return any(sign.search(text) for sign in signs)
 
-    name = "kineto"
-    title = "PyTorch profiler trace"
-    fields: Mapping[str, str] = MappingProxyType(
-        {
-            **dict.fromkeys(("start", "types", "stream"), ALWAYS),
-            "runs": "record with schedule=torch.profiler.schedule(…) and call prof.step()",
-            "shapes": "record with record_shapes=True",
-            "dtypes": "record with record_shapes=True",
-            "flops": "record with record_shapes=True and with_flops=True",
-            "members": "record a model under torch.compile, on a CPU with "
-            "torch._inductor.config.cpp.enable_kernel_profile = True",
-            "communication": "record a distributed run",
-        }
+
+def _read(source: Source) -> Trace:
+    """The trace; each `ProfilerStep#N` is a run, without them the file is one."""
+    events, file, notes = decode_file(source.content, Event, _File, source.name, source.limits)
+    found = sort_events(events)
+    notes += found.notes
+    notes += _capped(len(events), file)
+    notes += several_processes(op.lane[0] or None for op in found.ops)
+    if not found.kernels and not found.ops:
+        raise _nothing(source.name, {note.code for note in notes})
+    del events
+    steps = Steps(found)
+    devices = _devices(file)
+    if found.kernels:
+        rows = kernel_rows(found, steps, devices)
+    else:
+        rows = op_rows(found, steps)
+        notes += _host_alone(found.ops, len(found.launches))
+    outside = sum(run is None for run in rows["run"]) if steps.spans else 0
+    if outside:
+        notes.append(Diagnostic("warning", "outside_runs", outside))
+    used = list(dict.fromkeys(str(device) for device in rows["provider"]))
+    meta = source.meta(
+        KINETO.name,
+        "PyTorch profiler",
+        device=", ".join(used[:_MOST_DEVICES]) if used != ["device"] else None,
+        private=_private(file),
     )
-    recording = (
+    runs = _runs(steps) if steps.spans else None
+    trace = build_trace(meta, rows, runs=runs, notes=notes, limits=source.limits)
+    return with_launches(trace, _launch_calls(found, steps)) if found.kernels else trace
+
+
+KINETO = Reader(
+    name="kineto",
+    title="PyTorch profiler trace",
+    fields={
+        **dict.fromkeys(("start", "types", "stream"), ALWAYS),
+        "runs": "record with schedule=torch.profiler.schedule(…) and call prof.step()",
+        "shapes": "record with record_shapes=True",
+        "dtypes": "record with record_shapes=True",
+        "flops": "record with record_shapes=True and with_flops=True",
+        "members": "record a model under torch.compile, on a CPU with "
+        "torch._inductor.config.cpp.enable_kernel_profile = True",
+        "communication": "record a distributed run",
+    },
+    recording=(
         "`with torch.profiler.profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], "
         "schedule=torch.profiler.schedule(wait=1, warmup=5, active=10), record_shapes=True, "
         "with_flops=True, on_trace_ready=torch.profiler.tensorboard_trace_handler('traces')) as "
         "prof:`, and `prof.step()` after each run of the model. Leave out `with_stack` and "
         "`profile_memory`: they slow down what is measured. Kernels of `torch.compile` on a CPU "
         "show with `torch._inductor.config.cpp.enable_kernel_profile = True`."
-    )
-    covers: tuple[str, ...] = ()
-
-    def sniff(self, head: bytes) -> bool:
-        """Kineto's header, or events of its categories with its arguments."""
-        text = utf8(head).lstrip()
-        is_object = text[:1] == b"{"
-        if is_object and _SCHEMA.search(text) and _HEADER.search(text):
-            return True
-        if not (is_object or text[:1] == b"[") or _FOREIGN.search(text):
-            return False
-        if _CATEGORY.search(text) is None:
-            return False
-        signs = (_ARGUMENT, _HEADER, _NAME, _SCHEMA) if is_object else (_ARGUMENT,)
-        return any(sign.search(text) for sign in signs)
-
-    def read(self, source: Source) -> Trace:
-        """The trace; each `ProfilerStep#N` is a run, without them the file is one."""
-        events, file, notes = decode_file(source.content, Event, _File, source.name, source.limits)
-        found = sort_events(events)
-        notes += found.notes
-        notes += _capped(len(events), file)
-        notes += several_processes(op.lane[0] or None for op in found.ops)
-        if not found.kernels and not found.ops:
-            raise _nothing(source.name, {note.code for note in notes})
-        del events
-        steps = Steps(found)
-        devices = _devices(file)
-        if found.kernels:
-            rows = kernel_rows(found, steps, devices)
-        else:
-            rows = op_rows(found, steps)
-            notes += _host_alone(found.ops, len(found.launches))
-        outside = sum(run is None for run in rows["run"]) if steps.spans else 0
-        if outside:
-            notes.append(Diagnostic("warning", "outside_runs", outside))
-        used = list(dict.fromkeys(str(device) for device in rows["provider"]))
-        meta = Meta(
-            format=self.name,
-            tool="PyTorch profiler",
-            device=", ".join(used[:_MOST_DEVICES]) if used != ["device"] else None,
-            file_name=source.name,
-            sha256=source.sha256,
-            redactable=MappingProxyType(_private(file)),
-        )
-        runs = _runs(steps) if steps.spans else None
-        trace = build_trace(meta, rows, runs=runs, notes=notes, limits=source.limits)
-        return with_launches(trace, _launch_calls(found, steps)) if found.kernels else trace
+    ),
+    sniff=_sniff,
+    read=_read,
+)
 
 
 def _runs(steps: Steps) -> pd.DataFrame:

@@ -11,7 +11,6 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from types import MappingProxyType
 
 import pandas as pd
 
@@ -20,7 +19,7 @@ from analysis.operators.classes import heaviest, op_class
 from analysis.operators.members import Members, members_text
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.source import Source
-from analysis.readers.reader import ALWAYS
+from analysis.readers.reader import ALWAYS, Reader
 from analysis.readers.xla.protobuf import DamagedMessage
 from analysis.readers.xla.xspace import (
     COUNTERS,
@@ -38,7 +37,7 @@ from analysis.readers.xla.xspace import (
     text_of,
 )
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Meta, Trace, runs_frame
+from analysis.trace import Diagnostic, Trace, runs_frame
 
 _SIGN = re.compile(
     rb"\n[^\n]?[\x00-\xff]{0,40}?\x12[\x01-\x7f](?:/device:|/host:|#Chip|Task Environment)"
@@ -63,41 +62,41 @@ _COMMUNICATION = re.compile(
 )
 
 
-class XPlaneReader:
-    """One file, one Trace."""
+def _sniff(head: bytes) -> bool:
+    """A protocol buffer whose first message is a plane of a device or host."""
+    return _SIGN.match(head[:_SIGN_BYTES]) is not None
 
-    name = "xplane"
-    title = "XLA profile (JAX, TensorFlow), xplane.pb"
-    fields: Mapping[str, str] = MappingProxyType(
-        {
-            **dict.fromkeys(("start", "types", "stream", "communication"), ALWAYS),
-            **dict.fromkeys(
-                ("shapes", "dtypes", "members", "memory"),
-                "record with a JAX or TensorFlow that stores its HLO (the default)",
-            ),
-            "runs": "record on TPU, with jax.profiler.StepTraceAnnotation around each step",
-            "flops": "record on TPU",
-            "counters": "record on TPU, or on an NVIDIA GPU",
-        }
-    )
-    recording = (
+
+def _read(source: Source) -> Trace:
+    """Kernels and operators of the devices; of the host where there is no device."""
+    try:
+        return _trace(XPLANE.name, source)
+    except DamagedMessage as error:
+        raise _damaged(source) from error
+
+
+XPLANE = Reader(
+    name="xplane",
+    title="XLA profile (JAX, TensorFlow), xplane.pb",
+    fields={
+        **dict.fromkeys(("start", "types", "stream", "communication"), ALWAYS),
+        **dict.fromkeys(
+            ("shapes", "dtypes", "members", "memory"),
+            "record with a JAX or TensorFlow that stores its HLO (the default)",
+        ),
+        "runs": "record on TPU, with jax.profiler.StepTraceAnnotation around each step",
+        "flops": "record on TPU",
+        "counters": "record on TPU, or on an NVIDIA GPU",
+    },
+    recording=(
         "`with jax.profiler.trace(folder):` around a few steps that were compiled before, each in "
         '`with jax.profiler.StepTraceAnnotation("train", step_num=n):`; the file is '
         "`folder/plugins/profile/<time>/<host>.xplane.pb`."
-    )
-    # The timeline for a browser that JAX and TensorFlow write beside it.
-    covers: tuple[str, ...] = ("chrome_trace",)
-
-    def sniff(self, head: bytes) -> bool:
-        """A protocol buffer whose first message is a plane of a device or host."""
-        return _SIGN.match(head[:_SIGN_BYTES]) is not None
-
-    def read(self, source: Source) -> Trace:
-        """Kernels and operators of the devices; of the host where there is no device."""
-        try:
-            return _trace(self.name, source)
-        except DamagedMessage as error:
-            raise _damaged(source) from error
+    ),
+    covers=("chrome_trace",),
+    sniff=_sniff,
+    read=_read,
+)
 
 
 @dataclass
@@ -142,13 +141,11 @@ def _trace(name: str, source: Source) -> Trace:
     if rows.nested:
         notes.append(Diagnostic("info", "nested_operators", rows.nested))
     runs = _runs(steps, rows, notes)
-    meta = Meta(
-        format=name,
-        tool="XLA profiler",
+    meta = source.meta(
+        name,
+        "XLA profiler",
         device=device_name(devices),
-        file_name=source.name,
-        sha256=source.sha256,
-        redactable={"host": ", ".join(hosts)} if hosts else {},
+        private={"host": ", ".join(hosts)} if hosts else {},
     )
     return build_trace(meta, rows.columns, runs=runs, notes=notes, limits=source.limits)
 

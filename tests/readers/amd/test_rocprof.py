@@ -10,8 +10,8 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.readers import find
-from analysis.readers.amd.rocprof import RocprofReader
-from analysis.readers.amd.stats import RocprofStatsReader
+from analysis.readers.amd.rocprof import ROCPROF
+from analysis.readers.amd.stats import ROCPROF_STATS
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from tests import miniatures
@@ -34,8 +34,8 @@ COPIES = (
 
 def read(text: str, *beside: Source) -> Trace:
     made = Source("1_kernel_trace.csv", text.encode(), beside=beside)
-    assert RocprofReader().sniff(made.head)
-    return RocprofReader().read(made)
+    assert ROCPROF.sniff(made.head)
+    return ROCPROF.read(made)
 
 
 def notes(trace: Trace) -> dict[str, int]:
@@ -59,8 +59,8 @@ def tool(*dispatches: Any, **more: Any) -> dict[str, Any]:
 
 def read_json(*tools: dict[str, Any]) -> Trace:
     made = Source("results.json", json.dumps({"rocprofiler-sdk-tool": list(tools)}).encode())
-    assert RocprofReader().sniff(made.head)
-    return RocprofReader().read(made)
+    assert ROCPROF.sniff(made.head)
+    return ROCPROF.read(made)
 
 
 def test_table_of_dispatches() -> None:
@@ -235,13 +235,13 @@ def test_a_damaged_file_beside_is_noted() -> None:
 )  # fmt: skip
 def test_json_without_kernels_is_one_sentence(text: str) -> None:
     with pytest.raises(FuseScopeError) as raised:
-        RocprofReader().read(Source("results.json", text.encode()))
+        ROCPROF.read(Source("results.json", text.encode()))
     assert raised.value.hint
 
 
 def test_broken_text_in_a_kernels_name_is_replaced() -> None:
     text = json.dumps({"rocprofiler-sdk-tool": [tool(dispatch(7, 1, 2))]}).encode()
-    trace = RocprofReader().read(Source("r.json", text.replace(b"add()", b"a\xffd()")))
+    trace = ROCPROF.read(Source("r.json", text.replace(b"add()", b"a\xffd()")))
     assert trace.operators["name"].tolist() == ["a\ufffdd()"]
     assert notes(trace)["bad_unicode"] == 1
 
@@ -254,8 +254,8 @@ STATS = (
 
 def test_sums_by_kernel() -> None:
     made = Source("results.stats.csv", STATS.encode())
-    assert RocprofStatsReader().sniff(made.head)
-    trace = RocprofStatsReader().read(made)
+    assert ROCPROF_STATS.sniff(made.head)
+    trace = ROCPROF_STATS.read(made)
     assert trace.operators["name"].tolist() == ["bodyForce(Body*, float)"]
     assert trace.calls[["n", "dur_ns"]].to_numpy().tolist() == [[10, 261124944]]
 
@@ -271,16 +271,16 @@ def test_sums_of_copies_beside_are_added() -> None:
 
 def test_a_damaged_file_beside_sums_costs_nothing() -> None:
     damaged = Source("x.gz", b"\x1f\x8b" + b"damaged" * 9)
-    trace = RocprofStatsReader().read(Source("s.csv", STATS.encode(), beside=(damaged,)))
+    trace = ROCPROF_STATS.read(Source("s.csv", STATS.encode(), beside=(damaged,)))
     assert len(trace.calls) == 1
 
 
 @pytest.mark.parametrize("name", ["HIP_API", "hipMemcpy", "hsa_queue_create", "KERNEL_DISPATCH"])
 def test_sums_of_the_host_are_no_recording(name: str) -> None:
     text = f'{STATS.splitlines()[0]}\n"{name}",13,458514859,35270373.7,100.00\n'
-    assert not RocprofStatsReader().sniff(text.encode())
+    assert not ROCPROF_STATS.sniff(text.encode())
     mixed = STATS + f'"{name}",1,5,5,0.1\n'
-    trace = RocprofStatsReader().read(Source("s.csv", mixed.encode()))
+    trace = ROCPROF_STATS.read(Source("s.csv", mixed.encode()))
     assert len(trace.calls) == 1 and notes(trace)["not_operators"] == 1
 
 
@@ -289,7 +289,7 @@ def test_the_real_table_against_the_csv_module() -> None:
     with REAL.open(newline="") as file:
         rows = list(csv.DictReader(file))
     total = sum(int(row["End_Timestamp"]) - int(row["Start_Timestamp"]) for row in rows)
-    trace = RocprofReader().read(Source(REAL.name, REAL.read_bytes()))
+    trace = ROCPROF.read(Source(REAL.name, REAL.read_bytes()))
     assert len(trace.calls) == len(rows)
     assert trace.calls["dur_ns"].sum() == total
     assert sorted(trace.calls["start_ns"]) == sorted(int(row["Start_Timestamp"]) for row in rows)
@@ -303,5 +303,5 @@ def test_a_counter_beyond_every_double_is_none() -> None:
     data = (miniatures.FOLDER / "rocprof" / "4711_results.json").read_bytes()
     assert b'"value": 64.0' in data
     huge = data.replace(b'"value": 64.0', b'"value": 1' + b"0" * 400, 1)
-    rows = [len(RocprofReader().read(Source("a.json", text)).calls) for text in (data, huge)]
+    rows = [len(ROCPROF.read(Source("a.json", text)).calls) for text in (data, huge)]
     assert rows[0] == rows[1] > 0

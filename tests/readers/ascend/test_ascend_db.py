@@ -12,8 +12,8 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.metrics.counters import hardware_counters
-from analysis.readers.ascend.database import AscendDbReader
-from analysis.readers.ascend.kernel_details import AscendKernelsReader
+from analysis.readers.ascend.database import ASCEND_DATABASE
+from analysis.readers.ascend.kernel_details import KERNEL_DETAILS
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from tests.conftest import SHARED_TRACES
@@ -47,8 +47,8 @@ def source(tmp_path: Path, *tables: Table, name: str = "msprof_1.db") -> Source:
 
 def read(tmp_path: Path, *tables: Table, name: str = "msprof_1.db") -> Trace:
     made = source(tmp_path, *tables, name=name)
-    assert AscendDbReader().sniff(made.head)
-    return AscendDbReader().read(made)
+    assert ASCEND_DATABASE.sniff(made.head)
+    return ASCEND_DATABASE.read(made)
 
 
 def tasks(*rows: tuple[Any, Any, int, str]) -> Table:
@@ -201,13 +201,13 @@ def test_times_as_text_and_times_that_are_none(tmp_path: Path) -> None:
 def test_no_operators_is_one_sentence(tmp_path: Path) -> None:
     made = source(tmp_path, tasks((0, 10, 2, "EVENT_WAIT")))
     with pytest.raises(FuseScopeError, match="holds no operators"):
-        AscendDbReader().read(made)
+        ASCEND_DATABASE.read(made)
 
 
 def test_the_database_of_something_else(tmp_path: Path) -> None:
     other = source(tmp_path, ("SONGS", ("title",), [("x",)]))
     with pytest.raises(FuseScopeError, match="no profiler"):
-        AscendDbReader().read(other)
+        ASCEND_DATABASE.read(other)
 
 
 @needs_real
@@ -237,7 +237,7 @@ def test_the_real_database_against_plain_sql() -> None:
             " GROUP BY 1"
         ).fetchall()
     )
-    trace = AscendDbReader().read(Source(REAL.name, REAL.read_bytes()))
+    trace = ASCEND_DATABASE.read(Source(REAL.name, REAL.read_bytes()))
     is_talk = trace.operators["is_communication"].to_numpy()[trace.calls["operator"]]
     compute = trace.calls[~is_talk]
     assert (len(compute), compute["dur_ns"].sum()) == (count, total) == (187, 8903431)
@@ -258,8 +258,8 @@ def test_the_real_database_against_plain_sql() -> None:
 @pytest.mark.skipif(not CSV.exists(), reason="needs the traces beside the project")
 def test_database_and_table_of_one_model_speak_alike() -> None:
     """The same script was recorded twice, as a database and as text: what it ran agrees."""
-    database = AscendDbReader().read(Source(REAL.name, REAL.read_bytes()))
-    table = AscendKernelsReader().read(Source(CSV.name, CSV.read_bytes()))
+    database = ASCEND_DATABASE.read(Source(REAL.name, REAL.read_bytes()))
+    table = KERNEL_DETAILS.read(Source(CSV.name, CSV.read_bytes()))
     said = []
     for trace in (database, table):
         rows = trace.operators.loc[trace.calls["operator"]]

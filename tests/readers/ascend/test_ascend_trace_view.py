@@ -13,7 +13,7 @@ import pytest
 from analysis.errors import FuseScopeError
 from analysis.readers import read
 from analysis.readers.ascend.launches import HostCall, input_text, launchers
-from analysis.readers.ascend.trace_view import AscendTraceViewReader
+from analysis.readers.ascend.trace_view import TRACE_VIEW
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from tests.conftest import SHARED_TRACES
@@ -21,7 +21,7 @@ from tests.conftest import SHARED_TRACES
 REAL = SHARED_TRACES / "third_party/ascend_torch_npu/2025-01-level1-rank0"
 CPU = SHARED_TRACES / "captured/mindspore_cpu"
 needs_real = pytest.mark.skipif(not REAL.is_dir(), reason="the real traces are not here")
-READER = AscendTraceViewReader()
+READER = TRACE_VIEW
 T0 = 1736408883000000  # µs
 
 Event = dict[str, Any]

@@ -9,7 +9,7 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.readers import find, read_path
-from analysis.readers.ascend.msprof_op import MsprofOpReader
+from analysis.readers.ascend.msprof_op import MSPROF_OP
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from tests.conftest import SHARED_TRACES
@@ -117,7 +117,7 @@ def test_a_damaged_table_is_named() -> None:
     packed = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03" + bytes(range(200))
     beside = Source("L2Cache.csv", packed, path="OPPROF_1/L2Cache.csv")
     main, *others = folder(OpBasicInfo=BASIC, PipeUtilization=PIPE)
-    trace = MsprofOpReader().read(main.among((*others, beside)))
+    trace = MSPROF_OP.read(main.among((*others, beside)))
     [note] = [note for note in trace.diagnostics if note.code == "companion_unreadable"]
     assert note.example == "L2Cache.csv"
 
@@ -146,7 +146,7 @@ def test_several_operators_get_no_counters_of_blocks() -> None:
 def test_blocks_without_times_are_an_error() -> None:
     source = Source("x.csv", b"block_id,sub_block_id,aiv_vec_ratio\n0,vector0,0.5\n")
     with pytest.raises(FuseScopeError, match="no times"):
-        MsprofOpReader().read(source)
+        MSPROF_OP.read(source)
 
 
 @needs_real

@@ -8,14 +8,14 @@ from decimal import Decimal
 import pytest
 
 from analysis.readers import find
-from analysis.readers.ascend.op_summary import MsprofSummaryReader
+from analysis.readers.ascend.op_summary import OP_SUMMARY
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from tests.conftest import SHARED_TRACES
 
 REAL = SHARED_TRACES / "third_party"
 needs_real = pytest.mark.skipif(not REAL.is_dir(), reason="the real traces are not here")
-READER = MsprofSummaryReader()
+READER = OP_SUMMARY
 
 HEAD = "Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us),Task Wait Time(us)"
 

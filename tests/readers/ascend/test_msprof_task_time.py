@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analysis.errors import FuseScopeError
-from analysis.readers.ascend.task_time import MsprofTaskTimeReader
+from analysis.readers.ascend.task_time import TASK_TIME
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
 
@@ -13,7 +13,7 @@ HEAD = "kernel_name,kernel_type,stream_id,task_id,task_time(us),task_start(us),t
 
 
 def read(text: str) -> Trace:
-    reader = MsprofTaskTimeReader()
+    reader = TASK_TIME
     source = Source("task_time.csv", text.encode())
     assert reader.sniff(source.head)
     return reader.read(source)

@@ -9,12 +9,12 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.readers import find, read
-from analysis.readers.ascend.msprof_timeline import MsprofTimelineReader
+from analysis.readers.ascend.msprof_timeline import MSPROF_TIMELINE
 from analysis.readers.building.iterations import Span, run_of
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
 
-READER = MsprofTimelineReader()
+READER = MSPROF_TIMELINE
 Event = dict[str, Any]
 
 

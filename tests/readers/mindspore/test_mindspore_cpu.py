@@ -17,7 +17,7 @@ from analysis.errors import FuseScopeError
 from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
 from analysis.readers.mindspore.akg import read_kernels
-from analysis.readers.mindspore.cpu import MindSporeCpuReader, MindSporeCpuTimelineReader
+from analysis.readers.mindspore.cpu import MINDSPORE_CPU, MINDSPORE_CPU_TIMELINE
 from analysis.trace import Trace
 
 STAMPS = (
@@ -231,10 +231,10 @@ def test_graph_kernel_fusion_becomes_a_group(shared_traces: Path, tmp_path: Path
 def test_the_timelines_of_cpu_and_npu_are_told_apart(shared_traces: Path) -> None:
     npu = shared_traces / "third_party" / "ascend_torch_npu" / "2025-01-level1-rank0"
     head = (npu / "trace_view.json").read_bytes()[:65536]
-    assert not MindSporeCpuTimelineReader().sniff(head)
-    assert not MindSporeCpuReader().sniff(head)
+    assert not MINDSPORE_CPU_TIMELINE.sniff(head)
+    assert not MINDSPORE_CPU.sniff(head)
     mixed = b'[{"args": {"name": "Ascend Hardware"}}, {"args": {"type": "HostCpuOps"}}]'
-    assert not MindSporeCpuTimelineReader().sniff(mixed)
+    assert not MINDSPORE_CPU_TIMELINE.sniff(mixed)
 
 
 def test_kernels_that_cannot_be_unpacked_are_noted() -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from analysis.errors import FuseScopeError
-from analysis.readers.ascend.database import AscendDbReader
+from analysis.readers.ascend.database import ASCEND_DATABASE
 from analysis.readers.input.source import Source
-from analysis.readers.nvidia.nsys import NsysReader
+from analysis.readers.nvidia.nsys import NSYS
 from analysis.trace import Trace
 from tests.conftest import SHARED_TRACES
 
@@ -44,8 +44,8 @@ def source(tmp_path: Path, *tables: Table) -> Source:
 
 def read(tmp_path: Path, *tables: Table) -> Trace:
     made = source(tmp_path, *tables)
-    assert NsysReader().sniff(made.head) and not AscendDbReader().sniff(made.head)
-    return NsysReader().read(made)
+    assert NSYS.sniff(made.head) and not ASCEND_DATABASE.sniff(made.head)
+    return NSYS.read(made)
 
 
 def kernels(*rows: tuple[int, int, int], pid: int = PID) -> Table:
@@ -234,8 +234,8 @@ def test_the_real_report_against_plain_sql() -> None:
     }
     (moved,) = db.execute("SELECT sum(bytes) FROM CUPTI_ACTIVITY_KIND_MEMCPY").fetchone()
     made = Source(REAL.name, REAL.read_bytes())
-    assert NsysReader().sniff(made.head)
-    trace = NsysReader().read(made)
+    assert NSYS.sniff(made.head)
+    trace = NSYS.read(made)
     types = trace.operators["op_type"].astype("object").to_numpy()[trace.calls["operator"]]
     saxpy = trace.calls[types == "saxpy"]
     copies = trace.calls[types != "saxpy"]

@@ -7,7 +7,7 @@ import pytest
 from analysis.errors import FuseScopeError
 from analysis.readers import find
 from analysis.readers.input.source import Source
-from analysis.readers.nvidia.nsys_stats import NsysStatsReader
+from analysis.readers.nvidia.nsys_stats import NSYS_STATS
 from analysis.trace import Trace
 
 TRACE_HEAD = (
@@ -32,8 +32,8 @@ COPIES = (
 
 def read(text: str, *beside: Source) -> Trace:
     made = Source("report1_x.csv", text.encode(), beside=beside)
-    assert NsysStatsReader().sniff(made.head)
-    return NsysStatsReader().read(made)
+    assert NSYS_STATS.sniff(made.head)
+    return NSYS_STATS.read(made)
 
 
 def test_the_trace_gives_each_launch() -> None:
@@ -145,7 +145,7 @@ def test_tables_of_two_reports_stay_apart() -> None:
     ],
 )
 def test_other_tables_are_left_alone(text: str) -> None:
-    assert not NsysStatsReader().sniff(text.encode())
+    assert not NSYS_STATS.sniff(text.encode())
 
 
 def test_a_table_without_rows_says_why() -> None:
@@ -155,6 +155,6 @@ def test_a_table_without_rows_says_why() -> None:
 
 
 def test_a_long_line_of_words_ends() -> None:
-    assert not NsysStatsReader().sniff(b"x," + b"duration," * 7000)
+    assert not NSYS_STATS.sniff(b"x," + b"duration," * 7000)
     noisy = SUMS + "9,8,7,6,5,4,3,2," + "duration" * 200_000 + "\n"
     assert len(read(noisy).calls) == 2

@@ -17,7 +17,7 @@ import pytest
 from analysis.errors import FuseScopeError
 from analysis.readers import read
 from analysis.readers.input.source import Source
-from analysis.readers.pytorch.kineto import KinetoReader
+from analysis.readers.pytorch.kineto import KINETO
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence
 
@@ -378,7 +378,7 @@ def test_the_header_of_2021_names_the_devices() -> None:
 
 
 def test_sniff_takes_kineto_in_every_form_and_nothing_like_it() -> None:
-    sniff = KinetoReader().sniff
+    sniff = KINETO.sniff
     events = [op("aten::mm", 0, 1, 1), kernel(GEMM, 1, 2, 1)]
     assert sniff(json.dumps(events).encode())
     assert sniff(json.dumps({"traceEvents": events, "distributedInfo": {"rank": 0}}).encode())
