@@ -63,7 +63,7 @@ def test_a_limit_may_stand_behind_the_verb(here: Path, monkeypatch: pytest.Monke
         assert "limit of 3" in result.exception.text, told
     monkeypatch.setenv("FUSESCOPE_LIMITS", "")
     later = printed("--limit", "events=3", "compare", *files, "--limit", "events=4G", "--brief")
-    assert "took" in later or "faster" in later
+    assert "faster" in later
     for verb in ("compare", "inspect", "recipe", "serve"):
         assert "--limit" in printed(verb, "-h")
     monkeypatch.setenv("FUSESCOPE_LIMITS", "")

@@ -22,6 +22,11 @@ def test_text_that_would_be_a_formula_is_quoted(text: str) -> None:
     assert cells(pd.DataFrame({text: [text]})) == [[f"'{text}"], [f"'{text}"]]
 
 
+@pytest.mark.parametrize("text", ["Conv", "a=1", "1-2", "_", "'=1"])
+def test_other_text_stays_as_it_is(text: str) -> None:
+    assert cells(pd.DataFrame({text: [text]})) == [[text], [text]]
+
+
 def test_numbers_stay_numbers_and_missing_is_empty() -> None:
     table = pd.DataFrame({"a": [-1.5, None], "b": pd.array([-2, None], dtype="Int64")})
     assert cells(table)[1:] == [["-1.5", "-2"], ["", ""]]

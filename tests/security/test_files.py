@@ -248,7 +248,10 @@ def test_r11_to_r13_numbers_beyond_every_range_drop_their_row(kind: Kind, number
     assert _dropped(trace) == 1
     if kind.has_start:
         trace = read_bytes(kind.file(("bad", number, "3")))
-        assert "bad" not in trace.operators["name"].tolist() or trace.calls["start_ns"].isna().any()
+        # A table of kernels is worth reading without starts, so there the row stays.
+        kept = ["bad"] if kind.reader == "ascend_kernel_details" else []
+        assert trace.operators["name"].tolist() == ["first", "second", *kept]
+        assert trace.calls["start_ns"].isna().tolist() == [False, False, *([True] * len(kept))]
 
 
 @every_kind
@@ -400,7 +403,7 @@ def test_gzip_by_content_and_zip_by_content(kind: Kind) -> None:
 )
 def test_r26_to_r28_names_of_files_are_labels(name: str) -> None:
     trace = read_bytes(KINDS[0].file(), name=name)
-    assert trace.meta.file_name in (name, "x.json")
+    assert trace.meta.file_name == name
     data = _zip({name: KINDS[0].file()})
     found = read_all([Source("up.zip", data)])
     assert [r.value.meta.file_name for r in found.recordings if isinstance(r.value, Trace)] == [
