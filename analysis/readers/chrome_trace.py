@@ -18,6 +18,7 @@ from analysis.readers.building.nesting import Nesting
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.json_events import decode_events
+from analysis.readers.input.json_value import decode
 from analysis.readers.input.source import Source
 from analysis.readers.input.times import exact_ns
 from analysis.readers.reader import ALWAYS, Reader
@@ -182,15 +183,14 @@ def _label(event: _Event, found: _Spans) -> None:
     """Names of processes and threads."""
     if event.name not in ("process_name", "thread_name"):
         return
-    try:
-        label = msgspec.json.decode(event.args, type=_Label).name
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+    label = decode(event.args, _Label, None)
+    if label is None:
         return
     process = _plain(event.pid)
     if event.name == "process_name":
-        found.processes.setdefault(process, label)
+        found.processes.setdefault(process, label.name)
     else:
-        found.threads.setdefault((process, _plain(event.tid)), label)
+        found.threads.setdefault((process, _plain(event.tid)), label.name)
 
 
 def _plain(raw: msgspec.Raw) -> bytes:

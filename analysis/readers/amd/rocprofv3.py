@@ -27,6 +27,7 @@ from analysis.readers.building.processes import several_processes
 from analysis.readers.input.encoding import utf8, valid_utf8
 from analysis.readers.input.json_array import check_length
 from analysis.readers.input.json_events import decode_events
+from analysis.readers.input.json_value import decode
 from analysis.readers.input.times import exact_ns
 from analysis.text import clean_text
 from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS
@@ -338,17 +339,13 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _typed(raw: msgspec.Raw, kind: Callable[[], PartT]) -> PartT:
+def _typed(raw: msgspec.Raw, kind: type[PartT]) -> PartT:
     """What `raw` holds of a kind; an empty one where it is none."""
-    try:
-        found: PartT = msgspec.json.decode(raw, type=kind)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        return kind()
-    return found
+    return decode(raw, kind, kind())
 
 
 def _typed_items(
-    raw: msgspec.Raw, kind: Callable[[], PartT], where: str, limits: Limits
+    raw: msgspec.Raw, kind: type[PartT], where: str, limits: Limits
 ) -> Iterator[PartT]:
     return (_typed(item, kind) for item in _items(raw, where, limits))
 
@@ -358,10 +355,7 @@ def _items(raw: msgspec.Raw, where: str, limits: Limits) -> list[msgspec.Raw]:
     if bytes(memoryview(raw)[:64]).lstrip().startswith(b"{"):
         return [raw]
     check_length(raw, where, limits)
-    try:
-        return msgspec.json.decode(raw, type=list[msgspec.Raw])
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        return []
+    return decode(raw, list[msgspec.Raw], [])
 
 
 def _decoded(data: bytes | msgspec.Raw, kind: Callable[..., Any], where: str) -> Any:

@@ -11,9 +11,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import msgspec
-
 from analysis.readers.building.trace_tables import dtype_bytes, dtype_name, shape_text
+from analysis.readers.input.json_value import decode
 from analysis.text import clean_text
 
 Point = tuple[object, object, int]  # process, thread, start in ns
@@ -105,10 +104,7 @@ def input_text(dims: bytes, dtypes: bytes) -> str:
 
 def _slots(raw: bytes) -> list[str]:
     """The arguments: text with ';' between them, or a list."""
-    try:
-        value = msgspec.json.decode(raw) if raw else ""
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return []
+    value = decode(raw, object, []) if raw else ""
     if isinstance(value, str):
         return [part.strip(" \t\r\n[]").replace(" ", "") for part in value.split(";")]
     if isinstance(value, list):

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from analysis.errors import FuseScopeError
 from analysis.readers.input.encoding import utf8
+from analysis.readers.input.json_value import refused
 from analysis.readers.input.source import Source
 from analysis.text import clean_text
 from analysis.trace import Value
@@ -44,14 +44,8 @@ def read_settings(source: Source) -> Settings | None:
     content = source.content
     if len(content) > _MOST_BYTES:
         return None
-    try:
+    with refused("The settings of this recording are damaged", source.name, "Copy the file again."):
         info = msgspec.json.decode(utf8(content))
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise FuseScopeError(
-            "The settings of this recording are damaged",
-            where=source.name,
-            hint="Copy the file again.",
-        ) from error
     ended = _value(info, "end_info", "collectionTimeEnd")
     return Settings(_settings(info), ended if isinstance(ended, int) else None)
 

@@ -16,6 +16,7 @@ from analysis.errors import FuseScopeError
 from analysis.limits import Limits
 from analysis.readers.input.encoding import utf8, valid_utf8, without_lone_surrogates
 from analysis.readers.input.json_array import check_length
+from analysis.readers.input.json_value import UNDECODABLE, decode
 from analysis.trace import Diagnostic
 
 EventT = TypeVar("EventT", bound=msgspec.Struct)
@@ -31,7 +32,6 @@ _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
 _RAW = msgspec.json.Decoder(list[msgspec.Raw])
 _MOST_CUTS = 8
 _TAIL_BYTES = 1024 * 1024
-_DECODING = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 
 # What other writers get wrong: blanks for control characters, backslashes that escape nothing
 # (Windows paths), inf and nan as C++ prints them, commas before a closing bracket.
@@ -72,7 +72,7 @@ def decode_file(
         array = header.trace_events if _is_object(data) else data
         check_length(array, where, limits, objects=True)
         events: list[EventT] = decoder.decode(array)
-    except _DECODING:
+    except UNDECODABLE:
         header, raw = _repaired(data, file, where, limits, notes)
         events = _decode_each(raw, event, notes)
     return events, header, notes
@@ -92,7 +92,7 @@ def _decode_each(
     for item in raw:
         try:
             events.append(decoder.decode(item))
-        except _DECODING as error:
+        except UNDECODABLE as error:
             dropped += 1
             example = example or str(error)
     if dropped:
@@ -194,12 +194,7 @@ def _cut_short(
         if found is None:
             raise _damaged(damage, where)
         begin = found.end()
-        try:
-            header = msgspec.json.decode(
-                text[: found.start()].rstrip(b", \t\r\n") + b"}", type=file
-            )
-        except _DECODING:
-            header = file()
+        header = decode(text[: found.start()].rstrip(b", \t\r\n") + b"}", file, file())
     elif not text.startswith(b"["):
         raise _damaged(damage, where)
     whole = text[begin:].rstrip(b", \t\r\n")
@@ -208,7 +203,7 @@ def _cut_short(
         kept = whole[:end].rstrip(b", \t\r\n")
         try:
             raw = _RAW.decode(kept + bracket)
-        except _DECODING:
+        except UNDECODABLE:
             continue
         lost = len(whole[len(kept) :].strip(b", \t\r\n"))
         code = "cut_short" if lost else "missing_bracket"

@@ -10,10 +10,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import msgspec
-
 from analysis.readers.building.trace_tables import dtype_name, shape_text
 from analysis.readers.input.csv_table import has_columns, read_csv
+from analysis.readers.input.json_value import decode
 from analysis.readers.input.source import Source
 from analysis.text import clean_text
 
@@ -52,15 +51,9 @@ def read_framework(source: Source) -> dict[str, Operator]:
         names, table.texts("op_type", "kernel_type"), infos, dims, strict=True
     ):
         if name and name not in found:
-            found[name] = operator_of(kind or "", _decoded(info), block)
+            args: dict[str, object] = decode(info.encode("utf-8", "replace"), dict[str, object], {})
+            found[name] = operator_of(kind or "", args, block)
     return found
-
-
-def _decoded(text: str) -> dict[str, object]:
-    try:
-        return msgspec.json.decode(text.encode("utf-8", "replace"), type=dict[str, object])
-    except (msgspec.MsgspecError, RecursionError):
-        return {}
 
 
 def operator_of(op_type: str, args: Mapping[str, object], block: int | None = None) -> Operator:

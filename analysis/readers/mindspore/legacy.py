@@ -15,6 +15,7 @@ import msgspec
 from analysis.errors import FuseScopeError
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.json_events import decode_events
+from analysis.readers.input.json_value import decode
 from analysis.readers.input.source import Source
 from analysis.readers.input.times import exact_ns
 from analysis.readers.mindspore.beside import Beside, contradiction
@@ -236,10 +237,7 @@ def _arguments(raw: msgspec.Raw) -> dict[str, object]:
     """Name -> value, of one event; none where they are no arguments or longer than any are."""
     if len(memoryview(raw)) > _MOST_ARGUMENTS_BYTES:
         return {}
-    try:
-        return msgspec.json.decode(raw, type=dict[str, object])
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        return {}
+    return decode(raw, dict[str, object], {})
 
 
 def _check_means(beside: Beside, ran: Executions) -> None:

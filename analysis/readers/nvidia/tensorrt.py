@@ -20,6 +20,7 @@ from analysis.errors import FuseScopeError
 from analysis.operators.flops import FROM_SHAPES
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.encoding import utf8
+from analysis.readers.input.json_value import decode
 from analysis.readers.input.source import Source
 from analysis.readers.input.times import exact_ns
 from analysis.readers.nvidia.tensorrt_graph import (
@@ -303,10 +304,7 @@ def _engine(source: Source) -> tuple[str, ...]:
 
 
 def _text(raw: msgspec.Raw) -> str | None:
-    try:
-        return msgspec.json.decode(raw, type=str) or None if bytes(raw) else None
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return None
+    return decode(raw, str, None) or None
 
 
 def _whole(raw: msgspec.Raw) -> int | None:

@@ -15,7 +15,6 @@ from functools import lru_cache
 
 import msgspec
 
-from analysis.errors import FuseScopeError
 from analysis.operators import flops
 from analysis.operators.classes import HEAVY, heaviest, op_class
 from analysis.operators.members import (
@@ -28,6 +27,7 @@ from analysis.operators.members import (
 from analysis.readers.building.trace_tables import dtype_bytes, shape_text
 from analysis.readers.input.encoding import json_text, utf8
 from analysis.readers.input.json_array import check_length
+from analysis.readers.input.json_value import decode, refused
 from analysis.readers.input.source import Source
 
 _SIGN = re.compile(rb'\s*\{\s*"(?:Layers|Bindings)"\s*:\s*\[|\s*\[\s*\{\s*"Name"\s*:\s*"')
@@ -37,7 +37,7 @@ _OF_LAYER = re.compile(
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _NO = msgspec.Raw(b"")
 _MOST_DIMS = 16
-_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+_AGAIN = "Copy or record the file again."
 
 _DTYPE = re.compile(
     r"\b(FP32|FP16|BF16|BFloat16|FP8|FP4|E4M3|E2M1|Float|Half|U?Int(?:8|16|32|64|4)|Bool)\b",
@@ -133,18 +133,12 @@ def read_layers(source: Source) -> list[Layer]:
     data = json_text(source.content, [])
     if _CONTROL.search(data):  # separators of the engine's metadata, not escaped
         data = _CONTROL.sub(lambda match: b"\\u%04x" % match[0][0], data)
-    try:
+    with refused("This TensorRT layer information is damaged", source.name, _AGAIN):
         layers = msgspec.Raw(data)
         if not data.lstrip().startswith(b"["):
             layers = msgspec.json.decode(data, type=_Document).layers
         check_length(layers, source.name, source.limits)
         raw = msgspec.json.decode(layers, type=list[msgspec.Raw])
-    except _ERRORS as error:
-        raise FuseScopeError(
-            "This TensorRT layer information is damaged",
-            where=source.name,
-            hint="Copy or record the file again.",
-        ) from error
     return [layer for layer in map(_layer, raw) if layer is not None]
 
 
@@ -170,12 +164,9 @@ def _layer(raw: msgspec.Raw) -> Layer | None:
     name = _str(raw)
     if name is not None:
         return layer_of_name(name)
-    try:
-        found = msgspec.json.decode(raw, type=_Layer)
-    except _ERRORS:
-        return None
-    name = _str(found.name)
-    if name is None:
+    found = decode(raw, _Layer, None)
+    name = _str(found.name) if found is not None else None
+    if found is None or name is None:
         return None
     kind, parameter = _str(found.layer_type) or "", _str(found.parameter_type) or ""
     inserted = (_str(found.origin) or "").upper() == "REFORMAT"
@@ -199,31 +190,21 @@ def _layer(raw: msgspec.Raw) -> Layer | None:
 
 
 def _str(raw: msgspec.Raw) -> str | None:
-    try:
-        return msgspec.json.decode(raw, type=str) if len(bytes(raw)) else None
-    except _ERRORS:
-        return None
+    return decode(raw, str, None)
 
 
 def _int(raw: msgspec.Raw) -> int | None:
-    try:
-        value = msgspec.json.decode(raw, type=int) if len(bytes(raw)) else None
-    except _ERRORS:
-        return None
+    value = decode(raw, int, None)
     return value if value is not None and abs(value) < 2**40 else None
 
 
 def _ints(raw: msgspec.Raw) -> tuple[int, ...] | None:
     """Whole numbers of a list, or of one number."""
-    try:
-        value = msgspec.json.decode(raw, type=list[int] | int) if len(bytes(raw)) else None
-    except _ERRORS:
+    one = decode(raw, int, None)
+    numbers = decode(raw, list[int], None) if one is None else [one]
+    if numbers is None or len(numbers) > _MOST_DIMS or any(abs(n) >= 2**40 for n in numbers):
         return None
-    if value is None:
-        return None
-    numbers = tuple(value) if isinstance(value, list) else (value,)
-    fit = len(numbers) <= _MOST_DIMS and all(abs(n) < 2**40 for n in numbers)
-    return numbers if fit else None
+    return tuple(numbers)
 
 
 _Tensors = list[tuple[tuple[int, ...] | None, str]]
@@ -231,10 +212,7 @@ _Tensors = list[tuple[tuple[int, ...] | None, str]]
 
 def _tensors(raw: msgspec.Raw) -> _Tensors:
     """Dimensions (None: unknown) and format of each tensor."""
-    try:
-        listed = msgspec.json.decode(raw, type=list[_Tensor]) if len(bytes(raw)) else []
-    except _ERRORS:
-        return []
+    listed = decode(raw, list[_Tensor], ())
     return [(_ints(t.dimensions), _str(t.format) or _str(t.datatype) or "") for t in listed]
 
 
@@ -315,9 +293,8 @@ def _parameters(layer: _Layer) -> int | None:
     """Bytes of weights and bias; None where there are none or their type is not known."""
     total, known = 0.0, False
     for raw in (layer.weights, layer.bias):
-        try:
-            found = msgspec.json.decode(raw, type=_Parameter) if len(bytes(raw)) else _Parameter()
-        except _ERRORS:
+        found = decode(raw, _Parameter, None) if raw else _Parameter()
+        if found is None:
             return None
         if 0 < found.count < 2**40:
             size = dtype_bytes(dtype_of(found.type))

@@ -17,6 +17,7 @@ from analysis.errors import FuseScopeError
 from analysis.limits import Limits
 from analysis.readers.input.encoding import json_text
 from analysis.readers.input.json_array import check_length
+from analysis.readers.input.json_value import UNDECODABLE
 from analysis.text import clean_text
 from analysis.trace import Diagnostic
 
@@ -30,7 +31,6 @@ _MOST_RESTARTS = 20_000
 _FIRST_LOOK = 4096
 _LONGEST_ROW = 2**20
 _LONGEST_TOKEN = 16  # of those that may be cut in two where a look ends, strings not among them
-_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 def decode_rows(
@@ -46,7 +46,7 @@ def decode_rows(
     try:
         check_length(data, where, limits, objects=True)
         rows: list[RowT] = msgspec.json.decode(data, type=list[row])  # type: ignore[valid-type]
-    except _ERRORS:
+    except UNDECODABLE:
         rows = _one_by_one(data, row, where, limits, notes)
     if len(rows) > limits.events:
         raise FuseScopeError(
@@ -93,7 +93,7 @@ def _one_by_one(
         try:
             packed = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
             rows.append(typed.decode(packed))
-        except (*_ERRORS, ValueError):
+        except (*UNDECODABLE, ValueError):
             dropped, example = dropped + 1, example or clean_text(text[at:end][:80])
         at = end
         if len(rows) > limits.events:

@@ -17,6 +17,7 @@ import pandas as pd
 
 from analysis.errors import FuseScopeError
 from analysis.readers.input.encoding import utf8
+from analysis.readers.input.json_value import decode, refused
 from analysis.readers.input.source import Source
 from analysis.readers.input.times import exact_ns
 from analysis.readers.nvidia.tensorrt_graph import holds_layers
@@ -126,9 +127,8 @@ def read_times(source: Source, facts: Facts) -> tuple[pd.DataFrame, list[Diagnos
 
 def read_facts(source: Source) -> Facts:
     """Device, version and options from a metadata file. Raises FuseScopeError when damaged."""
-    try:
-        value = msgspec.json.decode(utf8(source.content), type=dict[str, dict[str, Any]])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    value = decode(utf8(source.content), dict[str, dict[str, Any]], None)
+    if value is None:
         return _old_facts(source)
     device = value.get("device_information", {})
     options = value.get("inference_options", {})
@@ -216,14 +216,9 @@ def _first(*values: msgspec.Raw) -> int | None:
 
 def _old_facts(source: Source) -> Facts:
     """The list of devices that early versions of the engine explorer wrote."""
-    try:
+    again = "Copy or record the file again."
+    with refused("This TensorRT metadata file is damaged", source.name, again):
         devices = msgspec.json.decode(utf8(source.content), type=list[dict[str, Any]])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise FuseScopeError(
-            "This TensorRT metadata file is damaged",
-            where=source.name,
-            hint="Copy or record the file again.",
-        ) from error
     return Facts(device=_text(devices[0].get("Name")) if devices else None)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import msgspec
 import pandas as pd
 
 from analysis.limits import Limits
 from analysis.operators import flops
 from analysis.operators.classes import op_class
+from analysis.readers.input.json_value import decode
 from analysis.readers.onnxruntime.events import KERNEL_TIME, Args, Event, Kernel
 from analysis.text import clean_text
 from analysis.trace import operators_frame
@@ -145,10 +145,7 @@ class OperatorTable:
         """[{"float":[1,3]},…] as 'float32[1,3]; …'; '' when it is not of that form."""
         text = self._shape_text.get(raw)
         if text is None:
-            try:
-                listed = msgspec.json.decode(raw, type=list[dict[str, list[int]]]) if raw else []
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                listed = []
+            listed = decode(raw, list[dict[str, list[int]]], ())
             text = "; ".join(
                 f"{_DTYPES.get(dtype, clean_text(dtype, 20))}[{','.join(map(str, dims))}]"
                 for tensor in listed

@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from analysis.readers.input.csv_table import has_columns, read_csv
+from analysis.readers.input.json_value import decode
 from analysis.readers.input.source import Source
 from analysis.trace import Diagnostic
 
@@ -52,9 +53,5 @@ def events_of_table(source: Source) -> tuple[bytes, list[Diagnostic]]:
 
 def _shapes(text: str) -> object:
     """[{'float': [2, 2]}] as a list; None where it is not of that form."""
-    try:
-        return msgspec.json.decode(
-            text.replace("'", '"').encode("utf-8", "replace"), type=list[dict[str, list[int]]]
-        )
-    except (msgspec.MsgspecError, RecursionError):
-        return None
+    raw = text.replace("'", '"').encode("utf-8", "replace")
+    return decode(raw, list[dict[str, list[int]]], None)

@@ -20,6 +20,7 @@ from analysis.readers.input.csv_numbers import unit_of
 from analysis.readers.input.csv_table import column_key, name_and_unit
 from analysis.readers.input.encoding import decoded, utf8
 from analysis.readers.input.json_array import check_length
+from analysis.readers.input.json_value import decode, refused
 from analysis.readers.input.source import Source
 from analysis.readers.input.times import Unit, exact_ns
 from analysis.trace import Diagnostic
@@ -153,20 +154,15 @@ class _Table(msgspec.Struct, gc=False):
 
 
 def _from_json(data: bytes, source: Source) -> list[Counted]:
-    try:
+    with refused("This report is damaged", source.name, _HINT):
         report = msgspec.json.decode(data, type=_Report)
         raw = report.detailed_performance or report.avg_performance
         check_length(raw, source.name, source.limits, objects=True)
         tables = msgspec.json.decode(raw, type=list[_Table] | _Table)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise FuseScopeError("This report is damaged", where=source.name, hint=_HINT) from error
     found: list[Counted] = []
     for table, part in enumerate(tables if isinstance(tables, list) else [tables]):
         for row, item in enumerate(_nodes(part, source), start=1):
-            try:
-                node = msgspec.json.decode(item, type=_Node)
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                node = _Node()
+            node = decode(item, _Node, _Node())
             if len(found) >= source.limits.events:
                 raise FuseScopeError(
                     f"This report has more than {source.limits.events} rows, the limit",
@@ -189,7 +185,5 @@ def _from_json(data: bytes, source: Source) -> list[Counted]:
 
 def _nodes(table: _Table, source: Source) -> list[msgspec.Raw]:
     check_length(table.nodes, source.name, source.limits)
-    try:
+    with refused("This report is damaged", source.name, _HINT):
         return msgspec.json.decode(table.nodes, type=list[msgspec.Raw])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise FuseScopeError("This report is damaged", where=source.name, hint=_HINT) from error

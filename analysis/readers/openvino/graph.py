@@ -18,6 +18,7 @@ from analysis.errors import FuseScopeError
 from analysis.readers.building.trace_tables import dtype_name, shape_text
 from analysis.readers.input.encoding import utf8, valid_utf8
 from analysis.readers.input.json_array import check_length
+from analysis.readers.input.json_value import UNDECODABLE, decode
 from analysis.readers.input.source import Source
 from analysis.readers.input.times import exact_ns
 from analysis.text import clean_text
@@ -285,7 +286,7 @@ def _from_json(data: bytes, source: Source) -> ExecutionGraph:
             document = msgspec.json.decode(data, type=_Document)
         nodes = _items(document.exec_graph or document.nodes, source)
         counts = _items(document.perf_counts, source)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except UNDECODABLE as error:
         raise FuseScopeError(
             f"This JSON is damaged: {clean_text(str(error), 120)}", where=source.name, hint=_HINT
         ) from error
@@ -302,28 +303,21 @@ def _items(raw: msgspec.Raw, source: Source) -> list[msgspec.Raw]:
 
 
 def _json_node(raw: msgspec.Raw) -> Node | None:
-    try:
-        values = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    values = decode(raw, dict[str, msgspec.Raw], None)
+    if values is None:
         return None
     texts = {key: text for key, value in values.items() if (text := _plain(value)) is not None}
     for inner in ("rt_info", "data"):
-        try:
-            more = msgspec.json.decode(values.get(inner, b"{}"), type=dict[str, msgspec.Raw])
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            continue
+        more: dict[str, msgspec.Raw] = decode(values.get(inner, b""), dict[str, msgspec.Raw], {})
         texts |= {key: text for key, value in more.items() if (text := _plain(value)) is not None}
     name = texts.get("name") or texts.get("friendly_name")
     return Node(name, texts.get("type", ""), attributes=texts) if name else None
 
 
 def _counted_node(raw: msgspec.Raw) -> Node | None:
-    try:
-        found = msgspec.json.decode(raw, type=_Counted)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-    name = found.node_name or found.name
-    if not isinstance(name, str):
+    found = decode(raw, _Counted, None)
+    name = found and (found.node_name or found.name)
+    if found is None or not isinstance(name, str):
         return None
     ran = "EXECUTED" in str(found.status).upper()
     attributes = {
@@ -338,8 +332,5 @@ def _plain(raw: msgspec.Raw) -> str | None:
     """Text of a JSON string or number; None for everything else."""
     data = bytes(raw)
     if data.startswith(b'"'):
-        try:
-            return msgspec.json.decode(data, type=str)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            return None
+        return decode(data, str, None)
     return data.decode("ascii", "replace")[:60] if data[:1] in b"-0123456789" and data else None

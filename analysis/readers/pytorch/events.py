@@ -13,6 +13,7 @@ from typing import Literal
 
 import msgspec
 
+from analysis.readers.input.json_value import decode
 from analysis.readers.input.times import exact_ns
 from analysis.text import clean_text
 from analysis.trace import Diagnostic
@@ -86,7 +87,6 @@ class Args(msgspec.Struct, gc=False):
         return bytes(self.input_dims) or bytes(self.input_dims_2021)
 
 
-_ARGS = msgspec.json.Decoder(Args)
 _NO_ARGS = Args()
 
 
@@ -193,7 +193,4 @@ def number(raw: msgspec.Raw) -> float | None:
 
 
 def _args(raw: msgspec.Raw) -> Args:
-    try:
-        return _ARGS.decode(raw) if bytes(raw) not in _EMPTY else _NO_ARGS
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        return _NO_ARGS
+    return decode(raw, Args, _NO_ARGS) if bytes(raw) not in _EMPTY else _NO_ARGS

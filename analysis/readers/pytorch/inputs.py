@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-import msgspec
-
 from analysis.operators.classes import is_heavy, op_class
 from analysis.readers.building.trace_tables import dtype_name, shape_text
+from analysis.readers.input.json_value import decode
 from analysis.readers.pytorch.aten_flops import COUNTED, Count, count
 from analysis.readers.pytorch.events import Args, number
 
@@ -15,7 +14,6 @@ FROM_PROFILER = "PyTorch's count from shapes, padded taps counted"
 
 Shape = tuple[int, ...]
 
-_FILE = msgspec.json.Decoder(list[object])
 _MOST_BYTES = 64 * 1024
 _MOST_INPUTS = 64
 _MOST_DIMS = 16
@@ -66,12 +64,9 @@ class Inputs:
 
 
 def _listed(raw: bytes) -> list[object]:
-    if not raw or len(raw) > _MOST_BYTES:
+    if len(raw) > _MOST_BYTES:
         return []
-    try:
-        return _FILE.decode(raw)[:_MOST_INPUTS]
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        return []
+    return decode(raw, list[object], [])[:_MOST_INPUTS]
 
 
 def _text(dims: list[object], types: list[object]) -> str:

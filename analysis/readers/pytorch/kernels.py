@@ -10,6 +10,7 @@ import msgspec
 from analysis.operators.classes import kernel_class, op_class
 from analysis.operators.kernel_names import kernel_type, memory_type
 from analysis.operators.members import inductor, members_text
+from analysis.readers.input.json_value import decode
 from analysis.readers.pytorch.events import Args, Sorted, Span, number, plain
 from analysis.readers.pytorch.inputs import Inputs
 from analysis.readers.pytorch.kernel_flops import kernel_flops
@@ -111,11 +112,6 @@ def _share(args: Args) -> float | None:
 
 def _size(raw: msgspec.Raw) -> float | None:
     """The product of a launch's dimensions: [564, 1, 1] -> 564."""
-    if not bytes(raw):
-        return None
-    try:
-        dims = msgspec.json.decode(raw, type=list[int])
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        return None
+    dims = decode(raw, list[int], [])
     size = math.prod(dims) if 0 < len(dims) <= 3 else -1
     return float(size) if 0 <= size < _MOST_SIZE else None

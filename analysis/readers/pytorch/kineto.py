@@ -19,6 +19,7 @@ from analysis.readers.building.processes import several_processes
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.json_events import EventFile, decode_file
+from analysis.readers.input.json_value import decode
 from analysis.readers.input.source import Source
 from analysis.readers.pytorch.events import Event, Sorted, Span, plain, sort_events
 from analysis.readers.pytorch.host import op_rows
@@ -171,13 +172,10 @@ def _launch_calls(found: Sorted, steps: Steps) -> list[LaunchCall]:
 
 def _devices(file: _File) -> dict[str, str]:
     """Device id -> name, from the header; '' stands for ids that it does not list."""
-    raw = file.device_properties or file.compute_properties or b"[]"
+    raw = file.device_properties or file.compute_properties
     if len(memoryview(raw)) > _MOST_HEADER_BYTES:
         return {}
-    try:
-        listed = msgspec.json.decode(raw, type=list[dict[str, object]])
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        return {}
+    listed = decode(raw, list[dict[str, object]], ())
     names = ((each.get("id"), each.get("name")) for each in listed)
     found = {str(id_): clean_text(name, 80) for id_, name in names if isinstance(name, str)}
     # AMD's ids may count devices that the header leaves out; where all are of one kind it is that.
@@ -196,11 +194,7 @@ def _capped(events: int, file: _File) -> list[Diagnostic]:
     for raw in (file.errors, file.warnings, file.messages):
         if len(memoryview(raw)) > _MOST_HEADER_BYTES:
             continue
-        try:
-            messages = msgspec.json.decode(raw or b"[]", type=list[str])
-        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-            continue
-        for message in messages[:_MOST_MESSAGES]:
+        for message in decode(raw, list[str], [])[:_MOST_MESSAGES]:
             if _CAPPED.search(message[:2000]):
                 return [Diagnostic("warning", "event_cap", 1, clean_text(message, 160))]
     return [Diagnostic("warning", "event_cap", events)] if events == _EVENT_CAP else []
