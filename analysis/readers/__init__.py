@@ -25,7 +25,6 @@ from analysis.readers.ascend.trace_view import TRACE_VIEW
 from analysis.readers.chrome_trace import CHROME_TRACE
 from analysis.readers.companions import companion
 from analysis.readers.experiment import EXPERIMENT, holds_experiment
-from analysis.readers.gpu_companions import gpu_companion
 from analysis.readers.input.folder import folder_sources, source_with_neighbours, zip_sources
 from analysis.readers.input.source import HEAD_BYTES, Source
 from analysis.readers.mindspore.cpu import (
@@ -117,7 +116,7 @@ def read(source: Source) -> Trace | Experiment:
     for reader in READERS:
         if reader.sniff(head):
             return read_value(reader, source, READERS)
-    if known := _known(head):
+    if known := companion(head):
         raise FuseScopeError(known[0], where=source.name, hint=known[1])
     raise FuseScopeError(f"This is {_describe(head)}", where=source.name, hint=_OPENS)
 
@@ -191,18 +190,13 @@ def _only(found: Found, name: str, files: Sequence[Source]) -> Trace | Experimen
         raise found.failed[0][1].at(name)
     for source in files:
         try:
-            known = _known(source.head)
+            known = companion(source.head)
         except FuseScopeError:
             continue
         if known:
             what = f"{display_name(source.path)}{known[0].removeprefix('This file')}"
             raise FuseScopeError(f"No file here is a trace: {what}", where=name, hint=known[1])
     raise FuseScopeError("No file here is a trace", where=name, hint=_OPENS)
-
-
-def _known(head: bytes) -> tuple[str, str] | None:
-    """What a side file of a profiler is, and what to give instead; None for any other file."""
-    return companion(head) or gpu_companion(head)
 
 
 def _describe(head: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Files of profilers that tell of no operators: what they are, and what to give instead.
+"""Files of profilers and benchmarks that tell of no operators: what they are, what to give instead.
 
 Readers of the main files take them from beside; a file that is given without its recording gets
 one sentence here.
@@ -7,7 +7,7 @@ one sentence here.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from analysis.readers.input.csv_table import has_columns
 from analysis.readers.input.encoding import utf8
@@ -22,6 +22,9 @@ _CPU = "Give cpu_op_execute_timestamp_*.txt of the same folder, or the whole fol
 _RANK = "Give ascend_pytorch_profiler_*.db or ascend_mindspore_profiler_*.db of one rank."
 _DATABASE = "Give the database of the same name with it, or the whole folder."
 _AGAIN = "Give the op_summary_*.csv of a recording with a newer msprof."
+_GPU_TRACE = "Give the table of `nsys stats --report cuda_gpu_trace`, or the export to SQLite."
+_DISPATCHES = "Give kernel_trace.csv or results.json of the same recording, or the whole folder."
+_PROFILE = "Give the file of trtexec --exportProfile, or of --exportTimes, with it."
 _PIPELINE = "the data pipeline"
 _LOAD = "the load of the machine"
 _TRAFFIC = "traffic between devices"
@@ -32,26 +35,19 @@ _COLLECTIVES = "times of collectives"
 _FULL_NAME = ("full_op_name", "full_kernel_name")
 _NO_OPERATORS = "no operators"
 _NO_TIMES = "no times"
+_DEVICES = "This file lists the devices of a machine and holds no operators"
 
 
-@dataclass(frozen=True)
-class _Companion:
-    """A kind of table: what heads it, what it holds, what to give instead, what it lacks."""
+class _Kind(NamedTuple):
+    """A kind of file: a pattern of its text or what heads its table; what it is, what to give."""
 
-    heads: tuple[str | tuple[str, ...], ...]
-    holds: str
+    sign: bytes | tuple[str | tuple[str, ...], ...]
+    said: str
     hint: str
-    lacks: str = _NO_OPERATORS
 
 
-@dataclass(frozen=True)
-class _Text:
-    """A kind of other text: what it looks like, what it holds, what to give instead."""
-
-    sign: bytes
-    holds: str
-    hint: str
-    lacks: str = _NO_OPERATORS
+def _holds(what: str, lacks: str = _NO_OPERATORS) -> str:
+    return f"This file holds {what} and {lacks}"
 
 
 _OF_A_CORE = (
@@ -60,93 +56,180 @@ _OF_A_CORE = (
     "vec_bankgroup_cflt_ratio",
 )  # fmt: skip
 _TABLES = (
-    _Companion(("Stream Id", "Task Id", "Hit Rate"), "cache hits of kernels", _KERNELS),
-    _Companion(("Fusion Op", "Original Ops"), "what fused operators are made of", _SUMMARY),
-    _Companion(("Level", "API Name", "Time"), _HOST, _KERNELS),
-    _Companion(("Process ID", "Thread ID", "Name", "Time"), _HOST, _SUMMARY),
-    _Companion(("Thread ID", "OP Name", "Event Type"), _HOST, _SUMMARY),
-    _Companion(("event_type", "payload_type", "message_type"), "marks on the host", _SUMMARY),
-    _Companion(("Computing", "Overlapped", "Free"), _STEPS, _KERNELS),
-    _Companion(
-        ("Iteration ID", "Iteration End", "Iteration Time"), "times of iterations", _SUMMARY
+    _Kind(("Stream Id", "Task Id", "Hit Rate"), _holds("cache hits of kernels"), _KERNELS),
+    _Kind(("Fusion Op", "Original Ops"), _holds("what fused operators are made of"), _SUMMARY),
+    _Kind(("Level", "API Name", "Time"), _holds(_HOST), _KERNELS),
+    _Kind(("Process ID", "Thread ID", "Name", "Time"), _holds(_HOST), _SUMMARY),
+    _Kind(("Thread ID", "OP Name", "Event Type"), _holds(_HOST), _SUMMARY),
+    _Kind(("event_type", "payload_type", "message_type"), _holds("marks on the host"), _SUMMARY),
+    _Kind(("Computing", "Overlapped", "Free"), _holds(_STEPS), _KERNELS),
+    _Kind(
+        ("Iteration ID", "Iteration End", "Iteration Time"), _holds("times of iterations"), _SUMMARY
     ),
-    _Companion(("Waiting", "Running", "Pending", "Task ID"), "totals of an older msprof", _AGAIN),
-    _Companion(("Name", "Size", "Allocation Time"), "memory of operators", _KERNELS),
-    _Companion(("Op Name", "Node Index Start", "Size"), "memory of operators", _KERNELS, _NO_TIMES),
-    _Companion(("Component", ("Timestamp",), "Total Reserved"), _MEMORY, _KERNELS),
-    _Companion(("event", "ddr", "hbm", "memory"), _MEMORY, _SUMMARY),
-    _Companion(("Timestamp", "Total Allocated", "Total Active"), _MEMORY, _CPU),
-    _Companion(("Metric", "Read", "Write"), "traffic of the memory over time", _SUMMARY),
-    _Companion(("Mode", "Task", "Hit Rate", "Throughput"), "traffic of the cache", _SUMMARY),
-    _Companion(
+    _Kind(
+        ("Waiting", "Running", "Pending", "Task ID"), _holds("totals of an older msprof"), _AGAIN
+    ),
+    _Kind(("Name", "Size", "Allocation Time"), _holds("memory of operators"), _KERNELS),
+    _Kind(
+        ("Op Name", "Node Index Start", "Size"), _holds("memory of operators", _NO_TIMES), _KERNELS
+    ),
+    _Kind(("Component", ("Timestamp",), "Total Reserved"), _holds(_MEMORY), _KERNELS),
+    _Kind(("event", "ddr", "hbm", "memory"), _holds(_MEMORY), _SUMMARY),
+    _Kind(("Timestamp", "Total Allocated", "Total Active"), _holds(_MEMORY), _CPU),
+    _Kind(("Metric", "Read", "Write"), _holds("traffic of the memory over time"), _SUMMARY),
+    _Kind(("Mode", "Task", "Hit Rate", "Throughput"), _holds("traffic of the cache"), _SUMMARY),
+    _Kind(
         ("Name", "Input Shapes", ("Call Stack", "Host Self Duration")),
-        "operators of the host",
+        _holds("operators of the host", "none of the device"),
         _KERNELS,
-        "none of the device",
     ),
-    _Companion(("Stream Id", "Task Id", "TLB Hit Rate"), "address translation", _SUMMARY),
-    _Companion(("Core ID", _OF_A_CORE), "how busy each core was", _SUMMARY),
-    _Companion(("Mode", "Max", "Min", ("Average", "Avg")), _TRAFFIC, _SUMMARY),
-    _Companion(("Timestamp", "Bandwidth", "rxPacket/s"), "traffic of the network", _SUMMARY),
-    _Companion(("Dvpp Id", "Engine Type"), _LOAD, _SUMMARY),
-    _Companion(("Cpu Type", "User", "Sys"), _LOAD, _SUMMARY),
-    _Companion(("PID", "Name", ("CPU(%)", "Resident(pages)")), _LOAD, _SUMMARY),
-    _Companion(("Memory Total", "Memory Free", "Buffers"), _LOAD, _SUMMARY),
-    _Companion(("Function", "Cycles", "Cycles(%)"), _LOAD, _SUMMARY),
-    _Companion(("Operation", "Stage", "Occurrences"), _PIPELINE, _KERNELS),
-    _Companion(("Node", "Compute_time", "Dispatch_time"), "phases of AI CPU tasks", _KERNELS),
-    _Companion(("Timestamp", "Action", "Source", "Cached Buffer Size"), _PIPELINE, _SUMMARY),
-    _Companion(("Node Name", "Start", "End", "Queue Size"), _PIPELINE, _KERNELS),
-    _Companion(("op_id", "op_type", "num_workers", "parent_id"), _PIPELINE, _LEGACY),
-    _Companion(("step_num", "start_point", "end_point"), _STEPS, _LEGACY),
-    _Companion(("iteration_interval", "fp_and_bp", "tail"), _STEPS, _LEGACY),
-    _Companion(("step_num", "communication_cost", "wait_cost"), _COLLECTIVES, _LEGACY),
-    _Companion(
-        ("task_id", _FULL_NAME, "op_info"), "types and shapes of operators", _LEGACY, _NO_TIMES
+    _Kind(("Stream Id", "Task Id", "TLB Hit Rate"), _holds("address translation"), _SUMMARY),
+    _Kind(("Core ID", _OF_A_CORE), _holds("how busy each core was"), _SUMMARY),
+    _Kind(("Mode", "Max", "Min", ("Average", "Avg")), _holds(_TRAFFIC), _SUMMARY),
+    _Kind(("Timestamp", "Bandwidth", "rxPacket/s"), _holds("traffic of the network"), _SUMMARY),
+    _Kind(("Dvpp Id", "Engine Type"), _holds(_LOAD), _SUMMARY),
+    _Kind(("Cpu Type", "User", "Sys"), _holds(_LOAD), _SUMMARY),
+    _Kind(("PID", "Name", ("CPU(%)", "Resident(pages)")), _holds(_LOAD), _SUMMARY),
+    _Kind(("Memory Total", "Memory Free", "Buffers"), _holds(_LOAD), _SUMMARY),
+    _Kind(("Function", "Cycles", "Cycles(%)"), _holds(_LOAD), _SUMMARY),
+    _Kind(("Operation", "Stage", "Occurrences"), _holds(_PIPELINE), _KERNELS),
+    _Kind(("Node", "Compute_time", "Dispatch_time"), _holds("phases of AI CPU tasks"), _KERNELS),
+    _Kind(("Timestamp", "Action", "Source", "Cached Buffer Size"), _holds(_PIPELINE), _SUMMARY),
+    _Kind(("Node Name", "Start", "End", "Queue Size"), _holds(_PIPELINE), _KERNELS),
+    _Kind(("op_id", "op_type", "num_workers", "parent_id"), _holds(_PIPELINE), _LEGACY),
+    _Kind(("step_num", "start_point", "end_point"), _holds(_STEPS), _LEGACY),
+    _Kind(("iteration_interval", "fp_and_bp", "tail"), _holds(_STEPS), _LEGACY),
+    _Kind(("step_num", "communication_cost", "wait_cost"), _holds(_COLLECTIVES), _LEGACY),
+    _Kind(
+        ("task_id", _FULL_NAME, "op_info"),
+        _holds("types and shapes of operators", _NO_TIMES),
+        _LEGACY,
     ),
-    _Companion(
-        (_FULL_NAME, ("FLOPs", "MFLOPs(10^6 cube)")), "FLOPs of operators", _LEGACY, _NO_TIMES
+    _Kind(
+        (_FULL_NAME, ("FLOPs", "MFLOPs(10^6 cube)")),
+        _holds("FLOPs of operators", _NO_TIMES),
+        _LEGACY,
     ),
-    _Companion(("instr", "addr", "pipe", "cycles"), "instructions of a simulator", _OPERATOR),
-    _Companion(
-        ("code", "call_count", "cycles", "running_time"), "lines of code in a simulator", _OPERATOR
+    _Kind(("instr", "addr", "pipe", "cycles"), _holds("instructions of a simulator"), _OPERATOR),
+    _Kind(
+        ("code", "call_count", "cycles", "running_time"),
+        _holds("lines of code in a simulator"),
+        _OPERATOR,
     ),
-    _Companion(("M", "N", "K", "time_us"), "means of a benchmark", _ONE),
+    _Kind(("M", "N", "K", "time_us"), _holds("means of a benchmark"), _ONE),
+    # Nsight Systems, rocprof, pipit
+    _Kind(("Start", "Duration", "RangeId"), _holds("ranges that a program marked"), _GPU_TRACE),
+    _Kind(("Total Time", "Instances", "Range"), _holds("ranges that a program marked"), _GPU_TRACE),
+    _Kind(("Total Time", "Num Calls", "Name"), _holds(_HOST), _GPU_TRACE),
+    _Kind(("Start", "Duration", "CorrId", "Pid"), _holds(_HOST), _GPU_TRACE),
+    _Kind(
+        ("TAvg", "KAvg", "Kernel Name"),
+        _holds("means from launch to end", "no totals of kernels"),
+        _GPU_TRACE,
+    ),
+    _Kind(
+        ("API Start", "Kernel Start", "Kernel Name"),
+        _holds("times from launch to end", "not those of kernels alone"),
+        _GPU_TRACE,
+    ),
+    _Kind(("Domain", "Function", "Start_Timestamp"), _holds(_HOST), _DISPATCHES),
+    _Kind(("Direction", "Start_Timestamp"), _holds("copies of memory"), _DISPATCHES),
+    _Kind(("Counter_Name", "Counter_Value"), _holds("counters of kernels", _NO_TIMES), _DISPATCHES),
+    _Kind(
+        ("KernelName", "gpu-id", "queue-id"),
+        _holds("counters of kernels", _NO_TIMES),
+        "Record with `rocprof --timestamp on`, or give the kernel trace of the same run.",
+    ),
+    _Kind(("Node_Id", "Agent_Type"), _DEVICES, _DISPATCHES),
+    _Kind(
+        (("Timestamp", "Timestamp (ns)"), "Event Type", "Name"),
+        "This is a table of pipit's, with a row for each entering and leaving",
+        "Give the profiler's own file.",
+    ),
 )
 _DOCUMENTS = (
-    _Text(rb'"Communication (?:Time|Bandwidth) Info"', _COLLECTIVES, _KERNELS),
-    _Text(rb'"Transit Size\(MB\)"', _TRAFFIC, _KERNELS),
-    _Text(
-        rb'"(?:collective|p2p)"\s*:\s*\[|"comm_group_parallel_info"', "groups of devices", _KERNELS
+    _Kind(rb'"Communication (?:Time|Bandwidth) Info"', _holds(_COLLECTIVES), _KERNELS),
+    _Kind(rb'"Transit Size\(MB\)"', _holds(_TRAFFIC), _KERNELS),
+    _Kind(
+        rb'"(?:collective|p2p)"\s*:\s*\[|"comm_group_parallel_info"',
+        _holds("groups of devices"),
+        _KERNELS,
     ),
-    _Text(
+    _Kind(
         rb'"_?profiler_level"|"ms_profiler_info"|"cann_profiler_info"|"torch_npu_version"'
         rb'|"parallel_group_info"|"distributed_args"|"jobInfo"',
-        "settings of a recording",
+        _holds("settings of a recording"),
         _FOLDER,
     ),
-    _Text(rb'^\{\s*"status"\s*:\s*\d+\s*,\s*"info"', "a view of an older MindStudio", _AGAIN),
-    _Text(rb'^\{\s*"maps"\s*:\s*\{\s*"device|"scope_map"', "a chart", _LEGACY, "no timeline"),
-    _Text(rb'"op_name"[^{}]*"shape_info"', "means by shape", _LEGACY, "no timeline"),
-    _Text(rb'"fp_start"\s*:|"num_of_streams"', "marks of a whole recording", _LEGACY),
-    _Text(rb'"op_desc"\s*:', "what a fused kernel is made of", _CPU, _NO_TIMES),
-    _Text(rb'"cube_FLOP[Ss]"', "FLOPs of a whole network", _LEGACY),
-    _Text(rb'"sampling_interval"', _PIPELINE, _LEGACY),
+    _Kind(
+        rb'^\{\s*"status"\s*:\s*\d+\s*,\s*"info"', _holds("a view of an older MindStudio"), _AGAIN
+    ),
+    _Kind(
+        rb'^\{\s*"maps"\s*:\s*\{\s*"device|"scope_map"', _holds("a chart", "no timeline"), _LEGACY
+    ),
+    _Kind(rb'"op_name"[^{}]*"shape_info"', _holds("means by shape", "no timeline"), _LEGACY),
+    _Kind(rb'"fp_start"\s*:|"num_of_streams"', _holds("marks of a whole recording"), _LEGACY),
+    _Kind(rb'"op_desc"\s*:', _holds("what a fused kernel is made of", _NO_TIMES), _CPU),
+    _Kind(rb'"cube_FLOP[Ss]"', _holds("FLOPs of a whole network"), _LEGACY),
+    _Kind(rb'"sampling_interval"', _holds(_PIPELINE), _LEGACY),
 )
 _PLAIN = (
-    _Text(
+    _Kind(
         rb"(?is)^SQLite format 3\x00.*?CREATE TABLE\W{1,9}(?:Cluster|CommAnalyzer)",
-        "an analysis of several ranks",
+        _holds("an analysis of several ranks"),
         _RANK,
     ),
-    _Text(rb"^\x37\x7f\x06[\x82\x83]", "the last writes into a database", _DATABASE),
-    _Text(rb"^Name,Input Shapes\s*\n", "shapes of calls on the host", _KERNELS),
-    _Text(rb"^(?:Device_id,)?OP Type,Count,Total Time", "totals of collectives", _SUMMARY),
-    _Text(rb"^op_ids,", _PIPELINE, _KERNELS),
-    _Text(rb"^[^;\n]*;[^;\n]*;\d+;(?:input_\d|\s)", "shapes of operators", _CPU, _NO_TIMES),
-    _Text(rb"^=+\s*\d+ HWTS data\s*=", "events of the task scheduler", _LEGACY),
-    _Text(rb"^serial_number\s+node_type_name", "phases of AI CPU tasks", _LEGACY),
-    _Text(rb"^\w+_dequeue_wait \d+ \d+", _PIPELINE, _LEGACY),
+    _Kind(rb"^\x37\x7f\x06[\x82\x83]", _holds("the last writes into a database"), _DATABASE),
+    _Kind(rb"^Name,Input Shapes\s*\n", _holds("shapes of calls on the host"), _KERNELS),
+    _Kind(rb"^(?:Device_id,)?OP Type,Count,Total Time", _holds("totals of collectives"), _SUMMARY),
+    _Kind(rb"^op_ids,", _holds(_PIPELINE), _KERNELS),
+    _Kind(rb"^[^;\n]*;[^;\n]*;\d+;(?:input_\d|\s)", _holds("shapes of operators", _NO_TIMES), _CPU),
+    _Kind(rb"^=+\s*\d+ HWTS data\s*=", _holds("events of the task scheduler"), _LEGACY),
+    _Kind(rb"^serial_number\s+node_type_name", _holds("phases of AI CPU tasks"), _LEGACY),
+    _Kind(rb"^\w+_dequeue_wait \d+ \d+", _holds(_PIPELINE), _LEGACY),
+)
+# Of GPU profilers and benchmarks, JSON or not.
+_TEXTS = (
+    _Kind(
+        rb'\A"?Name"?,"?Calls"?,"?TotalDurationNs"?[^\n]{0,200}\n\s*"?(?:(?:__)?hip[A-Z]|hsa_'
+        rb"|roctx|(?:HIP|HSA|KERNEL|MARKER|RCCL|ROCTX|SCRATCH|MEMORY|OMPT)_(?!COPY_))",
+        "This table of rocprof holds sums of calls on the host, or of whole domains",
+        _DISPATCHES,
+    ),
+    _Kind(
+        rb'\A\{[^{]{0,200}"(?:performance_summary|device_information|inference_options'
+        rb'|model_options|build_options)"\s*:\s*\{',
+        _holds("settings and means of TensorRT's trtexec"),
+        _PROFILE,
+    ),
+    _Kind(
+        rb"\A(?:&&&& RUNNING TensorRT|\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[[VIWEF]\])",
+        "This is what TensorRT's trtexec printed",
+        "Give the file of trtexec --exportProfile, or of --exportTimes, of that run.",
+    ),
+    _Kind(
+        rb'\A\[\s*\{\s*"Name"\s*:\s*"[^"]{0,200}"\s*,\s*"ComputeCapability"\s*:', _DEVICES, _PROFILE
+    ),
+    _Kind(
+        rb'\A\{\s*"schema"\s*:\s*"[^"]{0,40}"(?=[^}]{0,2000}"nodes"\s*:\s*\[)',
+        "This is PyTorch's execution trace, which holds no times",
+        "Give the file that prof.export_chrome_trace wrote in that run.",
+    ),
+    _Kind(
+        rb"\A[\s\S]{0,4000}?\*\* [^\n]{0,120}\((?:cuda_|gpu|nvtx|osrt|cudaapi)\w{0,40}\):\s*\n",
+        "This is a printed table of Nsight Systems",
+        "Write it with `nsys stats --format csv --report cuda_gpu_trace`.",
+    ),
+    _Kind(
+        rb"\ASQLite format 3\x00[\s\S]*CREATE (?:TABLE|VIEW)[^\n]{0,40}rocpd_",
+        "This is a database of rocprofv3 (rocpd)",
+        "Give the kernel_trace.csv of `rocpd convert --output-format csv -i <file>`.",
+    ),
+    _Kind(
+        rb"\[node type\][^\n]{0,200}\[avg ms\]",
+        "This is the printed summary of a TensorFlow or TFLite benchmark",
+        "Run the model with a runtime of docs/formats.md, such as ONNX Runtime.",
+    ),
 )
 
 
@@ -154,14 +237,8 @@ def companion(head: bytes) -> tuple[str, str] | None:
     """What such a file holds, and what to give with it, each as one sentence; None for others."""
     text = utf8(head).lstrip()
     is_json = text[:1] in (b"{", b"[")
-    for known in _DOCUMENTS if is_json else _PLAIN:
-        if re.search(known.sign, text):
-            return _said(known.holds, known.lacks), known.hint
-    for table in () if is_json else _TABLES:
-        if has_columns(head, *table.heads):
-            return _said(table.holds, table.lacks), table.hint
+    for kind in (*_DOCUMENTS, *_TEXTS) if is_json else (*_PLAIN, *_TEXTS, *_TABLES):
+        sign = kind.sign
+        if re.search(sign, text) if isinstance(sign, bytes) else has_columns(head, *sign):
+            return kind.said, kind.hint
     return None
-
-
-def _said(holds: str, lacks: str) -> str:
-    return f"This file holds {holds} and {lacks}"

@@ -10,7 +10,7 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.readers import READERS, read
-from analysis.readers.gpu_companions import gpu_companion
+from analysis.readers.companions import companion
 from analysis.readers.input.source import Source
 from tests import miniatures
 
@@ -61,6 +61,6 @@ def test_the_database_of_rocprofv3_is_named(tmp_path: Path) -> None:
 
 def test_no_main_file_is_taken_for_one() -> None:
     for reader in miniatures.FORMATS:
-        assert gpu_companion(miniatures.main_file(reader).head) is None, reader.name
+        assert companion(miniatures.main_file(reader).head) is None, reader.name
     for data in (b"", b"{}", b"[]", b"\x00\x01", b"a,b\n1,2\n"):
-        assert gpu_companion(data) is None
+        assert companion(data) is None
