@@ -23,6 +23,7 @@ from analysis.errors import FuseScopeError
 from analysis.experiment import ExperimentRecord, parse_record
 from analysis.recipes import RECIPES, Recipe
 from app.recipes.request import recording as of_recipe
+from collectors.files import publication
 from collectors.progress import Progress
 from collectors.record import Recording, record
 
@@ -97,9 +98,7 @@ def _replace(name: str, make: Make) -> bool:
             print(f"{size} bytes in the folder is too much: lower the rounds.", file=sys.stderr)
             return False
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f".{path.name}.part")
-        part.write_bytes(made.read_bytes())
-        part.replace(path)
+        publication.replace(path, made.read_bytes())
     (FOLDER / "README.md").write_text(readme(_records()), encoding="utf-8")
     return True
 

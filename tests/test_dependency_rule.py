@@ -118,7 +118,7 @@ ALLOWED = {
     "app.cli": (
         "analysis",
         *within("app", "application recipes recording server sources"),
-        *within("collectors", "fuse progress record zoo.catalogue"),
+        *within("collectors", "files.publication fuse progress record zoo.catalogue"),
     ),
 }
 for _module in CORE:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from analysis.errors import FuseScopeError
+from collectors.files import publication
 
 _HEAD_BYTES = 64
-_NAME_CHARS = 60  # a name may be as long as the system allows, and ours is longer
 _ZIP = b"PK"
 _REPORT = b"<!doctype html"
 
@@ -56,11 +55,11 @@ def write_whole(path: Path, data: bytes, *, what: str, option: str) -> None:
             sys.stdout.flush()
             sys.stdout.buffer.write(data)
             sys.stdout.buffer.flush()
-        elif path.exists() and not path.is_file():
+        elif publication.is_special(path):
             with open(os.open(path, os.O_WRONLY), "wb") as special:  # neither made nor cut
                 special.write(data)
         else:
-            _replace(Path(os.path.realpath(path)), data)
+            publication.replace(Path(os.path.realpath(path)), data)
     except BrokenPipeError:
         raise
     except (OSError, ValueError) as error:
@@ -70,18 +69,6 @@ def write_whole(path: Path, data: bytes, *, what: str, option: str) -> None:
             where=str(path),
             hint=f"Choose another place with {option}.",
         ) from error
-
-
-def _replace(path: Path, data: bytes) -> None:
-    part = path.with_name(f".{path.name[:_NAME_CHARS]}.{secrets.token_hex(4)}.part")
-    try:
-        # O_EXCL: in a folder that others write to, no link of theirs is followed
-        with open(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666), "wb") as file:
-            file.write(data)
-        part.replace(path)
-    except OSError:
-        part.unlink(missing_ok=True)
-        raise
 
 
 def _is_stdout(path: Path) -> bool:

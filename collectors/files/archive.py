@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 import zipfile
 from collections.abc import Mapping
@@ -54,10 +53,8 @@ def write(path: Path, record: ExperimentRecord, members: Mapping[str, Path | byt
             path.write_bytes(whole.getvalue())
             return path
         with Draft(path) as draft:
-            with draft.path.open("r+b") as file:
+            with draft.opened() as file:
                 _fill(file, record, members)
-                file.flush()
-                os.fsync(file.fileno())
             return draft.publish_numbered()
     except OSError as error:
         problem = error.strerror or str(error)

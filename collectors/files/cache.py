@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from pathlib import Path
+
+from collectors.files import publication
 
 
 def folder() -> Path:
@@ -22,15 +23,9 @@ def write_atomic(path: Path, data: bytes) -> bool:
 
     Returns False when the place is not writable: a cache is a convenience, never a condition.
     """
-    name = ""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.replace(name, path)
+        publication.replace(path, data)
     except OSError:
-        if name:
-            Path(name).unlink(missing_ok=True)
         return False
     return True

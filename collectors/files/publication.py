@@ -1,4 +1,4 @@
-"""Publication: a file gets its name once it is complete, and never that of another file."""
+"""Publication: a file gets its name once it is complete; another's only where that is asked."""
 
 from __future__ import annotations
 
@@ -6,14 +6,25 @@ import contextlib
 import os
 import re
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
+from typing import IO, Self
 
 from collectors.files import ownership
 
 _MOST_NUMBERS = 10_000
 _ENDING = ".fusescope.partial"
+_NAME_CHARS = 56  # a name may be as long as the system allows (255 bytes), and ours is longer
 _DRAFT = re.compile(rf"\..*\.[0-9a-f]{{8}}{re.escape(_ENDING)}", re.DOTALL)
+
+
+def replace(path: Path, data: bytes) -> None:
+    """Puts `data` at `path`, in place of a file that is there; nobody ever sees half of it. Raises
+    OSError, and then what was there stays."""
+    with Draft(path) as draft:
+        with draft.opened() as file:
+            file.write(data)
+        draft.path.replace(path)
 
 
 def is_special(path: Path) -> bool:
@@ -34,7 +45,9 @@ class Draft:
         ownership.remove_stale(target.parent, lambda name: _DRAFT.fullmatch(name) is not None)
         self._lock = -1
         while self._lock < 0:
-            self.path = target.with_name(f".{target.name}.{secrets.token_hex(4)}{_ENDING}")
+            self.path = target.with_name(
+                f".{target.name[:_NAME_CHARS]}.{secrets.token_hex(4)}{_ENDING}"
+            )
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
             self._lock = ownership.take(self.path)
 
@@ -45,6 +58,15 @@ class Draft:
         with contextlib.suppress(OSError):
             self.path.unlink(missing_ok=True)
         os.close(self._lock)
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[IO[bytes]]:
+        """The file, to be filled; what was written is on the disk in the end."""
+        # in a folder that others write to, no link of theirs is followed
+        with open(os.open(self.path, os.O_RDWR | os.O_NOFOLLOW), "r+b") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
 
     def publish(self) -> Path:
         """Gives the file the name of the target, and returns that. Raises FileExistsError where

@@ -144,7 +144,7 @@ def test_a_device_is_written_to_and_stays(monkeypatch: pytest.MonkeyPatch) -> No
     def refuse(*_: object) -> None:
         raise AssertionError("replaces a device")
 
-    monkeypatch.setattr("app.cli.outputs._replace", refuse)
+    monkeypatch.setattr("collectors.files.publication.replace", refuse)
     write(Path("/dev/null"))
     assert Path("/dev/null").is_char_device()
     if Path("/dev/full").is_char_device():

@@ -94,3 +94,24 @@ def test_a_folder_that_refuses_is_found_at_once(tmp_path: Path) -> None:
         Draft(tmp_path / "file" / "x.zip")
     with pytest.raises(FileNotFoundError):
         Draft(tmp_path / "missing" / "x.zip")
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+    path = tmp_path / ("n" * 251 + ".zip")  # as long as a name may be
+    publication.replace(path, b"first")
+    publication.replace(path, b"second")
+    assert path.read_bytes() == b"second"
+    assert names(tmp_path) == [path.name]
+
+
+def test_what_cannot_be_replaced_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EIO, "a disk that breaks")
+
+    path = tmp_path / "x.html"
+    publication.replace(path, b"old")
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(OSError, match="a disk that breaks"):
+        publication.replace(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert names(tmp_path) == ["x.html"]
