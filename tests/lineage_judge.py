@@ -62,7 +62,8 @@ class Finding:
 
 
 class Side:
-    """One graph: its nodes by name, and the values of its tensors for each of the given feeds."""
+    """One graph: its nodes by name, and the values of its tensors for each of the given feeds,
+    which are several inputs of equal shapes."""
 
     def __init__(self, path: Path, feeds: Sequence[Mapping[str, Array]]) -> None:
         self._path = path
@@ -93,7 +94,7 @@ class Side:
         settings = ort.SessionOptions()
         settings.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
         settings.log_severity_level = 3
-        settings.intra_op_num_threads = 2
+        settings.intra_op_num_threads = 1  # a second one spins where the tests have no core free
         # Files that follow each other are one message: repeated fields append.
         session = ort.InferenceSession(
             self._path.read_bytes() + extra.SerializeToString(),
@@ -132,22 +133,11 @@ class Side:
         return found
 
 
-def judge(
-    model: Path,
-    optimised: Path,
-    feeds: Sequence[Mapping[str, Array]],
-    claims: Sequence[Claim],
-    inserted: Iterable[str],
-) -> list[Finding]:
-    """Every rule that the claimed groups break; `feeds` are several inputs of equal shapes."""
-    return _Referee(Side(model, feeds), Side(optimised, feeds), claims, inserted).findings()
+class Pair:
+    """The model and one optimised graph of it, fed the same: which of their tensors are equal."""
 
-
-class _Referee:
-    def __init__(
-        self, old: Side, new: Side, claims: Sequence[Claim], inserted: Iterable[str]
-    ) -> None:
-        self.old, self.new, self.claims, self.inserted = old, new, claims, set(inserted)
+    def __init__(self, old: Side, new: Side) -> None:
+        self.old, self.new = old, new
         kinds = {node.op_type for node in old.graph.node}
         half = any(
             isinstance(v, np.ndarray) and v.dtype == np.float16 for v in old.values[0].values()
@@ -155,9 +145,29 @@ class _Referee:
         self.tolerance = HALF_TOLERANCE if half else TOLERANCE
         if kinds & QUANTISED:
             self.tolerance = QUANTISED_TOLERANCE
-        self.runs = {name for claim in claims if claim.optimised for name in claim.original}
-        self.needed = old.needed(self.runs & set(old.nodes))
         self._same: dict[tuple[str, str], bool] = {}
+
+    def equal(self, old: str, new: str) -> bool:
+        key = (old, new)
+        if key not in self._same:
+            self._same[key] = all(
+                old in a and new in b and same(a[old], b[new], self.tolerance)
+                for a, b in zip(self.old.values, self.new.values, strict=True)
+            )
+        return self._same[key]
+
+
+def judge(pair: Pair, claims: Sequence[Claim], inserted: Iterable[str]) -> list[Finding]:
+    """Every rule that the claimed groups break."""
+    return _Referee(pair, claims, inserted).findings()
+
+
+class _Referee:
+    def __init__(self, pair: Pair, claims: Sequence[Claim], inserted: Iterable[str]) -> None:
+        self.old, self.new, self.claims, self.inserted = pair.old, pair.new, claims, set(inserted)
+        self.tolerance, self._equal = pair.tolerance, pair.equal
+        self.runs = {name for claim in claims if claim.optimised for name in claim.original}
+        self.needed = self.old.needed(self.runs & set(self.old.nodes))
 
     def findings(self) -> list[Finding]:
         found = list(self._partition())
@@ -235,15 +245,6 @@ class _Referee:
                 yield f"{what} repeat"
 
     # Values of both graphs.
-
-    def _equal(self, old: str, new: str) -> bool:
-        key = (old, new)
-        if key not in self._same:
-            self._same[key] = all(
-                old in a and new in b and same(a[old], b[new], self.tolerance)
-                for a, b in zip(self.old.values, self.new.values, strict=True)
-            )
-        return self._same[key]
 
     def _new_edges(self, claim: Claim) -> tuple[list[str], list[str]]:
         inside = set(claim.optimised)

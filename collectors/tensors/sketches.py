@@ -72,9 +72,9 @@ def sketch(values: Array) -> Sketch | None:
         odd += bad
         total += float(block.sum())
         squares += float(block @ block)
-        signs = _signs(number)
-        sums += _folded(block * signs[: block.size])
-        signs_sum += _folded(signs[: block.size])
+        signs = _signs(number, block.size)
+        sums += _folded(block * signs)
+        signs_sum += _folded(signs)
     mean = total / flat.size
     norm = float(np.sqrt(max(squares - flat.size * mean * mean, 0.0)))
     sums -= mean * signs_sum
@@ -135,10 +135,10 @@ def _squashed(values: Array) -> tuple[Floats, int]:
     return np.nan_to_num(squashed, nan=0.0, posinf=1000.0, neginf=-1000.0) if bad else squashed, bad
 
 
-def _signs(number: int) -> Floats:
-    """The signs of one block; each block has its own, so that swapped blocks differ."""
-    random = np.frombuffer(np.random.default_rng([SEED, number]).bytes(BLOCK // 8), np.uint8)
-    return np.asarray(1.0 - 2.0 * np.unpackbits(random))
+def _signs(number: int, count: int) -> Floats:
+    """The first signs of one block; each block has its own, so that swapped blocks differ."""
+    random = np.random.default_rng([SEED, number]).bytes(-(-count // 8))
+    return np.asarray(1.0 - 2.0 * np.unpackbits(np.frombuffer(random, np.uint8), count=count))
 
 
 def _folded(block: Floats) -> Floats:

@@ -24,17 +24,21 @@ from tests.factories import experiment_zip
 AGREED = Agreement("scores", 1000, 16, 16, 13, 0.9375, 1.0)
 
 
+def recorded(**changes: Any) -> Experiment:
+    times = {"unfused": [10.0] * 6, "basic": [8.0] * 6, "fused": [5.0] * 6}
+    experiment = read(Source("a.zip", experiment_zip(times, changes=changes)))
+    assert isinstance(experiment, Experiment)
+    return experiment
+
+
 def compared(baseline: str = "unfused", candidate: str = "fused", **changes: Any) -> Comparison:
     """A comparison of which the variant `fused` was recorded otherwise."""
-    times = {"unfused": [10.0] * 6, "basic": [8.0] * 6, "fused": [5.0] * 6}
-    plain = read(Source("a.zip", experiment_zip(times)))
-    assert isinstance(plain, Experiment)
+    plain = recorded()
     variants = [
         msgspec.structs.replace(variant, **changes) if variant.name == "fused" else variant
         for variant in plain.record.variants
     ]
-    experiment = read(Source("a.zip", experiment_zip(times, changes={"variants": variants})))
-    assert isinstance(experiment, Experiment)
+    experiment = recorded(variants=variants)
     return compare(side_of_variant(experiment, baseline), side_of_variant(experiment, candidate))
 
 

@@ -61,9 +61,14 @@ PAIRS = {
     "two models on a CPU": (f"{TORCH}/cbr_eager.json", f"{TORCH}/tiny_eager.json", True),
 }
 
+LARGE = ("two toolkits", "two models", "steps on one side")
+
 
 @needs_traces
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.exhaustive if name in LARGE else ()) for name in PAIRS],
+)
 def test_a_real_pair_does_not_contradict_itself(name: str) -> None:
     first, second, differ = PAIRS[name]
     sides = []

@@ -20,7 +20,13 @@ from analysis.experiment import Experiment
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
-from tests.compare.timing.raw_times import RawMeans, lengthened, raw_means, rewritten
+from tests.compare.timing.raw_times import (
+    RawMeans,
+    lengthened,
+    raw_means,
+    rewritten,
+    trimmed,
+)
 from tests.factories import (
     FUSED_OPERATORS,
     GEMM,
@@ -285,7 +291,7 @@ def generated(draw: st.DrawFn) -> tuple[bytes, Fusion]:
     return rewritten(base, change), Fusion("graphs", groups)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8)
 @given(generated(), st.booleans())
 def test_generated_experiments_add_up(made: tuple[bytes, Fusion], turned: bool) -> None:
     data, fusion = made
@@ -302,9 +308,24 @@ def test_generated_experiments_add_up(made: tuple[bytes, Fusion], turned: bool) 
     check(ledger(sides[0], sides[1], fusion), raw[names[0]], raw[names[1]], fusion)
 
 
+@pytest.mark.exhaustive
+@settings(max_examples=25)
+@given(generated(), st.booleans())
+def test_many_generated_experiments_add_up(made: tuple[bytes, Fusion], turned: bool) -> None:
+    test_generated_experiments_add_up.hypothesis.inner_test(made, turned)
+
+
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.zip")), ids=lambda path: path.stem)
 def test_every_pair_of_the_samples_adds_up(path: Path) -> None:
-    data = path.read_bytes()
+    check_pairs(path.read_bytes())
+
+
+def test_every_pair_of_two_variants_adds_up() -> None:
+    check_pairs(trimmed((SAMPLES / "resnet50.zip").read_bytes(), ("unfused", "fused")))
+
+
+def check_pairs(data: bytes) -> None:
     experiment = experiment_of(data)
     names = [variant.name for variant in experiment.record.variants]
     raw = raw_means(data, names)
@@ -321,7 +342,7 @@ def test_every_pair_of_the_samples_adds_up(path: Path) -> None:
 def test_an_operator_that_overlaps_those_after_it_adds_up() -> None:
     """A duration raised by hand, and nothing moved: more operator time, and as much overlap."""
     names = ("unfused", "fused")
-    data = (SAMPLES / "mobilenetv2.zip").read_bytes()
+    data = trimmed((SAMPLES / "mobilenetv2.zip").read_bytes(), names)
     experiment = experiment_of(data)
     fusion = group_operators(*(side_of_variant(experiment, name) for name in names))
     slow = next(g.candidate[0].name for g in fusion.groups if g.kind == "fused")

@@ -180,21 +180,20 @@ def operators() -> st.SearchStrategy[dict[str, list[Operator]]]:
 
 
 MS = st.floats(0.5, 50.0)
-
-
-# The mean of Relu falls from 133 to 101 µs, its median rises by 1.
-RELU = {name: [("a/Relu", "Relu", us, SHAPE, SHAPE)] for name, us in
-        (("unfused", 100), ("fused", 101))}  # fmt: skip
-
-
-@settings(max_examples=16, deadline=None, phases=PHASES)
-@example(RELU, [(10.0, 9.0)], ("unfused", 2), None)
-@given(
+EXPERIMENTS = (
     operators(),
     st.lists(st.tuples(MS, MS), min_size=1, max_size=9),
     st.none() | st.tuples(st.sampled_from(["unfused", "fused"]), st.integers(2, 30)),
     st.none() | st.tuples(st.sampled_from(["unfused", "fused"]), st.integers(2, 9)),
 )
+# The mean of Relu falls from 133 to 101 µs, its median rises by 1.
+RELU = {name: [("a/Relu", "Relu", us, SHAPE, SHAPE)] for name, us in
+        (("unfused", 100), ("fused", 101))}  # fmt: skip
+
+
+@settings(max_examples=4, phases=PHASES)
+@example(RELU, [(10.0, 9.0)], ("unfused", 2), None)
+@given(*EXPERIMENTS)
 def test_changes_of_an_experiment_have_the_sign_of_what_they_stand_beside(
     ran: dict[str, list[Operator]],
     times: list[tuple[float, float]],
@@ -214,8 +213,24 @@ def test_changes_of_an_experiment_have_the_sign_of_what_they_stand_beside(
     assert check(comparison) > 8
 
 
-@settings(max_examples=8, deadline=None, phases=PHASES)
-@given(operators(), st.integers(1, 7), st.integers(1, 7))
+@pytest.mark.exhaustive
+@settings(max_examples=16, phases=PHASES)
+@given(*EXPERIMENTS)
+def test_changes_of_many_experiments_have_that_sign(
+    ran: dict[str, list[Operator]],
+    times: list[tuple[float, float]],
+    pause: tuple[str, int] | None,
+    longer: tuple[str, int] | None,
+) -> None:
+    few = test_changes_of_an_experiment_have_the_sign_of_what_they_stand_beside
+    few.hypothesis.inner_test(ran, times, pause, longer)
+
+
+PROFILES = (operators(), st.integers(1, 7), st.integers(1, 7))
+
+
+@settings(max_examples=3, phases=PHASES)
+@given(*PROFILES)
 def test_changes_of_two_profiles_have_the_sign_of_what_they_stand_beside(
     ran: dict[str, list[Operator]], first: int, second: int
 ) -> None:
@@ -224,3 +239,13 @@ def test_changes_of_two_profiles_have_the_sign_of_what_they_stand_beside(
     comparison = compare(*choose_sides(*sides))
     judged = check(comparison)
     assert judged > 3 if comparison.has_changes else judged == 0
+
+
+@pytest.mark.exhaustive
+@settings(max_examples=8, phases=PHASES)
+@given(*PROFILES)
+def test_changes_of_many_profiles_have_that_sign(
+    ran: dict[str, list[Operator]], first: int, second: int
+) -> None:
+    few = test_changes_of_two_profiles_have_the_sign_of_what_they_stand_beside
+    few.hypothesis.inner_test(ran, first, second)

@@ -149,7 +149,7 @@ KERNELS = st.lists(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=8)
 @given(KERNELS, KERNELS)
 def test_every_kernel_is_in_one_group_or_in_none(
     before: Sequence[Kernel], after: Sequence[Kernel]
@@ -168,6 +168,13 @@ def test_every_kernel_is_in_one_group_or_in_none(
         return
     assert sums.groups_ns is not None and sums.ungrouped_ns is not None
     assert sums.groups_ns + sums.ungrouped_ns == whole
+
+
+@pytest.mark.exhaustive
+@settings(max_examples=40)
+@given(KERNELS, KERNELS)
+def test_every_kernel_of_many_traces(before: Sequence[Kernel], after: Sequence[Kernel]) -> None:
+    test_every_kernel_is_in_one_group_or_in_none.hypothesis.inner_test(before, after)
 
 
 @pytest.mark.skipif(not KINETO.exists(), reason="needs the shared traces beside the project")

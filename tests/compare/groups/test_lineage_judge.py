@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ onnx = pytest.importorskip("onnx", reason="optimised graphs need the extra 'coll
 ort = pytest.importorskip("onnxruntime", reason="optimised graphs need the extra 'collect'")
 
 from tests.architectures import Model, feeds
-from tests.lineage_judge import judge, same
+from tests.lineage_judge import Pair, Side, judge, same
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class Claim:
     outputs: tuple[str, ...]
 
 
-Case = tuple[Path, Path, list[dict[str, np.ndarray]], list[Claim], list[str]]
+Case = tuple[Pair, list[Claim], list[str]]
 
 
 @pytest.fixture(scope="module")
@@ -57,14 +56,15 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> Case:
         Claim(("/Tanh",), ("/Tanh",), (out["/Sigmoid"],), (out["/Tanh"],)),
     ]
     given = [feeds(model, seed) for seed in (0, 1)]
-    return folder / "model.onnx", folder / "fused.onnx", given, claims, ["cast"]
+    pair = Pair(*(Side(folder / f"{name}.onnx", given) for name in ("model", "fused")))
+    return pair, claims, ["cast"]
 
 
 def rules(
     case: Case, change: Callable[[list[Claim]], list[Claim]], inserted: list[str]
 ) -> set[str]:
-    model, fused, given, claims, _ = case
-    return {found.rule for found in judge(model, fused, given, change(list(claims)), inserted)}
+    pair, claims, _ = case
+    return {found.rule for found in judge(pair, change(list(claims)), inserted)}
 
 
 def test_what_is_right_has_no_findings(case: Case) -> None:

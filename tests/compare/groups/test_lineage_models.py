@@ -7,10 +7,12 @@ the groups of those are judged on a twin of the same nodes with random weights.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -36,10 +38,16 @@ from collectors.zoo import (
     transformer_encoder,
 )
 from tests.architectures import ARCHITECTURES, feeds, random_network
-from tests.lineage_judge import judge
+from tests.lineage_judge import Pair, Side, judge
 
+Levels = tuple[str, ...]
 LEVELS = ("unfused", "basic", "extended", "fused")
 OPTIMISED = LEVELS[1:]
+# Of these, `make test` runs the ones that are small for what they show.
+SMALL = {
+    "add_relu", "conv_bn_relu", "deeplabv3plus", "mul_add", "mul_sigmoid", "mynet_composite",
+    "bvlc_alexnet", "shufflenet", "squeezenet",
+}  # fmt: skip
 ZOO = {
     "add_relu": elementwise.add_relu,
     "conv_bn_relu": convolutions.conv_bn_relu,
@@ -72,6 +80,14 @@ class Prepared:
     graph: Graph
     feeds: tuple[dict[str, np.ndarray], ...]
 
+    @cached_property
+    def side(self) -> Side:
+        return Side(self.named, self.feeds)
+
+    def paired(self, dump: Path) -> Pair:
+        """The model beside one optimised graph, both run once."""
+        return Pair(self.side, Side(dump, self.feeds))
+
     def optimise(self, level: str) -> tuple[Path, Graph]:
         """The engine's own file of the optimised graph, and the graph with the shapes that ran."""
         dump = self.folder / f"{level}.onnx"
@@ -90,6 +106,23 @@ class Prepared:
         found = self.folder / f"{level}.matches.json"
         matches.run(MatchJob(self.bench, level, str(dump), str(found), 60.0))
         return parse_matches(found.read_bytes(), str(found))
+
+
+def few(values: Iterable[Any], chosen: Container[Any]) -> list[Any]:
+    """Parameters of a test, of which those that are not `chosen` run with --exhaustive."""
+    others = pytest.mark.exhaustive
+    return [pytest.param(value, marks=() if value in chosen else others) for value in values]
+
+
+def models(names: Iterable[str], small: Container[str], few: Levels, every: Levels) -> list[Any]:
+    """Names with levels: the small models at a few levels, and with --exhaustive each at every."""
+    return [
+        *(pytest.param(name, few, id=name) for name in names if name in small),
+        *(
+            pytest.param(name, every, id=f"{name}, every level", marks=pytest.mark.exhaustive)
+            for name in names
+        ),
+    ]
 
 
 def prepare(proto: onnx.ModelProto, folder: Path) -> Prepared:
@@ -127,10 +160,9 @@ def told(found: Lineage) -> Iterator[str]:
     yield from (f"unexplained {name}" for name in found.unexplained)
 
 
-def complaints(prepared: Prepared, found: Lineage, dump: Path) -> list[str]:
+def complaints(pair: Pair, found: Lineage) -> list[str]:
     """What the referee finds, and what the lineage says against itself."""
-    judged = judge(prepared.named, dump, prepared.feeds, found.groups, found.inserted)
-    return [*told(found), *map(str, judged)]
+    return [*told(found), *map(str, judge(pair, found.groups, found.inserted))]
 
 
 def without_minimality(found: list[str]) -> list[str]:
@@ -138,32 +170,47 @@ def without_minimality(found: list[str]) -> list[str]:
     return [what for what in found if not what.startswith("smaller")]
 
 
-def examined(prepared: Prepared, levels: Sequence[str] = OPTIMISED) -> dict[str, list[str]]:
+def examined(prepared: Prepared, levels: Levels = OPTIMISED) -> dict[str, list[str]]:
     """Level -> complaints, of the levels that have some; with tensor matches and by name alone."""
     found = {}
     for level in levels:
         dump, optimised = prepared.optimise(level)
+        pair = prepared.paired(dump)
         known = lineage(prepared.graph, optimised, prepared.match(level, dump))
         guessed = lineage(prepared.graph, optimised)
-        found[level] = complaints(prepared, known, dump)
-        found[f"{level}, by name"] = without_minimality(complaints(prepared, guessed, dump))
+        found[level] = complaints(pair, known)
+        found[f"{level}, by name"] = without_minimality(complaints(pair, guessed))
     return {level: what for level, what in found.items() if what}
 
 
-@pytest.mark.parametrize("name", ARCHITECTURES)
-def test_architectures(name: str, tmp_path: Path) -> None:
-    assert examined(prepare(ARCHITECTURES[name](), tmp_path / name), LEVELS) == {}
+@pytest.mark.parametrize(
+    ("name", "levels"), models(ARCHITECTURES, ARCHITECTURES, ("unfused", "fused"), LEVELS)
+)
+def test_architectures(name: str, levels: Levels, tmp_path: Path) -> None:
+    assert examined(prepare(ARCHITECTURES[name](), tmp_path / name), levels) == {}
 
 
 # Networks that broke earlier versions, and two that did not.
-@pytest.mark.parametrize("seed", [3, 9, 28, 41, 54, 90, 100, 104, 116, 153, 264, 7, 8])
+SEEDS = (3, 9, 28, 41, 54, 90, 100, 104, 116, 153, 264, 7, 8)
+
+
+@pytest.mark.parametrize("seed", few(SEEDS, {3, 28, 41, 264, 8}))
 def test_random_networks(seed: int, tmp_path: Path) -> None:
     assert examined(prepare(random_network(seed), tmp_path / "random")) == {}
 
 
-@pytest.mark.parametrize("activations", ["QUInt8", "QInt8"])
-@pytest.mark.parametrize("name", ["residual_cnn", "unet", "efficientnet_block", "gelus"])
-def test_models_quantised_by_the_engine_s_tool(name: str, activations: str, tmp_path: Path) -> None:
+QUANTISED = list(
+    itertools.product(["residual_cnn", "unet", "efficientnet_block", "gelus"], ["QUInt8", "QInt8"])
+)
+
+
+@pytest.mark.parametrize(
+    "quantised_model", few(QUANTISED, {("unet", "QInt8"), ("gelus", "QUInt8")}), ids="-".join
+)
+def test_models_quantised_by_the_engine_s_tool(
+    quantised_model: tuple[str, str], tmp_path: Path
+) -> None:
+    name, activations = quantised_model
     assert examined(prepare(quantised(name, activations, tmp_path), tmp_path / name)) == {}
 
 
@@ -193,45 +240,46 @@ def quantised(name: str, activations: str, folder: Path) -> onnx.ModelProto:
     return onnx.load(str(folder / "quantised.onnx"))
 
 
-@pytest.mark.parametrize("name", ZOO)
-def test_zoo(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "levels"), models(ZOO, SMALL, ("fused",), OPTIMISED))
+def test_zoo(name: str, levels: Levels, tmp_path: Path) -> None:
     prepared = prepare(ZOO[name](), tmp_path / name)
     found = {}
-    for level in OPTIMISED:
+    for level in levels:
         dump, optimised = prepared.optimise(level)
-        found[level] = complaints(prepared, lineage(prepared.graph, optimised), dump)
+        found[level] = complaints(prepared.paired(dump), lineage(prepared.graph, optimised))
     assert {level: what for level, what in found.items() if what} == {}
 
 
-@pytest.mark.parametrize("name", LIGHT_MODELS)
-def test_light_models(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "levels"), models(LIGHT_MODELS, SMALL, ("fused",), OPTIMISED))
+def test_light_models(name: str, levels: Levels, tmp_path: Path) -> None:
     proto = smaller(onnx.load(str(LIGHT / f"light_{name}.onnx")))
     prepared = prepare(proto, tmp_path / "light")
     duplicate = prepare(reseeded(proto), tmp_path / "twin")
     duplicate = replace(duplicate, feeds=duplicate.feeds[:1])
     found = {}
-    for level in OPTIMISED:
+    for level in levels:
         file, optimised = prepared.optimise(level)
         dump, other = duplicate.optimise(level)
         known = lineage(prepared.graph, optimised)
         if wiring(other) == wiring(optimised):
             rename_nodes(dump, optimised)
-            found[level] = complaints(duplicate, known, dump)
+            found[level] = complaints(duplicate.paired(dump), known)
         else:  # equal weights made nodes equal, and the engine kept one of them
-            found[level] = complaints(prepared, known, file)
-            found[f"{level}, twin"] = complaints(duplicate, lineage(duplicate.graph, other), dump)
+            found[level] = complaints(prepared.paired(file), known)
+            known = lineage(duplicate.graph, other)
+            found[f"{level}, twin"] = complaints(duplicate.paired(dump), known)
         file.unlink()
         dump.unlink()
     assert {level: what for level, what in found.items() if without_minimality(what)} == {}
 
 
-@pytest.mark.parametrize("name", ["squeezenet", "shufflenet"])
+@pytest.mark.parametrize("name", few(["squeezenet", "shufflenet"], {"squeezenet"}))
 def test_light_models_with_matches(name: str, tmp_path: Path) -> None:
     proto = smaller(onnx.load(str(LIGHT / f"light_{name}.onnx")))
     duplicate = prepare(reseeded(proto), tmp_path / "twin")
     dump, optimised = duplicate.optimise("fused")
     known = lineage(duplicate.graph, optimised, duplicate.match("fused", dump))
-    assert complaints(duplicate, known, dump) == []
+    assert complaints(duplicate.paired(dump), known) == []
 
 
 def wiring(graph: Graph) -> list[tuple[str, list[int]]]:

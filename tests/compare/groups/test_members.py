@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -303,11 +304,11 @@ def test_kernels_that_list_op_types_take_operators_of_those_types() -> None:
     assert inferred([*eager, row("aten::relu", "aten::relu")], [kernel]) == []
 
 
-@settings(max_examples=40)
-@given(
-    st.lists(st.sampled_from("abcd"), min_size=1, max_size=12),
-    st.lists(st.sampled_from("abcd"), min_size=1, max_size=12),
-)
+TYPES = st.lists(st.sampled_from("abcd"), min_size=1, max_size=12)
+
+
+@settings(max_examples=10)
+@given(TYPES, TYPES)
 def test_inferred_groups_share_no_operator(before: list[str], after: list[str]) -> None:
     def rows(types: list[str], label: str) -> list[Row]:
         return [
@@ -321,3 +322,10 @@ def test_inferred_groups_share_no_operator(before: list[str], after: list[str]) 
     assert fusion.mapped_nodes == sum(len(group.baseline) for group in fusion.groups)
     if before == after:
         assert fusion.mapped_nodes == len(before)
+
+
+@pytest.mark.exhaustive
+@settings(max_examples=40)
+@given(TYPES, TYPES)
+def test_inferred_groups_of_many_share_no_operator(before: list[str], after: list[str]) -> None:
+    test_inferred_groups_share_no_operator.hypothesis.inner_test(before, after)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import pytest
 
 from analysis.compare import compare
@@ -17,6 +19,7 @@ from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json
 NAMES = ("unfused", "segments:mul_add", "custom:mul_add", "segments:add_relu", "fused")
 
 
+@lru_cache(typed=True)  # True is not 1
 def experiment(*names: str, pieces: object = 3) -> Experiment:
     data = experiment_zip(
         {name: [5.0] * 8 for name in names}, dict.fromkeys(names, UNFUSED_OPERATORS)

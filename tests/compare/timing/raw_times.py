@@ -45,6 +45,26 @@ def raw_means(data: bytes, names: Iterable[str]) -> dict[str, RawMeans]:
         return {name: _variant(archive, v, sorted(blocks)) for name, v in variants.items()}
 
 
+def trimmed(data: bytes, names: Iterable[str]) -> bytes:
+    """A copy with these variants alone: a whole recording takes long to read."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        record = json.loads(archive.read("experiment.json"))
+    record["variants"] = [v for v in record["variants"] if v["name"] in set(names)]
+    text = json.dumps(record)
+    kept = {"experiment.json", record["model_graph"]}
+    kept |= {profile["file"] for variant in record["variants"] for profile in variant["profiles"]}
+    kept |= {variant[key] for variant in record["variants"] for key in ("graph", "matches")}
+    buffer = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(data)) as old,
+        zipfile.ZipFile(buffer, "w") as new,
+    ):
+        for name in old.namelist():
+            if name in kept:
+                new.writestr(name, text if name == "experiment.json" else old.read(name))
+    return buffer.getvalue()
+
+
 def rewritten(data: bytes, change: Callable[[str, bytes], bytes]) -> bytes:
     """A copy of the zip with every member passed through `change`."""
     buffer = io.BytesIO()

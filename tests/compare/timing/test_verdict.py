@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.compare.timing.samples import (
@@ -179,10 +179,14 @@ def test_files_of_few_runs() -> None:
     assert (empty.reason, empty.speedup) == ("no_times", None)
 
 
-@given(
+BLOCKS_AND_RATIOS = (
     st.lists(st.floats(1.0, 100.0), min_size=1, max_size=9),
     st.lists(st.floats(0.5, 2.0), min_size=9, max_size=9),
 )
+
+
+@settings(max_examples=20)
+@given(*BLOCKS_AND_RATIOS)
 def test_what_is_shown_of_both_sides_has_the_sign_of_the_change(
     blocks: list[float], ratios: list[float]
 ) -> None:
@@ -194,6 +198,15 @@ def test_what_is_shown_of_both_sides_has_the_sign_of_the_change(
     assert after / before - 1 == pytest.approx(verdict.latency_change, abs=1e-9)
     if verdict.interval is not None and verdict.speedup is not None:
         assert verdict.interval.low <= verdict.speedup <= verdict.interval.high
+
+
+@pytest.mark.exhaustive
+@given(*BLOCKS_AND_RATIOS)
+def test_what_is_shown_of_many_pairs_has_the_sign_of_the_change(
+    blocks: list[float], ratios: list[float]
+) -> None:
+    few = test_what_is_shown_of_both_sides_has_the_sign_of_the_change
+    few.hypothesis.inner_test(blocks, ratios)
 
 
 def test_values_of_their_own_would_contradict_the_paired_change() -> None:
