@@ -22,10 +22,11 @@ from analysis.readers.amd.tables import (
 from analysis.readers.amd.timeline import add_timeline, is_timeline
 from analysis.readers.building.launch_calls import with_launches
 from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.input.beside import Beside
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
-from analysis.trace import Diagnostic, Trace
+from analysis.trace import Trace
 
 
 def _sniff(head: bytes) -> bool:
@@ -42,12 +43,10 @@ def _read(source: Source) -> Trace:
             where=source.name,
             hint="Record with `rocprofv3 --kernel-trace --output-format json -- <command>`.",
         )
+    beside = Beside(source, rows.notes)
     for other in source.beside:
-        try:
-            if _joined(rows, other):
-                rows.files.append(other.path)
-        except FuseScopeError:
-            rows.notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
+        if beside.load(other, lambda file: _joined(rows, file)):
+            rows.files.append(other.path)
     trace = build_trace(
         source.meta(
             ROCPROF.name,

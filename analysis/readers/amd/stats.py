@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from analysis.errors import FuseScopeError
 from analysis.readers.amd.rows import COPY, described, kernel_name
 from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.input.beside import Beside
 from analysis.readers.input.csv_table import column_key, has_columns, head_cells, read_csv
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
@@ -46,30 +47,23 @@ def _read(source: Source) -> Trace:
             where=source.name,
             hint="Give kernel_stats.csv or kernel_trace.csv, not the tables of the host.",
         )
-    files = []
-    copies = [other for other in source.beside if _is_copies(other)]
+    beside = Beside(source, notes)
+    copies = beside.those(_is_copies)
     for other in copies if len(copies) == 1 else ():
-        try:
-            more = _sums(other, _is_copy, notes)
-        except FuseScopeError:
-            notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
-            continue
-        files.append(other.path)
-        columns = {name: [*cells, *more[name]] for name, cells in columns.items()}
+        more = beside.load(other, lambda file: _sums(file, _is_copy, notes))
+        if more is not None:
+            beside.files.append(other.path)
+            columns = {name: [*cells, *more[name]] for name, cells in columns.items()}
     return build_trace(
-        source.meta(ROCPROF_STATS.name, "rocprof", files=files),
+        source.meta(ROCPROF_STATS.name, "rocprof", files=beside.files),
         columns,
         notes=notes,
         limits=source.limits,
     )
 
 
-def _is_copies(other: Source) -> bool:
+def _is_copies(head: bytes) -> bool:
     """True for memory_copy_stats.csv."""
-    try:
-        head = other.head
-    except FuseScopeError:
-        return False  # told of where the file itself is looked at
     return has_columns(head, *_STATS) and COPY.encode() in head
 
 

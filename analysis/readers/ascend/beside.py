@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from analysis.errors import FuseScopeError
 from analysis.readers.ascend.columns import DEVICE, STREAM, TASK, AscendRows, task_kind, unguarded
 from analysis.readers.ascend.settings import Settings, is_settings, read_settings
+from analysis.readers.input.beside import Beside
 from analysis.readers.input.csv_table import CsvTable, has_columns, head_cells, read_csv
 from analysis.readers.input.source import Source
 from analysis.text import clean_text
@@ -31,29 +31,20 @@ class StepTime:
     period_ns: int | None
 
 
-@dataclass
-class Beside:
+class AscendBeside(Beside):
     """What the files beside one kernel table add to it."""
 
-    steps: dict[str | None, StepTime] = field(default_factory=dict)
-    columns: dict[str, list[object]] = field(default_factory=dict)
-    settings: dict[str, Value] = field(default_factory=dict)
-    files: list[str] = field(default_factory=list)
-    notes: list[Diagnostic] = field(default_factory=list)
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self.steps: dict[str | None, StepTime] = {}
+        self.columns: dict[str, list[object]] = {}
+        self.settings: dict[str, Value] = {}
 
 
-def read_beside(source: Source, rows: AscendRows, is_main: Callable[[bytes], bool]) -> Beside:
+def read_beside(source: Source, rows: AscendRows, is_main: Callable[[bytes], bool]) -> AscendBeside:
     """What fits `rows` among `source.beside`; `is_main` knows files of the kernels' own format."""
-    found = Beside()
-    folder = source.path.rpartition("/")[0]
-    heads: list[tuple[Source, bytes]] = []
-    for other in source.beside:
-        try:
-            heads.append((other, other.head))
-        except FuseScopeError:
-            continue  # told of where the file itself is looked at
-    heads.sort(key=lambda item: (item[0].path.rpartition("/")[0] != folder, item[0].path))
-    is_alone = not any(is_main(head) for _, head in heads)
+    found = AscendBeside(source)
+    is_alone = not found.those(is_main)
     for sniff, join in (
         (_is_step_time, _join_steps),
         (_is_cache, _join_cache),
@@ -61,9 +52,15 @@ def read_beside(source: Source, rows: AscendRows, is_main: Callable[[bytes], boo
         (_is_memory, _note_memory),
         (is_settings, _take_settings),
     ):
-        if candidates := [other for other, head in heads if sniff(head)]:
-            join(candidates, rows, found, is_alone)
+        if candidates := found.those(sniff):
+            join(sorted(candidates, key=nearest_first(source)), rows, found, is_alone)
     return found
+
+
+def nearest_first(source: Source) -> Callable[[Source], tuple[bool, str]]:
+    """A key that sorts files by path, those of the folder of `source` before the others."""
+    folder = source.path.rpartition("/")[0]
+    return lambda other: (other.path.rpartition("/")[0] != folder, other.path)
 
 
 def is_statistic(head: bytes) -> bool:
@@ -102,25 +99,19 @@ def union_ns(spans: Sequence[tuple[int, int]]) -> int:
     return total
 
 
-def _table(source: Source, found: Beside) -> CsvTable | None:
-    try:
-        return read_csv(source)
-    except FuseScopeError:
-        found.notes.append(Diagnostic("warning", "companion_unreadable", 1, source.name))
-        return None
-
-
 def _is_step_time(head: bytes) -> bool:
     # the table of a whole cluster has one line a rank
     is_step = has_columns(head, "Computing", "Overlapped", "Free")
     return is_step and not has_columns(head, "Computing", "Index")
 
 
-def _join_steps(sources: list[Source], rows: AscendRows, found: Beside, is_alone: bool) -> None:
+def _join_steps(
+    sources: list[Source], rows: AscendRows, found: AscendBeside, is_alone: bool
+) -> None:
     best: tuple[float, Source, dict[str | None, StepTime]] | None = None
     own = _computing(rows)
     for source in sources:
-        table = _table(source, found)
+        table = found.load(source, read_csv)
         steps = _step_times(table, rows) if table is not None else {}
         if not set(steps) & set(own) and not (None in steps and is_alone):
             continue
@@ -172,7 +163,7 @@ def _computing(rows: AscendRows) -> dict[str | None, tuple[int, int]]:
     return {step: (union_ns(spans.get(step, [])) or sums[step], sums[step]) for step in sums}
 
 
-def _compare_steps(own: dict[str | None, tuple[int, int]], found: Beside) -> None:
+def _compare_steps(own: dict[str | None, tuple[int, int]], found: AscendBeside) -> None:
     """Notes where the file's Computing is not the sum of the step's kernels."""
     differing, explained = [], True
     for step, time in found.steps.items():
@@ -199,10 +190,12 @@ def _is_cache(head: bytes) -> bool:
     return has_columns(head, "Stream Id", "Task Id", "Hit Rate", "Victim Rate")
 
 
-def _join_cache(sources: list[Source], rows: AscendRows, found: Beside, is_alone: bool) -> None:
+def _join_cache(
+    sources: list[Source], rows: AscendRows, found: AscendBeside, is_alone: bool
+) -> None:
     best: tuple[int, int, Source, CsvTable, list[int | None]] | None = None
     for source in sources:
-        table = _table(source, found)
+        table = found.load(source, read_csv)
         if table is None:
             continue
         partners = _cache_partners(table, rows)
@@ -258,7 +251,7 @@ def _cache_partners(table: CsvTable, rows: AscendRows) -> list[int | None]:
 
 
 def _check_statistic(
-    sources: list[Source], rows: AscendRows, found: Beside, is_alone: bool
+    sources: list[Source], rows: AscendRows, found: AscendBeside, is_alone: bool
 ) -> None:
     """Takes the statistics of these kernels, and notes types whose count or time differs."""
     own: dict[tuple[object, object], list[int]] = {}
@@ -276,7 +269,7 @@ def _check_statistic(
             sums[1] += dur
     best: tuple[int, Source, list[str]] | None = None
     for source in sources:
-        table = _table(source, found)
+        table = found.load(source, read_csv)
         if table is None or not own:
             continue
         listed: dict[tuple[object, object], list[int]] = {}
@@ -311,11 +304,13 @@ def _is_memory(head: bytes) -> bool:
     return has_columns(head, "Name", "Size", "Allocation Time", "Allocation Total Allocated")
 
 
-def _note_memory(sources: list[Source], rows: AscendRows, found: Beside, is_alone: bool) -> None:
+def _note_memory(
+    sources: list[Source], rows: AscendRows, found: AscendBeside, is_alone: bool
+) -> None:
     """Notes the most device memory that was allocated and reserved while the kernels ran."""
     starts = [start for start in rows.columns["start_ns"] if isinstance(start, int)]
     for source in sources:
-        table = _table(source, found)
+        table = found.load(source, read_csv)
         if table is None:
             continue
         allocated = table.find("Allocation Time")
@@ -335,16 +330,14 @@ def _note_memory(sources: list[Source], rows: AscendRows, found: Beside, is_alon
         return
 
 
-def _take_settings(sources: list[Source], rows: AscendRows, found: Beside, is_alone: bool) -> None:
+def _take_settings(
+    sources: list[Source], rows: AscendRows, found: AscendBeside, is_alone: bool
+) -> None:
     """Takes the settings of these kernels: of several files the one written soonest after them."""
     starts = [start for start in rows.columns["start_ns"] if isinstance(start, int)]
     best: tuple[int, Source, Settings] | None = None
     for source in sources:
-        try:
-            settings = read_settings(source)
-        except FuseScopeError:
-            found.notes.append(Diagnostic("warning", "companion_unreadable", 1, source.name))
-            continue
+        settings = found.load(source, read_settings)
         if settings is None:
             continue
         ended = settings.ended_ns

@@ -14,6 +14,7 @@ from analysis.errors import FuseScopeError
 from analysis.readers.ascend.timeline import Timeline, read_timeline
 from analysis.readers.building.iterations import Span, iteration_runs, run_of
 from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.input.beside import Beside
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
@@ -53,11 +54,10 @@ def _read(source: Source) -> Trace:
     """Kernels and collectives of every part; iterations are runs."""
     notes: list[Diagnostic] = []
     parts = [(source, read_timeline(source, source.limits))]
-    for other in _parts(source):
-        try:
-            parts.append((other, read_timeline(other, source.limits)))
-        except FuseScopeError:
-            notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
+    beside = Beside(source, notes)
+    for other in _parts(beside):
+        timeline = beside.load(other, lambda file: read_timeline(file, source.limits))
+        parts += [] if timeline is None else [(other, timeline)]
     parts.sort(key=lambda part: int(_iteration(part[0]) or 0))
     columns, pids, labels = _merged(parts)
     if not columns["name"]:
@@ -91,18 +91,15 @@ def _read(source: Source) -> Trace:
     return build_trace(meta, columns, runs=runs, notes=found, limits=source.limits)
 
 
-def _parts(source: Source) -> list[Source]:
+def _parts(beside: Beside) -> list[Source]:
     """Other files of the same device and model, slices of the same timeline, and iterations."""
-    family, folder = _family(source), source.path.rpartition("/")[0]
-    found = []
-    for other in source.beside:
-        try:
-            is_part = family is not None and _family(other) == family
-            is_part |= _holds_steps(other.head) and other.path.rpartition("/")[0] == folder
-            found += [other] if is_part and _sniff(other.head) else []
-        except FuseScopeError:
-            continue  # told of where the file itself is looked at
-    return found
+    family, folder = _family(beside.source), beside.source.path.rpartition("/")[0]
+    return [
+        other
+        for other in beside.those(_sniff)
+        if (family is not None and _family(other) == family)
+        or (_holds_steps(other.head) and other.path.rpartition("/")[0] == folder)
+    ]
 
 
 MSPROF_TIMELINE = Reader(

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from analysis.errors import FuseScopeError
 from analysis.operators.members import Members, fusion_ops, members_text
-from analysis.readers.ascend.beside import read_beside
+from analysis.readers.ascend.beside import nearest_first, read_beside
 from analysis.readers.ascend.columns import AscendRows, ascend_rows
 from analysis.readers.building.iterations import Span, iteration_runs, run_of
 from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.input.beside import Beside
 from analysis.readers.input.csv_table import CsvTable, column_key, has_columns, read_csv
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
@@ -51,11 +51,10 @@ def _read(source: Source) -> Trace:
     """The trace; steps, inference ids or iterations are runs where the files tell them."""
     tables = [(source, read_csv(source, _is_head))]
     notes: list[Diagnostic] = []
-    for part in _parts(source):
-        try:
-            tables.append((part, read_csv(part, _is_head)))
-        except FuseScopeError:
-            notes.append(Diagnostic("warning", "companion_unreadable", 1, part.name))
+    others = Beside(source, notes)
+    for part in _parts(others):
+        table = others.load(part, lambda file: read_csv(file, _is_head))
+        tables += [] if table is None else [(part, table)]
     parts = [ascend_rows(table) for _, table in tables]
     kind, labels = _labels(tables, parts)
     rows = _joined(parts)
@@ -82,17 +81,11 @@ def _read(source: Source) -> Trace:
     return build_trace(meta, columns, runs=runs, run_kind=kind, notes=found, limits=source.limits)
 
 
-def _parts(source: Source) -> list[Source]:
+def _parts(beside: Beside) -> list[Source]:
     """Other slices of the same table, or other iterations of the same device and model."""
-    family = _family(source)
-    found = []
-    for other in source.beside if family is not None else ():
-        if _family(other) == family:
-            try:
-                found += [other] if _sniff(other.head) else []
-            except FuseScopeError:
-                continue  # told of where the file itself is looked at
-    return found[:_MOST_PARTS]
+    family = _family(beside.source)
+    found = beside.those(_sniff) if family is not None else []
+    return [other for other in found if _family(other) == family][:_MOST_PARTS]
 
 
 OP_SUMMARY = Reader(
@@ -238,12 +231,6 @@ def _beside(
     source: Source, heads: Sequence[str], notes: list[Diagnostic]
 ) -> list[tuple[Source, CsvTable]]:
     """Tables with these heads beside the file, those of its own folder first."""
-    folder = source.path.rpartition("/")[0]
-    found = []
-    for other in source.beside:
-        try:
-            if has_columns(other.head, *heads):
-                found.append((other, read_csv(other)))
-        except FuseScopeError:
-            notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
-    return sorted(found, key=lambda item: (item[0].path.rpartition("/")[0] != folder, item[0].path))
+    found = Beside(source, notes).each(lambda head: has_columns(head, *heads), read_csv)
+    near = nearest_first(source)
+    return sorted(found, key=lambda item: near(item[0]))

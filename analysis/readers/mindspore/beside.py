@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
 
-from analysis.errors import FuseScopeError
 from analysis.operators.members import members_text
+from analysis.readers.input.beside import Beside
 from analysis.readers.input.source import Source
 from analysis.readers.mindspore.akg import is_kernel, members_of, read_kernels, sniff_info
 from analysis.text import clean_text
 from analysis.trace import Diagnostic
-
-ValueT = TypeVar("ValueT")
 
 _NUMBERED = re.compile(r"-op\d+$")
 _RANK = re.compile(r"_(\d{1,4})(?:_detail|_type|_detail_time)?\.\w+$")
@@ -25,52 +22,22 @@ _OWN_NAME = re.compile(
 )
 
 
-class Beside:
-    """Files beside a recording that tell more of it; damage in them is noted and passed over."""
+class MindSporeBeside(Beside):
+    """Files beside a recording, without those of another device of it.
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.files: list[str] = []
-        self.notes: list[Diagnostic] = []
+    The profiler ends its names with the number of the device. In names of somebody's own a number
+    may mean anything: there it only chooses among several files of a kind.
+    """
 
-    def those(self, known: Callable[[bytes], bool], *, of_a_device: bool = True) -> list[Source]:
-        """Files whose head is `known`, without those of another device of the recording.
-
-        The profiler ends its names with the number of the device. In names of somebody's own a
-        number may mean anything: there it only chooses among several files of a kind.
-        """
-        rank = _rank(self.source.name) if of_a_device else ""
-        found = []
-        for other in self.source.beside:
-            try:
-                if known(other.head):
-                    found.append(other)
-            except FuseScopeError:
-                continue
+    def those(self, known: Callable[[bytes], bool]) -> list[Source]:
+        found = super().those(known)
+        rank = _rank(self.source.name)
         if not rank:
             return found
         same = [other for other in found if _rank(other.name) in ("", rank)]
         if same or not _is_own(self.source):
             return same or found
         return [other for other in found if not _is_own(other)]
-
-    def read(
-        self,
-        known: Callable[[bytes], bool],
-        read: Callable[[Source], ValueT],
-        fits: Callable[[ValueT], bool] = lambda value: True,
-    ) -> ValueT | None:
-        """What `read` makes of the first such file that fits the recording."""
-        for other in self.those(known):
-            try:
-                value = read(other)
-            except FuseScopeError:
-                self.notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
-                continue
-            if fits(value):
-                self.files.append(other.path)
-                return value
-        return None
 
 
 def contradiction(
@@ -103,12 +70,12 @@ def _amount(count: int | None, total: int | None) -> str:
 
 
 def fused_columns(
-    op_types: Sequence[str], inputs: Sequence[str], beside: Beside
+    op_types: Sequence[str], inputs: Sequence[str], beside: MindSporeBeside
 ) -> dict[str, Sequence[object]]:
     """Members of fused kernels, and their tensors where AKG's files beside tell them."""
     if not any(is_kernel(op_type) for op_type in op_types):
         return {}
-    kernels, notes = read_kernels(beside.those(sniff_info, of_a_device=False))
+    kernels, notes = read_kernels(Beside(beside.source).those(sniff_info))  # of every device
     beside.notes += notes
     known = {}
     for key in dict.fromkeys(zip(op_types, inputs, strict=True)):

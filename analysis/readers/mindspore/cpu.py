@@ -17,7 +17,7 @@ from analysis.readers.input.encoding import utf8
 from analysis.readers.input.json_events import decode_events
 from analysis.readers.input.source import Source
 from analysis.readers.input.times import exact_ns
-from analysis.readers.mindspore.beside import Beside, fused_columns, short_name, type_of
+from analysis.readers.mindspore.beside import MindSporeBeside, fused_columns, short_name, type_of
 from analysis.readers.mindspore.cpu_beside import (
     is_detail,
     is_framework,
@@ -127,10 +127,10 @@ def _sniff_summary(head: bytes) -> bool:
 def _read_summary(source: Source) -> Trace:
     """One call an operator (or op type), which stands for all its executions."""
     totals = read_totals(source)
-    beside = Beside(source)
+    beside = MindSporeBeside(source)
     shapes: dict[str, list[str]] = {}
     if totals.of_operators:
-        framework = beside.read(is_framework, read_framework)
+        framework = beside.first(is_framework, read_framework)
         shapes = framework.shapes if framework else {}
         totals_beside(beside, is_types, totals.op_type, totals.count, totals.total_ns)
     inputs = [only_text(shapes.get(short_name(name), ())) for name in totals.name]
@@ -174,7 +174,7 @@ class _Event(msgspec.Struct, gc=False):
 
 def _trace(name: str, source: Source, ran: Executions, notes: list[Diagnostic]) -> Trace:
     """The Trace of executions, with what the files beside them add."""
-    beside = Beside(source)
+    beside = MindSporeBeside(source)
     once = [1] * len(ran.name)
     detail = totals_beside(beside, is_detail, ran.name, once, ran.dur_ns)
     types: dict[str, str] = {}
@@ -183,7 +183,7 @@ def _trace(name: str, source: Source, ran: Executions, notes: list[Diagnostic]) 
     timed = zip(ran.name, ran.dur_ns, strict=True)
     seen = {operator for operator, dur in timed if dur is not None and dur >= 0}
     shorts = {short_name(operator) for operator in seen}
-    framework = beside.read(
+    framework = beside.first(
         is_framework, read_framework, lambda found: not shorts.isdisjoint(found.types)
     )
     inputs = [""] * len(ran.name)
@@ -207,7 +207,7 @@ def _trace(name: str, source: Source, ran: Executions, notes: list[Diagnostic]) 
 
 
 def _operator_columns(
-    op_types: Sequence[str], inputs: Sequence[str], beside: Beside
+    op_types: Sequence[str], inputs: Sequence[str], beside: MindSporeBeside
 ) -> dict[str, Sequence[object]]:
     """What every operator of a CPU recording has; members and dtypes from AKG's files beside."""
     count = len(op_types)
@@ -221,7 +221,7 @@ def _operator_columns(
     return {**columns, **fused_columns(op_types, inputs, beside)}
 
 
-def _meta(name: str, source: Source, beside: Beside) -> Meta:
+def _meta(name: str, source: Source, beside: MindSporeBeside) -> Meta:
     return source.meta(name, "MindSpore profiler", device="CPU", files=beside.files)
 
 

@@ -12,7 +12,7 @@ from analysis.readers.building.trace_tables import shape_text
 from analysis.readers.input.csv_table import CsvTable, has_columns, read_csv
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
-from analysis.readers.mindspore.beside import Beside, contradiction, short_name
+from analysis.readers.mindspore.beside import MindSporeBeside, contradiction, short_name
 from analysis.readers.mindspore.executions import Executions
 from analysis.text import clean_text
 from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic
@@ -93,7 +93,7 @@ def read_totals(source: Source) -> Totals:
 
 
 def totals_beside(
-    beside: Beside,
+    beside: MindSporeBeside,
     known: Callable[[bytes], bool],
     names: Sequence[str],
     counts: Sequence[int | None],
@@ -105,7 +105,9 @@ def totals_beside(
         if time is not None and time >= 0:
             counted, summed = seen.get(name, (0, 0))
             seen[name] = (counted + (count or 1), summed + time)
-    totals = beside.read(known, read_totals, lambda found: any(name in seen for name in found.name))
+    totals = beside.first(
+        known, read_totals, lambda found: any(name in seen for name in found.name)
+    )
     if totals is not None:
         amounts = zip(totals.count, totals.total_ns, strict=True)
         told = dict(zip(totals.name, amounts, strict=True))
@@ -151,7 +153,7 @@ def shapes_of(
     return inputs
 
 
-def memory_at_starts(ran: Executions, beside: Beside) -> dict[str, list[float | None]]:
+def memory_at_starts(ran: Executions, beside: MindSporeBeside) -> dict[str, list[float | None]]:
     """Memory at the start of each execution, from the record before it; heads are those there."""
     starts = [start for start in ran.start_ns if start is not None]
 
@@ -160,7 +162,7 @@ def memory_at_starts(ran: Executions, beside: Beside) -> dict[str, list[float | 
         known = [at for at in stamps.ns("ns") if at is not None] if stamps else []
         return bool(known and starts) and min(known) <= max(starts) and min(starts) <= max(known)
 
-    table = beside.read(_is_memory, read_csv, fits)
+    table = beside.first(_is_memory, read_csv, fits)
     stamps = table.find("Timestamp") if table else None
     if table is None or stamps is None:
         return {}

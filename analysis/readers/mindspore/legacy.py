@@ -18,7 +18,7 @@ from analysis.readers.input.json_events import decode_events
 from analysis.readers.input.json_value import decode
 from analysis.readers.input.source import Source
 from analysis.readers.input.times import exact_ns
-from analysis.readers.mindspore.beside import Beside, contradiction
+from analysis.readers.mindspore.beside import MindSporeBeside, contradiction
 from analysis.readers.mindspore.executions import (
     Executions,
     is_timeline,
@@ -66,7 +66,7 @@ def _sniff(head: bytes) -> bool:
 
 def _read(source: Source) -> Trace:
     """Every execution; steps, AI CPU operators and communication from the files beside it."""
-    beside = Beside(source)
+    beside = MindSporeBeside(source)
     if is_timeline(source.head):
         ran, notes = read_timeline(source)
         provider = "AI_CORE"
@@ -74,13 +74,13 @@ def _read(source: Source) -> Trace:
         ran, notes = read_timestamps(source, "GpuOps", "us")
         provider = "GPU"
     names = set(ran.name)
-    framework = beside.read(is_framework, read_framework, lambda f: not names.isdisjoint(f))
+    framework = beside.first(is_framework, read_framework, lambda f: not names.isdisjoint(f))
     _check_means(beside, ran)
     rows = Rows(beside, framework or {})
     for place in range(len(ran.name)):
         rows.add(ran, place, provider)
     _add_ai_cpu(rows, beside, ran)
-    steps = beside.read(is_step_trace, read_steps, lambda found: _fit(found, ran))
+    steps = beside.first(is_step_trace, read_steps, lambda found: _fit(found, ran))
     runs = None
     if steps is not None:
         runs = rows.put_into(steps)
@@ -111,7 +111,7 @@ def _sniff_display(head: bytes) -> bool:
 def _read_display(source: Source) -> Trace:
     """Every execution; starts are relative to the first, in µs."""
     events, notes = decode_events(source.content, _Event, source.name, source.limits)
-    rows = Rows(Beside(source), {})
+    rows = Rows(MindSporeBeside(source), {})
     ran = Executions()
     steps: list[Step] = []
     other = 0
@@ -176,9 +176,9 @@ def _read_summary(source: Source) -> Trace:
             hint="Give the profiler's own file.",
         )
     table = kind.read(source)
-    beside = Beside(source)
+    beside = MindSporeBeside(source)
     names = set(table.name)
-    framework = beside.read(is_framework, read_framework, lambda f: not names.isdisjoint(f))
+    framework = beside.first(is_framework, read_framework, lambda f: not names.isdisjoint(f))
     rows = Rows(beside, framework or {})
     for place in range(len(table.name)):
         rows.add_total(table, place)
@@ -191,15 +191,13 @@ def _read_summary(source: Source) -> Trace:
     return rows.trace(MINDSPORE_LEGACY_SUMMARY.name, source, notes)
 
 
-def _take(kind: Kind, source: Source, beside: Beside, rows: Rows) -> None:
+def _take(kind: Kind, source: Source, beside: MindSporeBeside, rows: Rows) -> None:
     """Other tables of the recording say the same, or rest on another clock: only noted."""
     for other in beside.those(kind.known):
         if other is source or other.path in beside.files:
             continue
-        try:
-            table = kind.read(other)
-        except FuseScopeError:
-            beside.notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
+        table = beside.load(other, kind.read)
+        if table is None:
             continue
         own = {*rows.columns["name"], *rows.columns["op_type"]}
         told = {*table.name, *(t for t in table.op_type if t)}
@@ -240,14 +238,14 @@ def _arguments(raw: msgspec.Raw) -> dict[str, object]:
     return decode(raw, dict[str, object], {})
 
 
-def _check_means(beside: Beside, ran: Executions) -> None:
+def _check_means(beside: MindSporeBeside, ran: Executions) -> None:
     """Reads the means of operators beside a timeline, only to see whether they agree."""
     sums: dict[str, tuple[int, int]] = {}
     for name, dur in zip(ran.name, ran.dur_ns, strict=True):
         if dur is not None and dur >= 0:
             count, total = sums.get(name, (0, 0))
             sums[name] = (count + 1, total + dur)
-    table = beside.read(is_detail, read_detail, lambda t: not sums.keys().isdisjoint(t.name))
+    table = beside.first(is_detail, read_detail, lambda t: not sums.keys().isdisjoint(t.name))
     if table is None:
         return
     told: dict[str, tuple[int | None, int | None]] = {}
@@ -258,7 +256,7 @@ def _check_means(beside: Beside, ran: Executions) -> None:
     beside.notes += contradiction(told, sums, where, _ROUNDING)
 
 
-def _add_ai_cpu(rows: Rows, beside: Beside, ran: Executions) -> None:
+def _add_ai_cpu(rows: Rows, beside: MindSporeBeside, ran: Executions) -> None:
     """AI CPU operators have no row in the timeline; their clock is the same."""
     known = [start for start in ran.start_ns if start is not None]
     first, last = (min(known), max(known)) if known else (1, 0)
@@ -269,7 +267,7 @@ def _add_ai_cpu(rows: Rows, beside: Beside, ran: Executions) -> None:
             for start, dur in zip(table.start_ns, table.dur_ns, strict=True)
         )
 
-    table = beside.read(is_ai_cpu, read_ai_cpu, fits)
+    table = beside.first(is_ai_cpu, read_ai_cpu, fits)
     if table is not None:
         for place in range(len(table.name)):
             rows.add_total(table, place)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.source import Source
-from analysis.readers.mindspore.beside import Beside, fused_columns, type_of
+from analysis.readers.mindspore.beside import MindSporeBeside, fused_columns, type_of
 from analysis.readers.mindspore.executions import Executions
 from analysis.readers.mindspore.framework import Operator, is_flops, read_flops
 from analysis.readers.mindspore.steps import Step
@@ -23,7 +23,7 @@ _UNTOLD = Operator("")
 class Rows:
     """The calls of a trace as columns, and what the files beside it tell of their operators."""
 
-    def __init__(self, beside: Beside, framework: dict[str, Operator]) -> None:
+    def __init__(self, beside: MindSporeBeside, framework: dict[str, Operator]) -> None:
         self.beside = beside
         self.framework = framework
         self.columns: dict[str, list[object]] = {
@@ -128,7 +128,7 @@ class Rows:
         inputs = [str(text or "") for text in self.columns["inputs"]]
         fused = fused_columns(kinds, inputs, self.beside)
         columns |= {key: fused[key] for key in ("members", "members_source") if key in fused}
-        counted = self.beside.read(
+        counted = self.beside.first(
             is_flops, read_flops, lambda told: not set(columns["name"]).isdisjoint(told)
         )
         if counted:

@@ -17,6 +17,7 @@ from typing import Literal
 from analysis.errors import FuseScopeError
 from analysis.operators.kernel_names import kernel_members, kernel_type, memory_type
 from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.input.beside import Beside
 from analysis.readers.input.csv_table import CsvTable, column_key, name_and_unit, read_csv
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
@@ -64,7 +65,7 @@ def _read(source: Source) -> Trace:
             hint="Record with `nsys profile --trace=cuda` and export cuda_gpu_trace.",
         )
     notes: list[Diagnostic] = []
-    files = _join(tables, source, _beside(source, notes))
+    files = _join(tables, source, Beside(source, notes).each(_sniff, _tables))
     chosen = _chosen(tables)
     columns: dict[str, list[object]] = {}
     for part in chosen:
@@ -141,17 +142,6 @@ def _tables(source: Source) -> list[_Part]:
         table = read_csv(Source(source.name, text[start:done].encode(), source.limits))
         if len(table):
             found.append(_Part(kind, table))
-    return found
-
-
-def _beside(source: Source, notes: list[Diagnostic]) -> list[tuple[Source, list[_Part]]]:
-    found = []
-    for other in source.beside:
-        try:
-            if _sniff(other.head):
-                found.append((other, _tables(other)))
-        except FuseScopeError:
-            notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
     return found
 
 

@@ -11,14 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TypeVar
 
 import msgspec
 import pandas as pd
 
-from analysis.errors import FuseScopeError
 from analysis.operators.flops import FROM_SHAPES
 from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.input.beside import Beside
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.json_value import decode
 from analysis.readers.input.source import Source
@@ -48,7 +47,6 @@ from analysis.trace import Diagnostic, Severity, Trace, runs_frame
 _TOTAL = re.compile(rb'"timeMs"\s*:')
 _MEAN = re.compile(rb'"averageMs"\s*:')
 _OTHER = re.compile(rb'"(?:ph|cat|traceEvents)"\s*:')
-ValueT = TypeVar("ValueT")
 _NO = msgspec.Raw(b"")
 _MOST_TIMES = 4  # exports of one recording that are compared
 _WITH_GRAPH = (
@@ -89,7 +87,7 @@ def _read(source: Source) -> Trace:
     samples = beside.times(facts)
     members, kinds = members_columns(layers)
     meta = source.meta(
-        TENSORRT_PROFILE.name, TOOL, version=facts.version, device=facts.device, files=beside.used
+        TENSORRT_PROFILE.name, TOOL, version=facts.version, device=facts.device, files=beside.files
     )
     runs = None
     if samples is not None:
@@ -183,28 +181,21 @@ def _layers(
     return names, times, places
 
 
-class _Beside:
-    """The files beside a profile that belong to it; `used` are paths of those that were read."""
+class _Beside(Beside):
+    """The files beside a profile that belong to its engine."""
 
     def __init__(self, source: Source, notes: list[Diagnostic]) -> None:
-        self.used: list[str] = []
-        self._source, self._notes = source, notes
-        self._heads: list[tuple[Source, bytes]] = []
-        for other in source.beside:
-            try:
-                self._heads.append((other, other.head))
-            except FuseScopeError:
-                continue  # whoever looks for recordings says so
-        self._alone = not any(_sniff(head) for _, head in self._heads)
+        super().__init__(source, notes)
+        self._alone = not self.those(_sniff)
 
     def layers(self, names: Sequence[str]) -> list[Layer]:
         """What is known of each layer: from the graph that holds them all, else from its name."""
         wanted = set(names)
         best: list[tuple[int, bool, list[Layer], Source]] = []
-        for other in self._of(holds_layers):
-            layers = self._read(other, read_layers)
+        for other in self.those(holds_layers):
+            layers = self.load(other, read_layers)
             held = len(wanted & {layer.name for layer in layers or ()})
-            named = _engine(other) == _engine(self._source)
+            named = _engine(other) == _engine(self.source)
             if layers and (held == len(wanted) or (named and 2 * held >= len(wanted) > 0)):
                 best.append((held, named, layers, other))
         top = max(((held, named) for held, named, _, _ in best), default=None)
@@ -212,7 +203,7 @@ class _Beside:
         if len(best) != 1:  # two that fit alike: neither is known to be the one
             return [layer_of_name(name) for name in names]
         held, _, layers, other = best[0]
-        self.used.append(other.path)
+        self.files.append(other.path)
         known = {layer.name for layer in layers}
         lacks: tuple[tuple[Severity, str, list[str]], ...] = (
             ("warning", "companion_lacks", [name for name in names if name not in known]),
@@ -221,7 +212,7 @@ class _Beside:
         for severity, code, lacking in lacks:
             if lacking:
                 example = clean_text(lacking[0], 80)
-                self._notes.append(Diagnostic(severity, code, len(lacking), example))
+                self.notes.append(Diagnostic(severity, code, len(lacking), example))
         waiting: dict[str, list[Layer]] = {}
         for layer in reversed(layers):
             waiting.setdefault(layer.name, []).append(layer)
@@ -231,10 +222,10 @@ class _Beside:
         """What the metadata files say, together."""
         device = version = warmup_ns = apart = None
         for other in self._belonging(holds_facts, most=4):
-            found = self._read(other, read_facts)
+            found = self.load(other, read_facts)
             if found is None:
                 continue
-            self.used.append(other.path)
+            self.files.append(other.path)
             device, version = device or found.device, version or found.version
             warmup_ns = found.warmup_ns if warmup_ns is None else warmup_ns
             apart = found.profiled_apart if apart is None else apart
@@ -246,7 +237,7 @@ class _Beside:
         A second file of the same runs is read with the first and adds nothing.
         """
         candidates = self._belonging(holds_times, most=_MOST_TIMES)
-        found = [(other, self._read(other, lambda s: read_times(s, facts))) for other in candidates]
+        found = [(other, self.load(other, lambda s: read_times(s, facts))) for other in candidates]
         read = [(other, *value) for other, value in found if value is not None]
         if not read:
             return None
@@ -255,35 +246,25 @@ class _Beside:
         if not all(_is_twin(main, frame, other, its) for other, its, _ in others):
             return None  # two that fit alike: neither is known to be the one
         chosen = {id(other) for other, _, _ in read}
-        for other in self._of(holds_times):
+        for other in self.those(holds_times):
             if id(other) not in chosen and self._alone:
-                again = self._read(other, lambda s: read_times(s, facts))
+                again = self.load(other, lambda s: read_times(s, facts))
                 if again is not None and _is_twin(main, frame, other, again[0]):
                     others.append((other, *again))
-        self.used += [main.path, *(other.path for other, _, _ in others)]
-        self._notes.extend(notes)
+        self.files += [main.path, *(other.path for other, _, _ in others)]
+        self.notes.extend(notes)
         if others:
             count = sum(len(other) for _, other, _ in others)
             example = clean_text(others[0][0].name, 80)
-            self._notes.append(Diagnostic("warning", "samples_twice", count, example))
+            self.notes.append(Diagnostic("warning", "samples_twice", count, example))
         return frame
-
-    def _of(self, holds: Callable[[bytes], bool]) -> list[Source]:
-        return [other for other, head in self._heads if holds(head)]
 
     def _belonging(self, holds: Callable[[bytes], bool], most: int) -> list[Source]:
         """Files of a kind by the engine in their name, or all where there is one profile alone."""
-        found = self._of(holds)
-        named = [other for other in found if _engine(other) == _engine(self._source)]
+        found = self.those(holds)
+        named = [other for other in found if _engine(other) == _engine(self.source)]
         chosen = named or (found if self._alone else [])
         return chosen if len(chosen) <= most else []
-
-    def _read(self, other: Source, read: Callable[[Source], ValueT]) -> ValueT | None:
-        try:
-            return read(other)
-        except FuseScopeError:
-            self._notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
-            return None
 
 
 def _is_twin(main: Source, frame: pd.DataFrame, other: Source, its: pd.DataFrame) -> bool:

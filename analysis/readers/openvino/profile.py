@@ -9,6 +9,7 @@ from analysis.errors import FuseScopeError
 from analysis.operators import flops, members
 from analysis.operators.classes import op_class
 from analysis.readers.building.trace_tables import build_trace, tensor_bytes
+from analysis.readers.input.beside import Beside
 from analysis.readers.input.source import Source
 from analysis.readers.openvino.counters import Counted, holds_counters, read_counters
 from analysis.readers.openvino.graph import (
@@ -263,14 +264,7 @@ def _graph_beside(
     """Layers by name from the one graph beside the report that has all of them, and its path."""
     wanted = {one.name for one in ran}
     fits: list[tuple[dict[str, _Layer], str]] = []
-    for other in source.beside:
-        try:
-            if not holds_graph(other.head):
-                continue
-            graph, _ = read_graph(other)
-        except FuseScopeError:
-            notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
-            continue
+    for other, (graph, _) in Beside(source, notes).each(holds_graph, read_graph):
         layers = {layer.name: layer for layer in _describe(graph)}
         if wanted and wanted <= layers.keys():
             fits.append((layers, other.path))

@@ -16,7 +16,7 @@ from analysis.metrics.small_ops import small_ops
 from analysis.metrics.warmup import steady_runs
 from analysis.readers import READERS, read, read_all, read_path
 from analysis.readers.input.source import Source
-from analysis.readers.mindspore.beside import Beside
+from analysis.readers.mindspore.beside import MindSporeBeside
 from analysis.report.exports.inspection import inspection
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence
@@ -319,5 +319,5 @@ def test_a_number_in_a_name_is_the_device_where_the_profiler_chose_it(
     main: str, beside: tuple[str, ...], chosen: tuple[str, ...]
 ) -> None:
     others = tuple(Source(name, b"x") for name in beside)
-    found = Beside(Source(main, b"x", beside=others)).those(lambda head: True)
+    found = MindSporeBeside(Source(main, b"x", beside=others)).those(lambda head: True)
     assert tuple(source.name for source in found) == chosen
