@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from analysis.errors import FuseScopeError
 from analysis.readers.amd.rows import COPY, described, kernel_name
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.beside import Beside
-from analysis.readers.input.csv_table import column_key, has_columns, head_cells, read_csv
+from analysis.readers.input.csv_table import column_key, has_columns, head_cells, is_head, read_csv
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
@@ -30,7 +30,7 @@ def _sniff(head: bytes) -> bool:
     if not has_columns(head, *_STATS):
         return False
     rows = head_cells(head)
-    begin = next((place for place, row in enumerate(rows) if _is_head(row)), len(rows))
+    begin = next((place for place, row in enumerate(rows) if is_head(row, *_STATS)), len(rows))
     keys = [column_key(cell) for cell in rows[begin]] if begin < len(rows) else []
     place = next((at for at, key in enumerate(keys) if key in _NAMES), 0)
     names = [row[place] for row in rows[begin + 1 :] if len(row) > place]
@@ -87,15 +87,13 @@ def _sums(
     source: Source, wanted: Callable[[str], bool], notes: list[Diagnostic]
 ) -> dict[str, list[object]]:
     """The wanted rows of a table of sums as columns of a trace; the others are counted."""
-    table = read_csv(source, _is_head)
+    table = read_csv(source, *_STATS)
     notes += table.notes
     names = [kernel_name(name) for name in table.texts(*_STATS[0])]
-    calls = table.find(*_STATS[1])
-    nothing: list[object] = [None] * len(table)
     columns: dict[str, list[object]] = {
         **described(names),
         "dur_ns": list(table.times(*_STATS[2], unit="ns")),
-        "n": list(calls.integers()) if calls else nothing,
+        "n": list(table.integers(*_STATS[1])),
         "source_row": list(table.rows),
     }
     kept = [row for row, name in enumerate(names) if wanted(name)]
@@ -113,8 +111,3 @@ def _is_kernel(name: str) -> bool:
 
 def _is_copy(name: str) -> bool:
     return name.startswith(COPY) and name != COPY
-
-
-def _is_head(cells: Sequence[str]) -> bool:
-    keys = {column_key(cell) for cell in cells}
-    return all(any(column_key(name) in keys for name in group) for group in _STATS)

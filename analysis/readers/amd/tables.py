@@ -57,7 +57,7 @@ def is_agents(head: bytes) -> bool:
 
 def add_dispatches(rows: RocprofRows, source: Source) -> None:
     """A table of dispatches, v1 to v3; rows of one dispatch with a counter each are one."""
-    table = read_csv(source, lambda cells: _heads(cells, (_NAME, _START, _END)))
+    table = read_csv(source, _NAME, _START, _END)
     rows.notes += table.notes
     if table.find("BeginNs") is not None:
         rows.tool = "rocprof"
@@ -154,11 +154,6 @@ def _devices(table: CsvTable) -> list[str | None]:
     return [agent_name(text) for text in texts] if table.find("Agent_Id") else texts
 
 
-def _heads(cells: Sequence[str], groups: Sequence[Sequence[str]]) -> bool:
-    keys = {column_key(cell) for cell in cells}
-    return all(any(column_key(name) in keys for name in group) for group in groups)
-
-
 def _ns(table: CsvTable, names: Sequence[str]) -> list[int | None]:
     return table.times(*names, unit="ns")
 
@@ -168,8 +163,7 @@ def _one_row_each(
 ) -> dict[str, list[object]]:
     """counter_collection.csv: rows of one dispatch become one, each counter a column."""
     dispatches = table.texts("Dispatch_Id", "Correlation_Id")
-    values = table.find("Counter_Value")
-    numbers = values.numbers() if values else [None] * len(table)
+    numbers = table.numbers("Counter_Value")
     first: dict[tuple[object, ...], int] = {}
     kept: list[int] = []
     counters: dict[str, dict[int, float | None]] = {}

@@ -6,6 +6,7 @@ recordings may lie side by side. One that is damaged costs what it says and noth
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -75,14 +76,12 @@ def is_statistic(head: bytes) -> bool:
 
 def statistic_rows(table: CsvTable) -> list[tuple[str | None, str | None, int | None, int | None]]:
     """(type, core type, calls, their time in ns) of each line; None where the file says none."""
-    counts, totals = table.find("Count"), table.find("Total Time")
-    none: list[int | None] = [None] * len(table)
     return list(
         zip(
             (cell and unguarded(cell) for cell in table.texts("OP Type")),
             (cell and unguarded(cell) for cell in table.texts("Core Type")),
-            counts.integers() if counts else none,
-            totals.ns() if totals else none,
+            table.integers("Count"),
+            table.ns("Total Time"),
             strict=True,
         )
     )
@@ -134,9 +133,7 @@ def _join_steps(
 
 
 def _step_times(table: CsvTable, rows: AscendRows) -> dict[str | None, StepTime]:
-    columns = [table.find(name) for name in ("Computing", "Stage", "Bubble")]
-    none: list[int | None] = [None] * len(table)
-    computing, stage, bubble = (column.ns() if column else none for column in columns)
+    computing, stage, bubble = (table.ns(name) for name in ("Computing", "Stage", "Bubble"))
     devices = {device for device in rows.columns["device"] if device is not None}
     found: dict[str | None, StepTime] = {}
     lines = zip(table.texts("Step"), table.texts(*DEVICE), computing, stage, bubble, strict=True)
@@ -216,9 +213,8 @@ def _join_cache(
         note = Diagnostic("info", "companion_unmatched", lines - joined, clean_text(example, 80))
         found.notes.append(note)
     for head, name in (("Hit Rate", "l2_hit_rate"), ("Victim Rate", "l2_victim_rate")):
-        column = table.find(head)
         values: list[object] = [None] * len(rows.tasks)
-        for value, place in zip(column.numbers() if column else [], partners, strict=False):
+        for value, place in zip(table.numbers(head), partners, strict=True):
             if place is not None:
                 values[place] = value
         found.columns[name] = values
@@ -313,8 +309,7 @@ def _note_memory(
         table = found.load(source, read_csv)
         if table is None:
             continue
-        allocated = table.find("Allocation Time")
-        times = [ns for ns in (allocated.ns() if allocated else []) if ns is not None]
+        times = [ns for ns in table.ns("Allocation Time") if ns is not None]
         is_near = bool(times and starts) and (
             min(times) <= max(starts) + _HOUR_NS and max(times) >= min(starts) - _HOUR_NS
         )
@@ -323,8 +318,8 @@ def _note_memory(
         found.files.append(source.path)
         values: dict[str, Value] = {}
         for what in ("Allocated", "Reserved"):
-            columns = [table.find(f"{when} Total {what}") for when in ("Allocation", "Release")]
-            numbers = [v for column in columns if column for v in column.numbers()]
+            columns = (table.numbers(f"{when} Total {what}") for when in ("Allocation", "Release"))
+            numbers = itertools.chain.from_iterable(columns)
             values[f"{what.lower()}_mb"] = max((v for v in numbers if v is not None), default=None)
         found.notes.append(Diagnostic("info", "device_memory", values=values))
         return

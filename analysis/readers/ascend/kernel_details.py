@@ -16,7 +16,7 @@ from analysis.readers.ascend.beside import StepTime, read_beside
 from analysis.readers.ascend.columns import AscendRows, ascend_rows
 from analysis.readers.building.processes import several_devices
 from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.csv_table import CsvTable, column_key, has_columns, read_csv
+from analysis.readers.input.csv_table import CsvTable, has_columns, read_csv
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.trace import Diagnostic, Trace, runs_frame
@@ -32,7 +32,7 @@ def _sniff(head: bytes) -> bool:
 
 def _read(source: Source) -> Trace:
     """The trace; every step is a run, and its time the file's own where it says one."""
-    table = read_csv(source, _is_head)
+    table = read_csv(source, *_HEADS)
     rows = ascend_rows(table)
     beside = read_beside(source, rows, _sniff)
     runs, labels = _runs(rows, beside.steps)
@@ -88,11 +88,6 @@ KERNEL_DETAILS = Reader(
     sniff=_sniff,
     read=_read,
 )
-
-
-def _is_head(cells: list[str]) -> bool:
-    keys = {column_key(cell.partition("(")[0]) for cell in cells}
-    return {column_key(name) for name in _HEADS} <= keys
 
 
 def _is_mindspore(table: CsvTable) -> bool:

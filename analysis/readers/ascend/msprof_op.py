@@ -108,7 +108,7 @@ def _files(source: Source, notes: list[Diagnostic]) -> tuple[_Table | None, list
             is_basic = _is_basic(file.head)
             if not is_basic and not has_columns(file.head, *_BLOCKS):
                 continue
-            table = read_csv(file, _is_head)
+            table = read_csv(file, (_BLOCKS[0], _BASIC[0]))
         except FuseScopeError:
             if file is source:
                 raise
@@ -131,15 +131,9 @@ def _files(source: Source, notes: list[Diagnostic]) -> tuple[_Table | None, list
     return basic, tables
 
 
-def _is_head(cells: Sequence[str]) -> bool:
-    keys = {column_key(cell) for cell in cells}
-    return "blockid" in keys or "opname" in keys
-
-
 def _fits(basic: _Table, blocks: _Table) -> bool:
     """True unless OpBasicInfo.csv tells of another number of blocks than the table has."""
-    column = basic.table.find("Block Dim", "Block Num")
-    told = [n for n in column.integers() if n] if column else []
+    told = [n for n in basic.table.integers("Block Dim", "Block Num") if n]
     seen = {block for block, _ in blocks.blocks}
     return not told or len(basic.table) != 1 or told[0] == len(seen)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from analysis.readers.ascend.beside import is_statistic, statistic_rows
 from analysis.readers.ascend.columns import DEVICE, device_classes, task_kind
 from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.csv_table import CsvTable, column_key, read_csv
+from analysis.readers.input.csv_table import CsvTable, read_csv
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.trace import Diagnostic, Trace
@@ -19,7 +19,7 @@ _TOLERANCE = 1.001  # printed means are rounded
 
 def _read(source: Source) -> Trace:
     """The trace: a row's total is the time of one entry with `n` calls."""
-    table = read_csv(source, _is_head)
+    table = read_csv(source, "OP Type", "Count", "Total Time")
     table.times("Total Time", named=True)  # refuses what is no unit of time
     lines = statistic_rows(table)
     types = [op_type or core or "unnamed" for op_type, core, _, _ in lines]
@@ -61,33 +61,22 @@ OP_STATISTIC = Reader(
 )
 
 
-def _is_head(cells: list[str]) -> bool:
-    keys = {column_key(cell.partition("(")[0]) for cell in cells}
-    return {"optype", "count", "totaltime"} <= keys
-
-
 def _contradictions(table: CsvTable) -> list[Diagnostic]:
     """A note on rows whose total is not count times mean, or whose mean is outside min and max."""
-    times = [table.find(f"{what} Time") for what in ("Total", "Min", "Avg", "Max")]
-    counts = table.find("Count")
-    if counts is None or any(column is None for column in times):
-        return []
+    times = (table.ns(f"{what} Time") for what in ("Total", "Min", "Avg", "Max"))
+    rows = zip(table.texts("OP Type"), table.integers("Count"), *times, strict=True)
     wrong = [
         op_type or ""
-        for op_type, count, total, least, mean, most in zip(
-            table.texts("OP Type"),
-            counts.integers(),
-            *(column.ns() for column in times if column is not None),
-            strict=True,
-        )
-        if None not in (count, total, least, mean, most)
-        and not _agree(
-            int(count or 0), int(total or 0), int(least or 0), int(mean or 0), int(most or 0)
-        )
+        for op_type, *figures in rows
+        if not _agree(*(figure for figure in figures if figure is not None))
     ]
     return [Diagnostic("warning", "contradiction", len(wrong), wrong[0])] if wrong else []
 
 
-def _agree(count: int, total: int, least: int, mean: int, most: int) -> bool:
+def _agree(*figures: int) -> bool:
+    """Whether count, total, min, mean and max fit; nothing is said where one lacks."""
+    if len(figures) < 5:
+        return True
+    count, total, least, mean, most = figures
     in_order = least <= mean * _TOLERANCE + 1 and mean <= most * _TOLERANCE + 1
     return in_order and abs(count * mean - total) <= total * (_TOLERANCE - 1) + count

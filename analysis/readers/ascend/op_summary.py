@@ -19,7 +19,7 @@ from analysis.readers.ascend.columns import AscendRows, ascend_rows
 from analysis.readers.building.iterations import Span, iteration_runs, run_of
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.beside import Beside
-from analysis.readers.input.csv_table import CsvTable, column_key, has_columns, read_csv
+from analysis.readers.input.csv_table import CsvTable, has_columns, read_csv
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
@@ -28,6 +28,7 @@ from analysis.trace import Diagnostic, Trace
 
 _TASK_LEVEL = "record with --task-time=l1"
 _OF_A_TASK = ("Task Start Time", "Start Time", "Task Type", "Task Wait Time", "Task ID")
+_HEADS = ("Op Name", ("Task Duration", "Duration"))
 _BLOCKS = ("Block Dim", "Block Num")
 _SLICE = re.compile(r"(op_summary)_slice_\d{1,9}_(\d+)\.csv")
 _ITERATION = re.compile(r"op_summary_(\d+)_(\d+)_(\d{1,9})\.csv")
@@ -49,11 +50,11 @@ def _sniff(head: bytes) -> bool:
 
 def _read(source: Source) -> Trace:
     """The trace; steps, inference ids or iterations are runs where the files tell them."""
-    tables = [(source, read_csv(source, _is_head))]
+    tables = [(source, read_csv(source, *_HEADS))]
     notes: list[Diagnostic] = []
     others = Beside(source, notes)
     for part in _parts(others):
-        table = others.load(part, lambda file: read_csv(file, _is_head))
+        table = others.load(part, lambda file: read_csv(file, *_HEADS))
         tables += [] if table is None else [(part, table)]
     parts = [ascend_rows(table) for _, table in tables]
     kind, labels = _labels(tables, parts)
@@ -113,11 +114,6 @@ OP_SUMMARY = Reader(
     sniff=_sniff,
     read=_read,
 )
-
-
-def _is_head(cells: Sequence[str]) -> bool:
-    keys = {column_key(cell.partition("(")[0]) for cell in cells}
-    return "opname" in keys and bool(keys & {"taskduration", "duration"})
 
 
 def _family(source: Source) -> tuple[str, ...] | None:
@@ -211,10 +207,8 @@ def _iterations(
     """Iterations out of step_trace_*.csv in which at least one of these tasks begins."""
     heads = ("Iteration ID", "Iteration End", "Iteration Time")
     for other, table in _beside(source, heads, notes):
-        ends, times = table.find("Iteration End"), table.find("Iteration Time")
-        if ends is None or times is None:
-            continue
-        lines = zip(table.texts("Iteration ID"), ends.ns(), times.ns(), strict=True)
+        ends, times = table.ns("Iteration End"), table.ns("Iteration Time")
+        lines = zip(table.texts("Iteration ID"), ends, times, strict=True)
         spans = [
             Span(label or "", end - dur, dur)
             for label, end, dur in lines

@@ -11,7 +11,7 @@ import io
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -90,13 +90,13 @@ class CsvTable:
                     return column
         return None
 
-    def required(self, where: str, *names: str) -> Column:
-        """Like `find`. Raises FuseScopeError about the file `where` without such a column."""
+    def required(self, *names: str) -> Column:
+        """Like `find`. Raises FuseScopeError without such a column."""
         column = self.find(*names)
         if column is None:
             raise FuseScopeError(
                 f"This table lacks its column {names[0]}",
-                where=where,
+                where=self.file,
                 hint="Give the profiler's own file.",
             )
         return column
@@ -121,7 +121,26 @@ class CsvTable:
     def texts(self, *names: str) -> list[str | None]:
         """Cells of that column with None for missing ones; all None without the column."""
         column = self.find(*names)
-        return [cell or None for cell in column.cells] if column else [None] * len(self.rows)
+        return [cell or None for cell in column.cells] if column else [None] * len(self)
+
+    def integers(self, *names: str) -> list[int | None]:
+        """Cells of that column as whole numbers; all None without the column."""
+        column = self.find(*names)
+        return column.integers() if column else [None] * len(self)
+
+    def counts(self, *names: str) -> list[int | None]:
+        """The same where only numbers from 1 on mean anything."""
+        return [n if n is not None and n > 0 else None for n in self.integers(*names)]
+
+    def numbers(self, *names: str) -> list[float | None]:
+        """Cells of that column as finite numbers; all None without the column."""
+        column = self.find(*names)
+        return column.numbers() if column else [None] * len(self)
+
+    def ns(self, *names: str, unit: Unit = "us") -> list[int | None]:
+        """Cells of that column as whole ns; all None without it or where its unit is not known."""
+        column = self.find(*names)
+        return column.ns(unit) if column else [None] * len(self)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -163,17 +182,33 @@ def head_cells(head: bytes) -> list[list[str]]:
 
 def has_columns(head: bytes, *names: str | Sequence[str]) -> bool:
     """True when one of the first rows heads all these columns; a sequence is one of several."""
-    groups = [
-        [column_key(name)] if isinstance(name, str) else [column_key(one) for one in name]
-        for name in names
-    ]
-    return any(
-        all(any(key in keys for key in group) for group in groups) for keys in _head_keys(head)
+    groups = _groups(names)
+    return any(_heads(keys, groups) for keys in _head_keys(head))
+
+
+def is_head(cells: Iterable[str], *names: str | Sequence[str]) -> bool:
+    """True for a row that heads all these columns; a sequence is one of several."""
+    return _heads(_keys(cells), _groups(names))
+
+
+def _groups(names: Sequence[str | Sequence[str]]) -> list[list[str]]:
+    listed = ([name] if isinstance(name, str) else name for name in names)
+    return [[column_key(name) for name in group] for group in listed]
+
+
+def _heads(keys: frozenset[str], groups: list[list[str]]) -> bool:
+    return all(any(key in keys for key in group) for group in groups)
+
+
+def _keys(cells: Iterable[str]) -> frozenset[str]:
+    """What the cells of a row may head, with their units and without."""
+    return frozenset(
+        key for cell in cells for key in (column_key(cell), column_key(name_and_unit(cell)[0]))
     )
 
 
-def read_csv(source: Source, is_head: Callable[[list[str]], bool] | None = None) -> CsvTable:
-    """The table in `source`; lines before the row that `is_head` takes are passed over.
+def read_csv(source: Source, *heads: str | Sequence[str]) -> CsvTable:
+    """The table in `source`; lines before the row that heads all of `heads` are passed over.
 
     Raises FuseScopeError for a table without head or rows, and for more rows than the limit.
     """
@@ -182,16 +217,16 @@ def read_csv(source: Source, is_head: Callable[[list[str]], bool] | None = None)
     delimiter = _delimiter(text)
     reader = CsvRows(text, delimiter)
     try:
-        heads = _head(reader, is_head)
-        if heads is None:
+        row = _head(reader, heads)
+        if row is None:
             raise FuseScopeError(
                 "This table has no row of column heads",
                 where=source.name,
                 hint="Give the profiler's own file.",
             )
-        reader.width = len(heads)
+        reader.width = len(row)
         ended = text.endswith(("\n", "\r"))
-        cells, rows = _body(reader, heads, source, notes, ended=ended)
+        cells, rows = _body(reader, row, source, notes, ended=ended)
     except csv.Error as error:
         raise FuseScopeError(
             f"This table is damaged near line {reader.line}: {clean_text(str(error), 80)}",
@@ -199,9 +234,7 @@ def read_csv(source: Source, is_head: Callable[[list[str]], bool] | None = None)
             hint="Copy or record the file again.",
         ) from error
     notes += reader.notes()
-    named = [
-        (head, *name_and_unit(head), column) for head, column in zip(heads, cells, strict=True)
-    ]
+    named = [(head, *name_and_unit(head), column) for head, column in zip(row, cells, strict=True)]
     marks = column_marks([told[1:] for told in named], delimiter, notes)
     columns = [
         Column(clean_text(head, 80), name, unit, column, meaning)
@@ -242,20 +275,13 @@ def _delimiter(text: str) -> str:
 @lru_cache(maxsize=256)
 def _head_keys(head: bytes) -> tuple[frozenset[str], ...]:
     """What each of the first rows may head; every reader asks, and each file beside another."""
-    return tuple(
-        frozenset(
-            key for cell in row for key in (column_key(cell), column_key(name_and_unit(cell)[0]))
-        )
-        for row in head_cells(head)
-    )
+    return tuple(_keys(row) for row in head_cells(head))
 
 
-def _head(
-    reader: Iterable[list[str]], is_head: Callable[[list[str]], bool] | None
-) -> list[str] | None:
+def _head(reader: Iterable[list[str]], wanted: Sequence[str | Sequence[str]]) -> list[str] | None:
     for number, row in enumerate(reader):
         heads = [cell.strip(_BLANKS) for cell in row[:_MOST_COLUMNS]]
-        if any(heads) and (is_head is None or is_head(heads)):
+        if any(heads) and is_head(heads, *wanted):
             return heads
         if number >= _PREAMBLE_ROWS:
             break

@@ -72,9 +72,7 @@ def read_totals(source: Source) -> Totals:
     table = read_csv(source)
     names = table.find("full_op_name", "op_full_name")
     types = table.find("op_type")
-    count = table.find("op_occurrences", "type_occurrences")
-    total = table.find(*_TOTALS)
-    if types is None or count is None or total is None:
+    if types is None or table.find(*_TOTALS) is None:
         raise FuseScopeError(
             "This table lacks the columns of operator totals",
             where=source.name,
@@ -83,7 +81,7 @@ def read_totals(source: Source) -> Totals:
     return Totals(
         name=(names or types).cells,
         op_type=types.cells,
-        count=[n if n is not None and n > 0 else None for n in count.integers()],
+        count=table.counts("op_occurrences", "type_occurrences"),
         total_ns=table.times(*_TOTALS, unit="ms"),  # milliseconds also where the head names no unit
         row=table.rows,
         of_operators=names is not None,
@@ -158,8 +156,7 @@ def memory_at_starts(ran: Executions, beside: MindSporeBeside) -> dict[str, list
     starts = [start for start in ran.start_ns if start is not None]
 
     def fits(table: CsvTable) -> bool:
-        stamps = table.find("Timestamp")
-        known = [at for at in stamps.ns("ns") if at is not None] if stamps else []
+        known = [at for at in table.ns("Timestamp", unit="ns") if at is not None]
         return bool(known and starts) and min(known) <= max(starts) and min(starts) <= max(known)
 
     table = beside.first(_is_memory, read_csv, fits)

@@ -49,10 +49,10 @@ def read_timeline(source: Source) -> tuple[Executions, list[Diagnostic]]:
     table = read_csv(source)
     ran = Executions()
     columns = (
-        table.required(source.name, *_NAMES).cells,
+        table.required(*_NAMES).cells,
         table.times("start_time", unit="ms"),
         table.times("duration", unit="ms"),
-        table.required(source.name, "stream_id").cells,
+        table.required("stream_id").cells,
         table.rows,
     )
     for name, start, dur, stream, row in zip(*columns, strict=True):

@@ -42,10 +42,9 @@ def is_flops(head: bytes) -> bool:
 def read_framework(source: Source) -> dict[str, Operator]:
     """Full name -> op type and tensors, from `framework_raw`."""
     table = read_csv(source)
-    names = table.required(source.name, *_FULL_NAMES).cells
-    infos = table.required(source.name, "op_info").cells
-    blocks = table.find("block_dim")
-    dims = blocks.integers() if blocks else [None] * len(names)
+    names = table.required(*_FULL_NAMES).cells
+    infos = table.required("op_info").cells
+    dims = table.integers("block_dim")
     found: dict[str, Operator] = {}
     for name, kind, info, block in zip(
         names, table.texts("op_type", "kernel_type"), infos, dims, strict=True
@@ -84,10 +83,9 @@ def _dtype(text: str) -> str:
 def read_flops(source: Source) -> dict[str, int | None]:
     """Full name -> FLOPs, cube and vector together; only files whose heads name the unit."""
     table = read_csv(source)
-    names = table.required(source.name, *_FULL_NAMES).cells
-    cube = table.required(source.name, "MFLOPs(10^6 cube)").numbers()
-    vector = table.find("MFLOPs(10^6 vector)")
-    other = vector.numbers() if vector else [None] * len(names)
+    names = table.required(*_FULL_NAMES).cells
+    cube = table.required("MFLOPs(10^6 cube)").numbers()
+    other = table.numbers("MFLOPs(10^6 vector)")
     found: dict[str, int | None] = {}
     for name, one, two in zip(names, cube, other, strict=True):
         if one is not None or two is not None:

@@ -53,19 +53,7 @@ class Rows:
 
     def add_total(self, table: Table, place: int) -> None:
         """One operator of a table of totals or means."""
-        self._add(
-            name=table.name[place],
-            op_type=table.op_type[place],
-            provider=table.provider[place],
-            is_communication=False,
-            level=table.level,
-            launched_by=table.launched_by[place],
-            stream=table.stream[place],
-            start_ns=table.start_ns[place],
-            dur_ns=table.dur_ns[place],
-            n=table.n[place] or 1,
-            source_row=table.row[place],
-        )
+        self._add(**table.at(place), is_communication=False)
         for name, values in table.counters.items():
             column = self.counters.setdefault(name, [])
             column += [None] * (len(self.columns["name"]) - 1 - len(column))

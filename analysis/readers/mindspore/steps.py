@@ -30,9 +30,9 @@ def is_step_trace(head: bytes) -> bool:
 def read_steps(source: Source) -> list[Step]:
     """Steps of `step_trace_raw`, by start; the row of averages (step '-' or 0) is none."""
     table = read_csv(source)
-    starts = _ticks(table.required(source.name, "start_point"))
-    ends = _ticks(table.required(source.name, "end_point"))
-    names = table.required(source.name, "step_num").cells
+    starts = _ticks(table.required("start_point"))
+    ends = _ticks(table.required("end_point"))
+    names = table.required("step_num").cells
     collectives = []
     for column in table.columns:
         name = column.head.removesuffix("_start_point")

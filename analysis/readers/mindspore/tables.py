@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from types import MappingProxyType
 
 from analysis.readers.input.csv_numbers import unit_of
-from analysis.readers.input.csv_table import Column, has_columns, read_csv
+from analysis.readers.input.csv_table import has_columns, read_csv
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
 from analysis.readers.input.times import Unit, exact_ns
@@ -28,21 +27,33 @@ _TYPE_TIMES = ("execution_time", "total_time", "task_time")
 
 @dataclass(frozen=True)
 class Table:
-    """Means or totals of operators (or of op types) as columns of equal length."""
+    """Means or totals of operators (or of op types) as columns of equal length, () for none."""
 
-    name: list[str]
-    dur_ns: list[int | None]
-    row: list[int]
-    notes: list[Diagnostic]
-    n: list[int | None]
-    op_type: list[str | None]
-    provider: list[str | None]
-    stream: list[str | None]
-    start_ns: list[int | None]
-    launched_by: list[str | None]
-    averaged: bool
-    level: str
-    counters: Mapping[str, Sequence[float | None]]
+    name: Sequence[str]
+    dur_ns: Sequence[int | None]
+    row: Sequence[int]
+    notes: Sequence[Diagnostic]
+    n: Sequence[int | None] = ()
+    op_type: Sequence[str | None] = ()
+    provider: Sequence[str | None] | str | None = None
+    stream: Sequence[str | None] = ()
+    start_ns: Sequence[int | None] = ()
+    launched_by: Sequence[str | None] = ()
+    averaged: bool = False
+    level: str = "device_kernel"
+    counters: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
+
+    def at(self, place: int) -> dict[str, object]:
+        """One row under the names of a trace's columns."""
+        columns = {
+            "name": self.name, "dur_ns": self.dur_ns, "source_row": self.row, "n": self.n,
+            "op_type": self.op_type, "stream": self.stream, "start_ns": self.start_ns,
+            "launched_by": self.launched_by,
+        }  # fmt: skip
+        found: dict[str, object] = {key: cells[place] for key, cells in columns.items() if cells}
+        provider = self.provider
+        told = provider if provider is None or isinstance(provider, str) else provider[place]
+        return {**found, "n": found.get("n") or 1, "provider": told, "level": self.level}
 
 
 @dataclass(frozen=True)
@@ -94,54 +105,14 @@ def _head_lines(head: bytes, most: int = 20) -> list[str]:
     return text.decode("utf-8", errors="replace").splitlines()[:most]
 
 
-def _table(
-    name: list[str],
-    dur_ns: list[int | None],
-    row: list[int],
-    notes: list[Diagnostic],
-    *,
-    n: list[int | None] | None = None,
-    op_type: list[str | None] | None = None,
-    provider: list[str | None] | str | None = None,
-    stream: list[str | None] | None = None,
-    start_ns: list[int | None] | None = None,
-    launched_by: list[str | None] | None = None,
-    averaged: bool = False,
-    level: str = "device_kernel",
-    counters: Mapping[str, Sequence[float | None]] = MappingProxyType({}),
-) -> Table:
-    count = len(name)
-    return Table(
-        name=name,
-        dur_ns=dur_ns,
-        row=row,
-        notes=notes,
-        n=n or [None] * count,
-        op_type=op_type or [None] * count,
-        provider=provider if isinstance(provider, list) else [provider] * count,
-        stream=stream or [None] * count,
-        start_ns=start_ns or [None] * count,
-        launched_by=launched_by or [None] * count,
-        averaged=averaged,
-        level=level,
-        counters=counters,
-    )
-
-
-def _counts(column: Column | None, count: int) -> list[int | None]:
-    if column is None:
-        return [None] * count
-    return [n if n is not None and n > 0 else None for n in column.integers()]
-
-
 def read_detail(source: Source) -> Table:
     """Mean of each operator, with the number of executions in newer files only."""
     table = read_csv(source)
-    means = table.required(source.name, *_MEANS)
+    means = table.required(*_MEANS)
     unit = unit_of(means.unit, means.head, source.name, "ms")
-    counts = _counts(table.find("execution_frequency"), len(table))
-    return _table(
-        table.required(source.name, *_DETAIL_NAMES).cells,
+    counts = table.counts("execution_frequency")
+    return Table(
+        table.required(*_DETAIL_NAMES).cells,
         [_times(cell, n or 1, unit) for cell, n in zip(means.cells, counts, strict=True)],
         table.rows,
         table.notes,
@@ -154,14 +125,14 @@ def read_detail(source: Source) -> Table:
 def _read_types(source: Source) -> Table:
     """Times of op types: a mean step in the oldest files ('execution_time'), else totals."""
     table = read_csv(source)
-    times = table.required(source.name, *_TYPE_TIMES)
-    names = table.required(source.name, *_TYPES).cells
-    return _table(
+    times = table.required(*_TYPE_TIMES)
+    names = table.required(*_TYPES).cells
+    return Table(
         names,
         table.times(*_TYPE_TIMES, unit="ms"),
         table.rows,
         table.notes,
-        n=_counts(table.find("execution_frequency"), len(table)),
+        n=table.counts("execution_frequency"),
         op_type=[name or None for name in names],
         provider="AI_CORE",
         averaged=times.name == "execution_time",
@@ -170,16 +141,17 @@ def _read_types(source: Source) -> Table:
 
 def _read_gpu_detail(source: Source) -> Table:
     table = read_csv(source)
-    counters = {}
-    for column in table.columns:
-        if column.name.startswith("cuda_activity"):
-            counters[column.head] = column.numbers()
-    return _table(
-        table.required(source.name, "op_full_name").cells,
+    counters = {
+        column.head: column.numbers()
+        for column in table.columns
+        if column.name.startswith("cuda_activity")
+    }
+    return Table(
+        table.required("op_full_name").cells,
         table.times("op_total_time"),
         table.rows,
         table.notes,
-        n=_counts(table.find("op_occurrences"), len(table)),
+        n=table.counts("op_occurrences"),
         op_type=table.texts("op_type"),
         provider="GPU",
         level="framework_op",
@@ -189,13 +161,13 @@ def _read_gpu_detail(source: Source) -> Table:
 
 def _read_gpu_types(source: Source) -> Table:
     table = read_csv(source)
-    names = table.required(source.name, "op_type").cells
-    return _table(
+    names = table.required("op_type").cells
+    return Table(
         names,
         table.times("total_time"),
         table.rows,
         table.notes,
-        n=_counts(table.find("type_occurrences"), len(table)),
+        n=table.counts("type_occurrences"),
         op_type=[name or None for name in names],
         provider="GPU",
         level="framework_op",
@@ -204,12 +176,12 @@ def _read_gpu_types(source: Source) -> Table:
 
 def _read_gpu_activity(source: Source) -> Table:
     table = read_csv(source)
-    return _table(
-        table.required(source.name, "name").cells,
+    return Table(
+        table.required("name").cells,
         table.times("total_duration"),
         table.rows,
         table.notes,
-        n=_counts(table.find("occurrences"), len(table)),
+        n=table.counts("occurrences"),
         op_type=[type_of(name) if name else None for name in table.texts("op_full_name")],
         provider="GPU",
         stream=[f"stream {text}"[:40] if text else None for text in table.texts("stream_id")],
@@ -220,14 +192,14 @@ def _read_gpu_activity(source: Source) -> Table:
 def read_ai_cpu(source: Source) -> Table:
     """AI CPU operators: total_time in ms from dispatch to end; run_start and run_end in µs."""
     table = read_csv(source)
-    names = table.required(source.name, *_TYPES, *_NAMES).cells
+    names = table.required(*_TYPES, *_NAMES).cells
     total = table.times("total_time", unit="ms")
     end_ns = table.times("run_end", "RunV2_end")
     counters = {}
     for name in ("dispatch_time", "execution_time"):
         if column := table.find(name):
             counters[column.head] = column.numbers()
-    return _table(
+    return Table(
         names,
         total,
         table.rows,
@@ -261,7 +233,7 @@ def _read_compute(source: Source) -> Table:
         times.append(exact_ns(parts[1], unit))
         streams.append(f"stream {parts[2]}"[:40])
         rows.append(number)
-    return _table(names, times, rows, [], provider="AI_CORE", stream=streams, averaged=True)
+    return Table(names, times, rows, [], provider="AI_CORE", stream=streams, averaged=True)
 
 
 def _read_compute_detail(source: Source) -> Table:
@@ -280,7 +252,7 @@ def _read_compute_detail(source: Source) -> Table:
             types.append(parts[1])
             times.append(exact_ns(parts[2], "ms"))
             rows.append(number)
-    return _table(names, times, rows, [], op_type=types, provider="AI_CORE", averaged=True)
+    return Table(names, times, rows, [], op_type=types, provider="AI_CORE", averaged=True)
 
 
 def _times(cell: str, count: int, unit: Unit) -> int | None:

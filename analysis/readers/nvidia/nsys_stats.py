@@ -225,8 +225,7 @@ def _rows(part: _Part, notes: list[Diagnostic]) -> dict[str, list[object]]:
                 columns[column.head] = list(column.numbers())
         return columns
     columns["dur_ns"] = list(table.times("Total Time", unit="ns"))
-    counts = table.find("Instances", "Kern Inst", "Count", "Operations")
-    columns["n"] = list(counts.integers()) if counts else [1] * len(names)
+    columns["n"] = list(table.integers("Instances", "Kern Inst", "Count", "Operations"))
     if kind == "ranges":
         columns["launched_by"] = list(table.texts("NVTX Range"))
     if kind == "all":
