@@ -7,7 +7,7 @@ calls stay small.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from types import MappingProxyType
@@ -16,6 +16,9 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 from pandas.api.extensions import ExtensionArray
+
+from analysis.limits import DEFAULT_LIMITS
+from analysis.text import clean_text
 
 Severity = Literal["info", "warning", "error"]
 Value = str | int | float | None
@@ -77,6 +80,20 @@ class Diagnostic:
     count: int = 1
     example: str = ""
     values: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def noted(
+    severity: Severity,
+    code: str,
+    found: int | Sequence[str],
+    example: str = "",
+    *,
+    chars: int = DEFAULT_LIMITS.text_chars,
+) -> list[Diagnostic]:
+    """A note on so many findings, or on these with the first as example; none without any."""
+    if not isinstance(found, int):
+        example, found = clean_text(found[0], chars) if found else "", len(found)
+    return [Diagnostic(severity, code, found, example)] if found else []
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from analysis.readers.input.source import Source
 from analysis.readers.input.times import exact_ns
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Trace
+from analysis.trace import Diagnostic, Trace, noted
 
 _PHASE = re.compile(rb'"ph"\s*:\s*"[XBEMbeinNCsftPOD(,]"')
 _HEADER = re.compile(rb'"traceEvents"\s*:\s*\[')
@@ -150,12 +150,9 @@ def _spans(events: Sequence[_Event], notes: list[Diagnostic]) -> _Spans:
             found.add(row, event.name or "", lane, start, dur)
         else:
             begun.append((start, row, event, lane))
-    if bad:
-        notes.append(Diagnostic("warning", "bad_time", bad, bad_example))
-    if other:
-        notes.append(Diagnostic("info", "other_events", len(other), f"phase {other[0]}"))
-    if unpaired := _pair(begun, found):
-        notes.append(Diagnostic("warning", "unpaired_events", unpaired))
+    notes += noted("warning", "bad_time", bad, bad_example)
+    notes += noted("info", "other_events", [f"phase {phase}" for phase in other])
+    notes += noted("warning", "unpaired_events", _pair(begun, found))
     return found
 
 

@@ -10,7 +10,7 @@ from analysis.limits import Limits
 from analysis.operators.kernel_names import kernel_members, kernel_type
 from analysis.readers.building.launch_calls import LaunchCall
 from analysis.text import clean_text
-from analysis.trace import Diagnostic
+from analysis.trace import Diagnostic, noted
 
 COPY = "MEMORY_COPY"
 MOST_COUNTERS = 300  # of one recording; hardware counts a few dozen at a time
@@ -46,9 +46,7 @@ class RocprofRows:
 
     def note_beyond(self, counters: Sequence[str]) -> None:
         """Count values that were left out, by the names of their counters."""
-        if counters:
-            example = clean_text(counters[0], 80)
-            self.notes.append(Diagnostic("warning", "counters_beyond", len(counters), example))
+        self.notes += noted("warning", "counters_beyond", counters, chars=80)
 
     def merge(self, twin: RocprofRows) -> bool:
         """True when the other file holds the same dispatches; what it has more is taken over."""

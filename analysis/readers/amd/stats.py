@@ -12,8 +12,7 @@ from analysis.readers.input.beside import Beside
 from analysis.readers.input.csv_table import column_key, has_columns, head_cells, is_head, read_csv
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, Trace
+from analysis.trace import Diagnostic, Trace, noted
 
 _STATS = (("Name", "Kernel_Name", "KernelName"), ("Calls",), ("TotalDurationNs", "Total_Duration"))
 # Functions of the host (HIP, HSA, markers), and whole domains of them.
@@ -97,11 +96,8 @@ def _sums(
         "source_row": list(table.rows),
     }
     kept = [row for row, name in enumerate(names) if wanted(name)]
-    if len(kept) < len(names):
-        first = next(name for name in names if not wanted(name))
-        notes.append(
-            Diagnostic("info", "not_operators", len(names) - len(kept), clean_text(first, 80))
-        )
+    others = [name for name in names if not wanted(name)]
+    notes += noted("info", "not_operators", others, chars=80)
     return {name: [cells[row] for row in kept] for name, cells in columns.items()}
 
 

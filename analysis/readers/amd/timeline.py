@@ -16,7 +16,7 @@ from analysis.readers.building.launch_calls import LaunchCall, is_launch
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.json_events import decode_events
 from analysis.readers.input.times import exact_ns
-from analysis.trace import Diagnostic
+from analysis.trace import noted
 
 _SIGN = re.compile(rb'\{\s*"traceEvents"\s*:\s*\[\s*\{\s*\}\s*,')
 _LABEL = re.compile(
@@ -60,10 +60,8 @@ def add_timeline(rows: RocprofRows, data: bytes, where: str) -> None:
     found = [(row, event) for row, event in timed if event.pid in devices]
     rows.launches += _launches(timed)
     ran = [(row, event) for row, event in found if event.name != _BARRIER]
-    if len(timed) > len(found):
-        rows.notes.append(Diagnostic("info", "other_events", len(timed) - len(found)))
-    if len(found) > len(ran):
-        rows.notes.append(Diagnostic("info", "not_operators", len(found) - len(ran), _BARRIER))
+    rows.notes += noted("info", "other_events", len(timed) - len(found))
+    rows.notes += noted("info", "not_operators", len(found) - len(ran), _BARRIER)
     told = [event.args or _Args() for _, event in ran]
     starts: list[object] = [exact_ns(args.begin, "ns") for args in told]
     dur_ns = durations(starts, [exact_ns(args.end, "ns") for args in told])

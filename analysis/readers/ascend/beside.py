@@ -16,8 +16,7 @@ from analysis.readers.ascend.settings import Settings, is_settings, read_setting
 from analysis.readers.input.beside import Beside
 from analysis.readers.input.csv_table import CsvTable, has_columns, head_cells, read_csv
 from analysis.readers.input.source import Source
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, Value
+from analysis.trace import Diagnostic, Value, noted
 
 _NOISE_NS = 1000  # step times went through doubles: a quarter of a µs is lost
 _HOUR_NS = 3600 * 10**9
@@ -190,7 +189,7 @@ def _is_cache(head: bytes) -> bool:
 def _join_cache(
     sources: list[Source], rows: AscendRows, found: AscendBeside, is_alone: bool
 ) -> None:
-    best: tuple[int, int, Source, CsvTable, list[int | None]] | None = None
+    best: tuple[int, Source, CsvTable, list[int | None]] | None = None
     for source in sources:
         table = found.load(source, read_csv)
         if table is None:
@@ -199,19 +198,14 @@ def _join_cache(
         joined = sum(place is not None for place in partners)
         fits = joined * 2 >= len(table) or (is_alone and not any(rows.tasks))
         if fits and (best is None or joined > best[0]):
-            best = joined, len(table), source, table, partners
+            best = joined, source, table, partners
     if best is None:
         return
-    joined, lines, source, table, partners = best
+    _, source, table, partners = best
     found.files.append(source.path)
-    if joined < lines:
-        example = next(
-            name or ""
-            for name, place in zip(table.texts("Op Name"), partners, strict=True)
-            if place is None
-        )
-        note = Diagnostic("info", "companion_unmatched", lines - joined, clean_text(example, 80))
-        found.notes.append(note)
+    places = zip(table.texts("Op Name"), partners, strict=True)
+    unmatched = [name or "" for name, place in places if place is None]
+    found.notes += noted("info", "companion_unmatched", unmatched, chars=80)
     for head, name in (("Hit Rate", "l2_hit_rate"), ("Victim Rate", "l2_victim_rate")):
         values: list[object] = [None] * len(rows.tasks)
         for value, place in zip(table.numbers(head), partners, strict=True):
@@ -286,10 +280,7 @@ def _check_statistic(
     if best is None:
         return
     found.files.append(best[1].path)
-    if best[2]:
-        found.notes.append(
-            Diagnostic("warning", "statistic_differs", best[0], clean_text(best[2][0], 80))
-        )
+    found.notes += noted("warning", "statistic_differs", best[2], chars=80)
 
 
 def _agree(own: list[int], listed: list[int]) -> bool:

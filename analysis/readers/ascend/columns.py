@@ -20,7 +20,8 @@ from analysis.operators.classes import kernel_class, op_class
 from analysis.readers.building.repeats import TOTALS
 from analysis.readers.building.trace_tables import dtype_name, shape_text
 from analysis.readers.input.csv_table import MISSING, CsvTable, column_key
-from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic
+from analysis.text import clean_text
+from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic, noted
 
 NAME = ("Name", "Op Name", "kernel_name")
 TYPE = ("Type", "OP Type")
@@ -75,6 +76,9 @@ _ROUNDED = re.compile(r"\d(?:[.,](\d*))?E\+?(\d+)", re.IGNORECASE)
 _LEAST_SORTED = 8
 _MOST_JOINED = 64  # tables put one after the other
 _FAR_BACK = 3  # of the whole span of the table, at least this part
+_CORE_TIMES = {
+    "aicore_time(us)": ("us", 1e3), "aiv_time(us)": ("us", 1e3), "Aicore Time(ms)": ("ms", 1e6),
+}  # fmt: skip
 _TOLERANCE = 1.05  # cores are timed by cycles, tasks by the scheduler: they differ by a little
 
 Kind = Literal["operator", "communication", "control"]
@@ -130,12 +134,11 @@ def ascend_rows(table: CsvTable) -> AscendRows:
         columns["flops"], columns["flops_source"] = counted
     columns["op_class"] = device_classes(columns)
     _check_order(columns, notes)
-    _check_core_times(columns, notes)
+    check_core_times(columns, notes)
     tasks, steps = table.texts(*TASK), table.texts(*STEP)
     control = [place for place, kind in enumerate(kinds) if kind == "control"]
     if control:
-        first = cores[control[0]] or types[control[0]] or ""
-        notes.append(Diagnostic("info", "not_operators", len(control), first))
+        notes += noted("info", "not_operators", [cores[p] or types[p] or "" for p in control])
         kept = [place for place, kind in enumerate(kinds) if kind != "control"]
         columns = {name: [values[p] for p in kept] for name, values in columns.items()}
         tasks, steps = [tasks[p] for p in kept], [steps[p] for p in kept]
@@ -282,9 +285,8 @@ def _starts(table: CsvTable, notes: list[Diagnostic]) -> list[object]:
     ]
     for place in rounded:
         starts[place] = None
-    if rounded:
-        example = f"row {table.rows[rounded[0]]}: {column.cells[rounded[0]]}"
-        notes.append(Diagnostic("warning", "rounded_starts", len(rounded), example))
+    examples = [f"row {table.rows[place]}: {column.cells[place]}" for place in rounded]
+    notes += noted("warning", "rounded_starts", examples)
     return starts
 
 
@@ -364,13 +366,13 @@ def _check_order(columns: dict[str, list[object]], notes: list[Diagnostic]) -> N
         notes.append(Diagnostic("warning", "starts_go_back", len(far), f"row {far[0]}"))
 
 
-def _check_core_times(columns: dict[str, list[object]], notes: list[Diagnostic]) -> None:
-    """A note where cores are said to have worked longer than the task took."""
+def check_core_times(columns: Mapping[str, Sequence[object]], notes: list[Diagnostic]) -> None:
+    """A note where cores are said to have worked longer than the task took: a unit is wrong."""
     wrong: list[str] = []
-    for head in ("aicore_time(us)", "aiv_time(us)"):
-        durations = zip(columns["name"], columns["dur_ns"], columns.get(head, []), strict=False)
-        for name, dur, core in durations:
-            if isinstance(core, float) and isinstance(dur, int) and core * 1000 > dur * _TOLERANCE:
-                wrong.append(f"{name}: {head} {core:g}, duration {dur / 1000:g} us")
-    if wrong:
-        notes.append(Diagnostic("warning", "contradiction", len(wrong), wrong[0]))
+    for head, (unit, scale) in _CORE_TIMES.items():
+        rows = zip(columns["name"], columns["dur_ns"], columns.get(head, ()), strict=False)
+        for name, dur, core in rows:
+            if isinstance(core, float) and isinstance(dur, int) and core * scale > dur * _TOLERANCE:
+                told = f"{head} {core:g}, duration {dur / scale:g} {unit}"
+                wrong.append(f"{clean_text(str(name), 80)}: {told}")
+    notes += noted("warning", "contradiction", wrong)

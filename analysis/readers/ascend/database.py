@@ -16,15 +16,15 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from analysis.errors import FuseScopeError
-from analysis.readers.ascend.columns import device_classes, task_kind, tensor_text
-from analysis.readers.ascend.pmu import Task, check_core_times, counters
+from analysis.readers.ascend.columns import check_core_times, device_classes, task_kind, tensor_text
+from analysis.readers.ascend.pmu import Task, counters
 from analysis.readers.building.processes import several_devices
 from analysis.readers.building.trace_tables import build_trace, dtype_name
 from analysis.readers.input.source import Source
 from analysis.readers.input.sqlite import Database, Table, integer, open_database, schema_names
 from analysis.readers.reader import ALWAYS, Declined, Reader
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Meta, Trace, runs_frame
+from analysis.trace import Diagnostic, Meta, Trace, noted, runs_frame
 
 _SIGNS = (b"COMPUTE_TASK_INFO", b"TASK_PMU_INFO", b"COMMUNICATION_OP", b"globalTaskId")
 _NSYS_SIGNS = (b"CUPTI_ACTIVITY_KIND_", b"StringIds", b"TARGET_INFO_", b"EXPORT_META_DATA")
@@ -195,12 +195,8 @@ class _Rows:
             )
             self._connections.append(connection)
             kept.append(Task(task_id, start, end))
-        if other:
-            self.notes.append(
-                Diagnostic("info", "not_operators", len(other), clean_text(other[0], 80))
-            )
-        if parts:
-            self.notes.append(Diagnostic("info", "communication_tasks", parts))
+        self.notes += noted("info", "not_operators", other, chars=80)
+        self.notes += noted("info", "communication_tasks", parts)
         if kept and not described:
             self.notes.append(Diagnostic("warning", "operators_unnamed", len(kept)))
         self.columns.update(counters(self.database, self._texts, kept, self.notes))
@@ -269,8 +265,7 @@ class _Rows:
             place = bisect_right(begins, at) - 1 if isinstance(at, int) else -1
             inside = place >= 0 and isinstance(at, int) and at < found[place][1]
             labels.append(place if inside else None)
-        if outside := sum(label is None for label in labels):
-            self.notes.append(Diagnostic("info", "outside_runs", outside))
+        self.notes += noted("info", "outside_runs", sum(label is None for label in labels))
         runs = runs_frame(
             run=range(len(found)),
             kind=["step"] * len(found),

@@ -19,7 +19,7 @@ from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.csv_table import CsvTable, has_columns, read_csv
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
-from analysis.trace import Diagnostic, Trace, runs_frame
+from analysis.trace import Trace, noted, runs_frame
 
 _HEADS = ("Name", "Type", "Accelerator Core", "Duration")
 _LEVEL1 = "record with profiler_level=Level1"
@@ -40,8 +40,7 @@ def _read(source: Source) -> Trace:
     notes = [*rows.notes, *beside.notes]
     if labels is not None:
         columns["run"] = labels
-        if outside := labels.count(None):
-            notes.append(Diagnostic("warning", "outside_runs", outside))
+        notes += noted("warning", "outside_runs", labels.count(None))
     is_mindspore = beside.settings.get("mindspore") is not None or _is_mindspore(table)
     version = beside.settings.get("mindspore" if is_mindspore else "torch_npu")
     meta = source.meta(

@@ -19,7 +19,7 @@ from analysis.readers.input.csv_table import Column, CsvTable, column_key, has_c
 from analysis.readers.input.source import Source
 from analysis.readers.reader import Reader
 from analysis.text import display_name
-from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic, Trace
+from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic, Trace, noted
 
 _BASIC = ("Op Name", "Task Duration", ("Block Dim", "Block Num"))
 _OF_A_TASK = ("Task Start Time", "Start Time", "Task Type", "Task Wait Time", "Task ID")
@@ -126,8 +126,7 @@ def _files(source: Source, notes: list[Diagnostic]) -> tuple[_Table | None, list
     else:
         basic = next((b for b in basics if main is not None and _fits(b, main)), None)
     left = len(blocks) - len(tables)
-    if left:
-        notes.append(Diagnostic("info", "companion_unmatched", left, "tables of another operator"))
+    notes += noted("info", "companion_unmatched", left, "tables of another operator")
     return basic, tables
 
 

@@ -18,7 +18,7 @@ from analysis.readers.input.beside import Beside
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
-from analysis.trace import Diagnostic, Trace
+from analysis.trace import Diagnostic, Trace, noted
 
 _DEVICE = re.compile(
     rb'"(?:Physic )?Stream Id"\s*:|"Ascend Hardware"|"Task Type"\s*:|"(?:AscendCL|ACL)@'
@@ -84,8 +84,7 @@ def _read(source: Source) -> Trace:
         return build_trace(meta, columns, run_kind="iteration", notes=found, limits=source.limits)
     own = pids if {span.pid for span in spans} <= set(pids) else None
     of_task = run_of(columns["start_ns"], spans, own)
-    if outside := sum(run is None for run in of_task):
-        found.append(Diagnostic("warning", "outside_runs", outside))
+    found += noted("warning", "outside_runs", sum(run is None for run in of_task))
     runs = iteration_runs(spans)
     columns["run"] = list(of_task)
     return build_trace(meta, columns, runs=runs, notes=found, limits=source.limits)

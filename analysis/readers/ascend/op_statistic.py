@@ -11,7 +11,7 @@ from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.csv_table import CsvTable, read_csv
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
-from analysis.trace import Diagnostic, Trace
+from analysis.trace import Diagnostic, Trace, noted
 
 _INSTEAD = "open the whole folder, with kernel_details.csv or op_summary_*.csv"
 _TOLERANCE = 1.001  # printed means are rounded
@@ -70,7 +70,7 @@ def _contradictions(table: CsvTable) -> list[Diagnostic]:
         for op_type, *figures in rows
         if not _agree(*(figure for figure in figures if figure is not None))
     ]
-    return [Diagnostic("warning", "contradiction", len(wrong), wrong[0])] if wrong else []
+    return noted("warning", "contradiction", wrong)
 
 
 def _agree(*figures: int) -> bool:

@@ -23,8 +23,7 @@ from analysis.readers.input.csv_table import CsvTable, has_columns, read_csv
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, Trace
+from analysis.trace import Diagnostic, Trace, noted
 
 _TASK_LEVEL = "record with --task-time=l1"
 _OF_A_TASK = ("Task Start Time", "Start Time", "Task Type", "Task Wait Time", "Task ID")
@@ -69,8 +68,7 @@ def _read(source: Source) -> Trace:
             runs, labels = iteration_runs(spans), list(run_of(columns["start_ns"], spans))
     if labels is not None:
         columns["run"] = labels
-        if outside := labels.count(None):
-            notes.append(Diagnostic("warning", "outside_runs", outside))
+        notes += noted("warning", "outside_runs", labels.count(None))
     version = beside.settings.get("cann")
     meta = source.meta(
         OP_SUMMARY.name,
@@ -189,9 +187,7 @@ def _members(
         files.append(other.path)
         known.update({name: members for name, members in fused.items() if name in names})
         unmatched += [name for name in fused if name not in names]
-    if unmatched:
-        example = clean_text(unmatched[0], 80)
-        notes.append(Diagnostic("info", "companion_unmatched", len(unmatched), example))
+    notes += noted("info", "companion_unmatched", unmatched, chars=80)
     if not known:
         return {}
     told = [known.get(str(name)) for name in rows.columns["name"]]

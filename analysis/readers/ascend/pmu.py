@@ -8,19 +8,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from analysis.readers.input.sqlite import Database, Table
-from analysis.text import clean_text
-from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic
+from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic, noted
 
 _MOST_COUNTERS = 300  # of one recording; one setting of aic_metrics has about 30
 _TAKEN = frozenset((*OPERATOR_COLUMNS, *CALL_COLUMNS))
-_TOLERANCE = 1.05  # cores are timed by cycles, tasks by the scheduler
 # Vector cores have no cube and no L1; the file lists their counters as zeros all the same.
 _EMPTY = re.compile(r"aiv_(mac|mte1|fixpipe)_(time\(us\)|ratio)")
-_CORE_TIMES = ("aicore_time(us)", "aiv_time(us)")
 
 
 class Task(NamedTuple):
@@ -75,36 +72,14 @@ def counters(
             beyond.append(name)
             continue
         columns.setdefault(head, [None] * len(tasks))[at] = value * scale
-    if lost:
-        notes.append(Diagnostic("warning", "companion_unmatched", lost, "TASK_PMU_INFO"))
-    if beyond:
-        notes.append(
-            Diagnostic("warning", "counters_beyond", len(beyond), clean_text(beyond[0], 80))
-        )
-    if ambiguous:
-        notes.append(Diagnostic("warning", "counters_ambiguous", ambiguous))
+    notes += noted("warning", "companion_unmatched", lost, "TASK_PMU_INFO")
+    notes += noted("warning", "counters_beyond", beyond, chars=80)
+    notes += noted("warning", "counters_ambiguous", ambiguous)
     return {
         head: column
         for head, column in columns.items()
         if head not in _TAKEN and (any(column) or not _EMPTY.fullmatch(head))
     }
-
-
-def check_core_times(columns: Mapping[str, Sequence[object]], notes: list[Diagnostic]) -> None:
-    """A note where cores are said to have worked longer than their task took."""
-    wrong: list[str] = []
-    for head in _CORE_TIMES:
-        rows = zip(
-            columns["name"], columns["dur_ns"], columns.get(head, []),
-            strict=False,
-        )  # fmt: skip
-        for name, dur, core in rows:
-            if isinstance(core, float) and isinstance(dur, int) and core > dur / 1e3 * _TOLERANCE:
-                wrong.append(
-                    f"{clean_text(str(name), 80)}: {head} {core:g}, duration {dur / 1e3:g} us"
-                )
-    if wrong:
-        notes.append(Diagnostic("warning", "contradiction", len(wrong), wrong[0]))
 
 
 def _head(name: str) -> tuple[str, float]:

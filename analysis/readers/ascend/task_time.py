@@ -15,7 +15,7 @@ from analysis.readers.input.csv_table import has_columns, read_csv
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Trace
+from analysis.trace import Diagnostic, Trace, noted
 
 _HEADS = ("kernel_name", "kernel_type", "task_time")
 _NOISE_NS = 1  # begin and end are rounded one by one
@@ -50,8 +50,7 @@ def _read(source: Source) -> Trace:
     _check_stops(rows, table.times("task_stop"), notes)
     control = [place for place, kind in enumerate(kinds) if kind == "control"]
     if control:
-        example = clean_text(types[control[0]] or "", 80)
-        notes.append(Diagnostic("info", "not_operators", len(control), example))
+        notes += noted("info", "not_operators", [types[p] or "" for p in control], chars=80)
         kept = [place for place, kind in enumerate(kinds) if kind != "control"]
         rows = {name: [values[place] for place in kept] for name, values in rows.items()}
     rows["op_class"] = device_classes({"op_type": [None] * len(rows["name"]), **rows})
@@ -88,5 +87,4 @@ def _check_stops(
             off = stop - start - dur
             if abs(off) > _NOISE_NS:
                 wrong.append(f"{clean_text(str(name), 80)}: task_time is off by {off} ns")
-    if wrong:
-        notes.append(Diagnostic("warning", "contradiction", len(wrong), wrong[0]))
+    notes += noted("warning", "contradiction", wrong)

@@ -19,14 +19,13 @@ import msgspec
 
 from analysis.limits import Limits
 from analysis.operators.members import Members, members_text
-from analysis.readers.ascend.columns import device_classes, task_kind
+from analysis.readers.ascend.columns import check_core_times, device_classes, task_kind
 from analysis.readers.ascend.launches import HostCall, Point, launchers
 from analysis.readers.building.iterations import Span
 from analysis.readers.input.json_events import decode_events
 from analysis.readers.input.source import Source
 from analysis.readers.input.times import exact_ns
-from analysis.text import clean_text
-from analysis.trace import Diagnostic
+from analysis.trace import Diagnostic, noted
 
 Cell = str | int | float | bool | None
 Lane = Literal["device", "communication", "overlap", "steps", "host"]
@@ -143,13 +142,10 @@ def read_timeline(source: Source, limits: Limits) -> Timeline:
             if lane == "host" and (event.pid, event.tid) in threads:
                 calls += _host_call(event)
     timeline.launchers = launchers(calls, flows.values())
-    if control:
-        example = clean_text(control[0], 80)
-        notes.append(Diagnostic("info", "not_operators", len(control), example))
-    if total := other.total():
-        notes.append(Diagnostic("info", "other_events", total))
+    notes += noted("info", "not_operators", control, chars=80)
+    notes += noted("info", "other_events", other.total())
     timeline.columns["op_class"] = device_classes(timeline.columns)
-    _check_core_times(timeline)
+    check_core_times(timeline.columns, notes)
     return timeline
 
 
@@ -338,17 +334,3 @@ def _number(value: Cell) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if abs(value) < 1e300 else None
-
-
-def _check_core_times(timeline: Timeline) -> None:
-    """A note where cores are said to have worked longer than the task took: a unit is wrong."""
-    columns = timeline.columns
-    wrong = [
-        f"{clean_text(str(name), 80)}: Aicore Time(ms) {core:g}, duration {dur / 1e6:g} ms"
-        for name, dur, core in zip(
-            columns["name"], columns["dur_ns"], columns["Aicore Time(ms)"], strict=True
-        )
-        if isinstance(core, float) and isinstance(dur, int) and core * 1e6 > dur * 1.05
-    ]
-    if wrong:
-        timeline.notes.append(Diagnostic("warning", "contradiction", len(wrong), wrong[0]))

@@ -27,6 +27,7 @@ from analysis.trace import (
     Meta,
     Trace,
     calls_frame,
+    noted,
     operators_frame,
     runs_frame,
 )
@@ -66,8 +67,7 @@ def build_trace(
     found = [_clean(note) for note in notes]
     columns, kept = _valid(rows, meta, found, limits)
     columns, kept = without_repeats(columns, kept, found)
-    if note := _long_text(columns, limits):
-        found.append(note)
+    found += _long_text(columns, limits)
     operators, codes = _operators(columns, limits)
     count = len(kept)
     calls: dict[str, object] = {"operator": codes}
@@ -304,7 +304,7 @@ def _whole_numbers(values: Sequence[object]) -> pd.Series:
     return pd.Series(list(values), dtype="Int64")
 
 
-def _long_text(columns: Mapping[str, list[object]], limits: Limits) -> Diagnostic | None:
+def _long_text(columns: Mapping[str, list[object]], limits: Limits) -> list[Diagnostic]:
     """How many different texts are cut, one of them as example."""
     texts = {
         text
@@ -313,9 +313,7 @@ def _long_text(columns: Mapping[str, list[object]], limits: Limits) -> Diagnosti
         for text in columns.get(name, ())
         if isinstance(text, str) and len(text) > limits.text_chars
     }
-    if not texts:
-        return None
-    return Diagnostic("info", "long_text", len(texts), clean_text(min(texts), 80))
+    return noted("info", "long_text", sorted(texts), chars=80)
 
 
 def _size(value: object) -> int | None:

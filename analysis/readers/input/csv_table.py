@@ -23,7 +23,7 @@ from analysis.readers.input.encoding import decoded, utf8
 from analysis.readers.input.source import Source
 from analysis.readers.input.times import Unit, exact_ns
 from analysis.text import clean_text
-from analysis.trace import Diagnostic
+from analysis.trace import Diagnostic, noted
 
 MISSING = frozenset({"", "n/a", "na", "null", "none", "-", "--"})
 _MOST_COLUMNS = 2000
@@ -254,8 +254,7 @@ def _check_twins(columns: list[Column], notes: list[Diagnostic]) -> None:
         if first.setdefault(column_key(one.head), one) is not one
         and one.cells != first[column_key(one.head)].cells
     ]
-    if twins:
-        notes.append(Diagnostic("warning", "twin_columns", len(twins), twins[0]))
+    notes += noted("warning", "twin_columns", twins)
 
 
 def _delimiter(text: str) -> str:
@@ -347,8 +346,7 @@ def _body(
         notes.append(Diagnostic("warning", "total_row", 1, f"row {rows.pop()}"))
         for column in columns:
             column.pop()
-    if again:
-        notes.append(Diagnostic("warning", "heads_again", len(again), f"row {again[0]}"))
+    notes += noted("warning", "heads_again", [f"row {number}" for number in again])
     if long > _MOSTLY * len(rows):
         raise FuseScopeError(
             f"{long} of {len(rows)} rows have more cells than the head has columns, so no cell is "
@@ -356,10 +354,8 @@ def _body(
             where=f"{source.name}, row {long_row}",
             hint="Put quotes around cells that hold a comma, or give the profiler's own file.",
         )
-    if short:
-        notes.append(Diagnostic("info", "short_rows", short, f"row {short_row}"))
-    if long:
-        notes.append(Diagnostic("warning", "long_rows", long, f"row {long_row}"))
+    notes += noted("info", "short_rows", short, f"row {short_row}")
+    notes += noted("warning", "long_rows", long, f"row {long_row}")
     return columns, rows
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
-from analysis.trace import Diagnostic
+from analysis.trace import Diagnostic, noted
 
 _LONE_SURROGATE = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})"
@@ -23,8 +23,7 @@ def utf8(data: bytes) -> bytes:
 def decoded(data: bytes, notes: list[Diagnostic]) -> str:
     """UTF-8 as text; what is no character becomes U+FFFD, counted in `notes`."""
     text = data.decode("utf-8", errors="replace")
-    if broken := text.count("\ufffd") - data.count(b"\xef\xbf\xbd"):
-        notes.append(Diagnostic("warning", "bad_unicode", broken))
+    notes += noted("warning", "bad_unicode", text.count("\ufffd") - data.count(b"\xef\xbf\xbd"))
     return text
 
 
@@ -43,6 +42,5 @@ def without_lone_surrogates(data: bytes, notes: list[Diagnostic]) -> bytes:
     """JSON whose escaped halves of characters became U+FFFD, counted in `notes`."""
     if b"\\ud" in data or b"\\uD" in data:
         data, replaced = _LONE_SURROGATE.subn(rb"\\ufffd", data)
-        if replaced:
-            notes.append(Diagnostic("warning", "bad_unicode", replaced))
+        notes += noted("warning", "bad_unicode", replaced)
     return data

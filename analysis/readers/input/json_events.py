@@ -17,7 +17,7 @@ from analysis.limits import Limits
 from analysis.readers.input.encoding import utf8, valid_utf8, without_lone_surrogates
 from analysis.readers.input.json_array import check_length
 from analysis.readers.input.json_value import UNDECODABLE, decode
-from analysis.trace import Diagnostic
+from analysis.trace import Diagnostic, noted
 
 EventT = TypeVar("EventT", bound=msgspec.Struct)
 FileT = TypeVar("FileT", bound="EventFile")
@@ -95,8 +95,7 @@ def _decode_each(
         except UNDECODABLE as error:
             dropped += 1
             example = example or str(error)
-    if dropped:
-        notes.append(Diagnostic("warning", "bad_event", dropped, example))
+    notes += noted("warning", "bad_event", dropped, example)
     return events
 
 
@@ -124,8 +123,7 @@ def _repaired(
         else:
             notes.append(Diagnostic("warning", "json_mended", count))
             return header, raw
-        if count:
-            notes.append(Diagnostic("warning", "json_mended", count))
+        notes += noted("warning", "json_mended", count)
     return _cut_short(data, file, where, limits, notes, damage)
 
 

@@ -10,7 +10,7 @@ from analysis.errors import FuseScopeError
 from analysis.operators.members import Members, akg_info, graph_kernel, members_text
 from analysis.readers.building.trace_tables import dtype_name, shape_text
 from analysis.readers.input.source import Source
-from analysis.trace import Diagnostic
+from analysis.trace import Diagnostic, noted
 
 _PREFIXES = ("GraphKernel_", "Fused_")
 _MOST_BYTES = 16 * 1024 * 1024
@@ -60,10 +60,7 @@ def read_kernels(beside: Iterable[Source]) -> tuple[list[AkgKernel], list[Diagno
                 path=source.path,
             )
         )
-    notes = []
-    if unreadable:
-        notes.append(Diagnostic("warning", "companion_unreadable", len(unreadable), unreadable[0]))
-    return found, notes
+    return found, noted("warning", "companion_unreadable", unreadable)
 
 
 def members_of(

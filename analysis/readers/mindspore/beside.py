@@ -10,7 +10,7 @@ from analysis.readers.input.beside import Beside
 from analysis.readers.input.source import Source
 from analysis.readers.mindspore.akg import is_kernel, members_of, read_kernels, sniff_info
 from analysis.text import clean_text
-from analysis.trace import Diagnostic
+from analysis.trace import Diagnostic, noted
 
 _NUMBERED = re.compile(r"-op\d+$")
 _RANK = re.compile(r"_(\d{1,4})(?:_detail|_type|_detail_time)?\.\w+$")
@@ -61,7 +61,7 @@ def contradiction(
                 f"{clean_text(name, 80)}: {_amount(count, total)} in {where}, "
                 f"{_amount(counted, summed)} here"
             )
-    return [Diagnostic("warning", "contradiction", len(odd), odd[0])] if odd else []
+    return noted("warning", "contradiction", odd)
 
 
 def _amount(count: int | None, total: int | None) -> str:

@@ -31,7 +31,7 @@ from analysis.readers.mindspore.cpu_beside import (
 )
 from analysis.readers.mindspore.executions import Executions, read_timestamps
 from analysis.readers.reader import ALWAYS, Reader
-from analysis.trace import Diagnostic, Meta, Trace
+from analysis.trace import Diagnostic, Meta, Trace, noted
 
 _TIMESTAMPS = re.compile(rb"(?m)^[^;\r\n]*;HostCpuOps;[ \t]*\d+,[-+.\deE]")
 _TIMELINE = re.compile(rb'"type"\s*:\s*"HostCpuOps"')
@@ -99,8 +99,7 @@ def _read_timeline(source: Source) -> Trace:
             ran.add(_text(event.name), start, dur, f"thread {_text(event.tid)}"[:40], row)
         else:
             other += event.ph != "M"
-    if other:
-        notes.append(Diagnostic("info", "other_events", other))
+    notes += noted("info", "other_events", other)
     return _trace(MINDSPORE_CPU_TIMELINE.name, source, ran, notes)
 
 

@@ -14,8 +14,7 @@ from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
 from analysis.readers.mindspore.beside import MindSporeBeside, contradiction, short_name
 from analysis.readers.mindspore.executions import Executions
-from analysis.text import clean_text
-from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic
+from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic, noted
 
 _FRAMEWORK = re.compile(rb"(?m)^[^;\r\n]*;[^;\r\n]*;\d+;(?:input_\d+:(?:\[|NoShape)|[ \t]*\r?$)")
 _INPUT = re.compile(r"input_\d{1,6}:\s{0,8}(?:\[([^\]]{0,200})\]|NoShape)")
@@ -144,10 +143,7 @@ def shapes_of(
             told = [only_text(told)] * len(listed)
         for place, text in zip(listed, told, strict=True):
             inputs[place] = text
-    if unmatched:
-        notes.append(
-            Diagnostic("info", "companion_unmatched", len(unmatched), clean_text(unmatched[0], 80))
-        )
+    notes += noted("info", "companion_unmatched", unmatched, chars=80)
     return inputs
 
 

@@ -9,7 +9,7 @@ from analysis.readers.input.csv_table import has_columns, read_csv
 from analysis.readers.input.encoding import decoded, utf8
 from analysis.readers.input.source import Source
 from analysis.readers.input.times import Unit, exact_ns
-from analysis.trace import Diagnostic
+from analysis.trace import Diagnostic, noted
 
 _NAMES = ("op_name", "kernel_name", "full_op_name", "full_kernel_name")
 
@@ -89,6 +89,5 @@ def read_timestamps(source: Source, kind: str, unit: Unit) -> tuple[Executions, 
                 where=source.name,
                 hint=source.limits.hint("events"),
             )
-    if foreign:
-        notes.append(Diagnostic("warning", "bad_event", foreign, example))
+    notes += noted("warning", "bad_event", foreign, example)
     return ran, notes

@@ -38,7 +38,7 @@ from analysis.readers.mindspore.tables import (
     read_detail,
 )
 from analysis.readers.reader import ALWAYS, Reader
-from analysis.trace import Diagnostic, Trace
+from analysis.trace import Diagnostic, Trace, noted
 
 _COMMUNICATION_PID = 10000
 _PROVIDERS = {9000: "AI_CPU", _COMMUNICATION_PID: "HCCL", 11000: "CPU"}
@@ -140,8 +140,7 @@ def _read_display(source: Source) -> Trace:
             _PROVIDERS.get(pid or 0, "AI_CORE"),
             communication=pid == _COMMUNICATION_PID,
         )
-    if other:
-        notes.append(Diagnostic("info", "other_events", other))
+    notes += noted("info", "other_events", other)
     runs = rows.put_into(sorted(set(steps), key=lambda s: s.start_ns)) if _fit(steps, ran) else None
     return rows.trace(MINDSPORE_LEGACY_DISPLAY.name, source, notes, runs=runs)
 

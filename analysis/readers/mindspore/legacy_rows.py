@@ -14,7 +14,7 @@ from analysis.readers.mindspore.executions import Executions
 from analysis.readers.mindspore.framework import Operator, is_flops, read_flops
 from analysis.readers.mindspore.steps import Step
 from analysis.readers.mindspore.tables import Table
-from analysis.trace import Diagnostic, Trace, runs_frame
+from analysis.trace import Diagnostic, Trace, noted, runs_frame
 
 _FLOPS_SOURCE = "counted by the profiler"
 _UNTOLD = Operator("")
@@ -91,10 +91,10 @@ class Rows:
                     stream=f"stream {stream}" if stream else None, start_ns=start,
                     dur_ns=end - start, n=1, run=run,
                 )  # fmt: skip
-        if untold := len(steps) - len(told):
-            self.beside.notes.append(Diagnostic("info", "runs_untold", untold))
-        if outside := sum(label is None for label in labels):
-            self.beside.notes.append(Diagnostic("warning", "outside_runs", outside))
+        self.beside.notes += noted("info", "runs_untold", len(steps) - len(told))
+        self.beside.notes += noted(
+            "warning", "outside_runs", sum(label is None for label in labels)
+        )
         return runs_frame(
             run=range(len(steps)),
             kind=["step"] * len(steps),

@@ -25,7 +25,7 @@ from analysis.readers.input.source import Source
 from analysis.readers.input.sqlite import Database, Table, open_database, schema_names
 from analysis.readers.reader import ALWAYS, Declined, Reader
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Meta, Trace, runs_frame
+from analysis.trace import Diagnostic, Meta, Trace, noted, runs_frame
 
 _SIGNS = (b"CUPTI_ACTIVITY_KIND_", b"TARGET_INFO_", b"EXPORT_META_DATA", b"NVTX_EVENTS")
 _KERNEL = "CUPTI_ACTIVITY_KIND_KERNEL"
@@ -157,8 +157,7 @@ def _activities(
     copies = database.read(_MEMCPY, *_ACTIVITY, "copyKind")
     fills = database.read(_MEMSET, *_ACTIVITY)
     graphs = database.read(_GRAPH, *_ACTIVITY, "graphId")
-    if len(graphs):
-        notes.append(Diagnostic("warning", "graphs_whole", len(graphs)))
+    notes += noted("warning", "graphs_whole", len(graphs))
     kinds = copies.integers("copyKind")
     ways = [_WAYS.get(kind) if kind is not None else None for kind in kinds]
     tables = (
@@ -361,8 +360,7 @@ def _runs(
             first[run] = min(first[run], start) if run in seen else start
             last[run] = max(last[run], start + dur) if run in seen else start + dur
             seen.add(run)
-    if outside := sum(label is None for label in labels):
-        notes.append(Diagnostic("info", "outside_runs", outside))
+    notes += noted("info", "outside_runs", sum(label is None for label in labels))
     kind = "step" if "step" in Counter(m.text.lower() for m in marks).most_common(1)[0][0] else ""
     runs = runs_frame(
         run=range(len(marks)),

@@ -42,7 +42,7 @@ from analysis.readers.nvidia.tensorrt_times import (
 from analysis.readers.nvidia.tensorrt_twice import is_same
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Severity, Trace, runs_frame
+from analysis.trace import Diagnostic, Severity, Trace, noted, runs_frame
 
 _TOTAL = re.compile(rb'"timeMs"\s*:')
 _MEAN = re.compile(rb'"averageMs"\s*:')
@@ -172,10 +172,8 @@ def _layers(
         names.append(name)
         times.append(mean if exact is None else exact)
         places.append(place)
-    if unnamed:
-        notes.append(Diagnostic("warning", "bad_event", unnamed))
-    if differing:
-        notes.append(Diagnostic("warning", "contradiction", differing, example))
+    notes += noted("warning", "bad_event", unnamed)
+    notes += noted("warning", "contradiction", differing, example)
     if names:
         notes.append(Diagnostic("info", "averaged", count or 1))
     return names, times, places

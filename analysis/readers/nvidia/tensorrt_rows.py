@@ -19,7 +19,7 @@ from analysis.readers.input.encoding import json_text
 from analysis.readers.input.json_array import check_length
 from analysis.readers.input.json_value import UNDECODABLE
 from analysis.text import clean_text
-from analysis.trace import Diagnostic
+from analysis.trace import Diagnostic, noted
 
 RowT = TypeVar("RowT", bound=msgspec.Struct)
 
@@ -76,8 +76,9 @@ def _one_by_one(
             notes.append(Diagnostic("warning", "missing_bracket", 1, "", {"bytes_lost": 0}))
             break
         if text[at] == "]":
-            if beyond := len(text[at + 1 :].strip().encode("utf-8", "replace")):
-                notes.append(Diagnostic("warning", "trailing_bytes", beyond))
+            notes += noted(
+                "warning", "trailing_bytes", len(text[at + 1 :].strip().encode("utf-8", "replace"))
+            )
             break
         found = plain.at(at)
         if found is None:
@@ -98,8 +99,7 @@ def _one_by_one(
         at = end
         if len(rows) > limits.events:
             break
-    if dropped:
-        notes.append(Diagnostic("warning", "bad_event", dropped, example))
+    notes += noted("warning", "bad_event", dropped, example)
     return rows
 
 

@@ -25,7 +25,7 @@ from analysis.readers.nvidia.tensorrt_rows import decode_rows
 from analysis.readers.nvidia.tensorrt_twice import copies
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Trace, calls_frame, operators_frame, runs_frame
+from analysis.trace import Diagnostic, Trace, calls_frame, noted, operators_frame, runs_frame
 
 TOOL = "TensorRT"
 _TIMES = re.compile(rb'"(?:latencyMs|endToEndMs)"\s*:')
@@ -105,8 +105,7 @@ def read_times(source: Source, facts: Facts) -> tuple[pd.DataFrame, list[Diagnos
             where=source.name,
             hint="Record with trtexec --exportTimes.",
         )
-    if bad:
-        notes.append(Diagnostic("warning", "bad_time", bad, example))
+    notes += noted("warning", "bad_time", bad, example)
     if twice := copies(told, starts):
         notes.append(Diagnostic("warning", "samples_twice", len(twice), f"row {places[twice[0]]}"))
     if all(warmups):

@@ -23,7 +23,7 @@ from analysis.readers.input.json_array import check_length
 from analysis.readers.input.json_value import decode, refused
 from analysis.readers.input.source import Source
 from analysis.readers.input.times import Unit, exact_ns
-from analysis.trace import Diagnostic
+from analysis.trace import Diagnostic, noted
 
 _HEAD = re.compile(
     rb"^\"?layer ?name\"?\s*([;,])(?=[^\n]*exec ?status)(?=[^\n]*layer ?type)",
@@ -101,8 +101,7 @@ def read_counters(source: Source) -> tuple[list[Counted], list[Diagnostic]]:
             found.append(Counted(table, number, name, status, kind, how, exact_ns(real, unit)))
     except csv.Error as error:
         raise FuseScopeError("This table is damaged", where=source.name, hint=_HINT) from error
-    if short:
-        notes.append(Diagnostic("info", "short_rows", short, f"row {short_row}"))
+    notes += noted("info", "short_rows", short, f"row {short_row}")
     return found, notes
 
 

@@ -21,8 +21,7 @@ from analysis.readers.openvino.graph import (
     tensors,
 )
 from analysis.readers.reader import ALWAYS, Reader
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, Trace
+from analysis.trace import Diagnostic, Trace, noted
 
 TOOL = "OpenVINO"
 _HEAVY_TYPES = {
@@ -88,7 +87,9 @@ def _read_graph(source: Source) -> Trace:
     orders = [graph.nodes[place].order for place in ran]
     if all(order is not None for order in orders):
         ran.sort(key=lambda place: graph.nodes[place].order or 0)
-    _left_out(notes, [n.op_type for n in graph.nodes if n.dur_ns is None])
+    notes += noted(
+        "info", "not_operators", [n.op_type for n in graph.nodes if n.dur_ns is None], chars=80
+    )
     known = _describe(graph)
     executed = [_Executed(known[at], 0, at, graph.nodes[at].dur_ns) for at in ran]
     return _trace(OPENVINO_GRAPH.name, source, executed, notes)
@@ -116,7 +117,7 @@ def _read_counters(source: Source) -> Trace:
     found, notes = read_counters(source)
     found = _without_repeats(found, notes)
     ran = [one for one in found if one.ran]
-    _left_out(notes, [one.op_type for one in found if not one.ran])
+    notes += noted("info", "not_operators", [one.op_type for one in found if not one.ran], chars=80)
     known, used = _graph_beside(source, ran, notes)
     executed = []
     for one in ran:
@@ -247,15 +248,8 @@ def _without_repeats(found: list[Counted], notes: list[Diagnostic]) -> list[Coun
         told = tuple((one.name, one.status, one.op_type, one.dur_ns) for one in layers)
         if first.setdefault(told, table) != table:
             again.append(table)
-    if again:
-        example = f"table {again[0] + 1}"
-        notes.append(Diagnostic("warning", "runs_twice", len(again), example))
+    notes += noted("warning", "runs_twice", [f"table {table + 1}" for table in again])
     return [one for one in found if one.table not in again]
-
-
-def _left_out(notes: list[Diagnostic], types: Sequence[str]) -> None:
-    if types:
-        notes.append(Diagnostic("info", "not_operators", len(types), clean_text(types[0], 80)))
 
 
 def _graph_beside(

@@ -16,7 +16,7 @@ import msgspec
 from analysis.readers.input.json_value import decode
 from analysis.readers.input.times import exact_ns
 from analysis.text import clean_text
-from analysis.trace import Diagnostic
+from analysis.trace import Diagnostic, noted
 
 Kind = Literal["op", "kernel", "memcpy", "memset", "launch", "annotation", "flow"]
 
@@ -165,8 +165,7 @@ def sort_events(events: list[Event]) -> Sorted:
             found.launches.append(span)
         else:
             found.kernels.append(span)
-    if bad:
-        found.notes.append(Diagnostic("warning", "bad_time", bad, bad_example))
+    found.notes += noted("warning", "bad_time", bad, bad_example)
     if other:
         most = max(other, key=lambda name: other[name])
         found.notes.append(

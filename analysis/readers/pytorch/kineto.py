@@ -27,7 +27,7 @@ from analysis.readers.pytorch.kernels import kernel_rows
 from analysis.readers.pytorch.steps import Steps
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Trace, runs_frame
+from analysis.trace import Diagnostic, Trace, noted, runs_frame
 
 _CATEGORY = re.compile(
     rb'"cat"\s*:\s*"(?:cpu_op|Operator|kernel|Kernel|cuda_runtime|cuda_driver|Runtime|gpu_memcpy'
@@ -107,8 +107,7 @@ def _read(source: Source) -> Trace:
         rows = op_rows(found, steps)
         notes += _host_alone(found.ops, len(found.launches))
     outside = sum(run is None for run in rows["run"]) if steps.spans else 0
-    if outside:
-        notes.append(Diagnostic("warning", "outside_runs", outside))
+    notes += noted("warning", "outside_runs", outside)
     used = list(dict.fromkeys(str(device) for device in rows["provider"]))
     meta = source.meta(
         KINETO.name,
@@ -203,8 +202,7 @@ def _capped(events: int, file: _File) -> list[Diagnostic]:
 def _host_alone(ops: Sequence[Span], launches: int) -> list[Diagnostic]:
     """What operator times of the host do not tell."""
     notes = []
-    if launches:
-        notes.append(Diagnostic("warning", "no_device_rows", launches))
+    notes += noted("warning", "no_device_rows", launches)
     regions = sum(op.name.startswith(_REGION) for op in ops)
     if regions and not any(_GENERATED.match(op.name) for op in ops):
         notes.append(Diagnostic("info", "kernels_hidden", regions))

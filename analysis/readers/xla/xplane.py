@@ -37,7 +37,7 @@ from analysis.readers.xla.xspace import (
     text_of,
 )
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Trace, runs_frame
+from analysis.trace import Diagnostic, Trace, noted, runs_frame
 
 _SIGN = re.compile(
     rb"\n[^\n]?[\x00-\xff]{0,40}?\x12[\x01-\x7f](?:/device:|/host:|#Chip|Task Environment)"
@@ -136,10 +136,8 @@ def _trace(name: str, source: Source) -> Trace:
             where=source.name,
             hint="Record again, with the steps inside jax.profiler.trace.",
         )
-    if rows.other:
-        notes.append(Diagnostic("info", "other_events", rows.other))
-    if rows.nested:
-        notes.append(Diagnostic("info", "nested_operators", rows.nested))
+    notes += noted("info", "other_events", rows.other)
+    notes += noted("info", "nested_operators", rows.nested)
     runs = _runs(steps, rows, notes)
     meta = source.meta(
         name,
@@ -341,10 +339,8 @@ def _runs(
     rows.columns["run"] = [
         number.get(str(label)) if label is not None else None for label in labels
     ]
-    if empty := len(steps) - len(used):
-        notes.append(Diagnostic("info", "runs_without_operators", empty))
-    if outside := sum(label is None for label in labels):
-        notes.append(Diagnostic("warning", "outside_runs", outside))
+    notes += noted("info", "runs_without_operators", len(steps) - len(used))
+    notes += noted("warning", "outside_runs", sum(label is None for label in labels))
     return runs_frame(
         run=range(len(used)),
         kind=["step"] * len(used),
