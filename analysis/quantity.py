@@ -7,6 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 Basis = Literal["measured", "counter", "modelled", "assumed"]
+# Why a value cannot be computed; analysis/wording/texts.py has the words.
+Reason = Literal[
+    "classes_unknown", "first_step", "flops_unknown", "is_baseline", "no_bandwidth", "no_counter",
+    "no_flops", "no_graph", "no_heavy_operators", "no_idle", "no_int8_peak", "no_kernels",
+    "no_launches", "no_misses", "no_peak", "no_samples", "no_sizes", "no_start_times",
+    "no_such_operator", "no_times", "not_recorded", "runs_unknown",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -20,7 +27,7 @@ class Quantity:
     value: float | None
     unit: str
     basis: Basis
-    reason: str | None = None
+    reason: Reason | None = None
 
     def __post_init__(self) -> None:
         if self.value is not None and not math.isfinite(self.value):

@@ -22,6 +22,40 @@ from analysis.text import clean_text
 
 Severity = Literal["info", "warning", "error"]
 Value = str | int | float | None
+# What a reader or a comparison can notice; analysis/wording/diagnostics.py has a sentence for each.
+DiagnosticCode = Literal[
+    "ambiguous_commas", "ascend_counters", "ascend_left_out", "ascend_means", "ascend_sums",
+    "averaged", "averaged_all", "bad_event", "bad_time", "bad_unicode", "biased_rows",
+    "blocks_loaded", "boundaries_included", "boundary_mismatch", "classes_unknown",
+    "communication_differs", "communication_tasks", "companion_lacks", "companion_unmatched",
+    "companion_unreadable", "compared_cut_short", "contradiction", "control",
+    "counter_units_differ", "counters_ambiguous", "counters_beyond", "counters_differ",
+    "counters_on_one_side", "cut_short", "database_half_written", "decided_at",
+    "detail_borrowed", "detail_differs", "device_memory", "devices_differ", "different_models",
+    "event_cap", "formats_differ", "governor", "graph_ambiguous", "graph_foreign",
+    "graph_missing", "graph_unusable", "graphs_of_two_models", "graphs_whole",
+    "groups_by_class", "groups_inferred", "groups_launched", "gzip_cut_short", "gzip_junk",
+    "heads_again", "heavy_counts_differ", "inferred_without_partner", "json_mended",
+    "kernels_hidden", "kernels_of_nodes", "large_output_difference", "launch_times",
+    "levels_differ", "load", "load_seen", "log_read", "log_unreadable", "long_rows",
+    "long_text", "longest_block", "machines_unknown", "mean_differs", "means_only",
+    "members_unknown", "missing_bracket", "neighbours_left", "nested_operators",
+    "no_device_rows", "no_kernels", "no_operators", "no_runs", "not_in_graph", "not_operators",
+    "one_class", "one_process_each", "one_side_unknown", "operator_counts_differ",
+    "operators_over_one", "operators_unnamed", "other_baseline", "other_events", "outside_runs",
+    "overlapping_calls", "paired", "paired_spin", "part_missing", "part_unreadable",
+    "profiled_headline", "profiler_inflation", "quantised", "recorded_with",
+    "recordings_differ", "rounded_starts", "rows_twice", "runs_averaged", "runs_differ",
+    "runs_entered", "runs_twice", "runs_unknown", "runs_untold", "runs_without_operators",
+    "same_file", "same_variant", "samples_profiled", "samples_twice", "several_devices",
+    "several_processes", "short_rows", "slow_executions", "slow_first_runs", "starts_go_back",
+    "statistic_differs", "step_time_differs", "step_time_overlaps", "stopped_interrupted",
+    "stopped_seconds", "streams_overlap", "subgraphs", "tools_differ", "total_row",
+    "totals_joined", "trailing_bytes", "twin_columns", "unclosed_quotes",
+    "unexplained_operators", "unit_assumed", "unknown_events", "unknown_operators",
+    "unmapped_originals", "unpaired", "unpaired_events", "unsized_tensors", "untimed_operators",
+    "utilisation_over_one", "versions_differ", "weak_attribution",
+]  # fmt: skip
 
 # column -> (dtype, may be null). Int64/Float64/boolean are pandas' nullable types.
 RUN_COLUMNS = {
@@ -76,7 +110,7 @@ class Diagnostic:
     """Something a reader or a comparison noticed; analysis/wording makes the sentence of it."""
 
     severity: Severity
-    code: str
+    code: DiagnosticCode
     count: int = 1
     example: str = ""
     values: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
@@ -84,7 +118,7 @@ class Diagnostic:
 
 def noted(
     severity: Severity,
-    code: str,
+    code: DiagnosticCode,
     found: int | Sequence[str],
     example: str = "",
     *,

@@ -167,7 +167,7 @@ def planted() -> tuple[Trace, Trace]:
     )
     notes = (
         Diagnostic("warning", "bad_time", 1, "row 3: /home/alice/topsecret/x"),
-        Diagnostic("info", "unknown_code", 1, "bob", {"reason": "no /srv/topsecret/file"}),
+        Diagnostic("info", "part_unreadable", 1, "bob", {"reason": "no /srv/topsecret/file"}),
     )
     return replace(first, diagnostics=notes), trace(["Conv", "/home/alice/y"], meta)
 

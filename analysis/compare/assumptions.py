@@ -11,7 +11,7 @@ from analysis.compare.side import Side
 from analysis.metrics.cache_use import DEFAULT_CACHE_BYTES
 from analysis.metrics.small_ops import default_tau
 from analysis.metrics.utilisation import Tops
-from analysis.quantity import Quantity
+from analysis.quantity import Quantity, Reason
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def tops(assumptions: Assumptions, side: Side) -> Tops:
     return Tops(peak(assumptions, side).value, int8_peak(assumptions, side).value)
 
 
-def _limit(entered: float | None, measured: float | None, unit: str, reason: str) -> Quantity:
+def _limit(entered: float | None, measured: float | None, unit: str, reason: Reason) -> Quantity:
     if entered is not None:
         return Quantity(entered, unit, "assumed")
     return Quantity(measured, unit, "measured", None if measured else reason)

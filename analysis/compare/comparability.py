@@ -16,7 +16,7 @@ from analysis.metrics.breakdown import by_operator
 from analysis.metrics.counters import hardware_counters
 from analysis.operators.classes import is_heavy
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Severity, Trace, Value
+from analysis.trace import Diagnostic, DiagnosticCode, Severity, Trace, Value
 
 _ENDS_EARLY = ("cut_short", "gzip_cut_short", "event_cap")
 # Fusion leaves convolutions and matrix products in place, up to heads and projections that merge;
@@ -41,7 +41,9 @@ def comparability(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:
     yield from _operators(*traces)
 
 
-def _note(severity: Severity, code: str, before: Value, after: Value, **more: Value) -> Diagnostic:
+def _note(
+    severity: Severity, code: DiagnosticCode, before: Value, after: Value, **more: Value
+) -> Diagnostic:
     return Diagnostic(severity, code, values={"before": before, "after": after, **more})
 
 

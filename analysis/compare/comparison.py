@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NewType
 
 import pandas as pd
 
@@ -17,6 +17,15 @@ from analysis.quantity import Quantity, relative_change
 from analysis.trace import Diagnostic
 
 ChangeKind = Literal["relative", "points", "none"]
+FigureCode = Literal[
+    "agreement_top1", "agreement_top5", "bytes_moved", "cache_hit_ratio", "cache_missed_bytes",
+    "cache_utilisation", "compute_utilisation", "copies", "copy_time", "cpu_time",
+    "device_busy", "device_idle", "dispatch_gap", "intermediate_bytes", "kernels", "latency",
+    "launch_time", "launches", "light_count", "light_time", "memory", "operator_utilisation",
+    "output_difference", "profiler_inflation", "roofline_share", "short_op_count",
+    "short_op_time", "small_op_count", "small_op_time", "throughput",
+]  # fmt: skip
+CounterCode = NewType("CounterCode", str)  # of a Measure of hardware counters
 
 
 @dataclass(frozen=True)
@@ -27,7 +36,7 @@ class Figure:
     be computed. `code` names label and definition in analysis/wording.
     """
 
-    code: str
+    code: FigureCode | CounterCode
     baseline: Quantity
     candidate: Quantity
     kind: ChangeKind = "relative"

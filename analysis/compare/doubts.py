@@ -23,7 +23,7 @@ from analysis.metrics.cache_use import subgraph_nodes, unsized_tensors
 from analysis.metrics.utilisation import MOST_UNKNOWN
 from analysis.metrics.warmup import steady_runs
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Severity, Value
+from analysis.trace import Diagnostic, DiagnosticCode, Severity, Value
 
 # The ONNX Runtime profiler charges 2 to 6 µs a node; below this it is a large part of a row.
 BIASED_BELOW_NS = 20_000
@@ -70,7 +70,7 @@ def doubts(
     return tuple(sorted(notes, key=lambda note: rank[note.severity]))
 
 
-def _note(severity: Severity, code: str, **values: Value) -> Diagnostic:
+def _note(severity: Severity, code: DiagnosticCode, **values: Value) -> Diagnostic:
     return Diagnostic(severity, code, 1, "", values)
 
 
@@ -80,7 +80,7 @@ def _pairing(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Diag
     if are_paired(baseline, candidate) and first is not None:
         if baseline.label == candidate.label:
             yield _note("warning", "same_variant")
-        code = "paired_spin" if first.settings.spin else "paired"
+        code: DiagnosticCode = "paired_spin" if first.settings.spin else "paired"
         yield _note("info", code, blocks=verdict.samples[0], rounds=first.settings.rounds)
         return
     yield _note("warning", "unpaired", of=verdict.of)
@@ -132,8 +132,10 @@ def _recording(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Di
         record = experiment.record
         whose: dict[str, Value] = {} if one_file else {"side": name}
         outcome, machine = record.outcome, record.machine
-        if outcome.stopped in ("interrupted", "seconds"):
-            yield _note("warning", f"stopped_{outcome.stopped}", blocks=outcome.blocks, **whose)
+        if outcome.stopped == "interrupted":
+            yield _note("warning", "stopped_interrupted", blocks=outcome.blocks, **whose)
+        elif outcome.stopped == "seconds":
+            yield _note("warning", "stopped_seconds", blocks=outcome.blocks, **whose)
         loaded = outcome.blocks_replaced + outcome.blocks_loaded
         if outcome.quiet_reference is None or loaded > outcome.blocks / 5:
             yield _note(
@@ -286,7 +288,9 @@ def _coverage(figures: dict[str, Figure], operators: pd.DataFrame) -> Iterator[D
             yield _note("warning", "biased_rows", side=side, share=biased)
         unknown = float(per_run[operators["op_class"] == "unknown"].sum()) / total
         if unknown > 0.01:
-            code = "classes_unknown" if unknown > MOST_UNKNOWN else "unknown_operators"
+            code: DiagnosticCode = (
+                "classes_unknown" if unknown > MOST_UNKNOWN else "unknown_operators"
+            )
             yield _note("warning", code, side=side, share=unknown)
         value = getattr(figures["compute_utilisation"], side).value
         if value is not None and value > 1:

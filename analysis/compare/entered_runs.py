@@ -18,7 +18,7 @@ from analysis.compare.side import Side
 from analysis.compare.timing.latency import has_runs
 from analysis.metrics.breakdown import by_operator
 from analysis.quantity import Quantity
-from analysis.trace import Diagnostic, Trace, runs_frame
+from analysis.trace import Diagnostic, DiagnosticCode, Trace, runs_frame
 
 MOST_RUNS = 100_000
 # The part of the time whose operators must agree on a number of runs before it is offered.
@@ -44,7 +44,7 @@ def with_entered_runs(side: Side, runs: int | None) -> Side:
     made = _average(trace, runs) if begins is None else _cut(trace, begins)
     made = _with_launches(made, trace, runs)
     others = [note for note in trace.diagnostics if note.code != "no_runs"]
-    code = "runs_averaged" if begins is None else "runs_entered"
+    code: DiagnosticCode = "runs_averaged" if begins is None else "runs_entered"
     notes = (*others, Diagnostic("warning", code, runs))
     return replace(side, trace=replace(made, diagnostics=notes))
 

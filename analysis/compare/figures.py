@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from analysis.compare.assumptions import Assumptions, cache_size, peak, tops
-from analysis.compare.comparison import ChangeKind, Figure
+from analysis.compare.comparison import ChangeKind, CounterCode, Figure
 from analysis.compare.roofs import roofs, under_roofs
 from analysis.compare.side import Side
 from analysis.compare.timing.latency import (
@@ -38,7 +38,7 @@ from analysis.metrics.utilisation import (
     utilisation,
     why_no_heavy,
 )
-from analysis.quantity import Basis, Quantity, ratio
+from analysis.quantity import Basis, Quantity, Reason, ratio
 
 Pair = tuple[Quantity, Quantity]
 # Of traces with kernels of a device; launch time and copies only where there are any.
@@ -60,7 +60,7 @@ def figures(
     # Beside single runs the time of a file that does not mark its runs is no latency.
     mixed = mixes_runs(baseline, candidate)
     known = [not mixed or has_runs(side.trace) for side in sides]
-    per_run_reason = "no_times" if all(known) else "runs_unknown"
+    per_run_reason: Reason = "no_times" if all(known) else "runs_unknown"
     latency = _pair(_where(known, _latencies(sides, verdict)), "ns", per_run_reason)
     batches = [_batch(side) for side in sides]
     # A file that does not mark its runs may hold any number of them.
@@ -75,7 +75,7 @@ def figures(
             for time, batch in zip(latency, batches, strict=True)
         ],
     )
-    rate_reason = "no_times" if all(counted) else "runs_unknown"
+    rate_reason: Reason = "no_times" if all(counted) else "runs_unknown"
     return (
         Figure("latency", *latency),
         Figure("throughput", *_pair(rates, "1/s", rate_reason)),
@@ -112,7 +112,9 @@ def _small_figures(
     def pair(pick: str, unit: str, told: Sequence[bool]) -> Pair:
         values = []
         for one, is_classed, is_told in zip(small, classed, told, strict=True):
-            reason = "runs_unknown" if not is_told else None if is_classed else "classes_unknown"
+            reason: Reason | None = (
+                "runs_unknown" if not is_told else None if is_classed else "classes_unknown"
+            )
             value = None if reason else getattr(one, pick)
             reason = reason or (None if value is not None else "no_times")
             values.append(Quantity(value, unit, "measured", reason))
@@ -136,7 +138,7 @@ def _device_figures(sides: tuple[Side, Side], known: Sequence[bool]) -> tuple[Fi
     def values(pick: str) -> list[float | None]:
         return [getattr(use, pick) if use is not None else None for use in uses]
 
-    def pair(pick: str, unit: str, reason: str) -> Pair:
+    def pair(pick: str, unit: str, reason: Reason) -> Pair:
         shown = _where(known, values(pick))
         reason = reason if all(known) else "runs_unknown"
         first, second = (
@@ -161,7 +163,7 @@ def _device_figures(sides: tuple[Side, Side], known: Sequence[bool]) -> tuple[Fi
 
 
 def _launch_time(
-    uses: Sequence[DeviceUse | None], pair: Callable[[str, str, str], Pair]
+    uses: Sequence[DeviceUse | None], pair: Callable[[str, str, Reason], Pair]
 ) -> tuple[Figure, ...]:
     """The host's time in launches; nothing where neither file has it."""
     if not any(use is not None and use.launch_ns is not None for use in uses):
@@ -170,7 +172,7 @@ def _launch_time(
 
 
 def _copies(
-    uses: Sequence[DeviceUse | None], pair: Callable[[str, str, str], Pair]
+    uses: Sequence[DeviceUse | None], pair: Callable[[str, str, Reason], Pair]
 ) -> tuple[Figure, ...]:
     """Copies and fills of memory; nothing where neither file has any."""
     if not any(use is not None and use.copies for use in uses):
@@ -193,7 +195,7 @@ def _where(known: Sequence[bool], values: Sequence[float | None]) -> list[float 
 
 
 def _pair(
-    values: list[float | None], unit: str, reason: str, basis: Basis = "measured"
+    values: list[float | None], unit: str, reason: Reason, basis: Basis = "measured"
 ) -> tuple[Quantity, Quantity]:
     first, second = (
         Quantity(value, unit, basis, None if value is not None else reason) for value in values
@@ -217,8 +219,8 @@ def _gaps(sides: tuple[Side, Side]) -> Pair:
         is_known = has_runs(side.trace) or side.trace.profiled_runs.empty
         gaps = run_spans(side.trace)["gap_ns"].dropna()
         value = float(gaps.mean()) if len(gaps) and is_known else None
-        reason = None if value is not None else "no_start_times" if is_known else "runs_unknown"
-        values.append(Quantity(value, "ns", "measured", reason))
+        reason: Reason = "no_start_times" if is_known else "runs_unknown"
+        values.append(Quantity(value, "ns", "measured", None if value is not None else reason))
     return values[0], values[1]
 
 
@@ -272,13 +274,12 @@ def _cache_figures(
     ]
 
     def quantities(unit: str, pick: str) -> Pair:
-        quantities = [
-            Quantity(value, unit, "modelled", reason)
-            for use in uses
-            for value in [_number(use, pick)]
-            for reason in ["no_graph" if use is None else "no_misses" if value is None else None]
-        ]
-        return quantities[0], quantities[1]
+        found = []
+        for use in uses:
+            value = _number(use, pick)
+            reason: Reason = "no_graph" if use is None else "no_misses"
+            found.append(Quantity(value, unit, "modelled", None if value is not None else reason))
+        return found[0], found[1]
 
     moved = [
         float(use.touched_bytes) if use is not None else bytes_moved(side.trace)
@@ -314,7 +315,7 @@ def _counter_figures(sides: tuple[Side, Side]) -> tuple[Figure, ...]:
         if code == "copy_bandwidth":  # bytes / time of a copy: no counter of the device
             basis = "measured"
         pair = _pair(values, measure.unit, "no_counter", basis)
-        shown.append(Figure(code, *pair, kind=kind))
+        shown.append(Figure(CounterCode(code), *pair, kind=kind))
     return tuple(shown)
 
 
@@ -325,8 +326,9 @@ def _number(use: CacheUse | None, field: str) -> float | None:
 
 def _memory(side: Side) -> tuple[Quantity]:
     value = side.variant.peak_memory_bytes if side.variant else None
-    reason = None if value is not None else "not_recorded"
-    return (Quantity(None if value is None else float(value), "bytes", "measured", reason),)
+    if value is None:
+        return (Quantity(None, "bytes", "measured", "not_recorded"),)
+    return (Quantity(float(value), "bytes", "measured"),)
 
 
 def _output_difference(baseline: Side, candidate: Side) -> Figure:

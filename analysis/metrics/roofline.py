@@ -6,12 +6,15 @@ min(peak, intensity · bandwidth). Williams, Waterman, Patterson: Roofline, CACM
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
 from analysis.graph import Graph, Node
 from analysis.metrics.traffic import operator_bytes
 from analysis.metrics.utilisation import MOST_UNCOUNTED
+from analysis.quantity import Reason
 
 
 def compulsory_bytes(operators: pd.DataFrame, graph: Graph | None) -> pd.Series:
@@ -54,7 +57,7 @@ def roofline(
     slope = intensity * (np.nan if bandwidth is None else bandwidth)
     bound = np.minimum(top, slope)  # not a number where either is none
     is_int8 = int8.to_numpy(dtype=bool)
-    lacking = {
+    lacking: dict[Reason, np.ndarray] = {
         "no_flops": np.isnan(work),
         "no_sizes": np.isnan(sized),
         "no_times": np.isnan(seconds),
@@ -87,7 +90,7 @@ def _numbers(column: pd.Series) -> np.ndarray:
     return column.to_numpy("float64", na_value=np.nan)
 
 
-def _texts(where: dict[str, np.ndarray], count: int) -> np.ndarray:
+def _texts(where: dict[Any, np.ndarray], count: int) -> np.ndarray:
     """The first text whose mask holds, else None."""
     found = np.full(count, None, dtype=object)
     for text, mask in reversed(where.items()):
@@ -95,7 +98,9 @@ def _texts(where: dict[str, np.ndarray], count: int) -> np.ndarray:
     return found
 
 
-def share_of_roof(operators: pd.DataFrame, under: pd.DataFrame) -> tuple[float | None, str | None]:
+def share_of_roof(
+    operators: pd.DataFrame, under: pd.DataFrame
+) -> tuple[float | None, Reason | None]:
     """Time that the roofline allows / time taken, over all rows with FLOPs, and the reason if None.
 
     `operators` are rows of `by_operator`, `under` their columns of `roofline`. It is the mean of
@@ -109,7 +114,8 @@ def share_of_roof(operators: pd.DataFrame, under: pd.DataFrame) -> tuple[float |
     bounded = under["bound_share"].notna()
     time = rows["per_run_ns"]
     if not bounded.any() or float(time[~bounded].sum()) > MOST_UNCOUNTED * float(time.sum()):
-        return None, str(under["roofline_reason"].dropna().iloc[0])
+        reason: Reason = under["roofline_reason"].dropna().iloc[0]
+        return None, reason
     weighted = under["bound_share"][bounded].astype(float) * time[bounded]
     return float(weighted.sum() / time[bounded].sum()), None
 

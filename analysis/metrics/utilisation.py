@@ -13,6 +13,7 @@ import pandas as pd
 
 from analysis.metrics.breakdown import by_operator
 from analysis.operators.classes import is_heavy
+from analysis.quantity import Reason
 from analysis.trace import Trace
 
 # Heavy time without FLOPs beyond this share would make the model's figure too low to show.
@@ -33,7 +34,7 @@ class Tops:
     int8: float | None = None
 
 
-def model_flops(trace: Trace) -> tuple[float | None, str | None]:
+def model_flops(trace: Trace) -> tuple[float | None, Reason | None]:
     """FLOPs of one run and, when None, the reason code (no_heavy_operators, flops_unknown).
 
     The sum over operators of FLOPs per call times executions per run.
@@ -42,7 +43,7 @@ def model_flops(trace: Trace) -> tuple[float | None, str | None]:
     return (None, reason) if counted is None else (float(_per_run(counted).sum()), None)
 
 
-def time_at_peak_ns(trace: Trace, tops: Tops) -> tuple[float | None, str | None]:
+def time_at_peak_ns(trace: Trace, tops: Tops) -> tuple[float | None, Reason | None]:
     """Time of one run if every counted FLOP ran at its peak: sum of FLOPs / peak, and when None
     the reason code (as of model_flops; no_peak, no_int8_peak)."""
     counted, reason = _counted(trace)
@@ -51,7 +52,7 @@ def time_at_peak_ns(trace: Trace, tops: Tops) -> tuple[float | None, str | None]
     return _time_at_peak_ns(counted, tops)
 
 
-def counted_utilisation(operators: pd.DataFrame, tops: Tops) -> tuple[float | None, str | None]:
+def counted_utilisation(operators: pd.DataFrame, tops: Tops) -> tuple[float | None, Reason | None]:
     """FLOPs / (time x peak) of these rows of `by_operator` together, and when None the reason.
 
     Rows without FLOPs are left out. The same as the mean of each row's utilisation, weighted
@@ -85,7 +86,7 @@ def unknown_share(trace: Trace) -> float:
     return unknown / total if total else 0.0
 
 
-def why_no_heavy(trace: Trace) -> str:
+def why_no_heavy(trace: Trace) -> Reason:
     """Why a trace has no heavy operator: none ran, or nothing says what most of it is."""
     return "classes_unknown" if unknown_share(trace) > MOST_UNKNOWN else "no_heavy_operators"
 
@@ -120,7 +121,7 @@ def peaks_of(of_int8: pd.Series, tops: Tops) -> pd.Series:
     return pd.Series(np.where(of_int8, int8, float32), of_int8.index).astype("Float64")
 
 
-def _counted(trace: Trace) -> tuple[pd.DataFrame | None, str | None]:
+def _counted(trace: Trace) -> tuple[pd.DataFrame | None, Reason | None]:
     """Heavy operators with FLOPs; None where there are none, or too few to speak of a model."""
     heavy = heavy_operators(trace)
     if heavy.empty:
@@ -136,7 +137,7 @@ def _per_run(counted: pd.DataFrame) -> pd.Series:
     return counted["flops"].astype(float) * counted["count"]
 
 
-def _time_at_peak_ns(counted: pd.DataFrame, tops: Tops) -> tuple[float | None, str | None]:
+def _time_at_peak_ns(counted: pd.DataFrame, tops: Tops) -> tuple[float | None, Reason | None]:
     of_int8 = is_int8(counted)
     if tops.float32 is None and bool((~of_int8).any()):
         return None, "no_peak"

@@ -32,6 +32,11 @@ Blocker = Literal[
     "disabled", "other_provider", "merged_duplicates", "engine_declined", "optimisation_off",
     "own_pass", "own_kernel", "same_cut", "quantised",
 ]  # fmt: skip
+# Why our own fusion pass left what could be fused.
+HeldBack = Literal[
+    "fusion_level", "not_listed", "excluded", "not_included", "largest_intermediate",
+    "verification", "whole_model", "refused", "taken",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

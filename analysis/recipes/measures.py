@@ -17,7 +17,7 @@ from analysis.graph import Graph, Node
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.utilisation import counted_utilisation
 from analysis.operators.flops import parse_shapes
-from analysis.quantity import Basis, Quantity
+from analysis.quantity import Basis, Quantity, Reason
 from analysis.recipes.cell import Cell
 
 Figures = Mapping[str, Quantity]
@@ -171,7 +171,7 @@ def _allocator(context: Context) -> Cell:
 
 
 def _cell(
-    value: float | None, unit: str, reason: str | None = None, basis: Basis = "measured"
+    value: float | None, unit: str, reason: Reason | None = None, basis: Basis = "measured"
 ) -> Cell:
     return Cell(Quantity(value, unit, basis, reason if value is None else None))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Literal
 
 from analysis.compare.comparison import Comparison
 from analysis.compare.doubts import FEW_CLASSES, MUCH_BIAS
@@ -14,12 +15,19 @@ from analysis.graph import Graph
 from analysis.recipes.cell import Cell
 from analysis.recipes.measures import Figures, sampled_ns
 from analysis.recipes.recipe import Recipe
-from analysis.trace import Value
+from analysis.trace import DiagnosticCode, Value
+
+# Notes that only a recipe has, or has in other words than Compare.
+NoteCode = Literal[
+    "agreement", "boundaries", "few_blocks", "fewer_runs", "inflation", "mean_differs", "mean_of",
+    "memory", "other_batch", "other_threads", "outputs_differ", "over_peak", "over_roof",
+    "same_graph", "weak_attribution",
+]  # fmt: skip
 
 _IN_PIECES = ("eager", "segments:", "custom:")
 _UTILISATIONS = ("compute_utilisation", "conv3x3_utilisation", "depthwise_utilisation")
 # Doubts of a comparison about the recording, which are those of every step, in Compare's words.
-OF_RECORDING = frozenset(
+OF_RECORDING: frozenset[DiagnosticCode] = frozenset(
     ("stopped_interrupted", "stopped_seconds", "load_seen", "blocks_loaded", "load", "governor")
     + ("control", "part_missing", "part_unreadable")
 )
@@ -34,7 +42,7 @@ FROM_PROFILE = frozenset(
 class Note:
     """A code and the values of its sentence; names of variants and texts can come from a file."""
 
-    code: str
+    code: NoteCode | DiagnosticCode
     is_doubt: bool = False
     values: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -70,10 +78,11 @@ def _recording(recipe: Recipe, experiment: Experiment, answer: Comparison) -> It
             yield Note(one.code, values=one.values)
         elif one.code == "mean_differs":
             yield _doubt("mean_differs", **_pair(recipe), **one.values)
-    for code, wanted, got in (
+    asked: tuple[tuple[NoteCode, int | None, int | None], ...] = (
         ("other_threads", recipe.threads, record.settings.threads),
         ("other_batch", recipe.batch, record.model.batch),
-    ):
+    )
+    for code, wanted, got in asked:
         if wanted is not None and got != wanted:
             yield _doubt(code, wanted=wanted, got=got)
     if recipe.mean_runs:
@@ -160,5 +169,5 @@ def _value(row: Mapping[str, Cell], code: str) -> float | None:
     return cell.quantity.value if cell is not None and cell.quantity is not None else None
 
 
-def _doubt(code: str, **values: Value) -> Note:
+def _doubt(code: NoteCode, **values: Value) -> Note:
     return Note(code, True, values)

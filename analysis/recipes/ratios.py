@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.compare.timing.verdict import Verdict
-from analysis.quantity import Quantity
+from analysis.quantity import Quantity, Reason
 from analysis.recipes.cell import Cell
 
 RATIOS = ("speedup_first", "latency_change", "throughput_change", "speedup_previous")
@@ -32,5 +32,5 @@ def _speedup(verdict: Verdict | None) -> Cell:
 
 
 def _quantity(value: float | None, unit: str, verdict: Verdict | None) -> Quantity:
-    missing = "first_step" if verdict is None else "no_times"
+    missing: Reason = "first_step" if verdict is None else "no_times"
     return Quantity(value, unit, "measured", None if value is not None else missing)

@@ -85,7 +85,9 @@ class Figures:
 
 def figures(comparison: Comparison) -> Figures:
     """All figures of a comparison as text."""
-    rows = {figure.code: _card(comparison, figure) for figure in comparison.figures}
+    rows: dict[str, Card] = {
+        figure.code: _card(comparison, figure) for figure in comparison.figures
+    }
     return Figures(
         cards=tuple(rows[code] for code in first_codes(comparison)),
         rows=tuple(rows.values()),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from analysis import units
-from analysis.trace import Diagnostic, Value
+from analysis.trace import Diagnostic, DiagnosticCode, Value
 from analysis.wording.phrases import capital, number, plural, saved_text
 from analysis.wording.reading import READING
 from analysis.wording.texts import TIME_SOURCES
@@ -19,8 +19,7 @@ _HEADLINE_CHARS = 150
 
 def diagnostic_sentence(note: Diagnostic) -> str:
     """One sentence for a diagnostic of a reader or a doubt about a comparison."""
-    maker = _DIAGNOSTICS.get(note.code)
-    text = note.code.replace("_", " ") if maker is None else maker(note.count, note.values)
+    text = _DIAGNOSTICS[note.code](note.count, note.values)
     side = f"{capital(str(note.values['side']))}: " if "side" in note.values else ""
     example = f" First: {note.example}" if note.example else ""
     return f"{side}{text if side else capital(text)}{example}"
@@ -93,7 +92,7 @@ _LEVELS = {
 }
 
 # code -> sentence from (count, values)
-_DIAGNOSTICS: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
+_DIAGNOSTICS: Mapping[DiagnosticCode, Callable[[int, Mapping[str, Value]], str]] = {
     **READING,
     "part_missing": lambda n, v: (
         f"the experiment lacks its file '{v.get('file')}'; what rests on it is left out."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from analysis import units
-from analysis.trace import Value
+from analysis.trace import DiagnosticCode, Value
 from analysis.wording.phrases import number, plural
 
 
@@ -20,7 +20,7 @@ def _mib(values: Mapping[str, Value], key: str) -> str:
 
 
 # code -> sentence from (count, values)
-READING: Mapping[str, Callable[[int, Mapping[str, Value]], str]] = {
+READING: Mapping[DiagnosticCode, Callable[[int, Mapping[str, Value]], str]] = {
     "bad_unicode": lambda n, v: f"{plural(n, 'broken character')} replaced.",
     "bad_event": lambda n, v: f"{plural(n, 'event')} of a wrong form dropped.",
     "bad_time": lambda n, v: f"{plural(n, 'event')} without a valid time dropped.",

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import cast
 
 from analysis import units
 from analysis.compare.timing.verdict import Verdict
 from analysis.experiment import ExperimentRecord
 from analysis.quantity import Quantity, ratio, relative_change
 from analysis.recipes import Cell, Note, Published, Recipe, RecipeTable, Step
-from analysis.recipes.notes import FROM_PROFILE
-from analysis.trace import Diagnostic, Severity
+from analysis.recipes.notes import FROM_PROFILE, NoteCode
+from analysis.trace import Diagnostic, DiagnosticCode, Severity
 from analysis.wording.diagnostics import diagnostic_sentence
 from analysis.wording.phrases import capital, number, plural, saved_text
 from analysis.wording.sentences import Part, pair_parts, quantity_text, verdict_interval
@@ -94,14 +95,7 @@ COLUMNS: Mapping[str, FigureText] = {
 
 GRAPH_HELP = "Operators of the graph as the engine ran it, in that order."
 
-_REASONS: Mapping[str, str] = {
-    **REASONS,
-    "first_step": "nothing comes before it",
-    "is_baseline": "the other steps are compared with it",
-    "no_such_operator": "no such operator ran",
-}
-
-_NOTES: Mapping[str, str] = {
+_NOTES: Mapping[NoteCode | DiagnosticCode, str] = {
     "few_blocks": "Only {blocks}: below {needed} there is no interval and no verdict.",
     "mean_differs": "From {before} to {after} the mean run changed by {mean}, the typical run, on "
     "which latency and the ratios rest, by {typical}: a few slow runs weigh in the mean.",
@@ -199,7 +193,7 @@ def missing_text(cell: Cell) -> str:
     """Why a cell is empty; '' where it is not, or where nothing can be said."""
     if not cell.is_empty or cell.quantity is None or cell.quantity.reason is None:
         return ""
-    return _REASONS[cell.quantity.reason]
+    return REASONS[cell.quantity.reason]
 
 
 def column_basis(table: RecipeTable, code: str) -> str:
@@ -281,7 +275,8 @@ def note_sentence(note: Note) -> str:
     """The sentence of a note. Names in it can come from a file."""
     if note.code not in _NOTES:
         severity: Severity = "warning" if note.is_doubt else "info"
-        return diagnostic_sentence(Diagnostic(severity, note.code, 1, "", note.values))
+        code = cast("DiagnosticCode", note.code)  # the others are all in _NOTES
+        return diagnostic_sentence(Diagnostic(severity, code, 1, "", note.values))
     values = dict(note.values)
     for key, text in _TEXTS.items():
         if key in values:

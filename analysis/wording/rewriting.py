@@ -63,4 +63,3 @@ _SAID: Mapping[str, Words] = {
     ),
     "taken": lambda v, _: "Another group took one of its operators.",
 }
-CODES = frozenset(_SAID)

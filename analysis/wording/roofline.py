@@ -5,6 +5,7 @@ from __future__ import annotations
 from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.roofline import Dot, Line, Picture
+from analysis.quantity import Reason
 from analysis.wording.texts import REASONS
 
 ROOFLINE_HELP = (
@@ -63,14 +64,16 @@ def _operations(per_second: float, *, int8: bool) -> str:
 
 def no_roofline(comparison: Comparison) -> str:
     """Why there is no picture: 'No roofline: …' with the reason of most time."""
-    lacking: dict[str, float] = {}
+    codes: tuple[Reason, ...] = ("no_flops", "no_sizes", "no_times")
+    lacking: dict[Reason, float] = {}
     for side in ("baseline", "candidate"):
         reasons = comparison.operators[f"roofline_reason_{side}"]
         for reason, time in zip(reasons, comparison.operators[f"per_run_ns_{side}"], strict=True):
-            if isinstance(reason, str) and reason in ("no_flops", "no_sizes", "no_times"):
-                lacking[reason] = lacking.get(reason, 0.0) + float(time)
-    reason = max(lacking, key=lambda code: lacking[code]) if lacking else "no_flops"
-    return f"No roofline: {REASONS[reason]}."
+            for code in codes:
+                if isinstance(reason, str) and reason == code:
+                    lacking[code] = lacking.get(code, 0.0) + float(time)
+    most = max(lacking, key=lambda code: lacking[code]) if lacking else codes[0]
+    return f"No roofline: {REASONS[most]}."
 
 
 def roofline_notes(comparison: Comparison, picture: Picture) -> tuple[str, ...]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from analysis.compare.timing.verdict import VerdictReason
+from analysis.quantity import Reason
+
 
 @dataclass(frozen=True)
 class FigureText:
@@ -338,7 +341,7 @@ FIGURES: Mapping[str, FigureText] = {
     ),
 }
 
-REASONS: Mapping[str, str] = {
+REASONS: Mapping[Reason, str] = {
     "no_times": "the file has no times for it",
     "no_heavy_operators": "no convolution, matrix product or attention ran",
     "classes_unknown": "most of the operators' time is of unknown class",
@@ -360,9 +363,12 @@ REASONS: Mapping[str, str] = {
     "no_idle": "kernels outlive their run, or the file has no start times",
     "no_samples": "the file has no un-profiled runs",
     "no_counter": "the file does not have this counter",
+    "no_such_operator": "no such operator ran",
+    "first_step": "nothing comes before it",
+    "is_baseline": "the other steps are compared with it",
 }
 
-CANNOT_TELL: Mapping[str, str] = {
+CANNOT_TELL: Mapping[VerdictReason, str] = {
     "no_times": "a side has no time",
     "control_differs": "the two copies of the baseline differ, so this machine was not steady",
     "within_noise": "the change is within the noise",
@@ -376,7 +382,7 @@ CANNOT_TELL: Mapping[str, str] = {
 }
 
 # Why there is no interval, as the sentence that follows the number.
-NOISE_UNKNOWN: Mapping[str, str] = {
+NOISE_UNKNOWN: Mapping[VerdictReason, str] = {
     "single_run": "A side has one run, so the noise is unknown.",
     "one_process": "A side has one process, so the noise is unknown.",
     "few_runs": "A side has fewer than 5 blocks or runs, so the noise is unknown.",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import onnx
 
 from analysis.graph import Graph
-from analysis.patterns import Conditions, Match, find
+from analysis.patterns import Conditions, HeldBack, Match, find
 from collectors.fusion import registry, scopes
 from collectors.fusion.report import Value
 from collectors.fusion.rewrite import Rewrite
@@ -18,9 +19,9 @@ from collectors.fusion.working import Origin, Step, Working
 
 @dataclass(frozen=True)
 class Reason:
-    """Why something was not done: a code, and its facts."""
+    """Why something was not done: a code ('' for nothing left undone), and its facts."""
 
-    code: str
+    code: HeldBack | Literal[""]
     values: Mapping[str, Value] = field(default_factory=dict)
     tensor: str = ""
 

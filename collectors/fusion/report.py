@@ -9,10 +9,13 @@ from typing import Literal
 
 import msgspec
 
+from analysis.patterns import Blocker, HeldBack
+
 SCHEMA_VERSION = 1
 
 Value = str | int | float | bool | None
 Outcome = Literal["applied", "partly", "no"]
+BlockedBy = Blocker | HeldBack | Literal[""]
 
 
 class Opportunity(msgspec.Struct, frozen=True):
@@ -23,8 +26,7 @@ class Opportunity(msgspec.Struct, frozen=True):
     stands for the first of them only. `bytes_removed` are those of the tensors that are no longer
     written and read (modelled from shapes): that are gone where applied, that would be elsewhere;
     None where a size is not known. `difference` is max|a-b| / max|a| of the verification.
-    `blocked_by` says why not (all of it), a code of analysis.patterns.Blocker or of
-    analysis/wording/rewriting.py, with `tensor` and the facts in `values`.
+    `blocked_by` says why not (all of it), with `tensor` and the facts in `values`.
     """
 
     pattern: str
@@ -36,7 +38,7 @@ class Opportunity(msgspec.Struct, frozen=True):
     makes: str = ""
     bytes_removed: int | None = None
     difference: float | None = None
-    blocked_by: str = ""
+    blocked_by: BlockedBy = ""
     tensor: str = ""
     values: dict[str, Value] = {}
 
@@ -48,7 +50,7 @@ class Asked(msgspec.Struct, frozen=True):
     pattern: str
     found: int
     applied: int
-    blocked_by: str = ""
+    blocked_by: BlockedBy = ""
     tensor: str = ""
     values: dict[str, Value] = {}
 

@@ -13,7 +13,7 @@ from analysis.compare.side import Side
 from analysis.errors import FuseScopeError
 from analysis.graph import Graph, Node
 from analysis.text import clean_text
-from analysis.trace import Diagnostic
+from analysis.trace import Diagnostic, DiagnosticCode
 
 
 def group_operators(baseline: Side, candidate: Side) -> Fusion:
@@ -68,7 +68,7 @@ def _names_one_each(graph: Graph) -> bool:
     return len(graph.node) == len(graph.nodes) and len(graph.producer) == written
 
 
-def _note(code: str, count: int = 1, example: str = "", **values: str) -> Diagnostic:
+def _note(code: DiagnosticCode, count: int = 1, example: str = "", **values: str) -> Diagnostic:
     """Names in a graph are as foreign as those of a trace, and not cleaned when it is read."""
     shown = {key: clean_text(value) for key, value in values.items()}
     return Diagnostic("warning", code, count, clean_text(example), shown)

@@ -14,7 +14,7 @@ import pandas as pd
 from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
 from analysis.compare.groups.members import compute_operators
 from analysis.compare.side import Side
-from analysis.trace import Diagnostic, Trace
+from analysis.trace import Diagnostic, DiagnosticCode, Trace
 
 Rows = tuple[list[int], list[int]]
 
@@ -160,7 +160,7 @@ def _with_groups(fusion: Fusion, groups: Iterable[Group], traces: tuple[Trace, T
     inferred = sum(group.known_by == "inferred" for group in numbered)
     launched = sum(group.known_by == "launched_by" for group in numbered)
     by_class = len(numbered) - inferred - launched
-    counts = {
+    counts: dict[DiagnosticCode, int] = {
         "groups_inferred": inferred,
         "groups_launched": launched,
         "groups_by_class": by_class,

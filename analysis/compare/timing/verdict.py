@@ -28,6 +28,13 @@ from analysis.compare.timing.statistics import (
 from analysis.experiment import ExperimentRecord
 
 TimeSource = Literal["unprofiled_wall", "run_span", "busy_union", "kernel_sum"]
+# Why nothing can be told, and why the noise is not known.
+CannotTell = Literal[
+    "no_times", "runs_unknown", "different_models", "within_noise", "within_process_spread",
+    "control_differs",
+]  # fmt: skip
+NoiseUnknown = Literal["single_run", "one_process", "few_runs"]
+VerdictReason = CannotTell | NoiseUnknown
 VerdictOutcome = Literal["faster", "slower", "cannot_tell", "noise_unknown"]
 Pairing = Literal["blocks", "unpaired_blocks", "unpaired_runs"]
 
@@ -61,7 +68,7 @@ class Verdict:
     """
 
     outcome: VerdictOutcome
-    reason: str | None
+    reason: VerdictReason | None
     of: TimeSource
     pairing: Pairing
     speedup: float | None
@@ -131,7 +138,7 @@ def unpaired_verdict(
     candidate: np.ndarray,
     of: TimeSource,
     pairing: Pairing,
-    missing: str = "no_times",
+    missing: CannotTell = "no_times",
     averaged: tuple[int | None, int | None] = (None, None),
 ) -> Verdict:
     """Two recordings of their own: ln(seconds) of their blocks or runs, Welch-type Yuen.
@@ -213,8 +220,8 @@ def _as_ns(log_seconds: float) -> float:
 
 
 def _without_interval(
-    samples: int, of: TimeSource, missing: str = "no_times"
-) -> tuple[VerdictOutcome, str | None]:
+    samples: int, of: TimeSource, missing: CannotTell = "no_times"
+) -> tuple[VerdictOutcome, VerdictReason | None]:
     """Outcome and reason below 5 blocks or runs a side: unknown noise is not noise."""
     if samples == 0:
         return "cannot_tell", missing

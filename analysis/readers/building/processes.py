@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable
 
 from analysis.text import clean_text
-from analysis.trace import Diagnostic
+from analysis.trace import Diagnostic, DiagnosticCode
 
 
 def several_processes(of_rows: Iterable[Hashable | None]) -> list[Diagnostic]:
@@ -23,7 +23,7 @@ def several_devices(of_rows: Iterable[Hashable | None]) -> list[Diagnostic]:
     return _several("several_devices", of_rows)
 
 
-def _several(code: str, of_rows: Iterable[Hashable | None]) -> list[Diagnostic]:
+def _several(code: DiagnosticCode, of_rows: Iterable[Hashable | None]) -> list[Diagnostic]:
     counts = Counter(of_row for of_row in of_rows if of_row is not None)
     if len(counts) < 2:
         return []

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.text import clean_text
-from analysis.trace import Diagnostic
+from analysis.trace import Diagnostic, DiagnosticCode
 
 Columns = dict[str, list[object]]
 
@@ -139,7 +139,7 @@ def _without(gone: set[int], columns: Columns, kept: list[int]) -> tuple[Columns
 
 def _note(
     notes: list[Diagnostic],
-    code: str,
+    code: DiagnosticCode,
     places: Sequence[int],
     columns: Mapping[str, Sequence[object]],
     kept: Sequence[int],

@@ -108,8 +108,8 @@ def column_marks(
             if open_cells and not _is_whole(name, unit):
                 example = f"{name}: {open_cells[0]}"
                 values = {"decimal": delimiter == ";"}
-                code = "ambiguous_commas"
-                notes.append(Diagnostic("warning", code, len(open_cells), example, values))
+                count = len(open_cells)
+                notes.append(Diagnostic("warning", "ambiguous_commas", count, example, values))
     if shared is None:
         elsewhere = OF_SEMICOLONS if delimiter == ";" else POINT
     else:  # points in a column without commas are decimal signs, or nobody knows

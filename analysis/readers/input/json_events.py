@@ -17,7 +17,7 @@ from analysis.limits import Limits
 from analysis.readers.input.encoding import utf8, valid_utf8, without_lone_surrogates
 from analysis.readers.input.json_array import check_length
 from analysis.readers.input.json_value import UNDECODABLE, decode
-from analysis.trace import Diagnostic, noted
+from analysis.trace import Diagnostic, DiagnosticCode, noted
 
 EventT = TypeVar("EventT", bound=msgspec.Struct)
 FileT = TypeVar("FileT", bound="EventFile")
@@ -204,7 +204,7 @@ def _cut_short(
         except UNDECODABLE:
             continue
         lost = len(whole[len(kept) :].strip(b", \t\r\n"))
-        code = "cut_short" if lost else "missing_bracket"
+        code: DiagnosticCode = "cut_short" if lost else "missing_bracket"
         notes.append(Diagnostic("warning", code, 1, "", {"bytes_lost": lost}))
         return header, raw
     raise _damaged(damage, where)

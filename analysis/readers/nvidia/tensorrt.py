@@ -42,7 +42,7 @@ from analysis.readers.nvidia.tensorrt_times import (
 from analysis.readers.nvidia.tensorrt_twice import is_same
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Severity, Trace, noted, runs_frame
+from analysis.trace import Diagnostic, DiagnosticCode, Severity, Trace, noted, runs_frame
 
 _TOTAL = re.compile(rb'"timeMs"\s*:')
 _MEAN = re.compile(rb'"averageMs"\s*:')
@@ -203,7 +203,7 @@ class _Beside(Beside):
         held, _, layers, other = best[0]
         self.files.append(other.path)
         known = {layer.name for layer in layers}
-        lacks: tuple[tuple[Severity, str, list[str]], ...] = (
+        lacks: tuple[tuple[Severity, DiagnosticCode, list[str]], ...] = (
             ("warning", "companion_lacks", [name for name in names if name not in known]),
             ("info", "companion_unmatched", [one.name for one in layers if one.name not in wanted]),
         )

@@ -28,6 +28,7 @@ from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
 from analysis.trace import (
     Diagnostic,
+    DiagnosticCode,
     Meta,
     Severity,
     Trace,
@@ -242,7 +243,9 @@ class ProfileTables:
         ):
             self._calls[name].append(value)
 
-    def _note(self, severity: Severity, code: str, count: int = 1, example: str = "") -> None:
+    def _note(
+        self, severity: Severity, code: DiagnosticCode, count: int = 1, example: str = ""
+    ) -> None:
         for position, note in enumerate(self._notes):
             if note.code == code:
                 self._notes[position] = Diagnostic(

@@ -154,7 +154,7 @@ def _agreement(side: Side) -> dict[str, Any] | None:
 
 def _counters(comparison: Comparison) -> dict[str, Any]:
     """The counters that a side has, each with the part of the operators' time that it covers."""
-    known = {figure.code: figure for figure in comparison.figures}
+    known: dict[str, Figure] = {figure.code: figure for figure in comparison.figures}
     sides = {
         "baseline": total_counters(comparison.baseline.trace),
         "candidate": total_counters(comparison.candidate.trace),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import onnx
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analysis.errors import FuseScopeError
+from analysis.patterns import HeldBack
 from analysis.wording import rewriting
 from analysis.wording.advice import Blocked
 from collectors.fusion import fusing, registry
@@ -308,7 +310,7 @@ def test_the_head_of_a_zoo_model_is_left_alone(tmp_path: Path) -> None:
 def test_every_reason_has_words() -> None:
     facts = {"difference": None, "tolerance": 1e-4}
     assert "no numbers" in rewriting.held_back_sentence(passed_row("verification", facts))
-    for code in rewriting.CODES:
+    for code in get_args(HeldBack):
         said = rewriting.held_back_sentence(passed_row(code, {}))
         assert said and said[0].isupper()
 
