@@ -11,8 +11,7 @@ from types import MappingProxyType
 import msgspec
 
 from analysis.errors import FuseScopeError
-from collectors import zoo
-from collectors.files import cache, scratch
+from collectors.files import scratch
 from collectors.files.publication import Draft, is_special
 from collectors.fusion import rules
 from collectors.fusion.report import Asked, Opportunity, Report
@@ -69,7 +68,7 @@ def built_in() -> tuple[str, ...]:
 def fuse(fusing: Fusing, cancelled: Callable[[], bool] = lambda: False) -> Fused:
     """Runs the pass in a worker. Raises FuseScopeError for whatever the user can act on; then
     nothing was written."""
-    Recording(
+    recording = Recording(
         model=fusing.model,
         variants=("unfused",),
         batch=fusing.batch,
@@ -77,34 +76,24 @@ def fuse(fusing: Fusing, cancelled: Callable[[], bool] = lambda: False) -> Fused
         seed=fusing.seed,
         memory_bytes=fusing.memory_bytes,
         run_timeout=fusing.timeout,
-    ).check()
+    )
+    plan = recording.plan()
     rules.check(fusing.rules_name, fusing.rules_text)
-    is_zoo = zoo.find(fusing.model) is not None
-    name = fusing.model if is_zoo else Path(fusing.model).stem
     memory = fusing.memory_bytes or int(MEMORY_SHARE * machine.available_memory_bytes())
     to = "" if fusing.out is None else str(fusing.out.absolute())
     with _draft(fusing.out) as draft:
         with scratch.folder() as folder:
             job = FuseJob(
-                prepare=PrepareJob(
-                    model=fusing.model if is_zoo else str(Path(fusing.model).absolute()),
-                    folder=str(folder),
-                    zoo=is_zoo,
-                    cache=str(cache.folder()),
-                    seed=fusing.seed,
-                    batch=fusing.batch,
-                    shapes=dict(fusing.shapes),
-                    inputs=None,
-                    input_ranges={},
-                    allow_external_data=True,
-                ),
+                prepare=recording.prepare_job(plan, folder),
                 rules_name=fusing.rules_name,
                 rules_text=fusing.rules_text,
                 out=str(draft.path) if draft is not None else to,
                 threads=machine.physical_cores(),
             )
             limits = worker.Limits(memory, fusing.timeout)
-            done = worker.run("fuse", job, Fused, limits=limits, where=name, cancelled=cancelled)
+            done = worker.run(
+                "fuse", job, Fused, limits=limits, where=plan.model, cancelled=cancelled
+            )
         if draft is None:
             return msgspec.structs.replace(done, path=to or None)
         return msgspec.structs.replace(done, path=str(_published(draft)))

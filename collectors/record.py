@@ -86,13 +86,12 @@ def record(
     outcome says so. Raises FuseScopeError for whatever the user can act on, and then nothing
     was written.
     """
-    recording.check()
+    plan = recording.plan()
     deadline = Deadline.after(recording.seconds)
-    name = recording.model if zoo.find(recording.model) else Path(recording.model).stem
-    path = archive.destination(recording.out, name, f"{datetime.now():%Y-%m-%d}")
+    path = archive.destination(recording.out, plan.model, f"{datetime.now():%Y-%m-%d}")
     library = recording.custom_op_library
     pool = WorkerPool(
-        name,
+        plan.model,
         recording.memory_bytes or int(MEMORY_SHARE * machine.available_memory_bytes()),
         recording.run_timeout,
         custom_ops.read(library) if library is not None else None,
@@ -101,7 +100,7 @@ def record(
     with scratch.folder() as folder:
         recorder = None
         try:
-            prepared = prepare(recording, folder, pool, deadline, on_progress)
+            prepared = prepare(recording, plan, folder, pool, deadline, on_progress)
             recorder = _Recorder(recording, prepared, folder, pool, deadline, on_progress)
             stopped = recorder.run_blocks(enough)
         except (KeyboardInterrupt, worker.Cancelled):
@@ -185,7 +184,7 @@ class _Recorder:
                 "engine": prepared.model.engine_version,
                 "threads": prepared.bench.threads,
                 "spin": prepared.bench.spin,
-                "variants": sorted(prepared.plan.variants),
+                "variants": sorted(prepared.plan.names),
                 **({"library": library.sha256} if library is not None else {}),
                 **({"rules": dict(self._recording.rules)} if self._recording.rules else {}),
             }
@@ -230,7 +229,7 @@ class _Recorder:
             created=prepared.started,
             model=ModelFacts(
                 name=self._crew.name,
-                source="zoo" if zoo.find(recording.model) else "file",
+                source="zoo" if prepared.plan.path is None else "file",
                 sha256=model.sha256,
                 nodes=model.nodes,
                 opset=model.opset,
@@ -243,7 +242,7 @@ class _Recorder:
             machine=msgspec.structs.replace(prepared.machine, load_after=load_after),
             engine=Engine("onnxruntime", model.engine_version, "CPUExecutionProvider"),
             settings=Settings(
-                baseline=prepared.baseline,
+                baseline=prepared.plan.baseline,
                 threads=prepared.bench.threads,
                 spin=recording.spin,
                 seed=recording.seed,
@@ -263,7 +262,7 @@ class _Recorder:
                 block_s=series.block_s,
             ),
             peaks=prepared.peaks,
-            variants=[self._variant_record(name) for name in prepared.plan.variants],
+            variants=[self._variant_record(name) for name in prepared.plan.names],
             model_graph="graphs/model.json",
             own_fusions=None if prepared.own_fusions is None else _OWN_FUSIONS,
         )

@@ -90,14 +90,8 @@ def find(name: str) -> Variant:
             hint="Record int8 for lower precision on a CPU, or read a trace of a device that has "
             f"{refused} kernels.",
         )
-    if ablation := _ABLATION.fullmatch(name):
-        kind, optimizer = ablation.groups()
-        is_layout = optimizer == _LAYOUT
-        if kind == "without":
-            means = ": blocked layout off" if is_layout else ""
-            return Variant(name, "all", f"all but {optimizer}{means}", without=optimizer)
-        means = ": blocked layout on, with what it fuses itself" if is_layout else ""
-        return Variant(name, "all", f"nothing but {optimizer}{means}", only=optimizer)
+    if found := _ABLATION.fullmatch(name):
+        return ablation(*found.groups())
     if name.startswith("rules:"):
         return _rules(name)
     if name == LIBRARY.name:
@@ -106,6 +100,16 @@ def find(name: str) -> Variant:
         return _kernel(name)
     known = [*(variant.name for variant in VARIANTS), *ABLATIONS, RULES, *KERNELS, LIBRARY.name]
     raise FuseScopeError(f"There is no variant '{name[:60]}'", hint=suggestion(name, known))
+
+
+def ablation(kind: str, optimizer: str) -> Variant:
+    """`without:` or `only:` an optimizer."""
+    name, is_layout = f"{kind}:{optimizer}", optimizer == _LAYOUT
+    if kind == "without":
+        means = ": blocked layout off" if is_layout else ""
+        return Variant(name, "all", f"all but {optimizer}{means}", without=optimizer)
+    means = ": blocked layout on, with what it fuses itself" if is_layout else ""
+    return Variant(name, "all", f"nothing but {optimizer}{means}", only=optimizer)
 
 
 def _rules(name: str) -> Variant:
@@ -129,15 +133,15 @@ def _kernel(name: str) -> Variant:
     return Variant(name, "none", summary, "segments", kernel.name)
 
 
-def with_twins(names: Sequence[str]) -> tuple[str, ...]:
-    """The names with `segments:` right before each `custom:` whose cut is not among them: what
+def with_cuts(variants: Sequence[Variant]) -> tuple[Variant, ...]:
+    """The variants with `segments:` right before each `custom:` whose cut is not among them: what
     a cut costs must not be charged to the kernel. A library's kernels need no cut."""
-    found: list[str] = []
-    for name in names:
-        twin = f"segments:{name.removeprefix('custom:')}"
-        if name.startswith("custom:") and name != LIBRARY.name and twin not in names:
-            found.append(twin)
-        found.append(name)
+    found: list[Variant] = []
+    for variant in variants:
+        if variant.kind == "custom":
+            cut = find(f"segments:{variant.argument}")
+            found += [] if cut in variants else [cut]
+        found.append(variant)
     return tuple(found)
 
 

@@ -91,6 +91,6 @@ def _start(recipe: Recipe, blocks: int | None) -> None:
 
     path = progress.folder() / f"{recipe.name}-{date.today():%Y-%m-%d}.zip"
     job = request.recording(recipe, path, blocks=blocks)
-    job.check()
+    job.plan()  # what cannot be recorded is said here, not by the thread
     recorder.RECORDER.start(job, record, recipe=recipe.name)
     st.rerun()

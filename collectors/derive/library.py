@@ -13,12 +13,13 @@ import onnx
 from analysis.errors import FuseScopeError
 from collectors.errors.engine import clean
 from collectors.runtimes import structure
+from collectors.variants import Variant
 from collectors.workers.jobs import Derived, DeriveJob, Switches
 
 _LISTED = 12  # operators that are named
 
 
-def derive(job: DeriveJob, _model: onnx.ModelProto) -> Derived:
+def derive(job: DeriveJob, _variant: Variant, _model: onnx.ModelProto) -> Derived:
     """The model with its functions called, for the library to run. Raises FuseScopeError where
     the library has a kernel for none of them."""
     calls = job.bench.calls

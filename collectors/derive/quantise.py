@@ -25,7 +25,7 @@ from collectors.fusion.rules import Rules
 from collectors.models.model import ONE_FILE_BYTES, opset_of, save
 from collectors.runtimes.onnxruntime import GraphSession
 from collectors.tensors import feeds
-from collectors.variants import find
+from collectors.variants import Variant
 from collectors.workers.jobs import Bench, Codes, Derived, DeriveJob
 
 _LEAVE_OUT = "Leave int8 out of the variants."
@@ -36,7 +36,7 @@ _CPU_FLAGS = Path("/proc/cpuinfo")
 _MOST_TOLD = 24  # op types
 
 
-def derive(job: DeriveJob, model: onnx.ModelProto) -> Derived:
+def derive(job: DeriveJob, variant: Variant, model: onnx.ModelProto) -> Derived:
     """Writes the quantised model into the job's folder. Raises FuseScopeError for a model that is
     quantised already, that has no operator to quantise, or that the quantiser refuses."""
     _refuse_quantised(model)
@@ -54,7 +54,7 @@ def derive(job: DeriveJob, model: onnx.ModelProto) -> Derived:
         save(plain.model, plain.path)
     _quantise(plain.path, path, job.bench, count, per_channel, narrow, signed, large)
     result = onnx.load(str(path))
-    quantised, left = operators(_as_run(job.bench, path, folder / "optimised.onnx"))
+    quantised, left = operators(_as_run(job.bench, variant, path, folder / "optimised.onnx"))
     if not quantised:
         raise FuseScopeError(
             "The model has no operator that ONNX Runtime runs in 8 bits", hint=_LEAVE_OUT
@@ -75,9 +75,7 @@ def derive(job: DeriveJob, model: onnx.ModelProto) -> Derived:
         "weights_bytes": weights_bytes(result),
         "weights_bytes_before": weights_bytes(plain.model),
     }
-    return Derived(
-        str(path), optimization=find(job.variant).optimization, codes=str(codes), settings=told
-    )
+    return Derived(str(path), optimization=variant.optimization, codes=str(codes), settings=told)
 
 
 def operators(model: onnx.ModelProto) -> tuple[Counter[str], Counter[str]]:
@@ -202,11 +200,11 @@ def _refuse_quantised(model: onnx.ModelProto) -> None:
             )
 
 
-def _as_run(bench: Bench, path: Path, dump: Path) -> onnx.ModelProto:
+def _as_run(bench: Bench, variant: Variant, path: Path, dump: Path) -> onnx.ModelProto:
     """What the engine makes of the quantised model. Raises FuseScopeError where it refuses it."""
     bench = msgspec.structs.replace(bench, model=str(path))
     try:
-        GraphSession(bench, find("int8").optimization, dump=dump)
+        GraphSession(bench, variant.optimization, dump=dump)
     except Exception as error:  # noqa: BLE001 - the engine raises many kinds
         said = clean(str(error)) or type(error).__name__
         raise FuseScopeError(

@@ -10,18 +10,18 @@ import onnx
 from collectors.fusion.fusing import fuse
 from collectors.fusion.report import Report
 from collectors.fusion.rules import check
-from collectors.variants import find
+from collectors.variants import Variant
 from collectors.workers.jobs import Derived, DeriveJob
 
 REPORT = "report.json"
 _RULES_CHARS = 2000
 
 
-def derive(job: DeriveJob, model: onnx.ModelProto) -> Derived:
+def derive(job: DeriveJob, variant: Variant, model: onnx.ModelProto) -> Derived:
     """Writes the rewritten model and the report into the job's folder. Raises FuseScopeError for
     rules that cannot be read, or that name a module the model does not have."""
     folder = Path(job.folder)
-    rules = check(find(job.variant).argument, job.rules)
+    rules = check(variant.argument, job.rules)
     result = fuse(model, job.bench, rules, folder, seed=job.seed)
     (folder / REPORT).write_bytes(msgspec.json.encode(result.report))
     return Derived(

@@ -28,17 +28,16 @@ from collectors.models.array import Array
 from collectors.models.model import save
 from collectors.runtimes.onnxruntime import load_inputs, profiled_run
 from collectors.tensors.difference import difference_of
-from collectors.variants import find
+from collectors.variants import Variant
 from collectors.workers.jobs import Derived, DeriveJob, KernelCall
 
 NOTHING = 1e-6  # of max|a-b| where a is all zero
 DOMAIN = "fusescope"
 
 
-def derive(job: DeriveJob, model: onnx.ModelProto) -> Derived:
+def derive(job: DeriveJob, variant: Variant, model: onnx.ModelProto) -> Derived:
     """The pieces of the variant. Raises FuseScopeError where the model has no group for its
     kernel, a piece cannot run alone, or a kernel computes something else than the engine."""
-    variant = find(job.variant)
     folder = Path(job.folder)
     feeds = load_inputs(job.bench)
     library = job.bench.custom_op_library

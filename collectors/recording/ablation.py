@@ -7,12 +7,14 @@ graph without it differs from `fused`, or the graph with nothing else from one w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from analysis.errors import FuseScopeError
+from collectors import variants
+from collectors.recording.request import Plan, Value
 from collectors.runtimes import optimizers
-from collectors.variants import find
+from collectors.variants import Variant
 from collectors.workers.jobs import Structure, Switches
 
 LIMIT = 8  # optimizers in a recording: each may be two variants in every block
@@ -22,20 +24,11 @@ BATCH = 16  # sessions of one worker
 Kind = Literal["without", "only"]
 Ask = Callable[[tuple[Switches, ...]], tuple[Structure, ...]]
 Report = Callable[[str], None]
-Value = str | int | float | bool
 
 NONE = Switches("none")
 ALL = Switches("all")
 ALL_OFF = Switches("all", optimizers.NAMES)
 _REFERENCE = {"without": ALL, "only": ALL_OFF}
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The variants to record, and what their records say beside their own settings."""
-
-    variants: tuple[str, ...]
-    settings: dict[str, dict[str, Value]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -48,33 +41,35 @@ class Effect:
     operators: int
 
 
-def plan(variants: Sequence[str], *, search: bool, ask: Ask, report: Report) -> Plan:
-    """The variants of a recording with, after a `search`, an ablation of the optimizers that
-    change most operators. `ask` gives the structures of the model under settings.
+def with_ablation(plan: Plan, *, search: bool, ask: Ask, report: Report) -> Plan:
+    """The plan of a recording with, after a `search`, an ablation of the optimizers that change
+    most operators. `ask` gives the structures of the model under settings.
 
     Raises FuseScopeError for an ablation that changes nothing: its optimizer does not act on this
     model, or there is none of that name; and for a search that finds nothing.
     """
-    named = tuple(variants)
-    if not search and not any(find(name).optimizer for name in named):
-        return Plan(named)
+    if not search and not any(variant.optimizer for variant in plan.variants):
+        return plan
+    planned = plan.variants
     graphs = _Graphs(ask)
     settings: dict[str, dict[str, Value]] = {}
     if search:
         effects = _search(graphs, report)
         chosen, left_out = effects[:LIMIT], effects[LIMIT:]
         report(_found(chosen, left_out))
-        named += tuple(f"{kind}:{effect.optimizer}" for effect in chosen for kind in effect.kinds)
+        planned += tuple(
+            variants.ablation(kind, effect.optimizer) for effect in chosen for kind in effect.kinds
+        )
         settings["fused"] = {"optimizers_found": ", ".join(e.optimizer for e in effects)}
         if left_out:
             settings["fused"]["optimizers_left_out"] = ", ".join(e.optimizer for e in left_out)
-    named = tuple(dict.fromkeys(named))
-    for name in named:
-        _refuse_without_effect(name, graphs)
-    only = [name for name in named if find(name).only]
+    planned = tuple(dict.fromkeys(planned))
+    for variant in planned:
+        _refuse_without_effect(variant, graphs)
+    only = [variant.name for variant in planned if variant.only]
     if only and graphs.differ(ALL_OFF, NONE):
         settings |= {name: {"unlisted_optimizers_act": True} for name in only}
-    return Plan(named, settings)
+    return replace(plan, variants=planned, settings=settings)
 
 
 class _Graphs:
@@ -160,8 +155,7 @@ def _found(chosen: Sequence[Effect], left_out: Sequence[Effect]) -> str:
     return f"{found}; not recorded, because they change fewer operators: {rest}"
 
 
-def _refuse_without_effect(name: str, graphs: _Graphs) -> None:
-    variant = find(name)
+def _refuse_without_effect(variant: Variant, graphs: _Graphs) -> None:
     if not variant.optimizer:
         return
     listed = variant.optimizer in optimizers.NAMES
@@ -172,14 +166,14 @@ def _refuse_without_effect(name: str, graphs: _Graphs) -> None:
     same = "fused" if variant.without else "unfused"
     if listed:
         raise FuseScopeError(
-            f"{variant.optimizer} changes nothing in this model: '{name}' would run the graph of "
-            f"'{same}' once more",
+            f"{variant.optimizer} changes nothing in this model: '{variant.name}' would run the "
+            f"graph of '{same}' once more",
             hint="Leave it out; --ablate finds the optimizers that matter.",
         )
     near = optimizers.nearest(variant.optimizer)
     suggestion = f"Did you mean {' or '.join(near)}? " if near else ""
     raise FuseScopeError(
-        f"'{name}' runs the graph of '{same}': the engine seems to have no optimizer "
+        f"'{variant.name}' runs the graph of '{same}': the engine seems to have no optimizer "
         f"'{variant.optimizer}'",
         hint=f"{suggestion}--ablate finds the optimizers that matter.",
     )

@@ -13,14 +13,13 @@ import msgspec
 
 from analysis.errors import FuseScopeError
 from analysis.experiment import Machine, OwnFusion, Peaks
-from collectors import variants, zoo
+from collectors import variants
 from collectors.files import cache
 from collectors.progress import Progress, Stage
 from collectors.recording import ablation, quiet
-from collectors.recording.ablation import Plan
 from collectors.recording.blocks import lanes
 from collectors.recording.budget import Deadline
-from collectors.recording.request import Recording
+from collectors.recording.request import Plan, Recording
 from collectors.recording.trials import Trials
 from collectors.workers import machine
 from collectors.workers.jobs import (
@@ -35,7 +34,6 @@ from collectors.workers.jobs import (
     OwnPassTried,
     PeaksJob,
     Prepared,
-    PrepareJob,
     Structure,
     Structures,
     StructuresJob,
@@ -58,7 +56,6 @@ class Preparation:
     of this took."""
 
     started: str
-    baseline: str
     machine: Machine
     model: Prepared
     bench: Bench
@@ -71,11 +68,12 @@ class Preparation:
     @property
     def lanes(self) -> tuple[Lane, ...]:
         """The sessions of a block."""
-        return lanes(self.plan.variants, self.baseline)
+        return lanes(self.plan.names, self.plan.baseline)
 
 
 def prepare(
     recording: Recording,
+    plan: Plan,
     folder: Path,
     pool: WorkerPool,
     deadline: Deadline,
@@ -96,7 +94,7 @@ def prepare(
     report("prepare", f"Preparing {pool.name}{busy}")
     if pool.library is not None:
         pool.run("library", LibraryJob(pool.library.path), LibraryLoaded)
-    model = pool.run("prepare", _prepare_job(recording, folder), Prepared)
+    model = pool.run("prepare", recording.prepare_job(plan, folder), Prepared)
     bench = Bench(
         model=model.model,
         inputs=model.inputs,
@@ -107,26 +105,22 @@ def prepare(
         calls=model.calls,
         drawing=_drawing(recording, model),
     )
-    plan = ablation.plan(
-        recording.asked,
+    plan = ablation.with_ablation(
+        plan,
         search=recording.ablate,
         ask=structures,
         report=lambda message: report("prepare", message),
     )
     derived = {}
-    for name in plan.variants:
-        if variants.find(name).kind:
-            report("prepare", f"Making what {name} runs")
-            made = pool.run("derive", _derive_job(recording, bench, name, folder), Derived)
-            if "fused_groups" in made.settings:
-                report("prepare", f"{name} fuses {made.settings['fused_groups']}")
-            derived[name] = made
+    for name in (variant.name for variant in plan.variants if variant.kind):
+        report("prepare", f"Making what {name} runs")
+        made = pool.run("derive", _derive_job(recording, bench, name, folder), Derived)
+        if "fused_groups" in made.settings:
+            report("prepare", f"{name} fuses {made.settings['fused_groups']}")
+        derived[name] = made
     bench = msgspec.structs.replace(bench, derived=derived)
-    baseline = recording.baseline or (
-        "unfused" if "unfused" in recording.asked else recording.asked[0]
-    )
-    trials = Trials(bench, baseline, Path(model.graph), folder, pool.memory_bytes, pool.run)
-    order = sorted(plan.variants, key=lambda name: name != baseline)
+    trials = Trials(bench, plan.baseline, Path(model.graph), folder, pool.memory_bytes, pool.run)
+    order = sorted(plan.names, key=lambda name: name != plan.baseline)
     for done, name in enumerate(order):
         report("check", f"Trying {name} alone", done, len(order))
         most = AGREEMENT_SHARE * pool.seconds
@@ -136,7 +130,7 @@ def prepare(
             trials.match(name, _within(deadline, MATCHING_SHARE / len(order), pool.seconds))
         trials.drop_dump(name)
     own_fusions = None
-    if recording.own_pass and any(variants.find(name).optimization != "none" for name in order):
+    if recording.own_pass and any(one.optimization != "none" for one in plan.variants):
         report("check", "Trying FuseScope's own fusion pass")
         most = _within(deadline, OWN_PASS_SHARE, pool.seconds)
         own_fusions = _own_fusions(recording, bench, folder, pool, most)
@@ -144,9 +138,7 @@ def prepare(
     job = PeaksJob(bench.threads, bench.spin, facts.caches, pool.memory_bytes // 4)
     peaks = pool.run("peaks", job, Peaks)
     took_s = time.monotonic() - begun
-    return Preparation(
-        started, baseline, facts, model, bench, plan, trials, peaks, own_fusions, took_s
-    )
+    return Preparation(started, facts, model, bench, plan, trials, peaks, own_fusions, took_s)
 
 
 def _own_fusions(
@@ -159,23 +151,6 @@ def _own_fusions(
         return pool.run("own_pass", job, OwnPassTried, seconds).fusions
     except FuseScopeError:
         return None
-
-
-def _prepare_job(recording: Recording, folder: Path) -> PrepareJob:
-    is_zoo = zoo.find(recording.model) is not None
-    return PrepareJob(
-        model=recording.model if is_zoo else str(Path(recording.model).absolute()),
-        folder=str(folder),
-        zoo=is_zoo,
-        cache=str(cache.folder()),
-        seed=recording.seed,
-        batch=recording.batch,
-        shapes=dict(recording.shapes),
-        inputs=str(recording.inputs.absolute()) if recording.inputs else None,
-        input_ranges=dict(recording.input_ranges),
-        allow_external_data=recording.allow_external_data,
-        expand_functions=variants.LIBRARY.name in recording.variants,
-    )
 
 
 def _drawing(recording: Recording, model: Prepared) -> Drawing:

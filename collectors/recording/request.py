@@ -1,4 +1,4 @@
-"""Recording: what a user asks for."""
+"""Recording: what a user asks for, and the plan that it comes to."""
 
 from __future__ import annotations
 
@@ -12,9 +12,32 @@ from analysis.errors import FuseScopeError
 from analysis.spelling import suggestion
 from analysis.text import shown
 from collectors import kernels, variants, zoo
+from collectors.files import cache
 from collectors.fusion import rules
 from collectors.recording.blocks import PROFILED_ROUNDS
+from collectors.variants import Variant
 from collectors.workers import machine
+from collectors.workers.jobs import PrepareJob
+
+Value = str | int | float | bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A recording with everything found that it names. `model` is the name of the model, `path`
+    where its file lies, None for one that is built in. `settings` are what the records of
+    variants, by name, say beside their own."""
+
+    model: str
+    path: Path | None
+    variants: tuple[Variant, ...]
+    baseline: str
+    settings: Mapping[str, dict[str, Value]] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those of the variants."""
+        return tuple(variant.name for variant in self.variants)
 
 
 @dataclass(frozen=True)
@@ -60,21 +83,53 @@ class Recording:
     run_timeout: float = 300.0
     own_pass: bool = True
 
-    @property
-    def asked(self) -> tuple[str, ...]:
-        """The variants that are certain before the model is known."""
-        needed = ("unfused", "fused") if self.ablate else ()
-        named = variants.with_twins(self.variants)
-        return (*named, *(name for name in needed if name not in named))
+    def plan(self) -> Plan:
+        """What is certain before the model is read. Raises FuseScopeError for what cannot be
+        recorded, before anything starts."""
+        found = self._variants()
+        names = [variant.name for variant in found]
+        if self.baseline is not None and self.baseline not in names:
+            raise FuseScopeError(
+                f"The baseline '{self.baseline[:60]}' is not among the variants",
+                hint=f"Choose one of {', '.join(names)}, or add it to --variants.",
+            )
+        self._check_numbers()
+        if self.inputs is not None and not self.inputs.is_file():
+            raise FuseScopeError(
+                "The inputs file does not exist", where=str(self.inputs), hint="Check its path."
+            )
+        baseline = self.baseline or ("unfused" if "unfused" in names else names[0])
+        if zoo.find(self.model) is not None:
+            return Plan(self.model, None, found, baseline)
+        path = Path(self.model)
+        if not path.is_file():
+            raise _no_model(self.model)
+        return Plan(path.stem, path.absolute(), found, baseline)
 
-    def check(self) -> None:
-        """Raises FuseScopeError for what cannot be recorded, before anything starts."""
-        if not self.asked:
+    def prepare_job(self, plan: Plan, folder: Path) -> PrepareJob:
+        """What makes the working copy of the model in that folder."""
+        return PrepareJob(
+            model=plan.model if plan.path is None else str(plan.path),
+            folder=str(folder),
+            zoo=plan.path is None,
+            cache=str(cache.folder()),
+            seed=self.seed,
+            batch=self.batch,
+            shapes=dict(self.shapes),
+            inputs=str(self.inputs.absolute()) if self.inputs else None,
+            input_ranges=dict(self.input_ranges),
+            allow_external_data=self.allow_external_data,
+            expand_functions=variants.LIBRARY in plan.variants,
+        )
+
+    def _variants(self) -> tuple[Variant, ...]:
+        """Those that are named, with the cuts of kernels and what an ablation needs."""
+        if not self.variants and not self.ablate:
             raise FuseScopeError("No variant is asked for", hint="Name at least one in --variants.")
-        for name in self.variants:
-            variant = variants.find(name)
+        named = [variants.find(name) for name in self.variants]
+        for variant in named:
             if variant.kind == "rules":
-                rules.check(variant.argument, self.rules.get(name))
+                rules.check(variant.argument, self.rules.get(variant.name))
             if variant.kind == "custom":
                 kernels.check_compiler()
             if variant.kind == "library" and self.custom_op_library is None:
@@ -83,13 +138,12 @@ class Recording:
                     hint="Name one on the command line with --custom-op-library PATH.",
                 )
         # Files of the recording have these names, and some disks do not tell capitals.
-        if len({name.casefold() for name in self.variants}) < len(self.variants):
+        if len({name.casefold() for name in self.variants}) < len(named):
             raise FuseScopeError("A variant is named twice", hint="Name each once in --variants.")
-        if self.baseline is not None and self.baseline not in self.asked:
-            raise FuseScopeError(
-                f"The baseline '{self.baseline[:60]}' is not among the variants",
-                hint=f"Choose one of {', '.join(self.asked)}, or add it to --variants.",
-            )
+        needed = map(variants.find, ("unfused", "fused") if self.ablate else ())
+        return tuple(dict.fromkeys((*variants.with_cuts(named), *needed)))
+
+    def _check_numbers(self) -> None:
         for option, least, most, value in (
             ("--batch", 1, 1 << 20, self.batch),
             ("--threads", 1, 4 * machine.logical_cores(), self.threads),
@@ -120,12 +174,6 @@ class Recording:
                     f"--input-range of '{name[:60]}' is no range",
                     hint="Give LO,HI, low end first.",
                 )
-        if self.inputs is not None and not self.inputs.is_file():
-            raise FuseScopeError(
-                "The inputs file does not exist", where=str(self.inputs), hint="Check its path."
-            )
-        if zoo.find(self.model) is None and not Path(self.model).is_file():
-            raise _no_model(self.model)
 
 
 def _no_model(model: str) -> FuseScopeError:

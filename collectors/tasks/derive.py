@@ -11,7 +11,7 @@ from collectors.variants import Kind, find
 from collectors.workers.jobs import Derived
 from collectors.workers.jobs import DeriveJob as Job
 
-# Kind -> module whose `derive(job, model) -> Derived` makes it.
+# Kind -> module whose `derive(job, variant, model) -> Derived` makes it.
 MODULES: dict[Kind, str] = {
     "rules": "collectors.derive.rules",
     "eager": "collectors.derive.segments",
@@ -24,6 +24,7 @@ MODULES: dict[Kind, str] = {
 
 def run(job: Job) -> Derived:
     """Writes into the job's folder. Raises FuseScopeError where the model does not allow it."""
-    module: Any = importlib.import_module(MODULES[find(job.variant).kind])
-    derived: Derived = module.derive(job, onnx.load(job.bench.model))
+    variant = find(job.variant)
+    module: Any = importlib.import_module(MODULES[variant.kind])
+    derived: Derived = module.derive(job, variant, onnx.load(job.bench.model))
     return derived

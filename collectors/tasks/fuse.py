@@ -15,7 +15,6 @@ from collectors.fusion.rules import check
 from collectors.models import external_data, model
 from collectors.tasks import prepare
 from collectors.workers.jobs import Bench, PrepareJob
-from collectors.zoo import store
 
 
 def run(job: Job) -> Fused:
@@ -53,9 +52,7 @@ def run(job: Job) -> Fused:
 
 def _declared(job: PrepareJob) -> onnx.ModelProto:
     """The model as its file has it, dimensions left open included."""
-    folder = Path(job.folder)
-    path = store.model_file(job.model, Path(job.cache), folder) if job.zoo else Path(job.model)
-    declared, _ = model.load(path, allow_external_data=job.allow_external_data)
+    declared, _ = model.load(prepare.source(job), allow_external_data=job.allow_external_data)
     model.modernise(declared)
     model.name_nodes(declared)  # the engine refuses two of one name
     return declared

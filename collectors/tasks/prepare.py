@@ -17,6 +17,13 @@ from collectors.workers.jobs import PrepareJob as Job
 from collectors.zoo import store
 
 
+def source(job: Job) -> Path:
+    """The model's file; of one that is built in, the cached one."""
+    if not job.zoo:
+        return Path(job.model)
+    return store.model_file(job.model, Path(job.cache), Path(job.folder))
+
+
 def run(job: Job) -> Prepared:
     """Writes model.onnx, inputs.npz and graph.json into the job's folder.
 
@@ -24,8 +31,7 @@ def run(job: Job) -> Prepared:
     cannot be made.
     """
     folder = Path(job.folder)
-    path = store.model_file(job.model, Path(job.cache), folder) if job.zoo else Path(job.model)
-    model, sha256 = models.load(path, allow_external_data=job.allow_external_data)
+    model, sha256 = models.load(source(job), allow_external_data=job.allow_external_data)
     models.modernise(model)
     models.name_nodes(model)
     calls, calls_file = None, folder / "calls" / "model.onnx"

@@ -264,7 +264,7 @@ def test_run_stop_and_the_result(open_page: Open, asked: list[Recording], tree: 
     assert is_clean(page)
     wait_until(lambda status: status.progress is not None)
     [job] = asked
-    assert job.asked == recipe.variants
+    assert job.plan().names == recipe.variants
     assert (job.model, job.batch, job.threads) == ("resnet50", 16, recipe.threads)
     assert (job.blocks, job.rounds) == (recipe.blocks, recipe.rounds)
     assert (job.profiled_rounds, job.baseline) == (recipe.profiled_rounds, recipe.baseline)

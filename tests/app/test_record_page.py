@@ -139,7 +139,7 @@ def test_an_ablation_may_come_with_any_variants(open_page: Open, asked: list[Rec
     assert is_clean(page)
     [job] = asked
     assert job.ablate
-    assert job.asked == ("unfused", "fused")
+    assert job.plan().names == ("unfused", "fused")
 
 
 def test_a_failed_recording_says_why(

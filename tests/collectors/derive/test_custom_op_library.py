@@ -27,7 +27,7 @@ from analysis.readers import read
 from analysis.readers.input.source import Source
 from collectors.errors import library as library_errors
 from collectors.models import custom_ops
-from collectors.variants import find, with_twins
+from collectors.variants import find, with_cuts
 from tests.collectors.recording.test_recording_refusals import refusal
 from tests.collectors.short_recordings import File, run, short
 
@@ -517,7 +517,8 @@ def test_words_that_nobody_knows() -> None:
 
 def test_the_variant_is_found_by_its_name_alone() -> None:
     assert find("custom:library").kind == "library"
-    assert with_twins(("unfused", "custom:library")) == ("unfused", "custom:library")
+    found = find("unfused"), find("custom:library")
+    assert with_cuts(found) == found
     with pytest.raises(FuseScopeError, match="no kernel 'library'"):
         find("segments:library")
 

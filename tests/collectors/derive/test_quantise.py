@@ -72,7 +72,9 @@ def derived(path: Path, folder: Path, **recorded: np.ndarray) -> Derived:
     bench = Bench(str(path), str(folder / "inputs.npz"), tuple(values), 1, False)
     out = folder / "derived"
     out.mkdir()
-    return quantise.derive(DeriveJob(bench, "int8", str(out)), onnx.load(str(path)))
+    return quantise.derive(
+        DeriveJob(bench, "int8", str(out)), variants.find("int8"), onnx.load(str(path))
+    )
 
 
 def session(path: str | Path) -> ort.InferenceSession:
@@ -170,7 +172,7 @@ def test_calibration_depends_on_the_seed_and_not_on_what_was_recorded(
         drawing = msgspec.structs.replace(bench.drawing, seed=seed)
         bench = msgspec.structs.replace(bench, drawing=drawing)
         job = DeriveJob(bench, "int8", str(folder / "derived"))
-        model = onnx.load(quantise.derive(job, onnx.load(str(path))).model)
+        model = onnx.load(quantise.derive(job, variants.find("int8"), onnx.load(str(path))).model)
         stored = {t.name: onnx.numpy_helper.to_array(t) for t in model.graph.initializer}
         [first] = [n for n in model.graph.node if n.op_type == "QuantizeLinear" and "x" in n.input]
         scales.append(float(stored[first.input[1]]))

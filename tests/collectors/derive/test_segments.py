@@ -141,7 +141,7 @@ class Twins:
             own = folder / kind
             own.mkdir()
             job = DeriveJob(bench, f"{kind}:{kernel}", str(own), cache=str(folder / "cache"))
-            self.derived[kind] = segments.derive(job, model)
+            self.derived[kind] = segments.derive(job, variants.find(job.variant), model)
 
     def plan(self, kind: str) -> Steps:
         return msgspec.json.decode(Path(self.derived[kind].steps or "").read_bytes(), type=Steps)
@@ -320,16 +320,21 @@ def test_node_by_node_is_a_piece_for_each() -> None:
 # Whole recordings.
 
 
-def test_the_twin_is_recorded_right_before(tmp_path: Path) -> None:
-    assert variants.with_twins(("unfused", "custom:mul_add", "fused")) == (
-        "unfused", "segments:mul_add", "custom:mul_add", "fused",
-    )  # fmt: skip
-    assert variants.with_twins(("custom:mul_add", "segments:mul_add")) == (
-        "custom:mul_add", "segments:mul_add",
-    )  # fmt: skip
-    recording = Recording("mul_add", tmp_path, ("custom:mul_add",), baseline="segments:mul_add")
-    recording.check()
-    assert recording.asked == ("segments:mul_add", "custom:mul_add")
+@pytest.mark.parametrize(
+    ("asked", "planned"),
+    [
+        (
+            ("unfused", "custom:mul_add", "fused"),
+            ("unfused", "segments:mul_add", "custom:mul_add", "fused"),
+        ),
+        (("custom:mul_add", "segments:mul_add"), ("custom:mul_add", "segments:mul_add")),
+    ],
+)
+def test_the_cut_is_recorded_right_before(
+    asked: tuple[str, ...], planned: tuple[str, ...], tmp_path: Path
+) -> None:
+    plan = Recording("mul_add", tmp_path, asked, baseline="segments:mul_add").plan()
+    assert plan.names == planned and plan.baseline == "segments:mul_add"
 
 
 @pytest.mark.parametrize("name", ["custom:nothing", "segments:", "custom:MulAdd", "custom:../x"])
@@ -340,9 +345,9 @@ def test_an_unknown_kernel_is_refused(name: str) -> None:
 
 def test_without_numba_a_recording_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "find_spec", lambda name: None)
-    Recording("mul_add", None, ("unfused", "segments:mul_add")).check()  # needs none
+    Recording("mul_add", None, ("unfused", "segments:mul_add")).plan()  # needs none
     with pytest.raises(FuseScopeError) as error:
-        Recording("mul_add", None, ("unfused", "custom:mul_add")).check()
+        Recording("mul_add", None, ("unfused", "custom:mul_add")).plan()
     assert error.value.hint is not None
     assert "fusescope[kernels]" in error.value.hint
 

@@ -20,7 +20,8 @@ from analysis.compare.ablation import ablation
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.readers import read_path
-from collectors.recording.ablation import ALL, ALL_OFF, LIMIT, NONE, plan
+from collectors.recording.ablation import ALL, ALL_OFF, LIMIT, NONE, with_ablation
+from collectors.recording.request import Plan
 from collectors.runtimes import optimizers
 from collectors.runtimes.structure import dumped, structure
 from collectors.variants import find
@@ -221,10 +222,15 @@ class Engine:
         return Structure(str(acting), removed)
 
 
+def plan(*variants: str) -> Plan:
+    named = tuple(map(find, ("unfused", "fused", *variants)))
+    return Plan("model", None, named, "unfused")
+
+
 def planned(engine: Engine, variants: tuple[str, ...] = (), search: bool = True) -> list[str]:
-    made = plan(("unfused", "fused", *variants), search=search, ask=engine.ask, report=print)
-    assert made.variants[:2] == ("unfused", "fused")
-    return list(made.variants[2:])
+    made = with_ablation(plan(*variants), search=search, ask=engine.ask, report=print)
+    assert made.names[:2] == ("unfused", "fused")
+    return list(made.names[2:])
 
 
 NAMED = st.sampled_from(optimizers.NAMES)
@@ -279,7 +285,7 @@ def test_no_more_than_eight_and_the_rest_is_named() -> None:
     names = optimizers.NAMES[:10]
     engine = Engine({name: 100 - place for place, name in enumerate(names)})
     told: list[str] = []
-    made = plan(("fused", "unfused"), search=True, ask=engine.ask, report=told.append)
+    made = with_ablation(plan(), search=True, ask=engine.ask, report=told.append)
     assert len(made.variants) == 2 + 2 * LIMIT
     assert made.settings["fused"]["optimizers_left_out"] == ", ".join(names[8:])
     assert told[-1].endswith(f"they change fewer operators: {', '.join(names[8:])}")
@@ -321,7 +327,7 @@ def test_an_unlisted_optimizer_by_its_name() -> None:
 
 def test_what_cannot_be_switched_off_is_told() -> None:
     engine = Engine({"ConvBNFusion": 5}, unlisted=True)
-    made = plan(("unfused", "fused"), search=True, ask=engine.ask, report=print)
+    made = with_ablation(plan(), search=True, ask=engine.ask, report=print)
     assert made.settings["only:ConvBNFusion"] == {"unlisted_optimizers_act": True}
     assert "without:ConvBNFusion" not in made.settings
 
