@@ -24,11 +24,15 @@ from collectors.workers import worker
 from collectors.workers.jobs import Bench, Matched, MatchJob, PrepareJob
 from tests.collectors.short_recordings import run, short
 
-CHANCE = np.random.default_rng(7)
+
+@pytest.fixture
+def chance() -> np.random.Generator:
+    """A generator of each test's own: what others drew before it changes nothing."""
+    return np.random.default_rng(7)
 
 
-def weight(*shape: int) -> np.ndarray:
-    return CHANCE.standard_normal(shape).astype(np.float32) / max(1, shape[-1]) ** 0.5
+def weight(chance: np.random.Generator, *shape: int) -> np.ndarray:
+    return chance.standard_normal(shape).astype(np.float32) / max(1, shape[-1]) ** 0.5
 
 
 def node(op_type: str, inputs: Sequence[str], output: str, **attributes: Any) -> onnx.NodeProto:
@@ -121,7 +125,9 @@ def needs_blocks(trial: Trial) -> None:
         pytest.skip("this machine's engine stores no channel blocks")
 
 
-def test_blocked_tensors_are_found_behind_a_residual_and_a_concat(tmp_path: Path) -> None:
+def test_blocked_tensors_are_found_behind_a_residual_and_a_concat(
+    tmp_path: Path, chance: np.random.Generator
+) -> None:
     """20 channels are padded to 32, or to 24: the blocks hold channels that the model has not."""
     nodes = [
         node("Conv", ["x", "w0", "b0"], "stem", pads=[1, 1, 1, 1]),
@@ -138,10 +144,14 @@ def test_blocked_tensors_are_found_behind_a_residual_and_a_concat(tmp_path: Path
         node("GlobalAveragePool", ["last"], "y"),
     ]
     weights = {
-        "w0": weight(20, 3, 3, 3), "b0": weight(20), "w1": weight(20, 20, 3, 3),
-        "w2": weight(32, 10, 3, 3), "w3": weight(16, 32, 1, 1), "w4": weight(16, 32, 1, 1),
-        "w5": weight(20, 32, 1, 1),
-    }  # fmt: skip
+        "w0": weight(chance, 20, 3, 3, 3),
+        "b0": weight(chance, 20),
+        "w1": weight(chance, 20, 20, 3, 3),
+        "w2": weight(chance, 32, 10, 3, 3),
+        "w3": weight(chance, 16, 32, 1, 1),
+        "w4": weight(chance, 16, 32, 1, 1),
+        "w5": weight(chance, 20, 32, 1, 1),
+    }
     trial = Trial.of(tmp_path, nodes, {"x": [1, 3, 9, 9]}, ["y"], weights)
     needs_blocks(trial)
     found, told = trial.search()
@@ -160,7 +170,7 @@ def test_blocked_tensors_are_found_behind_a_residual_and_a_concat(tmp_path: Path
     assert all(match.relative is not None and match.relative < 1e-4 for match in blocked)
 
 
-def test_reshapes_around_a_matrix_product(tmp_path: Path) -> None:
+def test_reshapes_around_a_matrix_product(tmp_path: Path, chance: np.random.Generator) -> None:
     """MatMul + Add of three dimensions becomes reshape, Gemm, reshape."""
     nodes = [
         node("MatMul", ["x", "w"], "product"),
@@ -168,7 +178,12 @@ def test_reshapes_around_a_matrix_product(tmp_path: Path) -> None:
         node("Tanh", ["sum"], "y"),
     ]
     trial = Trial.of(
-        tmp_path, nodes, {"x": [2, 5, 8]}, ["y"], {"w": weight(8, 6), "b": weight(6)}, "basic"
+        tmp_path,
+        nodes,
+        {"x": [2, 5, 8]},
+        ["y"],
+        {"w": weight(chance, 8, 6), "b": weight(chance, 6)},
+        "basic",
     )
     found, told = trial.search()
     [gemm] = trial.written("Gemm")
@@ -180,7 +195,7 @@ def test_reshapes_around_a_matrix_product(tmp_path: Path) -> None:
     assert found["y"][0].by == "name"
 
 
-def test_equal_tensors_are_all_named(tmp_path: Path) -> None:
+def test_equal_tensors_are_all_named(tmp_path: Path, chance: np.random.Generator) -> None:
     """Behind Identity and Reshape nothing tells which of them it was."""
     nodes = [
         node("Conv", ["x", "w"], "conv"),
@@ -190,7 +205,7 @@ def test_equal_tensors_are_all_named(tmp_path: Path) -> None:
         node("Flatten", ["next"], "flat"),
         node("Identity", ["flat"], "y"),
     ]
-    weights = {"w": weight(16, 4, 1, 1), "v": weight(16, 16, 1, 1)}
+    weights = {"w": weight(chance, 16, 4, 1, 1), "v": weight(chance, 16, 16, 1, 1)}
     trial = Trial.of(tmp_path, nodes, {"x": [1, 4, 6, 6]}, ["y"], weights)
     needs_blocks(trial)
     found, _ = trial.search()
@@ -275,7 +290,7 @@ def rename(dump: Path, old: str, new: str) -> None:
     onnx.save(proto, str(dump))
 
 
-def chain(tmp_path: Path) -> Trial:
+def chain(tmp_path: Path, chance: np.random.Generator) -> Trial:
     nodes = [
         node("Tanh", ["x"], "a"),
         node("MatMul", ["a", "w"], "b"),
@@ -283,11 +298,13 @@ def chain(tmp_path: Path) -> Trial:
         node("MatMul", ["c", "w"], "d"),
         node("Tanh", ["d"], "y"),
     ]
-    return Trial.of(tmp_path, nodes, {"x": [4, 6]}, ["y"], {"w": weight(6, 6)})
+    return Trial.of(tmp_path, nodes, {"x": [4, 6]}, ["y"], {"w": weight(chance, 6, 6)})
 
 
-def test_a_wrong_name_is_refuted_and_the_right_one_found(tmp_path: Path) -> None:
-    trial = chain(tmp_path)
+def test_a_wrong_name_is_refuted_and_the_right_one_found(
+    tmp_path: Path, chance: np.random.Generator
+) -> None:
+    trial = chain(tmp_path, chance)
     rename(trial.dump, "b", "kept")
     rename(trial.dump, "d", "b")
     found, told = trial.search()
@@ -297,12 +314,14 @@ def test_a_wrong_name_is_refuted_and_the_right_one_found(tmp_path: Path) -> None
     assert [(m.original, m.by, m.absolute) for m in found["c"]] == [("c", "name", 0.0)]
 
 
-def test_values_that_the_model_has_not_match_nothing(tmp_path: Path) -> None:
+def test_values_that_the_model_has_not_match_nothing(
+    tmp_path: Path, chance: np.random.Generator
+) -> None:
     """A dump that computes something else is not explained away."""
-    trial = chain(tmp_path)
+    trial = chain(tmp_path, chance)
     proto = onnx.load(str(trial.dump))
     [weights] = [t for t in proto.graph.initializer if t.name == "w"]
-    weights.CopyFrom(numpy_helper.from_array(weight(6, 6), "w"))
+    weights.CopyFrom(numpy_helper.from_array(weight(chance, 6, 6), "w"))
     onnx.save(proto, str(trial.dump))
     rename(trial.dump, "b", "unheard")
     found, told = trial.search()
@@ -310,8 +329,8 @@ def test_values_that_the_model_has_not_match_nothing(tmp_path: Path) -> None:
     assert (told.refuted, told.unknown) == (3, 4)
 
 
-def test_chunks_find_the_same(tmp_path: Path) -> None:
-    trial = chain(tmp_path)
+def test_chunks_find_the_same(tmp_path: Path, chance: np.random.Generator) -> None:
+    trial = chain(tmp_path, chance)
     rename(trial.dump, "b", "unheard")
     whole, _ = trial.search()
     pieces, told = trial.search(budget_bytes=1)
@@ -319,14 +338,14 @@ def test_chunks_find_the_same(tmp_path: Path) -> None:
     assert told.problem is None
 
 
-def test_time_that_runs_out_is_said(tmp_path: Path) -> None:
-    found, told = chain(tmp_path).search(seconds=0.0)
+def test_time_that_runs_out_is_said(tmp_path: Path, chance: np.random.Generator) -> None:
+    found, told = chain(tmp_path, chance).search(seconds=0.0)
     assert found == {}
     assert told.problem == "the search was ended after 0 s"
 
 
-def test_a_dump_that_does_not_run_is_no_crash(tmp_path: Path) -> None:
-    trial = chain(tmp_path)
+def test_a_dump_that_does_not_run_is_no_crash(tmp_path: Path, chance: np.random.Generator) -> None:
+    trial = chain(tmp_path, chance)
     proto = onnx.load(str(trial.dump))
     proto.graph.node[0].op_type = "Unheard"
     onnx.save(proto, str(trial.dump))
@@ -335,7 +354,9 @@ def test_a_dump_that_does_not_run_is_no_crash(tmp_path: Path) -> None:
     assert told.problem is not None and "Unheard" in told.problem
 
 
-def test_a_recording_carries_the_matches(tmp_path: Path, save_model: Callable[..., Path]) -> None:
+def test_a_recording_carries_the_matches(
+    tmp_path: Path, save_model: Callable[..., Path], chance: np.random.Generator
+) -> None:
     path = save_model(
         [
             node("MatMul", ["x", "w"], "product"),
@@ -344,7 +365,7 @@ def test_a_recording_carries_the_matches(tmp_path: Path, save_model: Callable[..
         ],
         {"x": ("float32", [2, 5, 8])},
         ["y"],
-        {"w": weight(8, 6), "b": weight(6)},
+        {"w": weight(chance, 8, 6), "b": weight(chance, 6)},
     )
     file, _ = run(short(path, tmp_path, variants=("unfused", "fused")))
     unfused, fused = file.record.variant("unfused"), file.record.variant("fused")
@@ -356,7 +377,10 @@ def test_a_recording_carries_the_matches(tmp_path: Path, save_model: Callable[..
 
 
 def test_a_search_that_fails_leaves_a_reason(
-    tmp_path: Path, save_model: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    save_model: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    chance: np.random.Generator,
 ) -> None:
     whole = worker.run
 
@@ -370,7 +394,7 @@ def test_a_search_that_fails_leaves_a_reason(
         [node("MatMul", ["x", "w"], "p"), node("Add", ["p", "b"], "y")],
         {"x": ("float32", [3, 8])},
         ["y"],
-        {"w": weight(8, 6), "b": weight(6)},
+        {"w": weight(chance, 8, 6), "b": weight(chance, 6)},
     )
     file, _ = run(short(path, tmp_path, variants=("unfused", "fused")))
     fused = file.record.variant("fused")
@@ -378,9 +402,11 @@ def test_a_search_that_fails_leaves_a_reason(
     assert fused.settings["matches_missing"] == "The engine's process ended by signal SIGSEGV"
 
 
-def test_distances_between_sketches_estimate_those_between_tensors() -> None:
-    values = CHANCE.standard_normal((3, 1000, 120))
-    near = values + 0.01 * CHANCE.standard_normal(values.shape)
+def test_distances_between_sketches_estimate_those_between_tensors(
+    chance: np.random.Generator,
+) -> None:
+    values = chance.standard_normal((3, 1000, 120))
+    near = values + 0.01 * chance.standard_normal(values.shape)
     ours, theirs = sketch(values), sketch(near)
     assert ours is not None and theirs is not None
     exact = distance(values, near)
@@ -391,10 +417,10 @@ def test_distances_between_sketches_estimate_those_between_tensors() -> None:
     assert distances(ours, [swapped])[0] > 0.5
 
 
-def test_a_mask_hides_nothing() -> None:
+def test_a_mask_hides_nothing(chance: np.random.Generator) -> None:
     """Beside -3.4e38 every other value is nothing to a plain norm."""
-    mask = np.where(CHANCE.random((40, 40)) < 0.5, np.finfo(np.float32).min, 0.0)
-    one, other = (CHANCE.standard_normal(mask.shape) + mask for _ in range(2))
+    mask = np.where(chance.random((40, 40)) < 0.5, np.finfo(np.float32).min, 0.0)
+    one, other = (chance.standard_normal(mask.shape) + mask for _ in range(2))
     infinite = np.where(mask < 0, -np.inf, one)
     assert distance(one.astype(np.float32), other.astype(np.float32)) > 0.01
     assert distance(infinite, one) == np.inf
