@@ -41,10 +41,14 @@ lint: setup-dev ## format, lint and type checks
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/deno fmt --check --quiet
+	$(BIN)/deno lint --quiet
+	$(BIN)/deno check --no-remote --quiet analysis/timeline/web
 
 format: setup-dev ## put the code into its standard form
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(BIN)/deno fmt --quiet
 
 bench: setup-dev ## measure the speed of FuseScope itself (minutes, on a quiet machine)
 	$(BIN)/python -m benchmarks $(ARGS)

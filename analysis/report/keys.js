@@ -6,21 +6,22 @@
   const isShown = (item) => item.checkVisibility();
 
   for (const table of document.querySelectorAll(".scroll")) {
+    /** @type {HTMLElement[]} */
     const items = Array.from(table.querySelectorAll("button, summary, a[href]"));
     if (!items.length) continue;
     let stop = items[0];
 
-    function stopAt(item) {
+    const stopAt = (item) => {
       stop.tabIndex = -1;
       stop = item;
       stop.tabIndex = 0;
-    }
+    };
 
     table.removeAttribute("tabindex");
     for (const item of items) item.tabIndex = -1;
     stopAt(stop);
-    table.addEventListener("focusin", (event) => {
-      if (items.includes(event.target)) stopAt(event.target);
+    table.addEventListener("focusin", ({ target }) => {
+      if (items.includes(target)) stopAt(target);
     });
     table.addEventListener("keydown", (event) => {
       const step = STEPS[event.key];

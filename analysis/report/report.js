@@ -5,7 +5,9 @@
   const timeline = document.getElementById("timeline");
   const bar = document.getElementById("picked");
   if (!timeline?.classList.contains("fst") || !bar) return;
-  const rows = new Map(Array.from(document.querySelectorAll("tr[data-row]"), (row) => [Number(row.dataset.row), row]));
+  const rows = new Map(
+    Array.from(document.querySelectorAll("tr[data-row]"), (row) => [Number(row.dataset.row), row]),
+  );
   const text = (row, name) => row.querySelector(`.${name}`)?.textContent.trim() ?? "";
   let picked = null;
   document.getElementById("pick-hint").hidden = false;
@@ -21,8 +23,9 @@
     bar.hidden = !row;
     if (!row) return;
     bar.querySelector(".picked-name").textContent = row.querySelector("button").title;
-    bar.querySelector(".picked-times").textContent =
-      `${text(row, "before")} → ${text(row, "after")} (${text(row, "delta")})`;
+    bar.querySelector(".picked-times").textContent = `${text(row, "before")} → ${
+      text(row, "after")
+    } (${text(row, "delta")})`;
     bar.querySelector(".to-row").hash = row.id;
   }
 

@@ -1,29 +1,20 @@
-"""The timeline's script and style sheet as text, for the two pages that host it."""
+"""The timeline's script and style sheet as text, for the two pages that host it.
+
+The script is ES modules in web/. A report has to be one file and a Streamlit component one string,
+so the modules are joined here, each after those that it imports: without their imports and exports
+they share one scope, in which no two may give the same name (a test holds that).
+"""
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib.resources import files
 
 from analysis.colours import timeline_sheet
 
-# One script in several files: they share the scope of the function around them.
-DRAWING = (
-    "text.js",
-    "elements.js",
-    "calls.js",
-    "columns.js",
-    "groups.js",
-    "selection.js",
-    "steps.js",
-    "palette.js",
-    "modes.js",
-    "folded.js",
-    "ribbons.js",
-    "painter.js",
-    "tooltip.js",
-    "timeline.js",
-)
+_IMPORT = re.compile(r'^import \{[^}]*\} from "\./(?P<file>\w+\.js)";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?!default\b)", re.MULTILINE)
 
 
 @cache
@@ -33,18 +24,28 @@ def style_sheet() -> str:
 
 
 @cache
-def drawing_script() -> str:
-    """A plain script without dependencies that defines `FuseScopeTimeline = {mount}`."""
-    body = "\n".join(_asset(name) for name in DRAWING)
-    return (
-        "globalThis.FuseScopeTimeline = (() => {\n"
-        f'"use strict";\n\n{body}\nreturn {{ mount }};\n}})();\n'
-    )
+def joined(entry: str) -> str:
+    """The module `entry` of web/ and all that it imports as text of one scope."""
+    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", _asset(name))) for name in modules(entry))
+
+
+def modules(entry: str) -> list[str]:
+    """The module `entry` and all that it imports, each behind those that it imports itself."""
+    order: list[str] = []
+
+    def add(name: str) -> None:
+        for found in _IMPORT.finditer(_asset(name)):
+            if found["file"] not in order:
+                add(found["file"])
+        order.append(name)
+
+    add(entry)
+    return order
 
 
 def component_script() -> str:
     """The drawing and its Streamlit host: an ES module with a default export."""
-    return f"{drawing_script()}\n{_asset('component.js')}"
+    return joined("component.js")
 
 
 def report_script() -> str:
@@ -53,8 +54,8 @@ def report_script() -> str:
     It draws the JSON in `<script type="application/json" id="timeline-data">` into
     `<div id="timeline">`, and does nothing on a page without them.
     """
-    return f"{drawing_script()}\n{_asset('boot.js')}"
+    return f'(() => {{\n"use strict";\n\n{joined("boot.js")}}})();\n'
 
 
 def _asset(name: str) -> str:
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+    return files(__package__).joinpath("web", name).read_text(encoding="utf-8")

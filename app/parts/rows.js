@@ -5,10 +5,10 @@
 
    The table is a canvas that scrolls by itself, with a table of what it shows for screen readers
    inside it. Rows are selected by the boxes in its first column; cells stay free for the arrow keys. */
-const tables = new Map();  // table -> what Python said last
-const PATIENCE_MS = 2000;  // until the table must have drawn its selection
-const CLICK_SLOP = 4;      // px
-const BOX_X = 16;          // px from the left: the middle of the first column
+const tables = new Map(); // table -> what Python said last
+const PATIENCE_MS = 2000; // until the table must have drawn its selection
+const CLICK_SLOP = 4; // px
+const BOX_X = 16; // px from the left: the middle of the first column
 const BOX_WIDTH = 34;
 
 const nextFrame = () => new Promise((resolve) => requestAnimationFrame(resolve));
@@ -22,13 +22,16 @@ function partsOf(table) {
   return scroller && rows ? { box, scroller, canvas, rows } : null;
 }
 
-const headHeight = ({ scroller }, { lines, rowHeight }) => Math.max(0, scroller.scrollHeight - lines * rowHeight);
+const headHeight = ({ scroller }, { lines, rowHeight }) =>
+  Math.max(0, scroller.scrollHeight - lines * rowHeight);
 
 /* True where the user sorted the table: nobody knows in which order its lines stand then. */
-const isSorted = ({ rows }) => Array.from(rows.querySelectorAll("th")).some((head) => /^[↑↓]/.test(head.textContent));
+const isSorted = ({ rows }) =>
+  Array.from(rows.querySelectorAll("th")).some((head) => /^[↑↓]/.test(head.textContent));
 
 /* True once the table shows `line` as selected. The first row has the heads, and counting starts at 1. */
-const isSelected = ({ rows }, line) => rows.querySelector(`tr[aria-rowindex="${line + 2}"][aria-selected="true"]`) !== null;
+const isSelected = ({ rows }, line) =>
+  rows.querySelector(`tr[aria-rowindex="${line + 2}"][aria-selected="true"]`) !== null;
 
 async function reveal(told) {
   const { table, line, rowHeight } = told;
@@ -53,9 +56,18 @@ async function reveal(told) {
 /* A click in a cell is a click on the box of its row. */
 function clickBox(canvas, clientY) {
   const clientX = canvas.getBoundingClientRect().left + BOX_X;
-  const place = { bubbles: true, cancelable: true, composed: true, clientX, clientY, button: 0, pointerType: "mouse", isPrimary: true };
-  for (const [type, Kind] of [["pointermove", PointerEvent], ["pointerdown", PointerEvent], ["mousedown", MouseEvent],
-    ["pointerup", PointerEvent], ["mouseup", MouseEvent], ["click", MouseEvent]]) {
+  const place = {
+    bubbles: true,
+    cancelable: true,
+    composed: true,
+    clientX,
+    clientY,
+    button: 0,
+    pointerType: "mouse",
+    isPrimary: true,
+  };
+  for (const type of ["pointermove", "pointerdown", "mousedown", "pointerup", "mouseup", "click"]) {
+    const Kind = type.startsWith("pointer") ? PointerEvent : MouseEvent;
     canvas.dispatchEvent(new Kind(type, { ...place, buttons: /down/.test(type) ? 1 : 0 }));
   }
 }
@@ -67,7 +79,10 @@ function listen(table) {
   }, { capture: true });
   document.addEventListener("click", (event) => {
     const parts = partsOf(table);
-    if (!event.isTrusted || event.detail !== 1 || !parts?.scroller.contains(event.target) && event.target !== parts?.canvas) return;
+    if (
+      !event.isTrusted || event.detail !== 1 ||
+      !parts?.scroller.contains(event.target) && event.target !== parts?.canvas
+    ) return;
     const moved = down && Math.hypot(event.clientX - down[0], event.clientY - down[1]) > CLICK_SLOP;
     const { left, top } = parts.canvas.getBoundingClientRect();
     const inHeads = event.clientY - top < headHeight(parts, tables.get(table));

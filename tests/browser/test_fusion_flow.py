@@ -87,7 +87,7 @@ def show(page: Page, tmp_path: Path, allowed_origins: set[str]) -> Callable[[Any
 @pytest.fixture
 def inner(page: Page) -> Callable[[str, Any], Any]:
     """`inner(expression, data)` computes with the script's own functions; `data` is a payload."""
-    body = "\n".join(script._asset(name) for name in script.DRAWING)
+    body = script.joined("timeline.js")
 
     def compute(expression: str, data: Any) -> Any:
         return page.evaluate(f"(data) => {{ {body}\n return {expression}; }}", data)

@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from analysis.colours import DARK, LIGHT
+from analysis.timeline import script
 from analysis.timeline.packing import packed_json
 from tests.browser.timelines import HOSTILE, Timeline, open_report, payload, side, wait_until
 
@@ -197,14 +198,16 @@ def test_select_from_outside_brings_the_operator_into_view(
 ) -> None:
     show(small())
     page.evaluate(
-        """() => {
+        "() => {"
+        + script.joined("timeline.js")
+        + """
             const data = JSON.parse(document.getElementById("timeline-data").textContent);
             const root = document.createElement("div");
             root.id = "second";
             document.getElementById("timeline").replaceWith(root);
             window.told = [];
             const onSelect = (row) => window.told.push(row);
-            window.view = FuseScopeTimeline.mount(root, data, { onSelect });
+            window.view = mount(root, data, { onSelect });
         }"""
     )
     timeline = Timeline(page)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from importlib.resources import files
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -31,12 +33,32 @@ def test_report_script_can_stand_inside_a_script_element() -> None:
 
 
 def test_one_drawing_two_hosts() -> None:
-    drawing = script.drawing_script()
-    component, report = SCRIPTS
-    assert component.startswith(drawing)
-    assert report.startswith(drawing)
-    assert component.count("export default") == 1
-    assert "export" not in report
+    component, report = map(script.modules, ("component.js", "boot.js"))
+    assert component[:-1] == report[:-1] == script.modules("timeline.js")
+    there = {path.name for path in files("analysis.timeline").joinpath("web").iterdir()}
+    assert {*component, *report, "timeline.css"} == there
+    assert re.findall("export|import", SCRIPTS[0]) == ["export"]
+    assert "\nexport default function " in SCRIPTS[0]
+    assert re.findall("export|import", SCRIPTS[1]) == []
+
+
+def test_a_module_stands_behind_what_it_imports() -> None:
+    """A constant of another module is there when it is read."""
+    order = script.modules("timeline.js")
+    for name in order:
+        imported = re.findall(r'from "\./(\w+\.js)";', script._asset(name))
+        assert all(order.index(other) < order.index(name) for other in imported), name
+    assert len(order) > 15
+
+
+@pytest.mark.parametrize("entry", ["component.js", "boot.js"])
+def test_no_two_modules_give_the_same_name(entry: str) -> None:
+    """Joined, they share one scope: of two functions the second would win without a word."""
+    names = re.findall(
+        r"^(?:async )?(?:const|let|class|function) (\w+)", script.joined(entry), re.MULTILINE
+    )
+    assert len(names) > 100
+    assert [name for name, count in Counter(names).items() if count > 1] == []
 
 
 def test_every_operator_class_has_its_colour() -> None:
@@ -44,7 +66,7 @@ def test_every_operator_class_has_its_colour() -> None:
     colours = dict(re.findall(r"--fst-([a-z_]+): (#[0-9a-f]{6});", light))
     assert set(CLASSES) <= set(colours)
     assert len({colours[name] for name in CLASSES}) == len(CLASSES)
-    known = re.search(r"const CLASSES = \[(.*?)\]", script.drawing_script(), re.DOTALL)
+    known = re.search(r"const CLASSES = \[(.*?)\]", script.joined("timeline.js"), re.DOTALL)
     assert known is not None
     assert set(re.findall(r'"(\w+)"', known[1])) == set(CLASSES)
 

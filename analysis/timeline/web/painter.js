@@ -1,30 +1,36 @@
 /* Lays the timeline out on a canvas and draws it. Lengths are CSS pixels unless they say device. */
 
+import { CLASSES, firstWhere } from "./calls.js";
+import { createColumns } from "./columns.js";
+import { DIMMED, readPalette } from "./palette.js";
+import { drawGaps, drawRibbons, drawRibbonsOf } from "./ribbons.js";
+import { callsOfGroup, groupOfCall, litOperators, selectedCalls } from "./selection.js";
+import { cutMiddle, duration, moment, plainText, tickStep } from "./text.js";
+
 const HEADER_LINE = 20;
-const SIDE_MARK = 5;             // radius of the dot in the side's colour before its label
+const SIDE_MARK = 5; // radius of the dot in the side's colour before its label
 const SIDE_INDENT = 2 * SIDE_MARK + 7;
 const LANE_GAP = 4;
 const SIDE_GAP = 16;
-const BAND_HEIGHT = { flow: 76, aligned: 34 };   // of the ribbons between two sides
+const BAND_HEIGHT = { flow: 76, aligned: 34 }; // of the ribbons between two sides
 const AXIS_HEIGHT = 24;
 const SCROLLBAR_HEIGHT = 6;
-const MAX_LANES_HEIGHT = 6000;   // browsers give up on canvases of some 16 000 device pixels
-const THIN = 0.7;                // boxes narrower than this share columns of this width
-const LEAST_HEIGHT = 0.3;        // of a lane: a column in which little ran
-const DIMMED = 0.4;
-const HATCH = 6;                 // px between the lines over time that is not drawn
+const MAX_LANES_HEIGHT = 6000; // browsers give up on canvases of some 16 000 device pixels
+const THIN = 0.7; // boxes narrower than this share columns of this width
+const LEAST_HEIGHT = 0.3; // of a lane: a column in which little ran
+const HATCH = 6; // px between the lines over time that is not drawn
 
 /* `view` is the state to draw: {sides, groups, ribbons, mode, span, from, to, printing, selected,
    onlyClass, cursor, overGroup, pointerX, width}. The painter adds `palette` when it is asked to
    read the theme. */
-function createPainter(canvas, view) {
+export function createPainter(canvas, view) {
   const screen = canvas.getContext("2d");
   // Boxes, texts and axis are drawn here once; what follows the pointer comes on top.
   const base = document.createElement("canvas");
   const pen = base.getContext("2d");
   const painter = { rows: [], rowsOf: [], captions: [], band: null, height: 0, plotLeft: 0 };
   let textWidths = new Map();
-  let tickTexts = [];   // [left, right] of the texts on the axis
+  let tickTexts = []; // [left, right] of the texts on the axis
 
   const plotWidth = () => Math.max(1, view.width - painter.plotLeft);
   const xOf = (ns) => painter.plotLeft + ((ns - view.from) / (view.to - view.from)) * plotWidth();
@@ -57,16 +63,30 @@ function createPainter(canvas, view) {
     const shown = cutMiddle(text, room, (part) => textWidth(part, size, weight));
     write(shown, left, baseline, size, weight, colour);
     if (shown === text) return;
-    painter.captions.push({ left, right: left + room, top: baseline - size, bottom: baseline + 4, text });
+    painter.captions.push({
+      left,
+      right: left + room,
+      top: baseline - size,
+      bottom: baseline + 4,
+      text,
+    });
   }
 
   function layOut() {
     const { sides, width } = view;
-    const shownLanes = sides.map((side) => Array.from(side.lanes.keys()).filter((lane) => view.unfolded || !side.smallLanes[lane]));
+    const shownLanes = sides.map((side) =>
+      Array.from(side.lanes.keys()).filter((lane) => view.unfolded || !side.smallLanes[lane])
+    );
     const laneCount = shownLanes.reduce((sum, lanes) => sum + lanes.length, 0);
     const roomy = laneCount <= sides.length ? 38 : laneCount <= 8 ? 28 : 20;
-    const laneHeight = Math.max(1, Math.min(roomy, MAX_LANES_HEIGHT / Math.max(1, laneCount) - LANE_GAP));
-    const named = sides.flatMap((side, sideIndex) => (side.lanes.length > 1 ? shownLanes[sideIndex].map((lane) => side.laneLabels[lane]) : []));
+    const laneHeight = Math.max(
+      1,
+      Math.min(roomy, MAX_LANES_HEIGHT / Math.max(1, laneCount) - LANE_GAP),
+    );
+    const named = sides.flatMap((
+      side,
+      sideIndex,
+    ) => (side.lanes.length > 1 ? shownLanes[sideIndex].map((lane) => side.laneLabels[lane]) : []));
     const widest = named.reduce((most, label) => Math.max(most, textWidth(label, 11)), 0);
     const gutter = named.length > 0 && laneHeight >= 12;
     painter.plotLeft = gutter ? Math.ceil(Math.min(widest + 12, width * 0.2, 140)) : 0;
@@ -78,7 +98,8 @@ function createPainter(canvas, view) {
       // Ribbons need a free way to the second side: its text goes below its lanes.
       const below = view.mode !== "time" && sideIndex > 0;
       side.top = y;
-      side.oneLine = SIDE_INDENT + textWidth(side.label, 14, 600) + 10 + textWidth(side.caption, 13) <= width;
+      side.oneLine =
+        SIDE_INDENT + textWidth(side.label, 14, 600) + 10 + textWidth(side.caption, 13) <= width;
       const header = (side.oneLine ? 1 : 2) * HEADER_LINE + 4;
       if (!below) y += header;
       for (const lane of shownLanes[sideIndex]) {
@@ -134,7 +155,8 @@ function createPainter(canvas, view) {
       }
       columns.cover(left, left + width);
       // Neighbours that touch are kept apart by a line of the track.
-      const touches = i + 1 < lane.count && Math.round((lane.start[i + 1] - view.from) * perNs) <= left + width;
+      const touches = i + 1 < lane.count &&
+        Math.round((lane.start[i + 1] - view.from) * perNs) <= left + width;
       if (touches && width >= 4 * line) width -= line;
       const { fill, edge } = colours[side.kindOf[op]];
       pen.globalAlpha = lit[op] ? 1 : DIMMED;
@@ -151,7 +173,9 @@ function createPainter(canvas, view) {
     }
     // Last, since the neighbour that follows begins on the same pixel.
     for (const { left, share, kind, isLit } of columns.shared()) {
-      const high = share > 0.97 ? boxHeight : Math.max(1, Math.round(boxHeight * Math.max(LEAST_HEIGHT, share)));
+      const high = share > 0.97
+        ? boxHeight
+        : Math.max(1, Math.round(boxHeight * Math.max(LEAST_HEIGHT, share)));
       pen.globalAlpha = isLit ? 1 : DIMMED;
       pen.fillStyle = colours[kind].fill;
       pen.fillRect(origin + left, y + boxHeight - high, thin, high);
@@ -217,9 +241,14 @@ function createPainter(canvas, view) {
     pen.beginPath();
     pen.rect(painter.plotLeft, row.top, plotWidth(), row.height);
     pen.clip();
-    pen.fillStyle = view.palette.track;   // what stays visible of it is time in no operator
+    pen.fillStyle = view.palette.track; // what stays visible of it is time in no operator
     const end = view.mode === "aligned" ? view.span : side.notDrawn > 0 ? side.shown : side.dur;
-    pen.fillRect(painter.plotLeft, row.top, Math.max(0, xOf(Math.min(end, view.to)) - painter.plotLeft), row.height);
+    pen.fillRect(
+      painter.plotLeft,
+      row.top,
+      Math.max(0, xOf(Math.min(end, view.to)) - painter.plotLeft),
+      row.height,
+    );
     if (side.notDrawn > 0) drawHatch(row, side.shown, side.dur);
     if (view.mode === "aligned") drawGaps(pen, view, row.side, xOf, row.top, row.height);
     pen.setTransform(1, 0, 0, 1, 0, 0);
@@ -227,12 +256,27 @@ function createPainter(canvas, view) {
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     drawBoxTexts(row, spacious, lit);
     if (side.lanes[row.lane].count === 0) {
-      write("no operator in this run", painter.plotLeft + 6, row.top + row.height / 2 + 4, 11, 400, view.palette.muted);
+      write(
+        "no operator in this run",
+        painter.plotLeft + 6,
+        row.top + row.height / 2 + 4,
+        11,
+        400,
+        view.palette.muted,
+      );
     }
     pen.restore();
     if (painter.plotLeft > 0 && side.lanes.length > 1) {
       const baseline = row.top + row.height / 2 + 4;
-      writeCaption(side.laneLabels[row.lane], 0, baseline, painter.plotLeft - 8, 11, 400, view.palette.muted);
+      writeCaption(
+        side.laneLabels[row.lane],
+        0,
+        baseline,
+        painter.plotLeft - 8,
+        11,
+        400,
+        view.palette.muted,
+      );
     }
   }
 
@@ -240,12 +284,20 @@ function createPainter(canvas, view) {
     const { text, muted } = view.palette;
     const baseline = side.top + 15;
     pen.fillStyle = view.palette.sides[side.id] ?? muted;
-    pen.beginPath();   // round, as in the charts: squares are classes of operators
+    pen.beginPath(); // round, as in the charts: squares are classes of operators
     pen.arc(SIDE_MARK, baseline - SIDE_MARK, SIDE_MARK, 0, 2 * Math.PI);
     pen.fill();
     writeCaption(side.label, SIDE_INDENT, baseline, view.width - SIDE_INDENT, 14, 600, text);
     const left = side.oneLine ? SIDE_INDENT + textWidth(side.label, 14, 600) + 10 : SIDE_INDENT;
-    writeCaption(side.caption, left, baseline + (side.oneLine ? 0 : HEADER_LINE), view.width - left + 1, 13, 400, muted);
+    writeCaption(
+      side.caption,
+      left,
+      baseline + (side.oneLine ? 0 : HEADER_LINE),
+      view.width - left + 1,
+      13,
+      400,
+      muted,
+    );
   }
 
   function drawAxis() {
@@ -263,10 +315,15 @@ function createPainter(canvas, view) {
       const x = xOf(k * step);
       pen.fillStyle = view.palette.tick;
       for (const side of view.sides) {
-        if (side.bottom !== painter.band?.top) pen.fillRect(Math.min(Math.round(x), view.width - 1), side.bottom + 1, 1, 4);
+        if (side.bottom !== painter.band?.top) {
+          pen.fillRect(Math.min(Math.round(x), view.width - 1), side.bottom + 1, 1, 4);
+        }
       }
       const text = label(k * step);
-      const left = Math.min(Math.max(x - textWidth(text, 11) / 2, painter.plotLeft), view.width - textWidth(text, 11));
+      const left = Math.min(
+        Math.max(x - textWidth(text, 11) / 2, painter.plotLeft),
+        view.width - textWidth(text, 11),
+      );
       write(text, left, painter.axisTop + 15, 11, 400, view.palette.muted);
       tickTexts.push([left, left + textWidth(text, 11)]);
     }
@@ -291,7 +348,12 @@ function createPainter(canvas, view) {
     pen.fillStyle = view.palette.track;
     pen.fillRect(painter.plotLeft, top, plotWidth(), 4);
     pen.fillStyle = view.palette.thumb;
-    pen.fillRect(painter.plotLeft + (view.from / (view.span - size)) * (plotWidth() - thumb), top, thumb, 4);
+    pen.fillRect(
+      painter.plotLeft + (view.from / (view.span - size)) * (plotWidth() - thumb),
+      top,
+      thumb,
+      4,
+    );
   }
 
   function drawBase() {
@@ -311,7 +373,7 @@ function createPainter(canvas, view) {
   /* A ring around each call, at least 3 px wide; a thin selected one gets a mark above as well.
      Where rings would lie on each other, the first stands for all. */
   function drawRings(calls, strong) {
-    const reached = new Map();   // row -> right end of its last ring
+    const reached = new Map(); // row -> right end of its last ring
     screen.save();
     screen.beginPath();
     screen.rect(Math.max(0, painter.plotLeft - 3), 0, plotWidth() + 3, painter.height);
@@ -361,7 +423,10 @@ function createPainter(canvas, view) {
     const size = textWidth(text, 11, 600);
     const left = Math.min(Math.max(view.pointerX - size / 2, painter.plotLeft), view.width - size);
     const covered = tickTexts.filter(([start, end]) => start < left + size + 8 && end > left - 8);
-    const [first, last] = [Math.min(left, ...covered.flat()), Math.max(left + size, ...covered.flat())];
+    const [first, last] = [
+      Math.min(left, ...covered.flat()),
+      Math.max(left + size, ...covered.flat()),
+    ];
     screen.fillStyle = view.palette.background;
     screen.fillRect(first - 2, painter.axisTop + 3, last - first + 4, 16);
     screen.font = font(11, 600);

@@ -2,44 +2,47 @@
 
 const MISSING = "–";
 const MAX_TEXT = 600;
+/** @type {[number, string][]} */
 const UNITS = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
 
 const unitOf = (ns) => UNITS.find(([size]) => ns >= size * 0.9995) ?? UNITS[3];
 
 /* Three significant digits, as analysis.units.duration. */
-function duration(ns) {
+export function duration(ns) {
   const [size, unit] = unitOf(ns);
   const value = ns / size;
   return `${value.toFixed(size === 1 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2)} ${unit}`;
 }
 
 /* A point in time with the digits that `resolution` asks for, in a unit that suits `span`. */
-function moment(ns, span, resolution) {
+export function moment(ns, span, resolution) {
   const [size, unit] = unitOf(span);
   const digits = Math.ceil(Math.log10(size / Math.max(1, resolution)) - 1e-9);
   return `${(ns / size).toFixed(Math.max(0, digits))} ${unit}`;
 }
 
-function share(part, whole) {
+export function share(part, whole) {
   if (!(whole > 0)) return MISSING;
   const percent = (100 * part) / whole;
   return `${percent.toFixed(percent < 1 ? 2 : 1)} %`;
 }
 
 /* The round step that puts at most `count` ticks into a window of `size`; never below 1 ns. */
-function tickStep(size, count) {
+export function tickStep(size, count) {
   const raw = Math.max(1, size / Math.max(1, count));
   const power = 10 ** Math.floor(Math.log10(raw) + 1e-9);
   return [1, 2, 5, 10].find((factor) => factor * power >= raw * 0.9999) * power;
 }
 
 /* `text` cut in the middle so that `width(text)` is at most `room`; "" if nothing fits. */
-function cutMiddle(text, room, width) {
+export function cutMiddle(text, room, width) {
   if (width(text) <= room) return text;
   const letters = Array.from(text);
   const cut = (kept) => {
     const tail = Math.floor(kept / 2);
-    return `${letters.slice(0, kept - tail).join("")}…${letters.slice(letters.length - tail).join("")}`;
+    return `${letters.slice(0, kept - tail).join("")}…${
+      letters.slice(letters.length - tail).join("")
+    }`;
   };
   let low = 0;
   let high = letters.length - 1;
@@ -51,7 +54,7 @@ function cutMiddle(text, room, width) {
   return low > 0 ? cut(low) : "";
 }
 
-function plainText(value) {
+export function plainText(value) {
   const text = String(value ?? "");
   if (text.length <= MAX_TEXT) return text;
   return `${text.slice(0, MAX_TEXT / 2)}…${text.slice(-MAX_TEXT / 2)}`;

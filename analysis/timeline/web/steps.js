@@ -1,24 +1,31 @@
 /* Where the keyboard goes from call to call. `rows` are the painter's; a call is {side, lane,
    index}, and view.cursor is the one to start from, or null. */
 
-const callIn = ({ side, lane }, index) => ({ side, lane, index });
-const laneOf = (view, { side, lane }) => view.sides[side].lanes[lane];
+import { firstWhere } from "./calls.js";
+
+export const callIn = ({ side, lane }, index) => ({ side, lane, index });
+export const laneOf = (view, { side, lane }) => view.sides[side].lanes[lane];
 
 /* Lanes with calls, and the place of the cursor's lane among them. */
 function filledRows(view, rows) {
   const filled = rows.filter((row) => laneOf(view, row).count > 0);
-  const at = filled.findIndex(({ side, lane }) => side === view.cursor?.side && lane === view.cursor?.lane);
+  const at = filled.findIndex(({ side, lane }) =>
+    side === view.cursor?.side && lane === view.cursor?.lane
+  );
   return [filled, at];
 }
 
 /* The call after (+1) or before (-1) the cursor's, over the end of a lane into the next one;
    without a cursor the first in view. */
-function neighbour(view, rows, by) {
+export function neighbour(view, rows, by) {
   const [filled, at] = filledRows(view, rows);
   if (filled.length === 0) return null;
   if (at < 0) {
     const lane = laneOf(view, filled[0]);
-    return callIn(filled[0], Math.min(lane.count - 1, firstWhere(lane.count, (i) => lane.latest[i] > view.from)));
+    return callIn(
+      filled[0],
+      Math.min(lane.count - 1, firstWhere(lane.count, (i) => lane.latest[i] > view.from)),
+    );
   }
   const index = view.cursor.index + by;
   if (index >= 0 && index < laneOf(view, filled[at]).count) return callIn(filled[at], index);
@@ -27,7 +34,7 @@ function neighbour(view, rows, by) {
 }
 
 /* The call at the same time in the lane below (+1) or above (-1). */
-function across(view, rows, by) {
+export function across(view, rows, by) {
   const [filled, at] = filledRows(view, rows);
   if (at < 0) return neighbour(view, rows, 1);
   const next = filled[at + by];

@@ -1,18 +1,24 @@
 /* Ribbons between the lanes of two sides: drawing them, and finding the one under the pointer.
    `frame` is {xOf, left, right, top, bottom}: where the band between the lanes is. */
 
-const FAR = 20000;    // px beside the band where an end may as well stop
-const DUST = 1;       // px: ribbons narrower than this at both ends lose their own outline
-const MOST_DUST = 8000;   // ribbons of dust that are drawn: of more, every second, third, … for all
-const EDGE_FROM = 5;  // px: ribbons this wide are kept apart from their neighbours by a line
+import { toneOf } from "./modes.js";
+import { DIMMED } from "./palette.js";
+import { litGroup } from "./selection.js";
+
+const FAR = 20000; // px beside the band where an end may as well stop
+const DUST = 1; // px: ribbons narrower than this at both ends lose their own outline
+const MOST_DUST = 8000; // ribbons of dust that are drawn: of more, every second, third, … for all
+const EDGE_FROM = 5; // px: ribbons this wide are kept apart from their neighbours by a line
 
 /* x of a ribbon's corners: upper left and right, lower left and right. */
+/** @returns {[number, number, number, number]} */
 function edgesOf({ top, bottom }, { xOf, left, right }) {
   const x = (ns) => Math.min(right + FAR, Math.max(left - FAR, xOf(ns)));
   return [x(top[0]), x(top[1]), x(bottom[0]), x(bottom[1])];
 }
 
-const inBand = ([a, b, c, d], { left, right }) => (b >= left || d >= left) && (a <= right || c <= right);
+const inBand = ([a, b, c, d], { left, right }) =>
+  (b >= left || d >= left) && (a <= right || c <= right);
 const isDust = ([a, b, c, d]) => b - a < DUST && d - c < DUST;
 
 function tracePath(pen, [a, b, c, d], { top, bottom }) {
@@ -30,14 +36,14 @@ function bendAt(down) {
   let high = 1;
   for (let i = 0; i < 24; i++) {
     const s = (low + high) / 2;
-    if (1.5 * s - 1.5 * s * s + s * s * s < down) low = s;   // the curve of tracePath
+    if (1.5 * s - 1.5 * s * s + s * s * s < down) low = s; // the curve of tracePath
     else high = s;
   }
   return low * low * (3 - 2 * low);
 }
 
 /* Runs `draw` where nothing can get out of the band. */
-function inside(pen, frame, draw) {
+export function inside(pen, frame, draw) {
   pen.save();
   pen.beginPath();
   pen.rect(frame.left, frame.top, frame.right - frame.left, frame.bottom - frame.top);
@@ -58,7 +64,7 @@ function drawDust(pen, corners, colour, frame) {
   const dust = dustCanvas.getContext("2d");
   Object.assign(dustCanvas, { width, height });
   const image = dust.createImageData(width, height);
-  const steps = new Float32Array(width + 2);   // of the covered share, from pixel to pixel
+  const steps = new Float32Array(width + 2); // of the covered share, from pixel to pixel
   const step = (x, by) => {
     const at = x < 0 ? 0 : x > width ? width : x;
     const pixel = at | 0;
@@ -87,7 +93,7 @@ function drawDust(pen, corners, colour, frame) {
 
 function fillEach(pen, ribbons, colour, frame) {
   pen.fillStyle = colour;
-  for (const edges of ribbons) {   // one path for all would cost far more: curves cross
+  for (const edges of ribbons) { // one path for all would cost far more: curves cross
     pen.beginPath();
     tracePath(pen, edges, frame);
     pen.fill();
@@ -122,13 +128,13 @@ function drawSeams(pen, ribbons, colour, { top, bottom }) {
 
 /* All ribbons: dust in a neutral colour below, then kept, replaced, and what hurts; the lit group
    on top and the others dimmed. */
-function drawRibbons(pen, view, frame) {
+export function drawRibbons(pen, view, frame) {
   const { tones, background, text } = view.palette;
   const group = litGroup(view);
   const shapes = { kept: [], replaced: [], hurts: [] };
   const dust = [];
   const lit = [];
-  const seen = new Set();   // places of thin ribbons that hurt: one a pixel will do
+  const seen = new Set(); // places of thin ribbons that hurt: one a pixel will do
   for (const ribbon of view.ribbons) {
     const edges = edgesOf(ribbon, frame);
     if (!inBand(edges, frame)) continue;
@@ -143,7 +149,9 @@ function drawRibbons(pen, view, frame) {
     }
   }
   inside(pen, frame, () => {
-    pen.globalAlpha = group !== null && view.ribbons.some((ribbon) => ribbon.group === group) ? DIMMED : 1;
+    pen.globalAlpha = group !== null && view.ribbons.some((ribbon) => ribbon.group === group)
+      ? DIMMED
+      : 1;
     drawDust(pen, dust, tones.kept.fill, frame);
     fillEach(pen, shapes.kept, tones.kept.fill, frame);
     fillEach(pen, shapes.replaced, tones.replaced.fill, frame);
@@ -155,7 +163,7 @@ function drawRibbons(pen, view, frame) {
 }
 
 /* The ribbons of one group, on top of the others. */
-function drawRibbonsOf(pen, view, frame, group) {
+export function drawRibbonsOf(pen, view, frame, group) {
   const own = view.ribbons.filter((ribbon) => ribbon.group === group)
     .map((ribbon) => edgesOf(ribbon, frame)).filter((edges) => inBand(edges, frame));
   const { strong } = view.palette.tones[toneOf(view.groups.get(group))];
@@ -164,7 +172,7 @@ function drawRibbonsOf(pen, view, frame, group) {
 
 /* The group whose ribbon lies under a point of the band, or null: of several the narrowest, since
    nobody could point at it otherwise; one that hurts before all. */
-function ribbonAt(view, frame, x, y, reach) {
+export function ribbonAt(view, frame, x, y, reach) {
   if (y < frame.top || y > frame.bottom || x < frame.left || x > frame.right) return null;
   const bend = bendAt((y - frame.top) / (frame.bottom - frame.top));
   let found = null;
@@ -184,7 +192,7 @@ function ribbonAt(view, frame, x, y, reach) {
 }
 
 /* Where groups are aligned: what one side has less than the other, as a tint behind its lanes. */
-function drawGaps(pen, view, sideIndex, xOf, top, height) {
+export function drawGaps(pen, view, sideIndex, xOf, top, height) {
   let reached = -Infinity;
   for (const { tone, top: before, bottom: after } of view.ribbons) {
     const lengths = [before[1] - before[0], after[1] - after[0]];
@@ -194,7 +202,7 @@ function drawGaps(pen, view, sideIndex, xOf, top, height) {
     const right = xOf(own + lengths[1 - sideIndex] - lengths[sideIndex]);
     if (right - left < 0.5 || right < 0 || left > view.width) continue;
     reached = right;
-    const shown = (tone === "hurts") === (sideIndex === 0) ? tone : "kept";   // a loss stands out, a gain does not
+    const shown = (tone === "hurts") === (sideIndex === 0) ? tone : "kept"; // a loss stands out, a gain does not
     pen.fillStyle = view.palette.tones[shown].fill;
     pen.fillRect(left, top, right - left, height);
   }

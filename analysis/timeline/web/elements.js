@@ -1,13 +1,13 @@
 /* Pieces of page. Text from a trace gets in as textContent only. */
 
-function element(tag, className, text) {
+export function element(tag, className, text) {
   const node = document.createElement(tag);
   if (className) node.className = className;
   if (text !== undefined) node.textContent = text;
   return node;
 }
 
-function button(label, text, action) {
+export function button(label, text, action) {
   const node = element("button", "", text);
   node.type = "button";
   node.title = label;
@@ -17,7 +17,7 @@ function button(label, text, action) {
 }
 
 /* A small square in the colours {fill, edge} of a class or a tone. */
-function swatch(colours) {
+export function swatch(colours) {
   const node = element("span", "fst-swatch");
   node.style.background = colours.fill;
   node.style.borderColor = colours.edge ?? colours.fill;

@@ -5,16 +5,18 @@
    next columns, so that colours keep the proportions of time. Where longer calls have most of a
    column, at most every third one goes to the short ones: they must neither vanish nor take over. */
 
-function createColumns(rightmost, thin) {
+import { CLASSES } from "./calls.js";
+
+export function createColumns(rightmost, thin) {
   const count = Math.ceil(rightmost / thin) + 1;
-  const busy = new Float32Array(count);   // part of each column in which anything ran
-  const covered = new Uint8Array(count);  // 1 where a box of its own has the column
-  const carried = new Float64Array(2 * CLASSES.length);   // by class, the dimmed ones behind
-  const time = new Float64Array(2 * CLASSES.length);      // of the open column
+  const busy = new Float32Array(count); // part of each column in which anything ran
+  const covered = new Uint8Array(count); // 1 where a box of its own has the column
+  const carried = new Float64Array(2 * CLASSES.length); // by class, the dimmed ones behind
+  const time = new Float64Array(2 * CLASSES.length); // of the open column
   const closed = [];
-  let reached = -Infinity;   // device px up to which the lane was busy
+  let reached = -Infinity; // device px up to which the lane was busy
   let open = -1;
-  let own = 0;               // time of short calls in the open column
+  let own = 0; // time of short calls in the open column
 
   /* Of the classes in the open column, the one that is owed most; a lit one before all dimmed. */
   function close() {
@@ -53,7 +55,8 @@ function createColumns(rightmost, thin) {
       busy[last] += end / thin - last;
     },
     /* A box of its own goes from `left` to `right`. */
-    cover: (left, right) => covered.fill(1, Math.max(0, Math.floor(left / thin)), Math.max(0, Math.ceil(right / thin))),
+    cover: (left, right) =>
+      covered.fill(1, Math.max(0, Math.floor(left / thin)), Math.max(0, Math.ceil(right / thin))),
     /* A call too short for a box has its middle at `x` and is `width` long. */
     share(x, width, kind, isLit) {
       const column = Math.max(0, Math.min(count - 1, Math.floor(x / thin)));
@@ -61,7 +64,7 @@ function createColumns(rightmost, thin) {
         close();
         open = column;
       }
-      const length = Math.max(width, 1e-9);   // a call of no time is one all the same
+      const length = Math.max(width, 1e-9); // a call of no time is one all the same
       time[kind + (isLit ? 0 : CLASSES.length)] += length;
       own += length;
     },

@@ -1,6 +1,9 @@
 /* Streamlit host. `data` is {payload, by, selected, mode}: `by` says whether the page follows rows
    of the operator table or fusion groups, and `selected` is one of those. Streamlit calls this again for new data and for a new theme, with the same
    parentElement for as long as the component stays on the page. */
+
+import { mount } from "./timeline.js";
+
 const views = new WeakMap();
 
 function isDark(root) {
@@ -19,7 +22,7 @@ export default function (component) {
     const root = document.createElement("div");
     parentElement.appendChild(root);
     host = { root, json: data.payload, told: null, sent: [], calls: 0 };
-    host.view = FuseScopeTimeline.mount(root, JSON.parse(data.payload), {
+    host.view = mount(root, JSON.parse(data.payload), {
       theme: isDark(root) ? "dark" : "light",
       mode: data.mode,
       byGroup: data.by === "group",

@@ -1,6 +1,9 @@
 /* Fusion groups in time: which pieces of the lanes are a group's, how pieces of one side lead to
    those of the other, and where everything stands once groups are aligned. Times are ns. */
 
+import { prepareSide } from "./calls.js";
+import { MODES, toneOf } from "./modes.js";
+
 /* The pieces of each group on one side, by id: stretches of a lane in which no call of another
    group begins, as [start, end], in order. */
 function piecesOf(side) {
@@ -30,7 +33,10 @@ function piecesOf(side) {
 function cutOut(pieces, total, { index, begun }, from, to) {
   const [start, end] = pieces[index];
   if (total <= 0) return [start, end];
-  return [Math.min(end, start + (from - begun) * total), Math.min(end, start + (to - begun) * total)];
+  return [
+    Math.min(end, start + (from - begun) * total),
+    Math.min(end, start + (to - begun) * total),
+  ];
 }
 
 const lengthOf = (pieces) => pieces.reduce((sum, [start, end]) => sum + end - start, 0);
@@ -63,7 +69,9 @@ function joinPieces(group, before, after, ribbons) {
 /* For each group of `pieces`: where it would stand on the other side if it had operators there,
    which is where the group before it ends. */
 function anchors(pieces, others) {
-  const inOrder = Array.from(pieces).flatMap(([group, each]) => each.map((piece) => [piece[0], group]));
+  const inOrder = Array.from(pieces).flatMap(([group, each]) =>
+    each.map((piece) => [piece[0], group])
+  );
   inOrder.sort((a, b) => a[0] - b[0]);
   const found = new Map();
   let last = 0;
@@ -79,16 +87,22 @@ function anchors(pieces, others) {
    `aligned`, else behind the group before it. */
 function makeRibbons(sides, aligned) {
   const [before, after] = sides.map(piecesOf);
-  const [below, above] = aligned ? [new Map(), new Map()] : [anchors(before, after), anchors(after, before)];
+  const [below, above] = aligned
+    ? [new Map(), new Map()]
+    : [anchors(before, after), anchors(after, before)];
   const ribbons = [];
   const taper = ([start], anchor) => [anchor ?? start, anchor ?? start];
   for (const [group, pieces] of before) {
     if (after.has(group)) joinPieces(group, pieces, after.get(group), ribbons);
-    else for (const piece of pieces) ribbons.push({ group, top: piece, bottom: taper(piece, below.get(group)) });
+    else {for (const piece of pieces) {
+        ribbons.push({ group, top: piece, bottom: taper(piece, below.get(group)) });
+      }}
   }
   for (const [group, pieces] of after) {
     if (before.has(group)) continue;
-    for (const piece of pieces) ribbons.push({ group, top: taper(piece, above.get(group)), bottom: piece });
+    for (const piece of pieces) {
+      ribbons.push({ group, top: taper(piece, above.get(group)), bottom: piece });
+    }
   }
   return ribbons.sort((a, b) => a.top[0] - b.top[0] || a.bottom[0] - b.bottom[0]);
 }
@@ -97,12 +111,14 @@ function makeRibbons(sides, aligned) {
    the candidate has, behind what ran before them. Returns slots as lists of calls per side. */
 function slotsInOrder(sides) {
   const slot = (host) => ({ host, calls: sides.map(() => []), followers: [] });
-  const slots = [slot(null)];   // the first is empty: what the candidate ran before all groups follows it
+  const slots = [slot(null)]; // the first is empty: what the candidate ran before all groups follows it
   const ofGroup = new Map();
   sides.forEach((side, sideIndex) => {
     const { op, start_ns: starts } = side.calls;
     let before = slots[0];
-    for (const call of Int32Array.from(op, (_, call) => call).sort((a, b) => starts[a] - starts[b])) {
+    for (
+      const call of Int32Array.from(op, (_, call) => call).sort((a, b) => starts[a] - starts[b])
+    ) {
       const group = side.ops.group?.[op[call]] ?? null;
       let at = group === null ? undefined : ofGroup.get(group);
       if (at === undefined) {
@@ -127,9 +143,9 @@ function alignByGroup(sides) {
     let widest = 0;
     slot.calls.forEach((calls, sideIndex) => {
       const { start_ns: starts, dur_ns: durs } = sides[sideIndex].calls;
-      let skipped = 0;   // idle time left out so far, counted from 0
+      let skipped = 0; // idle time left out so far, counted from 0
       let busyUntil = 0;
-      for (const call of calls) {   // in order of their start
+      for (const call of calls) { // in order of their start
         skipped += Math.max(0, starts[call] - busyUntil);
         busyUntil = Math.max(busyUntil, starts[call] + durs[call]);
         places[sideIndex][call] = begin + starts[call] - skipped;
@@ -148,13 +164,18 @@ const isLinked = ({ sides, groups }) =>
 
 /* The unpacked payload as `mode` shows it: {mode, sides, span, ribbons}. Without two sides and
    groups that is true time, without ribbons. */
-function arrange(payload, wanted) {
+export function arrange(payload, wanted) {
   const linked = isLinked(payload);
   const mode = linked && Object.hasOwn(MODES, wanted) ? wanted : "time";
   const aligned = mode === "aligned" ? alignByGroup(payload.sides) : null;
-  const sides = payload.sides.map((side, sideIndex) => prepareSide(side, aligned?.places[sideIndex]));
-  const ribbons = linked ? makeRibbons(sides, aligned !== null) : [];
+  const sides = payload.sides.map((side, sideIndex) =>
+    prepareSide(side, aligned?.places[sideIndex])
+  );
+  const joined = linked ? makeRibbons(sides, aligned !== null) : [];
   const toneOfGroup = new Map((payload.groups ?? []).map((group) => [group.id, toneOf(group)]));
-  for (const ribbon of ribbons) ribbon.tone = toneOfGroup.get(ribbon.group) ?? toneOf();
+  const ribbons = joined.map((each) => ({
+    ...each,
+    tone: toneOfGroup.get(each.group) ?? toneOf(undefined),
+  }));
   return { mode, sides, span: Math.max(1, aligned ? aligned.span : payload.span_ns), ribbons };
 }

@@ -1,5 +1,10 @@
 /* What a call is, as facts; and the box that shows them beside the pointer. */
 
+import { element, swatch } from "./elements.js";
+import { toneOf, TONES } from "./modes.js";
+import { groupOfCall } from "./selection.js";
+import { cutMiddle, duration, moment, plainText, share } from "./text.js";
+
 /* The facts of one call, as text. `call` is {side, lane, index}. */
 function describe(view, call) {
   const side = view.sides[call.side];
@@ -7,7 +12,12 @@ function describe(view, call) {
   const op = lane.op[call.index];
   const dur = lane.end[call.index] - lane.start[call.index];
   const facts = [
-    ["start", side.inOrder ? "not in the file" : moment(lane.ran[call.index], Math.max(side.dur, 1), dur / 10)],
+    [
+      "start",
+      side.inOrder
+        ? "not in the file"
+        : moment(lane.ran[call.index], Math.max(side.dur, 1), dur / 10),
+    ],
     ["duration", duration(dur)],
     [side.inOrder ? "share of the time drawn" : "share of run", share(dur, side.dur)],
     ["inputs", side.ops.inputs[op]],
@@ -28,14 +38,18 @@ function describe(view, call) {
     type: plainText(side.ops.op_type[op]) || "unknown type",
     className: side.classOf[op],
     classLabel: view.classLabels.get(side.classOf[op]) ?? side.classOf[op].replace("_", " "),
-    facts: facts.filter(([, value]) => (value ?? "") !== "").map(([term, value]) => [term, plainText(value)]),
+    facts: facts.filter(([, value]) => (value ?? "") !== "").map((
+      [term, value],
+    ) => [term, plainText(value)]),
   };
 }
 
 function timeOfRow(side, row) {
   const calls = side.byRow.get(row) ?? [];
   if (calls.length === 0) return "no match";
-  const lengths = calls.map(({ lane, index }) => side.lanes[lane].end[index] - side.lanes[lane].start[index]);
+  const lengths = calls.map(({ lane, index }) =>
+    side.lanes[lane].end[index] - side.lanes[lane].start[index]
+  );
   const total = duration(lengths.reduce((sum, each) => sum + each, 0));
   return calls.length === 1 ? total : `${total} in ${calls.length} calls`;
 }
@@ -44,14 +58,24 @@ const NOTHING = { folded: "nothing: folded into weights", removed: "nothing: not
 const becomesText = (group) => group.becomes || NOTHING[group.kind] || "nothing";
 const groupTitle = (group) => `${group.pattern || "nothing"} → ${becomesText(group)}`;
 const signed = (ns) => (ns < 0 ? `−${duration(-ns)}` : duration(ns));
-const gainText = (group) => (group.gain_ns === null ? "not known" : `${signed(group.gain_ns)}, mean of all runs`);
+const gainText = (
+  group,
+) => (group.gain_ns === null ? "not known" : `${signed(group.gain_ns)}, mean of all runs`);
 
 /* The facts of one group, as text. */
 function describeGroup(view, id) {
   const group = view.groups.get(id);
-  const sums = view.sides.map((side) => (side.byGroup.get(id) ?? [])
-    .reduce((sum, { lane, index }) => sum + side.lanes[lane].end[index] - side.lanes[lane].start[index], 0));
-  const change = (before, after) => (before === null || after === null ? null : `${duration(before)} → ${duration(after)}`);
+  const sums = view.sides.map((side) =>
+    (side.byGroup.get(id) ?? [])
+      .reduce(
+        (sum, { lane, index }) => sum + side.lanes[lane].end[index] - side.lanes[lane].start[index],
+        0,
+      )
+  );
+  const change = (
+    before,
+    after,
+  ) => (before === null || after === null ? null : `${duration(before)} → ${duration(after)}`);
   const facts = [
     ["gain", gainText(group)],
     ["mean of all runs", change(group.before_ns, group.after_ns)],
@@ -67,15 +91,19 @@ function describeGroup(view, id) {
 }
 
 /* A line for a screen reader. */
-function spoken(view, call) {
+export function spoken(view, call) {
   const { name, type, classLabel, facts } = describe(view, call);
   const side = view.sides[call.side];
-  const told = view.mode === "time" ? facts.slice(0, 3) : facts.filter(([term], i) => i < 3 || /group$/.test(term));
+  const told = view.mode === "time"
+    ? facts.slice(0, 3)
+    : facts.filter(([term], i) => i < 3 || /group$/.test(term));
   const first = told.map((fact) => fact.join(" ")).join(", ");
-  return `${side.label}, ${call.index + 1} of ${side.lanes[call.lane].count}: ${name}, ${type}, ${classLabel}, ${first}`;
+  return `${side.label}, ${call.index + 1} of ${
+    side.lanes[call.lane].count
+  }: ${name}, ${type}, ${classLabel}, ${first}`;
 }
 
-function createTooltip(view) {
+export function createTooltip(view) {
   const box = element("div", "fst-tip");
   box.setAttribute("role", "tooltip");
   // In the top layer no container of the page can clip it or lie above it.
@@ -85,7 +113,9 @@ function createTooltip(view) {
     const kind = element("div", "fst-tip-type");
     kind.append(swatch(colours), element("span", "", type));
     const list = element("dl");
-    for (const [term, value] of facts) list.append(element("dt", "", term), element("dd", "", value));
+    for (const [term, value] of facts) {
+      list.append(element("dt", "", term), element("dd", "", value));
+    }
     box.replaceChildren(element("div", "fst-tip-name", name), kind, list);
   }
 

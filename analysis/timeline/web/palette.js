@@ -1,13 +1,24 @@
 /* Colours, read from the style sheet so that canvas and legend agree. */
 
+import { CLASSES } from "./calls.js";
+
 const DARK_INK = [16, 22, 29];
+// Of ribbons by tone: as drawn, and where one is pointed at or lit.
+const OPACITY = {
+  replaced: { base: 0.2, strong: 0.5 },
+  kept: { base: 0.13, strong: 0.38 },
+  hurts: { base: 0.62, strong: 0.85 },
+};
+export const DIMMED = 0.4; // opacity of what is not lit
 const LIGHT_INK = [255, 255, 255];
-const pixel = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+export const pixel = document.createElement("canvas").getContext("2d", {
+  willReadFrequently: true,
+});
 
 /* Any CSS colour as [red, green, blue]. */
 function rgb(colour) {
   pixel.clearRect(0, 0, 1, 1);
-  pixel.fillStyle = "gray";   // stays where the browser does not understand `colour`
+  pixel.fillStyle = "gray"; // stays where the browser does not understand `colour`
   pixel.fillStyle = colour;
   pixel.fillRect(0, 0, 1, 1);
   return Array.from(pixel.getImageData(0, 0, 1, 1).data.slice(0, 3));
@@ -39,7 +50,7 @@ function outline(fill, background) {
   return [far, far, far];
 }
 
-function readPalette(root) {
+export function readPalette(root) {
   const style = getComputedStyle(root);
   const read = (name) => rgb(style.getPropertyValue(`--fst-${name}`).trim());
   const text = read("text");
@@ -53,13 +64,16 @@ function readPalette(root) {
       ink: css(contrast(fill, DARK_INK) > contrast(fill, LIGHT_INK) ? DARK_INK : LIGHT_INK),
     };
   }
-  // Of ribbons: to fill, and stronger for the one that is pointed at or lit.
   const tones = {};
-  const more = luminance(background) > 0.4 ? 0 : 0.08;   // the same alpha is weaker on dark
-  for (const [tone, base, strong] of [["replaced", 0.2, 0.5], ["kept", 0.13, 0.38], ["hurts", 0.62, 0.85]]) {
+  const more = luminance(background) > 0.4 ? 0 : 0.08; // the same alpha is weaker on dark
+  for (const [tone, { base, strong }] of Object.entries(OPACITY)) {
     const fill = base + more;
     const colour = read(tone);
-    tones[tone] = { fill: css(colour, fill), strong: css(colour, strong), edge: css(colour, strong) };
+    tones[tone] = {
+      fill: css(colour, fill),
+      strong: css(colour, strong),
+      edge: css(colour, strong),
+    };
   }
   const sideColour = (id) => css(rgb(style.getPropertyValue(`--mark-${id}`).trim()));
   return {

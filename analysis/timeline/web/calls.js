@@ -1,14 +1,29 @@
 /* The payload's calls, sorted for drawing and for finding the one under the pointer. */
 
-const CLASSES = ["convolution", "matrix_product", "attention", "recurrent", "elementwise",
-  "activation", "normalisation", "pooling", "reduction", "data_movement", "layout",
-  "communication", "other", "unknown"];
+import { plainText } from "./text.js";
+
+export const CLASSES = [
+  "convolution",
+  "matrix_product",
+  "attention",
+  "recurrent",
+  "elementwise",
+  "activation",
+  "normalisation",
+  "pooling",
+  "reduction",
+  "data_movement",
+  "layout",
+  "communication",
+  "other",
+  "unknown",
+];
 
 const CLASS_NUMBERS = new Map(CLASSES.map((name, number) => [name, number]));
-const knownClass = (name) => (CLASS_NUMBERS.has(name) ? name : "unknown");
+export const knownClass = (name) => (CLASS_NUMBERS.has(name) ? name : "unknown");
 
 /* First index in [0, count) where `test` holds, given that it holds from there on. */
-function firstWhere(count, test) {
+export function firstWhere(count, test) {
   let low = 0;
   let high = count;
   while (low < high) {
@@ -27,7 +42,8 @@ function unpackColumn(column) {
   const values = new kinds[column.type](bytes.buffer);
   if (!column.steps) return values;
   const sums = new Float64Array(values.length);
-  for (let i = 0, sum = 0; i < values.length; i++) sums[i] = sum += values[i];
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sums[i] = sum += values[i];
   return sums;
 }
 
@@ -35,13 +51,21 @@ function unpackColumn(column) {
 function unpackOperators(column) {
   if (Array.isArray(column)) return column;
   if (column.ids) return Array.from(unpackColumn(column.ids), (id) => (id > 0 ? id - 1 : null));
-  return Array.from(unpackColumn(column.of), (place) => (place > 0 ? column.texts[place - 1] : null));
+  return Array.from(
+    unpackColumn(column.of),
+    (place) => (place > 0 ? column.texts[place - 1] : null),
+  );
 }
 
 /* The payload of packing.py with columns of calls as arrays of numbers. */
-function unpackPayload(payload) {
-  const all = (columns, unpack) => Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, unpack(column)]));
-  const sides = payload.sides.map((side) => ({ ...side, ops: all(side.ops, unpackOperators), calls: all(side.calls, unpackColumn) }));
+export function unpackPayload(payload) {
+  const all = (columns, unpack) =>
+    Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, unpack(column)]));
+  const sides = payload.sides.map((side) => ({
+    ...side,
+    ops: all(side.ops, unpackOperators),
+    calls: all(side.calls, unpackColumn),
+  }));
   return { ...payload, sides };
 }
 
@@ -57,7 +81,7 @@ function prepareLane(calls, places, members) {
     start: new Float64Array(count),
     end: new Float64Array(count),
     ran: new Float64Array(count),
-    latest: new Float64Array(count),   // latest end so far: calls may nest
+    latest: new Float64Array(count), // latest end so far: calls may nest
   };
   let latest = -Infinity;
   for (let i = 0; i < count; i++) {
@@ -109,19 +133,19 @@ function callsBy(lanes, keyOf) {
 }
 
 /* One side, its calls drawn at `places` (ns, one a call): where they ran, or aligned by group. */
-function prepareSide(side, places = side.calls.start_ns) {
+export function prepareSide(side, places = side.calls.start_ns) {
   const lanes = membersOf(side.calls.lane, Math.max(1, side.lanes.length))
     .map((members) => prepareLane(side.calls, places, members));
-  const groupOf = side.ops.group ?? [];   // of each operator: the id of its fusion group, or null
+  const groupOf = side.ops.group ?? []; // of each operator: the id of its fusion group, or null
   return {
     id: side.id === "candidate" ? "candidate" : "baseline",
     label: plainText(side.label),
     caption: plainText(side.caption),
     folded: plainText(side.folded),
     dur: side.dur_ns,
-    shown: side.shown_ns ?? side.dur_ns,   // of what begins later nothing is drawn
+    shown: side.shown_ns ?? side.dur_ns, // of what begins later nothing is drawn
     notDrawn: side.not_drawn ?? 0,
-    inOrder: side.in_order === true,       // without start times
+    inOrder: side.in_order === true, // without start times
     laneLabels: side.lanes.map(({ label }) => plainText(label)),
     smallLanes: side.lanes.map(({ small }) => small === true),
     ops: side.ops,
@@ -137,7 +161,7 @@ function prepareSide(side, places = side.calls.start_ns) {
 /* The call of `lane` under time `t`, or -1: the topmost that covers it. A call shorter than
    `reach` that lies within `reach` goes before one longer than `broad`, since nobody could point
    at it otherwise. */
-function callAt(lane, t, reach, broad) {
+export function callAt(lane, t, reach, broad) {
   let covering = -1;
   let nearest = -1;
   let distance = Infinity;
@@ -158,7 +182,7 @@ function callAt(lane, t, reach, broad) {
 
 /* The call that is in the middle of the view, as {side, lane, call}, or null; and the time at which
    that call is in the middle of another view. */
-function middleCall({ sides, from, to }) {
+export function middleCall({ sides, from, to }) {
   for (const [sideIndex, side] of sides.entries()) {
     for (const [laneIndex, lane] of side.lanes.entries()) {
       const index = callAt(lane, (from + to) / 2, (to - from) / 2, Infinity);
@@ -168,7 +192,7 @@ function middleCall({ sides, from, to }) {
   return null;
 }
 
-function middleOf({ sides }, { side, lane, call }) {
+export function middleOf({ sides }, { side, lane, call }) {
   const calls = sides[side]?.lanes[lane];
   const index = calls?.call.indexOf(call) ?? -1;
   return index < 0 ? null : (calls.start[index] + calls.end[index]) / 2;

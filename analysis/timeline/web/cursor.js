@@ -1,0 +1,55 @@
+/* The call or group that the pointer or the keyboard is at, and its tooltip. */
+
+import { selectedCalls } from "./selection.js";
+import { spoken } from "./tooltip.js";
+import { extent } from "./view.js";
+
+export function createCursor(root, view, { canvas, painter, tooltip, live, timeWindow, redraw }) {
+  function set(call, clientX, clientY) {
+    const old = view.cursor;
+    const same = call !== null && old !== null &&
+      ["side", "lane", "index"].every((part) => call[part] === old[part]);
+    view.cursor = call;
+    if (call === null) tooltip.close();
+    else {
+      if (!same) tooltip.fill(call);
+      tooltip.open(clientX, clientY);
+    }
+    if (!same) redraw(false);
+  }
+
+  function setGroup(group) {
+    if (group !== null && group !== view.overGroup) tooltip.fillGroup(group);
+    view.overGroup = group;
+    root.dataset.overGroup = group ?? "";
+  }
+
+  function clear() {
+    set(null);
+    setGroup(null);
+  }
+
+  /* Moves the keyboard's call and says it aloud. */
+  function stepTo(call) {
+    if (call === null) return;
+    const [start, end] = extent(view, call);
+    timeWindow.reveal(start, end);
+    view.pointerX = null;
+    setGroup(null);
+    const box = canvas.getBoundingClientRect();
+    const row = painter.rowOf(call);
+    const x = (painter.xOf(Math.max(view.from, start)) + painter.xOf(Math.min(view.to, end))) / 2;
+    set({ ...call, by: "keyboard" }, box.left + x, box.top + row.top + row.height - 8);
+    live.textContent = spoken(view, call);
+  }
+
+  function zoomTo() {
+    const call = view.cursor ?? selectedCalls(view)[0];
+    if (!call) return;
+    const [start, end] = extent(view, call);
+    timeWindow.show(start - (end - start), end + (end - start));
+    if (call.by === "keyboard") stepTo(call);
+  }
+
+  return { set, setGroup, clear, stepTo, zoomTo };
+}

@@ -1,0 +1,34 @@
+/* The operator classes in their colours; a click singles one out. */
+
+import { button, element, swatch } from "./elements.js";
+
+export function createLegend(view, redraw) {
+  const box = element("ul", "fst-legend");
+  box.setAttribute("aria-label", "Operator classes");
+
+  function singleOut(className) {
+    view.onlyClass = className;
+    for (const each of box.querySelectorAll("button")) {
+      each.setAttribute("aria-pressed", String(each.dataset.class === className));
+    }
+    redraw();
+  }
+
+  function fill() {
+    box.replaceChildren(...Array.from(view.classLabels, ([id, label]) => {
+      const toggle = button(
+        `Single out ${label}`,
+        "",
+        () => singleOut(view.onlyClass === id ? null : id),
+      );
+      toggle.dataset.class = id;
+      toggle.append(swatch(view.palette.classes[id]), element("span", "", label));
+      const item = element("li");
+      item.append(toggle);
+      return item;
+    }));
+    singleOut(view.classLabels.has(view.onlyClass) ? view.onlyClass : null);
+  }
+
+  return { box, fill };
+}

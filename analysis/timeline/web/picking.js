@@ -1,0 +1,78 @@
+/* What the user or the host picks becomes the selection; the host hears of the user's. */
+
+import { groupOfCall, groupOfRow, selectedCalls } from "./selection.js";
+import { extent } from "./view.js";
+
+export function createPicking(root, view, { timeWindow, folded, redraw, onSelect }) {
+  function setSelected(next) {
+    view.selected = next;
+    root.dataset.selectedRow = next?.row ?? "";
+    root.dataset.selectedGroup = next?.group ?? "";
+    delete root.dataset.highlightedBaseline;
+    delete root.dataset.highlightedCandidate;
+    const calls = selectedCalls(view);
+    view.sides.forEach((side, sideIndex) => {
+      const name = side.id === "candidate" ? "highlightedCandidate" : "highlightedBaseline";
+      root.dataset[name] = calls.filter((call) => call.side === sideIndex).length;
+    });
+    redraw();
+  }
+
+  /* The user picks a call, or a group, or nothing. */
+  function pick(call, group = null) {
+    const before = view.selected;
+    if (call !== null) {
+      const side = view.sides[call.side];
+      const op = side.lanes[call.lane].op[call.index];
+      setSelected({
+        row: side.ops.row[op] ?? null,
+        side: call.side,
+        op,
+        group: groupOfCall(view, call),
+      });
+    } else setSelected(group === null ? null : { row: null, side: -1, op: -1, group });
+    const after = view.selected;
+    const same = ["row", "group"].every((part) =>
+      (before?.[part] ?? null) === (after?.[part] ?? null)
+    );
+    if (!same) onSelect?.(after?.row ?? null, after?.group ?? null);
+  }
+
+  function revealSelected() {
+    const chosen = selectedCalls(view);
+    if (
+      !view.unfolded && chosen.length > 0 &&
+      chosen.every(({ side, lane }) => view.sides[side].smallLanes[lane])
+    ) {
+      view.unfolded = true;
+      folded.refresh();
+      redraw();
+    }
+    const perSide = view.sides.map((_, sideIndex) =>
+      chosen.filter((call) => call.side === sideIndex).map((call) => extent(view, call))
+    )
+      .filter((calls) => calls.length > 0);
+    const outside = ([start, end]) => end <= view.from || start >= view.to;
+    if (!perSide.some((calls) => calls.every(outside))) return;
+    const first = perSide.map((calls) => calls[0]);
+    timeWindow.reveal(
+      Math.min(...first.map(([start]) => start)),
+      Math.max(...first.map(([, end]) => end)),
+    );
+  }
+
+  function select(row = null) {
+    // An operator in no table stays picked: the host knows nothing of it. So does a group.
+    if (row === (view.selected?.row ?? null)) return;
+    setSelected(row === null ? null : { row, side: -1, op: -1, group: groupOfRow(view, row) });
+    revealSelected();
+  }
+
+  function selectGroup(group = null) {
+    if (group === (view.selected?.group ?? null)) return;
+    setSelected(group === null ? null : { row: null, side: -1, op: -1, group });
+    revealSelected();
+  }
+
+  return { setSelected, pick, select, selectGroup };
+}

@@ -1,0 +1,182 @@
+/* The timeline: one or two runs on one time scale.
+
+   mount(root, payload, {theme, mode, byGroup, onSelect}) draws into `root` and returns
+   {update(payload), select(row), selectGroup(id), setTheme(theme), destroy()}. onSelect(row, group),
+   either may be null, is called when the user selects something else. `mode` is one of modes.js, to
+   begin with; with `byGroup` a selected operator always lights its whole fusion group. Times are
+   integer ns from the start of the run. Every text of the payload comes from a trace and is
+   hostile: it is drawn on the canvas or set as textContent, never read as markup. The root's data-*
+   attributes say what is shown: mode, from-ns, to-ns, selected-row, selected-group,
+   highlighted-<side> (calls), over-group, lane-centres (px below the canvas's top), plot-left, band
+   (px: top and bottom of the ribbons), folded-lanes (how many are). */
+
+import { knownClass, middleCall, middleOf, unpackPayload } from "./calls.js";
+import { createCursor } from "./cursor.js";
+import { createFolded } from "./folded.js";
+import { arrange } from "./groups.js";
+import { listenToKeys } from "./keyboard.js";
+import { createLegend } from "./legend.js";
+import { createModes } from "./modes.js";
+import { createCanvas, createHint, createLive, fillPage } from "./page.js";
+import { createPainter } from "./painter.js";
+import { createPicking } from "./picking.js";
+import { createPointer, listenToPointer, listenToWheel } from "./pointer.js";
+import { plainText } from "./text.js";
+import { createTheme, listenToPaper } from "./theme.js";
+import { createTooltip } from "./tooltip.js";
+import { newView } from "./view.js";
+import { createWindow } from "./window.js";
+
+let mounted = 0;
+
+/* The frame that is drawn next: {paint, redraw, stop}. redraw(false) draws what follows the pointer
+   alone: only rings and the pointer's line moved. */
+function createFrames(root, painter) {
+  let frame = 0;
+
+  function paint() {
+    cancelAnimationFrame(frame);
+    frame = 0;
+    painter.paint();
+    root.dataset.plotLeft = painter.plotLeft;
+    root.dataset.laneCentres = painter.rows.map((row) => row.top + row.height / 2).join(" ");
+    root.dataset.band = painter.band ? `${painter.band.top} ${painter.band.bottom}` : "";
+  }
+
+  function redraw(all = true) {
+    if (all) painter.invalidate();
+    if (!frame) frame = requestAnimationFrame(paint);
+  }
+
+  return { paint, redraw, stop: () => cancelAnimationFrame(frame) };
+}
+
+/* What is drawn: the payload in the wanted mode. */
+function createContent(root, view, { canvas, cursor, timeWindow, picking, legend, modes, folded }) {
+  let payload = null;
+
+  /* Puts every call where the wanted mode has it; what was in the middle stays there. */
+  function place() {
+    const size = view.to - view.from;
+    const middle = size < view.span ? middleCall(view) : null;
+    cursor.clear();
+    Object.assign(view, arrange(payload, modes.wanted));
+    root.dataset.mode = view.mode;
+    modes.refresh();
+    const centre = middle && middleOf(view, middle);
+    if (centre === null) timeWindow.showAll();
+    else timeWindow.show(centre - size / 2, centre + size / 2);
+    picking.setSelected(view.selected);
+    folded.refresh();
+  }
+
+  function update(packed) {
+    const next = unpackPayload(packed);
+    const { from, to, mode } = view;
+    const keep = payload !== null && payload.span_ns === next.span_ns;
+    payload = next;
+    view.groups = new Map((next.groups ?? []).map((group) => [group.id, group]));
+    view.classLabels = new Map(
+      next.classes.map(({ id, label }) => [knownClass(id), plainText(label)]),
+    );
+    if (view.selected?.side >= 0 && view.selected.row === null) view.selected = null;
+    place();
+    if (keep && mode === view.mode) timeWindow.show(from, to);
+    const runs = view.sides.map((side) => `${side.label}: ${side.caption}`).join("; ");
+    canvas.setAttribute("aria-label", `Timeline of ${runs || "no run"}`);
+    legend.fill();
+  }
+
+  return { place, update };
+}
+
+function watchSize(on, view, { canvas, redraw }) {
+  on(window, "resize", () => redraw()); // also a new devicePixelRatio
+  const observer = new ResizeObserver(() => {
+    if (view.printing || canvas.clientWidth === view.width) return;
+    view.width = canvas.clientWidth;
+    redraw();
+  });
+  observer.observe(canvas);
+  return observer;
+}
+
+/** @param {{theme?: string, mode?: string, byGroup?: boolean,
+ *   onSelect?: (row: number | null, group: string | null) => void}} options */
+export function mount(root, firstPayload, options = {}) {
+  const view = newView(options.byGroup === true);
+  const stop = new AbortController(); // ends every listener below
+  const on = (target, type, action, more = {}) =>
+    target.addEventListener(type, action, { signal: stop.signal, ...more });
+
+  const hint = createHint(`fst-hint-${++mounted}`);
+  const canvas = createCanvas(hint);
+  const live = createLive();
+  const painter = createPainter(canvas, view);
+  const frames = createFrames(root, painter);
+  const { redraw } = frames;
+  const tooltip = createTooltip(view);
+  const legend = createLegend(view, redraw);
+  const timeWindow = createWindow(root, view, redraw);
+  const cursor = createCursor(root, view, { canvas, painter, tooltip, live, timeWindow, redraw });
+  const folded = createFolded(view, () => {
+    cursor.set(null);
+    redraw();
+  });
+  const modes = createModes(view, `fst-mode-${mounted}`, options.mode, () => content.place());
+  const picking = createPicking(root, view, {
+    timeWindow,
+    folded,
+    redraw,
+    onSelect: options.onSelect,
+  });
+  const content = createContent(root, view, {
+    canvas,
+    cursor,
+    timeWindow,
+    picking,
+    legend,
+    modes,
+    folded,
+  });
+  const theme = createTheme(root, view, {
+    painter,
+    legend,
+    modes,
+    tooltip,
+    cursor,
+    paint: frames.paint,
+  });
+  fillPage(root, { modes, legend, tools: timeWindow.tools, canvas, folded, hint, tooltip, live });
+
+  const pointer = createPointer(view, { canvas, painter, tooltip, cursor, redraw });
+  listenToPointer(on, view, { canvas, painter, cursor, pointer, timeWindow, picking });
+  listenToWheel(on, view, { canvas, painter, pointer, timeWindow });
+  listenToKeys(on, view, { canvas, painter, cursor, timeWindow, picking });
+  listenToPaper(on, theme);
+  // The tooltip hangs on the window, the page moves away below it.
+  on(window, "scroll", () => {
+    cursor.setGroup(null);
+    if (view.cursor || tooltip.box.dataset.open !== undefined) cursor.set(null);
+  }, { capture: true, passive: true });
+  const observer = watchSize(on, view, { canvas, redraw });
+
+  theme.set(options.theme);
+  content.update(firstPayload);
+  // A web font that arrives late changes every width.
+  document.fonts?.ready.then(() => {
+    if (!stop.signal.aborted) theme.refresh();
+  });
+
+  function destroy() {
+    stop.abort();
+    observer.disconnect();
+    frames.stop();
+    tooltip.close();
+    root.replaceChildren();
+    root.classList.remove("fst");
+  }
+
+  const { select, selectGroup } = picking;
+  return { update: content.update, select, selectGroup, setTheme: theme.set, destroy };
+}

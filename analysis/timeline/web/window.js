@@ -1,0 +1,55 @@
+/* The window of time that is drawn, and the buttons that change it. */
+
+import { button, element } from "./elements.js";
+import { duration, moment } from "./text.js";
+
+const MIN_WINDOW_NS = 10;
+
+export function createWindow(root, view, redraw) {
+  const range = element("span", "fst-range");
+  const zoomOut = button("Zoom out", "−", () => zoom(2));
+  const zoomIn = button("Zoom in", "+", () => zoom(0.5));
+  const reset = button("Reset zoom", "Reset", () => showAll());
+  const tools = element("div", "fst-tools");
+  tools.append(range, zoomOut, zoomIn, reset);
+
+  function rangeText(size) {
+    if (view.mode === "aligned") return `${duration(size)} wide`;
+    if (size >= view.span) return `0 to ${duration(view.span)}`;
+    const point = (ns) => moment(ns, view.to, size / 1000);
+    return `${point(view.from)} to ${point(view.to)}`;
+  }
+
+  function show(from, to) {
+    const size = Math.min(view.span, Math.max(MIN_WINDOW_NS, to - from));
+    view.from = Math.min(Math.max(0, from), view.span - size);
+    view.to = view.from + size;
+    root.dataset.fromNs = Math.round(view.from);
+    root.dataset.toNs = Math.round(view.to);
+    range.textContent = rangeText(size);
+    reset.disabled = zoomOut.disabled = size >= view.span;
+    zoomIn.disabled = size <= MIN_WINDOW_NS;
+    redraw();
+  }
+
+  const showAll = () => show(0, view.span);
+  const pan = (ns) => show(view.from + ns, view.to + ns);
+
+  /* `factor` below 1 zooms in; the time `at` stays where it is. */
+  function zoom(factor, at = (view.from + view.to) / 2) {
+    const size = view.to - view.from;
+    const wanted = Math.min(view.span, Math.max(MIN_WINDOW_NS, size * factor));
+    const from = at - ((at - view.from) / size) * wanted;
+    show(from, from + wanted);
+  }
+
+  /* Brings [start, end] into view if it is not, and zooms out only if it has to. */
+  function reveal(start, end) {
+    const size = view.to - view.from;
+    if (start >= view.from && end <= view.to) return;
+    const wanted = end - start > size ? (end - start) * 1.2 : size;
+    show((start + end - wanted) / 2, (start + end + wanted) / 2);
+  }
+
+  return { tools, show, showAll, pan, zoom, reveal };
+}
