@@ -27,7 +27,7 @@ from analysis.report.ledger import ledger_table
 from analysis.report.method import method
 from analysis.report.origins import origins
 from analysis.report.pages import asset, template
-from analysis.report.pictures.distribution import distribution
+from analysis.report.pictures.distribution import strip_plot
 from analysis.report.pictures.roofline import roofline
 from analysis.report.pictures.still import still
 from analysis.report.pictures.waterfall import waterfall
@@ -122,7 +122,7 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
         has_utilisation=tables.has_utilisation(shown),
         roofline=roofline(shown),
         roofline_help=wording.ROOFLINE_HELP,
-        distribution=distribution(shown),
+        distribution=strip_plot(shown),
         time_source=wording.TIME_SOURCES[shown.verdict.of],
         method=method(shown, include_environment=include_environment),
         styles=[

@@ -7,13 +7,14 @@ they share one scope, in which no two may give the same name (a test holds that)
 
 from __future__ import annotations
 
+import posixpath
 import re
 from functools import cache
 from importlib.resources import files
 
 from analysis.colours import timeline_sheet
 
-_IMPORT = re.compile(r'^import \{[^}]*\} from "\./(?P<file>\w+\.js)";\n', re.MULTILINE)
+_IMPORT = re.compile(r'^import \{[^}]*\} from "(?P<file>\.[\w./]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?!default\b)", re.MULTILINE)
 
 
@@ -34,13 +35,19 @@ def modules(entry: str) -> list[str]:
     order: list[str] = []
 
     def add(name: str) -> None:
-        for found in _IMPORT.finditer(_asset(name)):
-            if found["file"] not in order:
-                add(found["file"])
+        for needed in imports(name):
+            if needed not in order:
+                add(needed)
         order.append(name)
 
     add(entry)
     return order
+
+
+def imports(name: str) -> list[str]:
+    """The modules that a module of web/ imports itself, as paths below web/."""
+    found = (match["file"] for match in _IMPORT.finditer(_asset(name)))
+    return [posixpath.normpath(posixpath.join(posixpath.dirname(name), file)) for file in found]
 
 
 def component_script() -> str:
@@ -58,4 +65,4 @@ def report_script() -> str:
 
 
 def _asset(name: str) -> str:
-    return files(__package__).joinpath("web", name).read_text(encoding="utf-8")
+    return files(__package__).joinpath("web", *name.split("/")).read_text(encoding="utf-8")

@@ -407,9 +407,24 @@ COUNTERS_HELP = (
     "the counter is known for."
 )
 RUN_TIMES_HELP = (
-    "Every run as a dot in the order of the runs, by block; the line is the lower quartile. "
-    "Un-profiled runs where they were recorded, else the runs of the profile."
+    "Every run as a dot, in the order in which they ran: un-profiled runs by block where both "
+    "sides have them, else the profiled runs of each file. A line is the time that the verdict "
+    "rests on: the lower quartile of a block, the trimmed mean of a file. Crosses are runs set "
+    "aside as warm-up."
 )
+
+
+def run_role(name: str, role: str, *, warmup: bool = False) -> str:
+    """Whose runs dots are: of a side, or of the second copy of the baseline."""
+    if warmup:
+        return f"{name}, set aside as warm-up"
+    return f"{name} (A/A control)" if role == "baseline_copy" else name
+
+
+def run_line(name: str, in_blocks: bool) -> str:
+    """What a line through runs is."""
+    return f"{name}, lower quartile" if in_blocks else f"{name}, trimmed mean"
+
 
 TIME_SOURCES: Mapping[str, str] = {
     "unprofiled_wall": "un-profiled wall time",

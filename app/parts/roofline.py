@@ -13,7 +13,7 @@ from app.parts import panels
 @st.fragment
 def show(comparison: Comparison) -> None:
     """Draw the section; a sentence stands in its place where nothing is known."""
-    from analysis.charts import roofline
+    from analysis.charts.roofline import roofline
 
     with panels.guarded():
         st.subheader("Roofline", anchor=False, help=wording.ROOFLINE_HELP)

@@ -67,7 +67,7 @@ def _results(chosen: Chosen, fusion_page: st.Page) -> None:
 
 def _head(comparison: Comparison) -> None:
     """The speedup as a picture, and where the files come from."""
-    from analysis.charts import interval
+    from analysis.charts.interval import interval
 
     figure = interval(comparison.verdict, panels.mark_colours())
     if figure is not None:
@@ -254,7 +254,7 @@ def _kinds(kind: str, table: tables.Table, order: str) -> None:
 
 
 def _runs(comparison: Comparison) -> None:
-    from analysis.charts import run_times
+    from analysis.charts.run_times import run_times
 
     figure = run_times(comparison, panels.mark_colours())
     if figure is None:
@@ -264,5 +264,5 @@ def _runs(comparison: Comparison) -> None:
         figure,
         key="run_times",
         config={"displayModeBar": False, "scrollZoom": False},
-        alt="Every run of both sides, by block",
+        alt="Every run of both sides",
     )

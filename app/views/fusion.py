@@ -55,7 +55,7 @@ def _bought(comparison: Comparison) -> None:
 
 
 def _waterfall(comparison: Comparison) -> None:
-    from analysis.charts import waterfall
+    from analysis.charts.waterfall import waterfall
 
     st.subheader(
         "From baseline to candidate",

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.charts import run_times
+from analysis.charts.run_times import run_times
 from analysis.compare import compare
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.entered_runs import offered_runs, suggested_runs, with_entered_runs
 from analysis.compare.side import Side, side_of_trace
+from analysis.distribution import distribution
 from analysis.report.ledger import ledger_table
-from analysis.report.pictures.distribution import distribution
 from analysis.report.tables import operator_totals
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from analysis.wording import light_work, totals_sentence

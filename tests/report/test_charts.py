@@ -8,13 +8,10 @@ from dataclasses import replace
 import pytest
 
 from analysis import units
-from analysis.charts import (
-    interval,
-    label_text,
-    roofline,
-    run_times,
-    shown_runs,
-)
+from analysis.charts.figure import label_text
+from analysis.charts.interval import interval
+from analysis.charts.roofline import roofline
+from analysis.charts.run_times import run_times
 from analysis.colours import LIGHT, report_sheet
 from analysis.compare import compare
 from analysis.compare.assumptions import Assumptions
@@ -23,6 +20,7 @@ from analysis.experiment import Experiment
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report.pages import asset
+from analysis.report.pictures.distribution import strip_plot
 from analysis.report.pictures.roofline import roofline as report_roofline
 from analysis.trace import Trace
 from analysis.wording import interval_key
@@ -72,7 +70,26 @@ def test_a_profile_is_one_column_of_its_runs() -> None:
     figure = run_times(compare(side_of_trace(first), side_of_trace(second)))
     assert figure is not None
     assert sorted(len(trace.x) for trace in figure.data if trace.mode == "markers") == [2, 4]
-    assert set(shown_runs(side_of_trace(first))["block"]) == {1}
+    assert list(figure.layout.xaxis.ticktext) == ["a", "b"]
+    assert [trace.name for trace in figure.data if trace.mode == "lines"] == [
+        "a, trimmed mean",
+        "b, trimmed mean",
+    ]
+
+
+def test_page_and_report_draw_the_same_lines() -> None:
+    """A profile's line is the trimmed mean that its verdict rests on, a block's the quartile."""
+    both = experiment(unfused=[10.0, 12.0, 11.0], fused=[5.0, 6.0, 5.5])
+    blocks = [side_of_variant(both, name) for name in ("unfused", "fused")]
+    files = [side_of_trace(profile(name, UNFUSED_OPERATORS, runs=6)) for name in "ab"]
+    for sides, what in ((blocks, "lower quartile"), (files, "trimmed mean")):
+        comparison = compare(*sides)
+        figure, plot = run_times(comparison), strip_plot(comparison)
+        assert figure is not None and plot is not None
+        [line] = [each for each in figure.data if each.name == f"{sides[1].name}, {what}"]
+        told = [row.typical_ns[1] for row in plot.rows if row.typical_ns[1] is not None]
+        assert [y * 1e6 for y in line.y[::3]] == pytest.approx(told)
+        assert told
 
 
 def test_one_run_a_side_is_left_out() -> None:

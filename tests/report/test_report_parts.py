@@ -19,7 +19,7 @@ from analysis.interval import interval_picture
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report.method import recorded, without_folders
-from analysis.report.pictures.distribution import Distribution, distribution
+from analysis.report.pictures.distribution import StripPlot, strip_plot
 from analysis.report.pictures.still import MAX_LANES, WIDTH, still
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 
@@ -102,9 +102,9 @@ def test_still_stays_inside_and_small(durations: list[int]) -> None:
     assert all(x + width <= WIDTH + 1 for x, width in drawn)
 
 
-def times_of(block_ms: dict[str, list[float]], **more: Any) -> Distribution:
+def times_of(block_ms: dict[str, list[float]], **more: Any) -> StripPlot:
     value = read(Source("e.zip", experiment_zip(block_ms, **more)))
-    found = distribution(compare(*choose_sides(value)))
+    found = strip_plot(compare(*choose_sides(value)))
     assert found is not None
     return found
 
@@ -127,7 +127,7 @@ def test_distribution_does_not_let_one_run_flatten_the_rest() -> None:
     sides = list(choose_sides(value))
     runs = sides[0].trace.runs
     runs.loc[runs.index[~runs["profiled"]][0], "dur_ns"] = 10**10
-    found = distribution(compare(*sides))
+    found = strip_plot(compare(*sides))
     assert found is not None
     assert found.far == 1
     assert {tick.text for tick in found.ticks} >= {"10 ms"}
@@ -139,7 +139,7 @@ def test_distribution_of_recordings_made_apart() -> None:
         read(Source(name, experiment_zip({"unfused": [10.0] * 2, "fused": [ms] * 2})))
         for name, ms in (("a.zip", 5.0), ("b.zip", 4.0))
     )
-    found = distribution(compare(*choose_sides(first, second, "fused", "unfused")))
+    found = strip_plot(compare(*choose_sides(first, second, "fused", "unfused")))
     assert found is not None
     assert not found.paired
     assert [row.name for row in found.rows] == [
@@ -154,7 +154,7 @@ def test_distribution_of_recordings_made_apart() -> None:
 def test_distribution_of_profiles_is_their_runs() -> None:
     first = read(Source("a.json", profile_json(UNFUSED_OPERATORS, 6)))
     second = read(Source("b.json", profile_json(FUSED_OPERATORS, 2)))
-    found = distribution(compare(*choose_sides(first, second)))
+    found = strip_plot(compare(*choose_sides(first, second)))
     assert found is not None
     assert not found.in_blocks
     assert [(row.name, row.runs) for row in found.rows] == [("a.json", (6, 0)), ("b.json", (0, 2))]

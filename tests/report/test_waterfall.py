@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis import charts
+from analysis.charts.waterfall import waterfall
 from analysis.colours import LIGHT
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
@@ -156,7 +156,7 @@ def test_without_a_time_in_common_there_is_nothing_to_draw() -> None:
     for sum_ in (Reconciliation("kernel_sum"), Reconciliation("unprofiled_wall", delta_ns=-5)):
         comparison = of_ledger(Ledger(empty, empty, empty, sum_, None, 0))
         assert waterfall_steps(comparison) == ()
-        assert charts.waterfall(comparison) is None
+        assert waterfall(comparison) is None
         assert still(comparison) is None
 
 
@@ -197,7 +197,7 @@ def test_the_bars_add_up_to_the_change_exactly(
 
 def test_the_figure_shows_names_literally_and_keeps_the_axis_at_zero() -> None:
     hostile = "<a href='http://evil.example'>x</a> + <b>"
-    figure = charts.waterfall(of_groups([(hostile, 2.0 * MS)]))
+    figure = waterfall(of_groups([(hostile, 2.0 * MS)]))
     assert figure is not None
     bars = figure.data[0]
     assert list(bars.x) == [10.0, -2.0, 8.0]
@@ -210,10 +210,8 @@ def test_the_figure_shows_names_literally_and_keeps_the_axis_at_zero() -> None:
 
 def test_a_loss_is_never_drawn_as_a_gain() -> None:
     """Nor is a term, or what may be either, drawn as one of them."""
-    losses = charts.waterfall(
-        of_groups([("Conv", 2.0 * MS), ("Gemm", -1.0 * MS)], dispatch=-MS, slow=-MS)
-    )
-    noise = charts.waterfall(of_groups([("Conv", 2.0 * MS)], interval=(-1.0, 4.0 * MS)))
+    losses = waterfall(of_groups([("Conv", 2.0 * MS), ("Gemm", -1.0 * MS)], dispatch=-MS, slow=-MS))
+    noise = waterfall(of_groups([("Conv", 2.0 * MS)], interval=(-1.0, 4.0 * MS)))
     assert losses is not None and noise is not None
     colours = list(losses.data[0].marker.color)
     assert colours[1:3] == [LIGHT.faster, LIGHT.slower]
@@ -228,7 +226,7 @@ def test_a_loss_is_never_drawn_as_a_gain() -> None:
 def test_names_of_the_sides_are_literal_too() -> None:
     comparison = of_groups([("Conv", 2.0 * MS)])
     side = replace(comparison.baseline, short_name="<a href='http://evil.example'>x</a>")
-    figure = charts.waterfall(replace(comparison, baseline=side))
+    figure = waterfall(replace(comparison, baseline=side))
     assert figure is not None
     assert "&lt;a" in figure.layout.yaxis.ticktext[0]
 
@@ -241,6 +239,6 @@ def test_names_of_the_sides_are_literal_too() -> None:
     ],
 )
 def test_long_labels_take_two_lines(label: str, lines: str) -> None:
-    figure = charts.waterfall(of_groups([(label, 1.0 * MS)]))
+    figure = waterfall(of_groups([(label, 1.0 * MS)]))
     assert figure is not None
     assert figure.layout.yaxis.ticktext[1] == lines

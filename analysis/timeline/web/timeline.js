@@ -10,22 +10,22 @@
    highlighted-<side> (calls), over-group, lane-centres (px below the canvas's top), plot-left, band
    (px: top and bottom of the ribbons), folded-lanes (how many are). */
 
-import { knownClass, middleCall, middleOf, unpackPayload } from "./calls.js";
-import { createCursor } from "./cursor.js";
-import { createFolded } from "./folded.js";
-import { arrange } from "./groups.js";
-import { listenToKeys } from "./keyboard.js";
-import { createLegend } from "./legend.js";
-import { createModes } from "./modes.js";
-import { createCanvas, createHint, createLive, fillPage } from "./page.js";
-import { createPainter } from "./painter.js";
-import { createPicking } from "./picking.js";
-import { createPointer, listenToPointer, listenToWheel } from "./pointer.js";
-import { plainText } from "./text.js";
-import { createTheme, listenToPaper } from "./theme.js";
-import { createTooltip } from "./tooltip.js";
-import { newView } from "./view.js";
-import { createWindow } from "./window.js";
+import { knownClass, middleCall, middleOf, unpackPayload } from "./data/calls.js";
+import { createCursor } from "./input/cursor.js";
+import { createFolded } from "./page/folded.js";
+import { arrange } from "./data/groups.js";
+import { listenToKeys } from "./input/keyboard.js";
+import { createLegend } from "./page/legend.js";
+import { createModes } from "./page/mode_switch.js";
+import { createCanvas, createHint, createLive, fillPage } from "./page/page.js";
+import { createPainter } from "./drawing/painter.js";
+import { createPicking } from "./input/picking.js";
+import { createPointer, listenToPointer, listenToWheel } from "./input/pointer.js";
+import { plainText } from "./data/text.js";
+import { createTheme, listenToPaper } from "./page/theme.js";
+import { createTooltip } from "./page/tooltip.js";
+import { newView } from "./data/view.js";
+import { createWindow } from "./input/window.js";
 
 let mounted = 0;
 

@@ -1,8 +1,8 @@
 /* The call or group that the pointer or the keyboard is at, and its tooltip. */
 
-import { selectedCalls } from "./selection.js";
-import { spoken } from "./tooltip.js";
-import { extent } from "./view.js";
+import { selectedCalls } from "../data/selection.js";
+import { spoken } from "../page/tooltip.js";
+import { extent } from "../data/view.js";
 
 export function createCursor(root, view, { canvas, painter, tooltip, live, timeWindow, redraw }) {
   function set(call, clientX, clientY) {

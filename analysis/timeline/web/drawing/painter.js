@@ -1,11 +1,11 @@
 /* Lays the timeline out on a canvas and draws it. Lengths are CSS pixels unless they say device. */
 
-import { CLASSES, firstWhere } from "./calls.js";
-import { createColumns } from "./columns.js";
+import { CLASSES, firstWhere } from "../data/calls.js";
+import { createColumns } from "../data/columns.js";
 import { DIMMED, readPalette } from "./palette.js";
 import { drawGaps, drawRibbons, drawRibbonsOf } from "./ribbons.js";
-import { callsOfGroup, groupOfCall, litOperators, selectedCalls } from "./selection.js";
-import { cutMiddle, duration, moment, plainText, tickStep } from "./text.js";
+import { callsOfGroup, groupOfCall, litOperators, selectedCalls } from "../data/selection.js";
+import { cutMiddle, duration, moment, plainText, tickStep } from "../data/text.js";
 
 const HEADER_LINE = 20;
 const SIDE_MARK = 5; // radius of the dot in the side's colour before its label

@@ -1,6 +1,6 @@
 /* Colours, read from the style sheet so that canvas and legend agree. */
 
-import { CLASSES } from "./calls.js";
+import { CLASSES } from "../data/calls.js";
 
 const DARK_INK = [16, 22, 29];
 // Of ribbons by tone: as drawn, and where one is pointed at or lit.

@@ -1,9 +1,9 @@
 /* What a call is, as facts; and the box that shows them beside the pointer. */
 
 import { element, swatch } from "./elements.js";
-import { toneOf, TONES } from "./modes.js";
-import { groupOfCall } from "./selection.js";
-import { cutMiddle, duration, moment, plainText, share } from "./text.js";
+import { toneOf, TONES } from "../data/modes.js";
+import { groupOfCall } from "../data/selection.js";
+import { cutMiddle, duration, moment, plainText, share } from "../data/text.js";
 
 /* The facts of one call, as text. `call` is {side, lane, index}. */
 function describe(view, call) {

@@ -1,7 +1,7 @@
 /* Pointer and wheel: hover, click, drag and zoom on the canvas. */
 
-import { callAt } from "./calls.js";
-import { ribbonAt } from "./ribbons.js";
+import { callAt } from "../data/calls.js";
+import { ribbonAt } from "../drawing/ribbons.js";
 import { callIn, laneOf } from "./steps.js";
 
 const REACH = 3; // px beside a thin box where the pointer still finds it

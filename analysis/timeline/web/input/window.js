@@ -1,7 +1,7 @@
 /* The window of time that is drawn, and the buttons that change it. */
 
-import { button, element } from "./elements.js";
-import { duration, moment } from "./text.js";
+import { button, element } from "../page/elements.js";
+import { duration, moment } from "../data/text.js";
 
 const MIN_WINDOW_NS = 10;
 

@@ -1,7 +1,7 @@
 /* Where the keyboard goes from call to call. `rows` are the painter's; a call is {side, lane,
    index}, and view.cursor is the one to start from, or null. */
 
-import { firstWhere } from "./calls.js";
+import { firstWhere } from "../data/calls.js";
 
 export const callIn = ({ side, lane }, index) => ({ side, lane, index });
 export const laneOf = (view, { side, lane }) => view.sides[side].lanes[lane];

@@ -1,9 +1,9 @@
 /* Ribbons between the lanes of two sides: drawing them, and finding the one under the pointer.
    `frame` is {xOf, left, right, top, bottom}: where the band between the lanes is. */
 
-import { toneOf } from "./modes.js";
+import { toneOf } from "../data/modes.js";
 import { DIMMED } from "./palette.js";
-import { litGroup } from "./selection.js";
+import { litGroup } from "../data/selection.js";
 
 const FAR = 20000; // px beside the band where an end may as well stop
 const DUST = 1; // px: ribbons narrower than this at both ends lose their own outline

@@ -1,7 +1,7 @@
 /* What the user or the host picks becomes the selection; the host hears of the user's. */
 
-import { groupOfCall, groupOfRow, selectedCalls } from "./selection.js";
-import { extent } from "./view.js";
+import { groupOfCall, groupOfRow, selectedCalls } from "../data/selection.js";
+import { extent } from "../data/view.js";
 
 export function createPicking(root, view, { timeWindow, folded, redraw, onSelect }) {
   function setSelected(next) {

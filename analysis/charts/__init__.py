@@ -1,0 +1,1 @@
+"""Values -> Plotly figures. Text from a trace is escaped: Plotly reads labels as markup."""

@@ -1,0 +1,132 @@
+"""Operators under the machine's roofs."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from analysis import units
+from analysis.axis import LogScale, decades, plain
+from analysis.charts.figure import BARE, label_text, ticks
+from analysis.colours import LIGHT, OPACITY, Colours
+from analysis.compare.comparison import Comparison
+from analysis.compare.roofline import Dot, Line, Picture, roofline_picture
+from analysis.wording.roofline import line_label, line_name, place_text, share_text
+
+_LEAST_DOT, _LARGEST_DOT = 7.0, 34.0  # px, diameter: the area is the share of the time
+
+
+def roofline(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | None:
+    """Operators under the machine's roofs, both axes logarithmic; a dot's area is its part of the
+    time. None where no operator has FLOPs, bytes and a time (`roofline_picture`)."""
+    picture = roofline_picture(comparison)
+    if picture is None:
+        return None
+    figure = go.Figure()
+    for line in picture.lines:
+        figure.add_trace(_roof(line, picture, colours))
+    for side, colour, role in (
+        (comparison.baseline, colours.baseline, "baseline"),
+        (comparison.candidate, colours.candidate, "candidate"),
+    ):
+        dots = [dot for dot in picture.dots if dot.side == role]
+        if dots:
+            figure.add_trace(_operators(dots, label_text(side.name), colour))
+    across, up = LogScale(*picture.intensities), LogScale(*picture.rates)
+    of_int8 = " (of 8-bit numbers OP/s)" if any(dot.int8 for dot in picture.dots) else ""
+    figure.update_layout(
+        height=440,
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        **BARE,
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": 1.02,
+            "yanchor": "bottom",
+            "itemsizing": "constant",
+        },
+        hovermode="closest",
+        annotations=[_roof_label(line, picture) for line in picture.lines],
+        xaxis={
+            "title": {"text": "arithmetic intensity, FLOP/B"},
+            "type": "log",
+            **ticks(decades(across, plain), across),
+            "automargin": True,
+        },
+        yaxis={
+            "title": {"text": f"attained{of_int8}"},
+            "type": "log",
+            **ticks(decades(up, units.flop_rate), up),
+            "automargin": True,
+        },
+    )
+    return figure
+
+
+def _roof(line: Line, picture: Picture, colours: Colours) -> go.Scatter:
+    (x, y), (to_x, to_y) = picture.ends(line)
+    sides = {"baseline": colours.baseline, "candidate": colours.candidate, None: colours.neutral}
+    colour = sides[line.side]
+    name = label_text(line_name(line))
+    return go.Scatter(
+        x=[x, to_x],
+        y=[y, to_y],
+        mode="lines",
+        name=name,
+        showlegend=True,
+        line={
+            "color": colour,
+            "width": 1.5 if line.what.startswith("L") else 2,
+            "dash": ",".join(f"{length}px" for length in line.dashes) or "solid",
+        },
+        hovertemplate=f"{name}<extra></extra>",
+    )
+
+
+def _roof_label(line: Line, picture: Picture) -> dict[str, object]:
+    """Its name at the line: above the end of a flat one, right below a rising one."""
+    x, y = picture.label(line)
+    above = not line.rises and line.side != "candidate"
+    return {
+        "x": float(np.log10(x)),
+        "y": float(np.log10(y)),
+        "text": label_text(line_label(line)),
+        "showarrow": False,
+        "xanchor": "left" if line.rises else "right",
+        "yanchor": "bottom" if above else "top",
+        "xshift": 5 if line.rises else 0,
+        "font": {"size": 11},
+    }
+
+
+def _operators(dots: list[Dot], label: str, colour: str) -> go.Scatter:
+    return go.Scatter(
+        x=[dot.intensity for dot in dots],
+        y=[dot.flops_per_s for dot in dots],
+        mode="markers",
+        name=label,
+        marker={
+            "color": colour,
+            "size": [_LEAST_DOT + (_LARGEST_DOT - _LEAST_DOT) * dot.share**0.5 for dot in dots],
+            "symbol": ["diamond" if dot.int8 else "circle" for dot in dots],
+            "opacity": OPACITY,
+            "line": {"color": colour, "width": 1},
+        },
+        customdata=np.array(
+            [
+                (
+                    label_text(dot.name, 120),
+                    label_text(dot.op_type, 60),
+                    f"{units.duration(dot.time_ns)} a run, {units.percent(dot.share)}",
+                    place_text(dot),
+                    share_text(dot),
+                )
+                for dot in dots
+            ],
+            dtype=object,
+        ),
+        hovertemplate=(
+            "%{customdata[0]} (%{customdata[1]})<br>%{customdata[2]}<br>%{customdata[3]}"
+            "<br>%{customdata[4]}<extra></extra>"
+        ),
+    )

@@ -1,0 +1,110 @@
+"""From the baseline's time to the candidate's, one bar a step."""
+
+from __future__ import annotations
+
+import textwrap
+
+import numpy as np
+import plotly.graph_objects as go
+
+from analysis import units
+from analysis.charts.figure import BARE, label_text
+from analysis.colours import LIGHT, OPACITY, Colours
+from analysis.compare.comparison import Comparison
+from analysis.wording.counted import mean_text
+from analysis.wording.waterfall import ends_ns, waterfall_steps
+
+_LINE_CHARS = 32
+_BAR_HEIGHT = 36
+
+
+def waterfall(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | None:
+    """From the baseline's to the candidate's mean time per run, one bar a step, top to bottom.
+
+    Groups that gained or lost have their colours; grey is what may be either, hatched what is no
+    group. None where there are no steps (`waterfall_steps`).
+    """
+    steps = waterfall_steps(comparison)
+    if not steps:
+        return None
+    inner = steps[1:-1]  # between the totals, which have the colours of their sides
+    changed = {"faster": colours.faster, "slower": colours.slower}
+    fills = [changed.get(step.kind, colours.neutral) for step in inner]
+    scale, unit = (1e6, "ms") if abs(steps[0].value_ns) >= 1e6 else (1e3, "µs")
+    ends = [end / scale for end in ends_ns(steps)]
+    sizes = [step.value_ns / scale for step in steps]
+    figure = go.Figure(
+        # go.Waterfall knows two colours for changes: what is no gain and no loss would be one.
+        go.Bar(
+            orientation="h",
+            y=list(range(len(steps))),
+            x=sizes,
+            base=[end - size for end, size in zip(ends, sizes, strict=True)],
+            marker={
+                "color": [colours.baseline, *fills, colours.candidate],
+                # A gain is told from the candidate's total by it, as in the report.
+                "opacity": [OPACITY if step.kind == "faster" else 1.0 for step in steps],
+                "pattern": {"shape": ["/" if step.kind == "term" else "" for step in steps]},
+            },
+            text=[units.duration(step.value_ns, signed=step.kind != "total") for step in steps],
+            # Beside a long bar there is no room on a narrow page.
+            textposition=["inside" if step.kind == "total" else "outside" for step in steps],
+            insidetextanchor="end",
+            insidetextfont={"color": colours.ink},
+            cliponaxis=False,
+            customdata=np.array(
+                [
+                    (
+                        label_text(step.label, 160),
+                        units.grouped(step.value_ns, "d" if step.kind == "total" else "+d"),
+                        f"<br>{label_text(step.note, 80)}" if step.note else "",
+                    )
+                    for step in steps
+                ],
+                dtype=object,
+            ),
+            hovertemplate="%{customdata[0]}: %{customdata[1]} ns%{customdata[2]}<extra></extra>",
+        )
+    )
+    figure.update_layout(
+        height=_BAR_HEIGHT * len(steps) + 56,
+        # A loss has its number on the right, perhaps past the end of the axis.
+        margin={"l": 8, "r": 56 if any(s.value_ns > 0 for s in steps[1:-1]) else 8, "t": 4, "b": 8},
+        **BARE,
+        showlegend=False,
+        bargap=0.35,
+        shapes=[
+            {
+                "type": "line",
+                "x0": end,
+                "x1": end,
+                "y0": place + 0.33,
+                "y1": place + 0.67,
+                "line": {"color": colours.neutral, "width": 1},
+            }
+            for place, end in enumerate(ends[:-1])
+        ],
+        xaxis={
+            "title": {"text": f"time {mean_text(comparison)}, {unit}"},
+            "range": [min(0.0, min(ends) * 1.15), max(ends) * 1.05],
+            "separatethousands": True,
+            "automargin": True,
+            "zeroline": True,
+        },
+        yaxis={
+            "tickvals": list(range(len(steps))),
+            "ticktext": [_two_lines(step.label) for step in steps],
+            "range": [len(steps) - 0.5, -0.5],
+            "automargin": True,
+            "showgrid": False,
+            "zeroline": False,
+        },
+    )
+    return figure
+
+
+def _two_lines(label: str) -> str:
+    """A label beside a bar: on two lines where it is long, as Plotly shows it literally."""
+    first, *rest = textwrap.wrap(label, _LINE_CHARS) or [""]
+    lines = [first, " ".join(rest)] if rest else [first]
+    return "<br>".join(label_text(line, _LINE_CHARS) for line in lines)

@@ -1,0 +1,178 @@
+"""Run times of both sides, block by block: what the dashboard and the report draw."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from analysis.compare.comparison import Comparison
+from analysis.compare.side import Side
+from analysis.compare.timing.latency import are_paired
+from analysis.compare.timing.statistics import trimmed_mean, typical_log
+from analysis.metrics.warmup import steady_runs
+
+Role = Literal["baseline", "baseline_copy", "candidate"]
+ROLES: tuple[Role, ...] = ("baseline", "baseline_copy", "candidate")
+
+PADDING = 0.14  # of a column, at both its sides
+_SIDES = ("baseline", "candidate")
+
+
+@dataclass(frozen=True)
+class Strip:
+    """The runs of one side in one block or file, in the order in which they ran.
+
+    `typical_ns` is what the verdict makes of the runs that count: their lower quartile in a block,
+    their trimmed mean in a file.
+    """
+
+    role: Role
+    times_ns: np.ndarray
+    warmup: np.ndarray
+    in_block: bool
+
+    @property
+    def side(self) -> str:
+        """baseline or candidate."""
+        return self.role.partition("_")[0]
+
+    @property
+    def typical_ns(self) -> float | None:
+        """The line in the plot; None without a run that counts."""
+        counted = self.times_ns[~self.warmup & (self.times_ns > 0)]
+        if not len(counted):
+            return None
+        return math.exp(typical_log(counted) if self.in_block else trimmed_mean(np.log(counted)))
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the plot: a block, or all runs of a file. `label` stands on the axis, `name`
+    in the table."""
+
+    label: str
+    name: str
+    strips: tuple[Strip, ...]
+
+    def count(self, side: str) -> int:
+        """How many runs of one side it holds."""
+        return sum(len(strip.times_ns) for strip in self.strips if strip.side == side)
+
+    def largest_ns(self, side: str) -> float | None:
+        """The longest run of one side, None without any."""
+        times = [strip.times_ns for strip in self.strips if strip.side == side]
+        return max((float(each.max()) for each in times if len(each)), default=None)
+
+    def typical_ns(self, side: str) -> float | None:
+        """The block's time of one side: geometric mean over its copies."""
+        times = [s.typical_ns for s in self.strips if s.side == side]
+        known = [math.log(time) for time in times if time is not None]
+        return math.exp(sum(known) / len(known)) if known else None
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """All runs in columns, in blocks or files; `paired` blocks ran both sides."""
+
+    columns: tuple[Column, ...]
+    in_blocks: bool
+    paired: bool
+
+    @property
+    def strips(self) -> list[Strip]:
+        """Those of all columns, in order."""
+        return [strip for column in self.columns for strip in column.strips]
+
+    @property
+    def times_ns(self) -> np.ndarray:
+        """Every run's time above 0."""
+        every = np.concatenate([strip.times_ns for strip in self.strips] or [np.empty(0)])
+        return every[every > 0]
+
+    @property
+    def has_warmup(self) -> bool:
+        """Whether runs are set aside as warm-up."""
+        return any(bool(strip.warmup.any()) for strip in self.strips)
+
+
+def distribution(comparison: Comparison) -> Distribution | None:
+    """The distribution, None where no side has two runs, or none a time, and where the times of
+    the sides are not of the same runs."""
+    if not comparison.has_changes:
+        return None
+    sides = (comparison.baseline, comparison.candidate)
+    in_blocks = all(not side.trace.sampled_runs.empty for side in sides)
+    paired = in_blocks and are_paired(*sides)
+    columns = _block_columns(sides, paired) if in_blocks else _run_columns(sides)
+    found = Distribution(tuple(columns), in_blocks, paired)
+    counts = [sum(column.count(side) for column in columns) for side in _SIDES]
+    return found if len(found.times_ns) and max(counts) >= 2 else None
+
+
+def _block_columns(sides: tuple[Side, Side], paired: bool) -> list[Column]:
+    """A column per block: both sides in it where they were recorded together."""
+    first, second = (_strips(side.trace.sampled_runs) for side in sides)
+    as_baseline = {
+        block: _with_roles(strips, "baseline", "baseline_copy") for block, strips in first.items()
+    }
+    as_candidate = {
+        block: _with_roles(strips, "candidate", "candidate") for block, strips in second.items()
+    }
+    if paired:
+        return [
+            Column(
+                str(block),
+                f"block {block}",
+                (*as_baseline.get(block, ()), *as_candidate.get(block, ())),
+            )
+            for block in sorted({*as_baseline, *as_candidate})
+        ]
+    return [
+        Column(str(block), f"{side.name}, block {block}", strips)
+        for side, blocks in zip(sides, (as_baseline, as_candidate), strict=True)
+        for block, strips in sorted(blocks.items())
+    ]
+
+
+def _strips(sampled: pd.DataFrame) -> dict[int, list[tuple[np.ndarray, np.ndarray]]]:
+    """Times and warm-up marks by block, one entry a copy. Runs without a block count as block 0."""
+    found: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
+    keyed = sampled.assign(
+        block=sampled["block"].fillna(0).astype(int), copy=sampled["copy"].fillna(1).astype(int)
+    )
+    for _, runs in keyed.groupby(["block", "copy"], sort=True):
+        block = int(runs["block"].iloc[0])
+        ordered = runs.sort_values("round", kind="stable")
+        found.setdefault(block + 1, []).append(_columns(ordered))
+    return found
+
+
+def _with_roles(
+    strips: list[tuple[np.ndarray, np.ndarray]], first: Role, others: Role
+) -> tuple[Strip, ...]:
+    return tuple(
+        Strip(others if number else first, *strip, in_block=True)
+        for number, strip in enumerate(strips)
+    )
+
+
+def _run_columns(sides: tuple[Side, Side]) -> list[Column]:
+    """A column per file with its profiled runs; the whole file as one run is none."""
+    columns = []
+    roles: tuple[Role, Role] = ("baseline", "candidate")
+    for side, role in zip(sides, roles, strict=True):
+        runs = side.trace.profiled_runs
+        runs = runs[runs["kind"] != "file"]
+        if not runs.empty:
+            counted = runs["run"].isin(steady_runs(side.trace).runs).to_numpy()
+            strip = Strip(role, runs["dur_ns"].to_numpy(dtype=float), ~counted, in_block=False)
+            columns.append(Column(side.name, side.name, (strip,)))
+    return columns
+
+
+def _columns(runs: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    return runs["dur_ns"].to_numpy(dtype=float), runs["warmup"].to_numpy(dtype=bool)
