@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -13,92 +11,47 @@ import pytest
 from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 from app.parts.tables import ROW_HEIGHT
-from tests.browser.accessibility import WATCH_SHIFTS, stands_still, violations
-from tests.browser.test_start import SERVE, free_port, started
+from tests.browser.chromium import SIZE
+from tests.browser.dashboard import (
+    HOSTILE,
+    draws_in_dark_and_light,
+    fits_narrow_pages,
+    open_for_the_first_time,
+    quiet,
+    two_profiles,
+    upload,
+    verdict,
+    wait_idle,
+)
+from tests.browser.serving import BLOCKS, SERVE, SERVES_AT, free_port, started
 from tests.browser.timelines import wait_until
-from tests.factories import (
-    CONV,
-    FUSED_OPERATORS,
-    UNFUSED_OPERATORS,
-    experiment_zip,
-    profile_json,
-)
-
-HOSTILE = (
-    "<img src=x onerror=\"document.title='pwned'\"> ![a](http://127.0.0.1:9/pix) :red[boo] "
-    "[l](javascript:alert(1)) http://evil.example </script><script>document.title='pwned'</script>"
-)
-SLOW = {"unfused": [10.0 + b / 10 for b in range(8)], "fused": [5.0 + b / 20 for b in range(8)]}
+from tests.factories import CONV, UNFUSED_OPERATORS, experiment_zip, profile_json
+from tests.patience import GIVE_UP_S
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("serve")
+def test_the_first_screen_shows_the_sample_and_outlives_a_wrong_file(
+    page: Page, url: str, tmp_path: Path
+) -> None:
+    open_for_the_first_time(page, url)
+    shows_the_sample(page)
+    draws_in_dark_and_light(page)
+    picks_bring_rows_into_view(page)
+    fits_narrow_pages(page)
+    page.set_viewport_size({"width": SIZE[0], "height": SIZE[1]})
+    a_wrong_file_is_a_sentence(page, tmp_path)
+    assert quiet(page)
 
 
-@pytest.fixture(scope="module")
-def url(folder: Path, allowed_origins: set[str]) -> Iterator[str]:
-    """The address of `fusescope serve`; `folder` may be opened by path."""
-    with started([*SERVE, f"--port={free_port()}", "--folder", str(folder)], folder) as server:
-        address = server.wait_for(r"FuseScope: (http://127\.0\.0\.1:\d+)\n")
-        allowed_origins.add(f"{address}/")
-        yield address
-
-
-def verdict(page: Page) -> Locator:
-    return page.get_by_role("heading", level=2).first
-
-
-# A click takes a moment to start a run, one run may start the next, and a chart that arrives late
-# moves what is below it: only a page that stands still can be clicked at a place.
-STANDS_STILL = """([wait, quiet_ms]) => {
-  const app = document.querySelector("[data-testid='stApp']");
-  const height = document.querySelector("[data-testid='stMain']")?.scrollHeight;
-  const now = performance.now(), state = app?.dataset.testScriptState;
-  const seen = `${wait} ${state} ${height}`;
-  if (window.standsStill?.seen !== seen) window.standsStill = { seen, since: now };
-  return state === "notRunning" && now - window.standsStill.since > quiet_ms;
-}"""
-WAITS = itertools.count()
-
-
-def wait_idle(page: Page) -> None:
-    page.wait_for_function(STANDS_STILL, arg=[next(WAITS), 300], polling=50)
-
-
-def upload(page: Page, *files: Path) -> None:
-    page.get_by_test_id("stFileUploader").locator("input[type=file]").set_input_files(list(files))
-
-
-def two_profiles(folder: Path, conv: str = "a/Conv") -> tuple[Path, Path]:
-    unfused = [(conv, *CONV[1:]), *UNFUSED_OPERATORS[1:]]
-    fused = [(conv, *FUSED_OPERATORS[0][1:]), *FUSED_OPERATORS[1:]]
-    paths = folder / "net_unfused.json", folder / "net_fused.json"
-    for path, operators in zip(paths, (unfused, fused), strict=True):
-        path.write_bytes(profile_json(operators, runs=8))
-    return paths
-
-
-def quiet(page: Page) -> bool:
-    """No request left the dashboard and no script complained."""
-    assert page.title() != "pwned"
-    assert page.outside_requests == []
-    assert page.console_errors == []
-    return True
-
-
-def test_the_first_screen_shows_the_sample_without_upload(page: Page, url: str) -> None:
-    page.goto(url)
+def shows_the_sample(page: Page) -> None:
+    """Without any upload."""
     expect(verdict(page)).to_have_text(
         re.compile(r"fused is \d\.\d+× faster than unfused \(95 % interval \d\.\d+× to \d\.\d+×\)")
     )
     expect(page.get_by_test_id("stMetricValue").first).to_contain_text("ms")
     expect(page.locator(".fst canvas")).to_be_visible()
     expect(page.get_by_test_id("stPlotlyChart").locator(".main-svg").first).to_be_visible()
-    assert "baseline=sample%3Amobilenetv2%2Funfused" in page.url
     wait_idle(page)
-    picks_bring_rows_into_view(page)
-    assert quiet(page)
+    assert "baseline=sample%3Amobilenetv2%2Funfused" in page.url
 
 
 def picks_bring_rows_into_view(page: Page) -> None:
@@ -127,99 +80,10 @@ def is_seen(scroller: Locator, row: int) -> bool:
     return bool(top <= row * ROW_HEIGHT <= top + height - 3 * ROW_HEIGHT)
 
 
-def test_two_uploads_a_verdict_and_its_report(
-    page: Page, url: str, tmp_path: Path, allowed_origins: set[str]
-) -> None:
-    page.goto(url)
-    wait_idle(page)
-    upload(page, *two_profiles(tmp_path))
-    # 208 µs against 166 µs a run, by profiled time: 10 and 6 µs of gaps in 200 and 160 µs.
-    expect(verdict(page)).to_contain_text("net_fused.json is 1.27× faster than net_unfused.json")
-    wait_idle(page)
-    with page.expect_download() as found:
-        page.get_by_role("button", name="Report").click()
-    report = tmp_path / found.value.suggested_filename
-    found.value.save_as(report)
-    assert report.name.endswith("-fusescope.html")
-    assert quiet(page)
-    allowed_origins.add(report.as_uri())
-    page.goto(report.as_uri())
-    expect(page.locator("body")).to_contain_text("1.27× faster")
-    expect(page.locator("#timeline canvas").first).to_be_visible()
-    assert quiet(page)
-
-
-# Texts in a button that have no room for all of their letters.
-CUT_WORDS = """(button) => [button, ...button.querySelectorAll("*")]
-  .filter((part) => part.scrollWidth > part.clientWidth + 1 && part.clientWidth)
-  .map((part) => part.innerText)"""
-
-
-def test_other_formats_are_one_click_away(page: Page, url: str, tmp_path: Path) -> None:
-    page.goto(url)
-    wait_idle(page)
-    upload(page, *two_profiles(tmp_path))
-    expect(verdict(page)).to_contain_text("1.27× faster")
-    wait_idle(page)
-    # Not in any case: the name of every popover's icon is "expand_more".
-    more = page.get_by_test_id("stPopover").filter(has_text=re.compile("More")).first
-    more.get_by_role("button").click()
-    for label, check in (
-        ("Comparison as JSON", lambda data: json.loads(data)["verdict"]["outcome"] == "faster"),
-        ("Operators as CSV", lambda data: b"a/BatchNormalization" in data),
-        ("Op types as CSV", lambda data: b"FusedConv" in data),
-    ):
-        with page.expect_download() as found:
-            page.get_by_role("button", name=label).click()
-        assert check(Path(found.value.path()).read_bytes()), label
-    page.keyboard.press("Escape")
-    # Words of buttons stay whole on narrow pages, and files are opened above the verdict.
-    for width in (1024, 700, 420):
-        page.set_viewport_size({"width": width, "height": 900})
-        for name in ("Swap", "Open files"):
-            button = page.get_by_role("button", name=name)
-            assert button.evaluate(CUT_WORDS) == [], (width, name)
-    above, below = (place.bounding_box() for place in (button, verdict(page)))
-    assert above and below and above["y"] + above["height"] <= below["y"]
-    assert quiet(page)
-
-
-def test_hostile_names_reach_no_network(page: Page, url: str, tmp_path: Path) -> None:
-    operators = {name: [(HOSTILE, HOSTILE, *CONV[2:])] for name in (HOSTILE, "fused")}
-    ms = {HOSTILE: SLOW["unfused"], "fused": SLOW["fused"]}
-    path = tmp_path / "hostile ![b](http:∕∕127.0.0.1:9∕b).zip"
-    path.write_bytes(experiment_zip(ms, operators, model_name=HOSTILE))
-    page.goto(url)
-    wait_idle(page)
-    upload(page, path)
-    expect(verdict(page)).to_contain_text("<img src=x")
-    wait_idle(page)
-    page.get_by_text("More figures").click()
-    wait_idle(page)
-    for _ in range(5):  # a list that opens while the page still moves closes again
-        page.get_by_role("combobox").first.click()  # every label in the list
-        try:
-            page.get_by_role("option").first.wait_for(timeout=10_000)
-            break
-        except TimeoutError:
-            continue
-    expect(page.get_by_role("option").first).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(page.get_by_test_id("stPlotlyChart").locator(".main-svg").first).to_be_visible()
-    expect(page.locator(".fst canvas")).to_be_visible()
-    wait_idle(page)
-    assert (
-        page.locator("a[href*='evil'], a[href^='javascript'], img[src*='127.0.0.1:9']").count() == 0
-    )
-    assert quiet(page)
-
-
-def test_a_wrong_file_is_a_sentence_and_the_page_lives_on(
-    page: Page, url: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "photo.json"
+def a_wrong_file_is_a_sentence(page: Page, folder: Path) -> None:
+    """And what was shown before it stays."""
+    path = folder / "photo.json"
     path.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
-    page.goto(url)
     expect(verdict(page)).to_contain_text("faster")
     wait_idle(page)
     upload(page, path)
@@ -230,12 +94,30 @@ def test_a_wrong_file_is_a_sentence_and_the_page_lives_on(
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
-def test_a_click_highlights_in_timeline_and_table(page: Page, url: str, tmp_path: Path) -> None:
+def test_two_uploads_from_their_verdict_to_a_second_tab(
+    page: Page, url: str, tmp_path: Path, allowed_origins: set[str]
+) -> None:
     page.goto(url)
     wait_idle(page)
     upload(page, *two_profiles(tmp_path))
-    expect(verdict(page)).to_contain_text("1.27× faster")
+    # 208 µs against 166 µs a run, by profiled time: 10 and 6 µs of gaps in 200 and 160 µs.
+    expect(verdict(page)).to_contain_text("net_fused.json is 1.27× faster than net_unfused.json")
     wait_idle(page)
+    a_click_highlights_in_timeline_and_table(page)
+    report = downloaded_report(page, tmp_path)
+    other_formats_are_one_click_away(page)
+    assert quiet(page)
+    uploads_outlive_a_reload(page, tmp_path)
+    open_in_a_second_tab(page)
+    assert quiet(page)
+    allowed_origins.add(report.as_uri())
+    page.goto(report.as_uri())
+    expect(page.locator("body")).to_contain_text("1.27× faster")
+    expect(page.locator("#timeline canvas").first).to_be_visible()
+    assert quiet(page)
+
+
+def a_click_highlights_in_timeline_and_table(page: Page) -> None:
     timeline = page.locator(".fst")
     canvas = timeline.locator("canvas")
     canvas.scroll_into_view_if_needed()
@@ -256,31 +138,95 @@ def test_a_click_highlights_in_timeline_and_table(page: Page, url: str, tmp_path
     page.keyboard.press("ArrowDown")  # and is where the keyboard goes on
     expect(table.locator("td[aria-selected='true']")).to_have_attribute("id", re.compile("-1$"))
     expect(timeline).to_have_attribute("data-selected-row", "0")
-    assert quiet(page)
 
 
-def test_uploads_outlive_a_reload_and_open_in_a_second_tab(
-    page: Page, url: str, tmp_path: Path
-) -> None:
-    page.goto(url)
-    wait_idle(page)
-    upload(page, *two_profiles(tmp_path))
-    expect(verdict(page)).to_contain_text("1.27× faster")
-    wait_idle(page)
+def downloaded_report(page: Page, folder: Path) -> Path:
+    with page.expect_download() as found:
+        page.get_by_role("button", name="Report").click()
+    report = folder / found.value.suggested_filename
+    found.value.save_as(report)
+    assert report.name.endswith("-fusescope.html")
+    return report
+
+
+# Texts in a button that have no room for all of their letters.
+CUT_WORDS = """(button) => [button, ...button.querySelectorAll("*")]
+  .filter((part) => part.scrollWidth > part.clientWidth + 1 && part.clientWidth)
+  .map((part) => part.innerText)"""
+
+
+def other_formats_are_one_click_away(page: Page) -> None:
+    # Not in any case: the name of every popover's icon is "expand_more".
+    more = page.get_by_test_id("stPopover").filter(has_text=re.compile("More")).first
+    more.get_by_role("button").click()
+    for label, check in (
+        ("Comparison as JSON", lambda data: json.loads(data)["verdict"]["outcome"] == "faster"),
+        ("Operators as CSV", lambda data: b"a/BatchNormalization" in data),
+        ("Op types as CSV", lambda data: b"FusedConv" in data),
+    ):
+        with page.expect_download() as found:
+            page.get_by_role("button", name=label).click()
+        assert check(Path(found.value.path()).read_bytes()), label
+    page.keyboard.press("Escape")
+    # Words of buttons stay whole on narrow pages, and files are opened above the verdict.
+    for width in (1024, 700, 420):
+        page.set_viewport_size({"width": width, "height": 900})
+        for name in ("Swap", "Open files"):
+            button = page.get_by_role("button", name=name)
+            assert button.evaluate(CUT_WORDS) == [], (width, name)
+    above, below = (place.bounding_box() for place in (button, verdict(page)))
+    assert above and below and above["y"] + above["height"] <= below["y"]
+    page.set_viewport_size({"width": SIZE[0], "height": SIZE[1]})
+
+
+def uploads_outlive_a_reload(page: Page, folder: Path) -> None:
     page.reload()
     expect(verdict(page)).to_contain_text("1.27× faster")
     wait_idle(page)
     expect(page.get_by_test_id("stFileUploader")).to_have_count(0)
     page.get_by_role("button", name="Open files").click()
-    third = tmp_path / "third.json"
+    third = folder / "third.json"
     third.write_bytes(profile_json(UNFUSED_OPERATORS, runs=3))
     upload(page, third)
     expect(verdict(page)).to_contain_text("third.json")
     wait_idle(page)
     expect(page.get_by_test_id("stFileUploader")).to_have_count(0)
+
+
+def open_in_a_second_tab(page: Page) -> None:
     other = page.context.new_page()
     other.goto(page.url)
     expect(verdict(other)).to_contain_text("third.json")
+    other.close()
+
+
+def test_hostile_names_reach_no_network(page: Page, url: str, tmp_path: Path) -> None:
+    operators = {name: [(HOSTILE, HOSTILE, *CONV[2:])] for name in (HOSTILE, "fused")}
+    ms = {HOSTILE: BLOCKS["unfused"], "fused": BLOCKS["fused"]}
+    path = tmp_path / "hostile ![b](http:∕∕127.0.0.1:9∕b).zip"
+    path.write_bytes(experiment_zip(ms, operators, model_name=HOSTILE))
+    page.goto(url)
+    wait_idle(page)
+    upload(page, path)
+    expect(verdict(page)).to_contain_text("<img src=x")
+    wait_idle(page)
+    page.get_by_text("More figures").click()
+    wait_idle(page)
+    for _ in range(GIVE_UP_S // 2):  # a list that opens while the page still moves closes again
+        page.get_by_role("combobox").first.click()  # every label in the list
+        try:
+            page.get_by_role("option").first.wait_for(timeout=2_000)
+            break
+        except TimeoutError:
+            continue
+    expect(page.get_by_role("option").first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("stPlotlyChart").locator(".main-svg").first).to_be_visible()
+    expect(page.locator(".fst canvas")).to_be_visible()
+    wait_idle(page)
+    assert (
+        page.locator("a[href*='evil'], a[href^='javascript'], img[src*='127.0.0.1:9']").count() == 0
+    )
     assert quiet(page)
 
 
@@ -288,7 +234,7 @@ def test_a_dashboard_that_answers_others_keeps_uploads_in_their_tab(
     page: Page, tmp_path: Path, allowed_origins: set[str]
 ) -> None:
     with started([*SERVE, "--host=0.0.0.0", f"--port={free_port()}"], tmp_path) as server:
-        url = server.wait_for(r"FuseScope: (http://127\.0\.0\.1:\d+)\n")
+        url = server.wait_for(SERVES_AT)
         allowed_origins.add(f"{url}/")
         page.goto(url)
         wait_idle(page)
@@ -303,10 +249,32 @@ def test_a_dashboard_that_answers_others_keeps_uploads_in_their_tab(
         expect(verdict(other)).to_contain_text("1.27× faster")
 
 
+def test_a_recording_is_asked_for_and_stopped(page: Page, url: str) -> None:
+    open_for_the_first_time(page, f"{url}/record")
+    draws_in_dark_and_light(page)
+    fits_narrow_pages(page)
+    page.set_viewport_size({"width": SIZE[0], "height": SIZE[1]})
+    starts_recording(page)
+    page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Stop").click()
+    expect(page.get_by_test_id("stAlert")).to_contain_text("Nothing was recorded.")
+    expect(page.get_by_role("button", name="Record", exact=True)).to_be_visible()
+    assert quiet(page, below_root=True)
+
+
+@pytest.mark.exhaustive  # test_recipes.py goes this way with two blocks
 def test_a_recording_from_the_page_to_its_comparison(page: Page, url: str) -> None:
     page.goto(url)
     wait_idle(page)
     page.get_by_role("link", name="Record").click()
+    starts_recording(page)
+    expect(page.get_by_text("Recorded.")).to_be_visible()
+    page.get_by_role("button", name="Open in Compare").click()
+    expect(verdict(page)).to_contain_text(re.compile("fused"))
+    assert "recorded%3Amul_add" in page.url
+    assert quiet(page)
+
+
+def starts_recording(page: Page) -> None:
     expect(page.get_by_role("heading", name="Record a model")).to_be_visible()
     wait_idle(page)
     page.get_by_role("combobox", name="Model").click()
@@ -318,41 +286,3 @@ def test_a_recording_from_the_page_to_its_comparison(page: Page, url: str) -> No
     expect(page.get_by_role("progressbar")).to_be_visible()
     content = page.get_by_test_id("stMainBlockContainer")
     expect(content.get_by_role("button", name="Stop")).to_be_visible()
-    expect(page.get_by_text("Recorded.")).to_be_visible()
-    page.get_by_role("button", name="Open in Compare").click()
-    expect(verdict(page)).to_contain_text(re.compile("fused"))
-    assert "recorded%3Amul_add" in page.url
-    assert quiet(page)
-
-
-@pytest.mark.parametrize("path", ["", "fusion", "record", "recipes"])
-def test_every_page_draws_in_dark_and_light(page: Page, url: str, path: str) -> None:
-    """In both themes without anything that axe-core objects to, and standing still as it loads."""
-    page.add_init_script(WATCH_SHIFTS)
-    page.emulate_media(color_scheme="dark")
-    page.goto(f"{url}/{path}")
-    for scheme, background in (("dark", "rgb(18, 22, 28)"), ("light", "rgb(255, 255, 255)")):
-        page.emulate_media(color_scheme=scheme)
-        expect(page.get_by_test_id("stApp")).to_have_css("background-color", background)
-        expect(page.get_by_role("heading", level=2).first).to_be_visible()
-        wait_idle(page)
-        assert page.get_by_test_id("stException").count() == 0
-        assert page.outside_requests == []
-        assert violations(page) == []
-        assert stands_still(page)
-    for width in (1024, 420):
-        page.set_viewport_size({"width": width, "height": 900})
-        wait_idle(page)
-        assert page.get_by_test_id("stMain").evaluate("e => e.scrollWidth - e.clientWidth") == 0
-        # Ways on are not cut at the page's edge, nor beyond it.
-        assert (
-            page.get_by_test_id("stMain")
-            .get_by_role("button")
-            .evaluate_all(
-                "all => all.filter((e) => e.checkVisibility() && e.innerText.trim() "
-                "&& (e.getBoundingClientRect().right > innerWidth || "
-                "[e, ...e.querySelectorAll('p')].some((p) => p.scrollWidth > p.clientWidth + 1)))"
-                ".map((e) => e.innerText)"
-            )
-            == []
-        )

@@ -10,8 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from analysis.timeline import script
-from analysis.timeline.packing import packed_json
-from tests.browser.timelines import HOSTILE, Timeline, open_report, payload, side, wait_until
+from tests.browser.timelines import HOSTILE, Timeline, open_report, payload, side
 
 BLUE, ORANGE = (0, 114, 178), (230, 159, 0)
 US = 1000
@@ -376,60 +375,4 @@ def test_paper_keeps_the_mode(show: Callable[[Any], Timeline], page: Page) -> No
     expect(timeline.root).to_have_attribute("data-mode", "flow")
     expect(timeline.root.locator(".fst-modes")).to_be_hidden()
     expect(timeline.root.locator(".fst-note")).to_be_visible()
-    assert page.console_errors == []
-
-
-HOST = """
-import streamlit as st
-from app.parts.timeline import group_timeline
-
-drawing = {data!r}
-st.session_state.runs = st.session_state.get("runs", 0) + 1
-if not st.checkbox("hide"):
-    before = st.session_state.get("group", 2)
-    group = group_timeline(drawing, highlight=before, key="timeline")
-    if group != before:
-        st.session_state.group = group
-        st.rerun()
-    if st.button("choose the first"):
-        st.session_state.group = 0
-        st.rerun()
-    st.text(f"group {{group}}")
-st.text(f"runs {{st.session_state.runs}}")
-"""
-
-
-def test_streamlit_host(page: Page, serve: Callable[[str], str]) -> None:
-    page.goto(serve(HOST.format(data=packed_json(small()))))
-    timeline = Timeline(page)
-    expect(page.get_by_text("group 2", exact=True)).to_be_visible()
-    expect(timeline.root).to_have_attribute("data-mode", "flow")
-    expect(timeline.root).to_have_attribute("data-selected-group", "2")
-    assert timeline.colour(150 * US) != BLUE  # dimmed
-    page.mouse.click(*timeline.in_band(150 * US, 0.05))
-    expect(page.get_by_text("group 0", exact=True)).to_be_visible()
-    # One run for the click and one for the page's own st.rerun().
-    expect(page.get_by_text("runs 3", exact=True)).to_be_visible()
-    assert timeline.colour(150 * US) == BLUE
-
-    timeline.mode(TIME)
-    timeline.click(450 * US)  # another operator of the same group: nothing new
-    timeline.click(600 * US)
-    expect(page.get_by_text("group 2", exact=True)).to_be_visible()
-    expect(page.get_by_text("runs 5", exact=True)).to_be_visible()
-    expect(timeline.root).to_have_attribute("data-mode", "time")
-    timeline.click(950 * US)  # an operator in no group
-    expect(page.get_by_text("group None", exact=True)).to_be_visible()
-    page.get_by_role("button", name="choose the first").click()
-    expect(timeline.root).to_have_attribute("data-highlighted-baseline", "2")
-
-    page.get_by_text("hide").click()
-    expect(timeline.root).to_have_count(0)
-    page.get_by_text("hide").click()
-    again = Timeline(page)
-    expect(again.root).to_have_attribute("data-mode", "time")  # what the user chose last
-    expect(again.root).to_have_attribute("data-selected-group", "0")
-    wait_until(page, lambda: again.colour(150 * US) == BLUE)
-    assert page.locator("img").count() == 0
-    assert page.outside_requests == []
     assert page.console_errors == []

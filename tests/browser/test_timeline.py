@@ -13,7 +13,6 @@ from playwright.sync_api import Page, expect
 
 from analysis.colours import DARK, LIGHT
 from analysis.timeline import script
-from analysis.timeline.packing import packed_json
 from tests.browser.timelines import HOSTILE, Timeline, open_report, payload, side, wait_until
 
 SPAN = 1_000_000
@@ -372,55 +371,3 @@ def test_resize_keeps_the_window(show: Callable[[Any], Timeline], page: Page) ->
     wait_until(page, lambda: timeline.canvas.evaluate(width) < 640)
     assert timeline.window() == (250_000, 750_000)
     assert timeline.colour(600_000) == ORANGE
-
-
-HOST = """
-import streamlit as st
-from app.parts.timeline import timeline
-
-drawing = {data!r}
-st.session_state.runs = st.session_state.get("runs", 0) + 1
-before = st.session_state.get("row")
-row = timeline(drawing, selected=before, key="timeline")
-if row != before:
-    st.session_state.row = row
-    st.rerun()
-if st.button("choose the second"):
-    st.session_state.row = 8
-    st.rerun()
-st.text(f"row {{row}}")
-st.text(f"runs {{st.session_state.runs}}")
-"""
-
-
-def test_streamlit_host(page: Page, serve: Callable[[str], str]) -> None:
-    page.goto(serve(HOST.format(data=packed_json(small()))))
-    timeline = Timeline(page)
-    expect(page.get_by_text("row None")).to_be_visible()
-    expect(page.get_by_text("runs 1", exact=True)).to_be_visible()
-    assert timeline.colour(600_000) == ORANGE
-
-    page.get_by_role("button", name="Zoom in").click()
-    timeline.hover(300_000)
-    expect(timeline.tip).to_contain_text(HOSTILE)
-    timeline.click(300_000)
-    expect(page.get_by_text("row 7")).to_be_visible()
-    expect(timeline.root).to_have_attribute("data-highlighted-candidate", "1")
-    # One run for the click and one for the page's own st.rerun(); none for hover and zoom.
-    expect(page.get_by_text("runs 3", exact=True)).to_be_visible()
-    assert timeline.window() == (250_000, 750_000)
-
-    page.get_by_role("button", name="choose the second").click()
-    expect(page.get_by_text("row 8")).to_be_visible()
-    expect(timeline.root).to_have_attribute("data-selected-row", "8")
-    assert timeline.window() == (250_000, 750_000)
-    timeline.click(450_000)
-    expect(page.get_by_text("row None")).to_be_visible()
-    expect(timeline.root).to_have_attribute("data-selected-row", "")
-
-    page.emulate_media(color_scheme="dark")
-    expect(timeline.root).to_have_attribute("data-theme", "dark")
-    assert timeline.window() == (250_000, 750_000)
-    assert page.locator("img").count() == 0
-    assert page.outside_requests == []
-    assert page.console_errors == []

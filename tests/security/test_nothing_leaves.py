@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.test_start import Server
+from tests.browser.serving import Server
 from tests.patience import GIVE_UP_S
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from app.sources import uploads
 from tests import miniatures
 from tests.app.conftest import start, tree  # noqa: F401
 from tests.app.pages import headline, is_clean, markdown_texts, texts
-from tests.browser.test_start import SERVE, free_port, started
+from tests.browser.serving import SERVE, free_port, started
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
 from tests.patience import GIVE_UP_S
 from tests.security import planted

@@ -1,0 +1,117 @@
+"""A hand for the dashboard in a browser: uploads, waiting, and what must not have happened."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import msgspec
+from playwright.sync_api import Locator, Page, expect
+
+from analysis.experiment import ExperimentRecord
+from tests.browser.accessibility import WATCH_SHIFTS, stands_still, violations
+from tests.factories import CONV, FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
+
+HOSTILE = (
+    "<img src=x onerror=\"document.title='pwned'\"> ![a](http://127.0.0.1:9/pix) :red[boo] "
+    "[l](javascript:alert(1)) http://evil.example </script><script>document.title='pwned'</script>"
+)
+BACKGROUNDS = {"dark": "rgb(18, 22, 28)", "light": "rgb(255, 255, 255)"}
+
+
+def hostile(record: ExperimentRecord) -> ExperimentRecord:
+    """The record with hostile text in its date, its machine and its settings."""
+    machine = msgspec.structs.replace(record.machine, cpu_model=HOSTILE)
+    variants = [
+        msgspec.structs.replace(one, settings={"memory_arena": HOSTILE}) for one in record.variants
+    ]
+    return msgspec.structs.replace(record, created=HOSTILE, machine=machine, variants=variants)
+
+
+def verdict(page: Page) -> Locator:
+    return page.get_by_role("heading", level=2).first
+
+
+# A click takes a moment to start a run, one run may start the next, and a chart that arrives late
+# moves what is below it: only a page that stands still can be clicked at a place.
+STANDS_STILL = """([wait, quiet_ms]) => {
+  const app = document.querySelector("[data-testid='stApp']");
+  const height = document.querySelector("[data-testid='stMain']")?.scrollHeight;
+  const now = performance.now(), state = app?.dataset.testScriptState;
+  const seen = `${wait} ${state} ${height}`;
+  if (window.standsStill?.seen !== seen) window.standsStill = { seen, since: now };
+  return state === "notRunning" && now - window.standsStill.since > quiet_ms;
+}"""
+WAITS = itertools.count()
+
+
+def wait_idle(page: Page) -> None:
+    page.wait_for_function(STANDS_STILL, arg=[next(WAITS), 300], polling=50)
+
+
+def upload(page: Page, *files: Path) -> None:
+    page.get_by_test_id("stFileUploader").locator("input[type=file]").set_input_files(list(files))
+
+
+def two_profiles(folder: Path, conv: str = "a/Conv") -> tuple[Path, Path]:
+    """Profiles of 8 runs: 208 µs a run unfused, 166 µs fused."""
+    unfused = [(conv, *CONV[1:]), *UNFUSED_OPERATORS[1:]]
+    fused = [(conv, *FUSED_OPERATORS[0][1:]), *FUSED_OPERATORS[1:]]
+    paths = folder / "net_unfused.json", folder / "net_fused.json"
+    for path, operators in zip(paths, (unfused, fused), strict=True):
+        path.write_bytes(profile_json(operators, runs=8))
+    return paths
+
+
+def quiet(page: Page, *, below_root: bool = False) -> bool:
+    """No request left the dashboard and no script complained.
+
+    `below_root`: the page was opened at an address with a path, where Streamlit probes twice for a
+    server and is told 404.
+    """
+    assert page.title() != "pwned"
+    assert page.outside_requests == []
+    assert [line for line in page.console_errors if not (below_root and "404" in line)] == []
+    return True
+
+
+def open_for_the_first_time(page: Page, address: str) -> None:
+    """As a browser opens it, in the dark, that has no script of it yet: from the second time on
+    parts arrive in another order, and how far the page moves then is not what is bounded here."""
+    session = page.context.new_cdp_session(page)
+    session.send("Network.enable")
+    session.send("Network.setCacheDisabled", {"cacheDisabled": True})
+    page.add_init_script(WATCH_SHIFTS)
+    page.emulate_media(color_scheme="dark")
+    page.goto(address)
+
+
+def draws_in_dark_and_light(page: Page) -> None:
+    """In both themes without anything that axe-core objects to; it stood still as it was opened
+    by `open_for_the_first_time`."""
+    for scheme, background in BACKGROUNDS.items():
+        page.emulate_media(color_scheme=scheme)
+        expect(page.get_by_test_id("stApp")).to_have_css("background-color", background)
+        expect(verdict(page)).to_be_visible()
+        wait_idle(page)
+        assert page.get_by_test_id("stException").count() == 0, scheme
+        assert page.outside_requests == [], scheme
+        assert violations(page) == [], scheme
+        assert stands_still(page), scheme
+
+
+# Ways on that the page's edge cuts, or that stand beyond it.
+CUT_BUTTONS = """(all) => all.filter((e) => e.checkVisibility() && e.innerText.trim()
+    && (e.getBoundingClientRect().right > innerWidth
+      || [e, ...e.querySelectorAll("p")].some((p) => p.scrollWidth > p.clientWidth + 1)))
+  .map((e) => e.innerText)"""
+
+
+def fits_narrow_pages(page: Page) -> None:
+    """Nothing has to be scrolled sideways, and no button is cut."""
+    for width in (1024, 420):
+        page.set_viewport_size({"width": width, "height": 900})
+        wait_idle(page)
+        main = page.get_by_test_id("stMain")
+        assert main.evaluate("e => e.scrollWidth - e.clientWidth") == 0, width
+        assert main.get_by_role("button").evaluate_all(CUT_BUTTONS) == [], width
