@@ -1,4 +1,4 @@
-"""Two hundred seeded mutations of every sample: a trace or one sentence, nothing else."""
+"""Seeded mutations of every sample: a trace or one sentence, nothing else."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests import miniatures
 from tests.security.mutations import mutated
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_damaged_files_give_a_trace_or_one_sentence() -> None:
-    command = [sys.executable, "-m", "tests.security.fuzz", "--count", "200", "--json"]
+@pytest.mark.parametrize("count", [24, pytest.param(200, marks=pytest.mark.exhaustive)])
+def test_damaged_files_give_a_trace_or_one_sentence(count: int) -> None:
+    command = [sys.executable, "-m", "tests.security.fuzz", "--count", str(count), "--json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 3), done.stderr[-2000:]
     outcomes = json.loads(done.stdout)
@@ -24,8 +27,10 @@ def test_damaged_files_give_a_trace_or_one_sentence() -> None:
     assert failures == []
     for reader in miniatures.FORMATS:
         mine = [one for one in outcomes if one["format"] == reader.name]
-        assert sum(one["count"] for one in mine) == 200, reader.name
-        assert sum(one["traces"] for one in mine) > 10, "damage that nothing survives tests little"
+        assert sum(one["count"] for one in mine) == count, reader.name
+        assert sum(one["traces"] for one in mine) > count / 20, (
+            "damage that nothing survives tests little"
+        )
 
 
 def test_the_same_seed_does_the_same_damage() -> None:

@@ -6,8 +6,10 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +36,7 @@ FORBIDDEN = re.compile(
 # Formats whose files hold numbers only.
 WITHOUT_TEXT = {"tensorrt_times"}
 each_format = pytest.mark.parametrize("reader", miniatures.FORMATS, ids=lambda r: r.name)
+each_kind = pytest.mark.parametrize("reader", planted.of_each_kind(miniatures.FORMATS))
 
 
 @cache
@@ -51,6 +54,15 @@ def comparison(reader: Reader) -> Comparison:
 @cache
 def page(reader: Reader) -> Page:
     return Page(report_html(comparison(reader), include_environment=True))
+
+
+@pytest.mark.exhaustive
+def test_the_texts_that_can_be_marked_are_known(golden: Callable[[str, Any], None]) -> None:
+    found = {
+        reader.name: {"sample": planted.digest(reader), "texts": planted.markable(reader)}
+        for reader in miniatures.FORMATS
+    }
+    golden("security/plants.json", found)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +96,7 @@ def test_r19_r20_no_reader_hands_on_what_disturbs_a_screen(reader: Reader) -> No
         assert any("plant" in text for text in texts(trace)), "the plant is gone"
 
 
-@each_format
+@each_kind
 def test_h1_a_report_of_hostile_files_holds_no_element_of_theirs(reader: Reader) -> None:
     found = page(reader)
     assert len(found.scripts) == len(Page(report_html(of_experiment())).scripts)
@@ -100,7 +112,7 @@ def test_h1_a_report_of_hostile_files_holds_no_element_of_theirs(reader: Reader)
     assert shown == (reader.name not in WITHOUT_TEXT)
 
 
-@each_format
+@each_kind
 def test_h1_the_data_in_a_report_is_the_same_text_again(reader: Reader) -> None:
     [(_, data)] = [script for script in page(reader).scripts if script[0].get("type")]
     assert "<" not in data and ">" not in data
@@ -151,13 +163,13 @@ def test_h7_hash_seeds_change_no_byte(tmp_path: Path) -> None:
     assert len(said.pop().split()) == 3
 
 
-@each_format
+@each_kind
 def test_r29_the_report_is_named_in_plain_letters(reader: Reader) -> None:
     name = report_file_name(comparison(reader))
     assert re.fullmatch(r"[a-z0-9-]{1,60}-fusescope\.html", name)
 
 
-@each_format
+@each_kind
 def test_json_is_strict_and_holds_the_text_as_it_is(reader: Reader) -> None:
     def refuse(constant: str) -> None:
         raise AssertionError(f"{constant} is no JSON")
@@ -170,7 +182,7 @@ def test_json_is_strict_and_holds_the_text_as_it_is(reader: Reader) -> None:
     assert shown == (reader.name not in WITHOUT_TEXT)
 
 
-@each_format
+@each_kind
 def test_r20_the_terminal_gets_neither_controls_nor_markup(
     reader: Reader, tmp_path: Path, capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
