@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import typer
 from typer.testing import CliRunner
 
 from analysis.errors import FuseScopeError
+from analysis.experiment import parse_record
 from app.cli import collect as verb
 from tests.patience import GIVE_UP_S
 
@@ -21,6 +23,7 @@ pytest.importorskip("onnxruntime", reason="recording needs the extra 'collect'")
 ROOT = Path(__file__).resolve().parents[2]
 # A shell's background job ignores Ctrl-C, and so would its children.
 HEARS_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+KNOWS_PEAKS = "from tests import known_peaks; known_peaks.use(); "
 RUN = (
     "import typer; from app.cli.collect import collect; app = typer.Typer(); "
     "app.command()(collect); app(prog_name='fusescope collect')"
@@ -126,6 +129,9 @@ def test_a_recording_ends_with_the_next_command(tmp_path: Path) -> None:
     assert done.stdout == f"'{path}'\nNext: fusescope compare '{path}'\n"
     assert "Block 1 of 1" in done.stderr
     assert "Recorded 1 block" in done.stderr
+    with zipfile.ZipFile(path) as archive:
+        peaks = parse_record(archive.read("experiment.json")).peaks
+    assert peaks.gemm_flops_per_s and peaks.memory  # this machine's own
 
 
 @pytest.mark.parametrize("polite", [signal.SIGINT, signal.SIGTERM])
@@ -133,7 +139,15 @@ def test_an_interruption_keeps_complete_blocks(tmp_path: Path, polite: signal.Si
     from collectors.progress import decode
 
     child = subprocess.Popen(
-        [sys.executable, "-c", HEARS_CTRL_C + RUN, *SHORT, "--blocks", "500", "--progress-json"],
+        [
+            sys.executable,
+            "-c",
+            HEARS_CTRL_C + KNOWS_PEAKS + RUN,
+            *SHORT,
+            "--blocks",
+            "500",
+            "--progress-json",
+        ],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,

@@ -12,9 +12,8 @@ import pytest
 onnx = pytest.importorskip("onnx", reason="recording needs the extra 'collect'")
 pytest.importorskip("onnxruntime", reason="recording needs the extra 'collect'")
 
-from collectors.tasks.peaks import MOST_ARRAY_BYTES
-
-PEAKS_BYTES = 3 * MOST_ARRAY_BYTES
+from collectors.workers.pool import WorkerPool
+from tests import known_peaks
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -26,27 +25,10 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.fixture(autouse=True, scope="session")
-def one_measurement_of_peaks():
-    """What the machine can do takes 3 s and every core: recordings that ask for the same share one
-    measurement. The measurement itself is a matter of test_peaks.py and test_worker.py."""
-    from collectors.workers.pool import WorkerPool
-
-    kept: dict[tuple[Any, ...], Any] = {}
-    run = WorkerPool.run
-
-    def shared(
-        pool: WorkerPool, task: str, job: Any, answer: Any, seconds: float | None = None
-    ) -> Any:
-        if task != "peaks":
-            return run(pool, task, job, answer, seconds)
-        # More memory than its largest arrays take changes nothing.
-        key = (job.threads, job.spin, job.caches, min(job.memory_bytes, PEAKS_BYTES))
-        if key not in kept:
-            kept[key] = run(pool, task, job, answer, seconds)
-        return kept[key]
-
+def known_machine():
+    """No recording in this process measures what the machine can do."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(WorkerPool, "run", shared)
+        patch.setattr(WorkerPool, "run", known_peaks.in_place_of_measuring())
         yield
 
 

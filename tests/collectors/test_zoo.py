@@ -195,11 +195,14 @@ def test_fused_computes_the_same(entry: ZooModel) -> None:
     assert difference(store.build(entry)) < SAME
 
 
-@pytest.mark.parametrize("backbone", ["mobilenetv2", "resnet50"])
+@pytest.mark.parametrize(
+    "backbone", ["mobilenetv2", pytest.param("resnet50", marks=pytest.mark.exhaustive)]
+)
 def test_fused_deeplab_computes_the_same(backbone: str) -> None:
     assert difference(calibrated(backbone)) < SAME
 
 
+@pytest.mark.exhaustive
 def test_deeplab_in_full_size() -> None:
     """The figure that recordings show, with the classes of an image."""
     entry = zoo.find("deeplabv3plus")
@@ -331,7 +334,9 @@ def test_no_class_is_favoured_everywhere(calibrated_deeplab: onnx.ModelProto) ->
     assert len(np.unique(scores.argmax(1))) >= 5
 
 
-@pytest.mark.parametrize("name", ["mobilenetv2", "resnet50"])
+@pytest.mark.parametrize(
+    "name", ["mobilenetv2", pytest.param("resnet50", marks=pytest.mark.exhaustive)]
+)
 def test_images_are_told_apart(name: str) -> None:
     entry = zoo.find(name)
     assert entry is not None

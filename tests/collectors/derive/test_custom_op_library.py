@@ -27,6 +27,7 @@ from analysis.readers import read
 from analysis.readers.input.source import Source
 from collectors.errors import library as library_errors
 from collectors.models import custom_ops
+from collectors.record import Recording
 from collectors.variants import find, with_cuts
 from tests.collectors.recording.test_recording_refusals import refusal
 from tests.collectors.short_recordings import File, run, short
@@ -90,18 +91,26 @@ def without_definition(source: Path, to: Path) -> Path:
 # --- recording -----------------------------------------------------------------------------------
 
 
-def test_kernels_of_the_library_and_what_they_stand_for_in_the_same_blocks(
-    library: Path, models: Path, out: Path
-) -> None:
+@pytest.fixture(scope="module")
+def recorded(
+    library: Path, models: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Recording, File]:
+    """The example's model with its library, in two threads."""
     recording = short(
         models / "fused_mul_add.onnx",
-        out,
+        tmp_path_factory.mktemp("recorded"),
         variants=("unfused", "eager", "fused", "custom:library"),
         custom_op_library=library,
         batch=2,
         threads=2,
     )
-    file, _ = run(recording)
+    return recording, run(recording)[0]
+
+
+def test_kernels_of_the_library_and_what_they_stand_for_in_the_same_blocks(
+    recorded: tuple[Recording, File], library: Path
+) -> None:
+    recording, file = recorded
     chain = ["Mul", "Add", "Mul", "Add"]
     assert [v.name for v in file.record.variants] == list(recording.variants)
     assert op_types(file, "unfused") == op_types(file, "eager") == chain
@@ -127,17 +136,9 @@ def test_kernels_of_the_library_and_what_they_stand_for_in_the_same_blocks(
 
 
 def test_each_kernel_is_a_group_and_nothing_is_said_of_boundaries(
-    library: Path, models: Path, out: Path
+    recorded: tuple[Recording, File],
 ) -> None:
-    file, _ = run(
-        short(
-            models / "fused_mul_add.onnx",
-            out,
-            variants=("unfused", "custom:library"),
-            custom_op_library=library,
-        )
-    )
-    experiment = read(Source("e.zip", file.path.read_bytes()))
+    experiment = read(Source("e.zip", recorded[1].path.read_bytes()))
     assert isinstance(experiment, Experiment)
     sides = [side_of_variant(experiment, name) for name in ("unfused", "custom:library")]
     found = compare(*sides)

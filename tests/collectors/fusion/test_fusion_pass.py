@@ -288,7 +288,11 @@ def test_names_of_outputs_and_unused_weights(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("build", "before", "after"), [(mobilenetv2.build, 152, 55), (resnet50.build, 175, 57)]
+    ("build", "before", "after"),
+    [
+        (mobilenetv2.build, 152, 55),
+        pytest.param(resnet50.build, 175, 57, marks=pytest.mark.exhaustive),
+    ],
 )
 def test_zoo_models_keep_their_results(
     build: Callable[[], onnx.ModelProto], before: int, after: int, tmp_path: Path

@@ -21,6 +21,7 @@ from collectors.progress import Progress
 from collectors.record import record, zoo_models
 from collectors.recording import quiet
 from collectors.workers import machine
+from tests import known_peaks
 from tests.collectors.short_recordings import File, run, short
 from tests.patience import GIVE_UP_S
 
@@ -59,7 +60,7 @@ def test_machine_and_settings_are_recorded(conv: tuple[File, list[Progress]]) ->
     assert record_.model.batch == 1
     assert record_.settings.threads == machine.physical_cores()
     assert record_.machine.memory_bytes > 0
-    assert record_.peaks.gemm_flops_per_s is not None
+    assert record_.peaks == known_peaks.peaks()
     for variant in record_.variants:
         assert variant.settings["intra_op_spinning"] is False
         assert variant.peak_memory_bytes is not None
@@ -282,6 +283,7 @@ def test_a_killed_recorder_leaves_no_file_and_no_worker(tmp_path: Path) -> None:
     out.mkdir()
     script = (
         "import sys; from pathlib import Path; from collectors.record import Recording, record;"
+        "from tests import known_peaks; known_peaks.use();"
         # A block of minutes: a worker that lives on would not end by itself while the test waits.
         "record(Recording('mul_add', out=Path(sys.argv[1]), batch=16, blocks=500, rounds=10_000),"
         "on_progress=lambda step: print(step.stage, flush=True))"
@@ -303,7 +305,7 @@ def test_a_killed_recorder_leaves_no_file_and_no_worker(tmp_path: Path) -> None:
         workers = psutil.Process(child.pid).children(recursive=True)
     assert workers
     # Past its start, which looks for its parent once, and in the middle of a block.
-    while sum(workers[0].cpu_times()[:2]) < 5 and time.monotonic() < deadline:
+    while sum(workers[0].cpu_times()[:2]) < 2 and time.monotonic() < deadline:
         time.sleep(0.05)
     child.send_signal(signal.SIGKILL)
     child.wait()

@@ -160,8 +160,8 @@ def test_a_loop_that_never_ends(out: Path, save_model: Callable[..., Path]) -> N
         ["y"],
         {"true": np.array(True)},
     )
-    recording = short(path, out, variants=("unfused",), run_timeout=3.0)
-    assert "did not finish within 3 s" in refusal(recording)
+    recording = short(path, out, variants=("unfused",), run_timeout=1.5)
+    assert "did not finish within 1.5 s" in refusal(recording)
 
 
 def test_an_operator_that_does_not_exist(out: Path, save_model: Callable[..., Path]) -> None:
