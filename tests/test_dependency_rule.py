@@ -39,7 +39,6 @@ ALLOWED = {
     "analysis.readers.input": CORE,
     "analysis.readers.building": CORE,
     **{family: CORE + within("analysis.readers", "building input reader") for family in FAMILIES},
-    "analysis.readers.onnxruntime": CORE + within("analysis.readers", "input reader"),
     "analysis.metrics": CORE,
     "analysis.compare": CORE + within("analysis", "metrics"),
     "analysis.compare.groups": CORE + within("analysis", "metrics compare.side"),

@@ -225,7 +225,7 @@ def _add_tool(rows: RocprofRows, tool: _Tool, where: str) -> None:
         if kind == "kernel_dispatch":
             del columns["bytes"]
             columns.update(_counter_columns(rows, tool, dispatches, where))
-        rows.extend({**described(names), **columns})
+        rows.columns.extend({**described(names), **columns})
 
 
 def _add_launches(rows: RocprofRows, tool: _Tool, where: str) -> None:

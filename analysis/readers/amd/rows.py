@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from analysis.limits import Limits
 from analysis.operators.kernel_names import kernel_members, kernel_type
+from analysis.readers.building.columns import Columns
 from analysis.readers.building.launch_calls import LaunchCall
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, noted
@@ -15,8 +16,6 @@ from analysis.trace import Diagnostic, noted
 COPY = "MEMORY_COPY"
 MOST_COUNTERS = 300  # of one recording; hardware counts a few dozen at a time
 _OBJECT_FILE = re.compile(r"\s?(?:\(?\.kd\)?|\[clone \.kd\])$")
-
-Columns = Mapping[str, Sequence[object]]
 
 
 @dataclass
@@ -27,8 +26,8 @@ class RocprofRows:
     """
 
     limits: Limits
-    columns: dict[str, list[object]] = field(
-        default_factory=lambda: {name: [] for name in ("name", "start_ns", "dur_ns", "device")}
+    columns: Columns = field(
+        default_factory=lambda: Columns("name", "start_ns", "dur_ns", "device")
     )
     notes: list[Diagnostic] = field(default_factory=list)
     products: dict[str, str] = field(default_factory=dict)
@@ -36,13 +35,6 @@ class RocprofRows:
     files: list[str] = field(default_factory=list)
     launches: list[LaunchCall] = field(default_factory=list)
     tool: str = "rocprofv3"
-
-    def extend(self, rows: Columns) -> None:
-        """Append rows; a column that only some rows have is None in the others."""
-        before, count = len(self.columns["name"]), len(rows["name"])
-        for name in {**self.columns, **rows}:
-            cells = self.columns.setdefault(name, [None] * before)
-            cells.extend(rows.get(name, [None] * count))
 
     def note_beyond(self, counters: Sequence[str]) -> None:
         """Count values that were left out, by the names of their counters."""
@@ -57,7 +49,7 @@ class RocprofRows:
         self.launches = self.launches or twin.launches
         if twin.has_copies() and not self.has_copies():
             copied = [str(name).startswith(COPY) for name in twin.columns["name"]]
-            self.extend(
+            self.columns.extend(
                 {
                     name: [cell for cell, wanted in zip(cells, copied, strict=True) if wanted]
                     for name, cells in twin.columns.items()

@@ -86,9 +86,9 @@ def add_dispatches(rows: RocprofRows, source: Source) -> None:
                 beyond += [column.head] * told
         columns.update(counters)
         rows.note_beyond(beyond)
-        rows.extend(columns)
+        rows.columns.extend(columns)
     else:
-        rows.extend(_one_row_each(table, columns, rows))
+        rows.columns.extend(_one_row_each(table, columns, rows))
 
 
 def add_copies(rows: RocprofRows, source: Source) -> bool:
@@ -111,7 +111,7 @@ def add_copies(rows: RocprofRows, source: Source) -> bool:
     if bytes_column is not None:
         columns["bytes"] = bytes_column.numbers()
     rows.notes += table.notes
-    rows.extend(columns)
+    rows.columns.extend(columns)
     return True
 
 

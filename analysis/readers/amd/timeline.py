@@ -72,7 +72,7 @@ def add_timeline(rows: RocprofRows, data: bytes, where: str) -> None:
         next((lane for lane in (args.stream, args.queue, event.tid) if lane is not None), None)
         for args, (_, event) in zip(told, ran, strict=True)
     ]
-    rows.extend(
+    rows.columns.extend(
         {
             **described([kernel_name(event.name) for _, event in ran]),
             "device": [devices[event.pid] for _, event in ran],

@@ -18,6 +18,7 @@ import pandas as pd
 from analysis.errors import FuseScopeError
 from analysis.readers.ascend.columns import check_core_times, device_classes, task_kind, tensor_text
 from analysis.readers.ascend.pmu import Task, counters
+from analysis.readers.building.columns import Columns
 from analysis.readers.building.processes import several_devices
 from analysis.readers.building.trace_tables import build_trace, dtype_name
 from analysis.readers.input.source import Source
@@ -30,10 +31,6 @@ _SIGNS = (b"COMPUTE_TASK_INFO", b"TASK_PMU_INFO", b"COMMUNICATION_OP", b"globalT
 _NSYS_SIGNS = (b"CUPTI_ACTIVITY_KIND_", b"StringIds", b"TARGET_INFO_", b"EXPORT_META_DATA")
 _RENAMED = re.compile(r"_COMPUTE_TASK_INFO_old_\d+")
 _OPERATOR_API = 50001  # ENUM_API_TYPE: an operator of the framework
-_COLUMNS = {
-    "name", "op_type", "provider", "level", "launched_by", "inputs", "outputs", "is_communication",
-    "device", "stream", "start_ns", "dur_ns", "source_row", "block_dim", "mix_block_dim",
-}  # fmt: skip
 _BLOCKS, _MIX_BLOCKS = ("blockDim", "blockNum"), ("mixBlockDim", "mixBlockNum")
 _KERNEL = re.compile(r"(KERNEL_)?(AI_?(CORE|CPU|VEC|VECTOR_CORE)|AIV|MIX_AI[CV])\b|DSA", re.ASCII)
 _SCOPED = re.compile(r"(?:Default|Gradients|recompute_Default)/.*-op\d")  # of MindSpore graphs
@@ -137,14 +134,13 @@ class _Rows:
     """Collects the columns of a trace out of the tables of one database."""
 
     database: Database
-    columns: dict[str, list[object]] = field(default_factory=dict)
+    columns: Columns = field(default_factory=lambda: Columns("name", "dur_ns", "device"))
     notes: list[Diagnostic] = field(default_factory=list)
     strings: dict[int, str] = field(default_factory=dict)
     _connections: list[int | None] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.strings = self.database.strings("STRING_IDS")
-        self.columns = {name: [] for name in _COLUMNS}
 
     def add_operators(self) -> None:
         """Tasks that COMPUTE_TASK_INFO describes, with their counters."""
@@ -175,7 +171,7 @@ class _Rows:
             operator = operator or _Operator(kind, None, kind, "", "")
             core = operator.core or kind
             start, end, connection = starts[row], ends[row], connections[row]
-            self._add(
+            self.columns.add(
                 name=operator.name or operator.op_type or core or "unnamed",
                 op_type=operator.op_type,
                 provider=core,
@@ -215,30 +211,23 @@ class _Rows:
         device = next((value for value in self.columns["device"] if value), None)
         connections = table.integers("connectionId")
         counts, kinds = table.integers("count"), table.integers("dataType")
-        for counter in self.columns.keys() - _COLUMNS:  # collectives have none
-            self.columns[counter] += [None] * len(table)
         for row, name in enumerate(names):
             dtype = dtype_name(
                 dtypes.get(kinds[row] or 0, "N/A") if kinds[row] is not None else "N/A"
             )
             known = dtype not in ("n/a", "invalid_type", "") and counts[row] is not None
             op_type = (types[row] or "").rstrip("_") or None
-            self._add(
+            self.columns.add(
                 name=name or op_type or "communication",
                 op_type=op_type,
                 provider="COMMUNICATION",
                 level="device_kernel",
-                launched_by=None,
                 inputs=f"{_BFLOAT.get(dtype, dtype)}[{counts[row]}]" if known else "",
-                outputs="",
                 is_communication=True,
                 device=devices[row] or device,
-                stream=None,
                 start_ns=starts[row],
                 dur_ns=_duration(starts[row], ends[row]),
                 source_row=row + 1,
-                block_dim=None,
-                mix_block_dim=None,
             )
             self._connections.append(connections[row])
 
@@ -274,10 +263,6 @@ class _Rows:
             profiled=[True] * len(found),
         )
         return runs, labels
-
-    def _add(self, **cells: object) -> None:
-        for name, cell in cells.items():
-            self.columns[name].append(cell)
 
     def _texts(self, table: Table, *names: str) -> list[str | None]:
         """A column of numbers into STRING_IDS; text stands for itself."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from analysis.errors import FuseScopeError
 from analysis.readers.ascend.timeline import Timeline, read_timeline
+from analysis.readers.building.columns import Columns
 from analysis.readers.building.iterations import Span, iteration_runs, run_of
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.beside import Beside
@@ -145,7 +146,7 @@ def _merged(
     parts: Sequence[tuple[Source, Timeline]],
 ) -> tuple[dict[str, list[object]], list[object], list[str | None]]:
     """Columns of all parts, each task once; its process and the iteration of its file's name."""
-    columns: dict[str, list[object]] = {}
+    columns = Columns()
     pids: list[object] = []
     labels: list[str | None] = []
     seen: set[tuple[object, ...]] = set()
@@ -159,8 +160,7 @@ def _merged(
             if len(parts) == 1 or key not in seen:
                 kept.append(place)
         seen.update(identity)
-        for name, values in timeline.columns.items():
-            columns.setdefault(name, []).extend(values[place] for place in kept)
+        columns.extend({n: [cells[p] for p in kept] for n, cells in timeline.columns.items()})
         pids += [timeline.pids[place] for place in kept]
         labels += [label] * len(kept)
     return columns, pids, labels

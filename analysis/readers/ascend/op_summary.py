@@ -16,6 +16,7 @@ import pandas as pd
 from analysis.operators.members import Members, fusion_ops, members_text
 from analysis.readers.ascend.beside import nearest_first, read_beside
 from analysis.readers.ascend.columns import AscendRows, ascend_rows
+from analysis.readers.building.columns import Columns
 from analysis.readers.building.iterations import Span, iteration_runs, run_of
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.beside import Beside
@@ -129,13 +130,10 @@ def _joined(parts: Sequence[AscendRows]) -> AscendRows:
     """The rows of all parts, one after the other; notes of one code as one."""
     if len(parts) == 1:
         return parts[0]
-    names = dict.fromkeys(name for part in parts for name in part.columns)
-    columns: dict[str, list[object]] = {name: [] for name in names}
+    columns = Columns()
     notes: dict[str, Diagnostic] = {}
     for part in parts:
-        count = len(part.tasks)
-        for name, values in columns.items():
-            values += part.columns.get(name, [None] * count)
+        columns.extend(part.columns)
         for note in part.notes:
             known = notes.get(note.code)
             if known is not None:

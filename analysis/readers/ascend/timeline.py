@@ -21,6 +21,7 @@ from analysis.limits import Limits
 from analysis.operators.members import Members, members_text
 from analysis.readers.ascend.columns import check_core_times, device_classes, task_kind
 from analysis.readers.ascend.launches import HostCall, Point, launchers
+from analysis.readers.building.columns import Columns
 from analysis.readers.building.iterations import Span
 from analysis.readers.input.json_events import decode_events
 from analysis.readers.input.source import Source
@@ -51,10 +52,10 @@ _ITERATION = re.compile(r"Iteration (\d{1,18})")
 _DEVICE_NUMBER = re.compile(r"NPU\s+(\d+)")
 
 
+# Those that every timeline has, also one without rows.
 _COLUMNS = (
-    "name", "op_type", "provider", "level", "launched_by", "members", "members_source",
-    "is_communication", "device", "stream", "start_ns", "dur_ns", "source_row", "Aicore Time(ms)",
-    "Total Cycle",
+    "name", "op_type", "provider", "launched_by", "is_communication", "device", "stream",
+    "start_ns", "dur_ns",
 )  # fmt: skip
 
 
@@ -98,9 +99,7 @@ class Timeline:
     `launchers` the operator of the host at such a point.
     """
 
-    columns: dict[str, list[object]] = field(
-        default_factory=lambda: {name: [] for name in _COLUMNS}
-    )
+    columns: Columns = field(default_factory=lambda: Columns(*_COLUMNS))
     pids: list[Cell] = field(default_factory=list)
     tasks: list[str | None] = field(default_factory=list)  # Task Id
     launches: list[Point | None] = field(default_factory=list)
@@ -242,25 +241,22 @@ def _add(
     if kind == "communication":
         stream = lanes.thread(event) or stream
     point = event.point()
-    values: tuple[object, ...] = (
-        name,
-        op_type,
-        args.task_type if args.task_type is not None else _provider(kind, lanes, event),
-        "device_kernel",
-        _text(args.mindspore_op),
-        members_text(members) if members else None,
-        members.kind if members else None,
-        kind == "communication",
-        lanes.devices.get(event.pid),
-        _text(stream),
-        point[2] if point else None,
-        exact_ns(event.dur),
-        row,
-        _number(args.core_time),
-        _number(args.cycles),
+    timeline.columns.add(
+        name=name,
+        op_type=op_type,
+        provider=args.task_type if args.task_type is not None else _provider(kind, lanes, event),
+        level="device_kernel",
+        launched_by=_text(args.mindspore_op),
+        members=members_text(members) if members else None,
+        members_source=members.kind if members else None,
+        is_communication=kind == "communication",
+        device=lanes.devices.get(event.pid),
+        stream=_text(stream),
+        start_ns=point[2] if point else None,
+        dur_ns=exact_ns(event.dur),
+        source_row=row,
+        **{"Aicore Time(ms)": _number(args.core_time), "Total Cycle": _number(args.cycles)},
     )
-    for column, value in zip(_COLUMNS, values, strict=True):
-        timeline.columns[column].append(value)
     timeline.pids.append(event.pid)
     timeline.tasks.append(_text(args.task))
     timeline.launches.append(flows.get(point) if point else None)

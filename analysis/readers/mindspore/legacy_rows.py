@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from analysis.readers.building.columns import Columns
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.source import Source
 from analysis.readers.mindspore.beside import MindSporeBeside, fused_columns, type_of
@@ -26,15 +27,7 @@ class Rows:
     def __init__(self, beside: MindSporeBeside, framework: dict[str, Operator]) -> None:
         self.beside = beside
         self.framework = framework
-        self.columns: dict[str, list[object]] = {
-            name: []
-            for name in (
-                "name", "op_type", "inputs", "outputs", "provider", "level", "launched_by",
-                "is_communication", "device", "stream", "start_ns", "dur_ns", "n", "source_row",
-                "block_dim",
-            )
-        }  # fmt: skip
-        self.counters: dict[str, list[float | None]] = {}
+        self.columns = Columns("name", "op_type", "inputs", "launched_by", "device", "start_ns")
 
     def add(
         self, ran: Executions, place: int, provider: str, *, communication: bool = False
@@ -53,11 +46,8 @@ class Rows:
 
     def add_total(self, table: Table, place: int) -> None:
         """One operator of a table of totals or means."""
-        self._add(**table.at(place), is_communication=False)
-        for name, values in table.counters.items():
-            column = self.counters.setdefault(name, [])
-            column += [None] * (len(self.columns["name"]) - 1 - len(column))
-            column.append(values[place])
+        counters = {name: values[place] for name, values in table.counters.items()}
+        self._add(**table.at(place), is_communication=False, **counters)
 
     def _add(self, **values: object) -> None:
         name = str(values["name"])
@@ -66,8 +56,7 @@ class Rows:
         if values.get("op_type") is None and not values["is_communication"]:
             values["op_type"] = told.op_type or type_of(name)
         values |= {"inputs": told.inputs, "outputs": told.outputs, "block_dim": told.block_dim}
-        for column, cells in self.columns.items():
-            cells.append(values.get(column))
+        self.columns.add(**values)
 
     def put_into(self, steps: Sequence[Step]) -> pd.DataFrame | None:
         """Gives every call its step, adds what steps communicated, and makes the runs table.
@@ -124,8 +113,6 @@ class Rows:
             columns["flops_source"] = [
                 _FLOPS_SOURCE if str(n) in counted else None for n in columns["name"]
             ]
-        for counter, values in self.counters.items():
-            columns[counter] = values + [None] * (len(kinds) - len(values))
         return build_trace(
             source.meta(name, "MindSpore profiler", files=self.beside.files),
             columns,

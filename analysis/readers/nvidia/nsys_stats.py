@@ -16,6 +16,7 @@ from typing import Literal
 
 from analysis.errors import FuseScopeError
 from analysis.operators.kernel_names import kernel_members, kernel_type, memory_type
+from analysis.readers.building.columns import Columns
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.beside import Beside
 from analysis.readers.input.csv_table import CsvTable, column_key, name_and_unit, read_csv
@@ -67,10 +68,10 @@ def _read(source: Source) -> Trace:
     notes: list[Diagnostic] = []
     files = _join(tables, source, Beside(source, notes).each(_sniff, _tables))
     chosen = _chosen(tables)
-    columns: dict[str, list[object]] = {}
+    columns = Columns()
     for part in chosen:
         notes += part.table.notes
-        _add(columns, _rows(part, notes))
+        columns.extend(_rows(part, notes))
     return build_trace(
         source.meta(NSYS_STATS.name, "Nsight Systems", device=_device(columns), files=files),
         columns,
@@ -235,13 +236,6 @@ def _rows(part: _Part, notes: list[Diagnostic]) -> dict[str, list[object]]:
             notes.append(Diagnostic("info", "not_operators", len(names) - len(kept), "CUDA_API"))
         columns = {name: [cells[row] for row in kept] for name, cells in columns.items()}
     return columns
-
-
-def _add(columns: dict[str, list[object]], rows: Mapping[str, list[object]]) -> None:
-    """Append rows; columns that one of both lacks are None there."""
-    before, count = len(columns.get("name", [])), len(rows["name"])
-    for name in {**columns, **rows}:
-        columns.setdefault(name, [None] * before).extend(rows.get(name, [None] * count))
 
 
 def _device(columns: Mapping[str, list[object]]) -> str | None:

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from analysis.limits import DEFAULT_LIMITS, Limits
+from analysis.readers.building.columns import Columns
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
 from analysis.readers.onnxruntime.events import KERNEL_TIME, Args, Kernel, Node, Run, read_profile
@@ -37,10 +38,6 @@ from analysis.trace import (
 )
 
 _SIGN = re.compile(rb'"cat"\s*:\s*"(Session|Node)"')
-_CALL_FIELDS = (
-    "operator", "run", "device", "stream", "start_ns", "dur_ns", "span_ns", "wait_ns",
-    "source_row",
-)  # fmt: skip
 
 
 def _sniff(head: bytes) -> bool:
@@ -86,14 +83,8 @@ class ProfileTables:
     """Collects one or more profile files of the same model into the tables of one Trace."""
 
     limits: Limits = DEFAULT_LIMITS
-    _calls: dict[str, list[object]] = field(
-        default_factory=lambda: {name: [] for name in _CALL_FIELDS}
-    )
-    _runs: dict[str, list[object]] = field(
-        default_factory=lambda: {
-            name: [] for name in ("run", "kind", "start_ns", "dur_ns", "warmup", "block")
-        }
-    )
+    _calls: Columns = field(default_factory=Columns)
+    _runs: Columns = field(default_factory=Columns)
     _notes: list[Diagnostic] = field(default_factory=list)
     # (run, device, stream) -> when its last operator ended
     _ended: dict[tuple[object, ...], int] = field(default_factory=dict)
@@ -135,7 +126,7 @@ class ProfileTables:
         runs = self._runs
         return Trace(
             meta=meta,
-            runs=runs_frame(**runs, profiled=[True] * len(runs["run"])),
+            runs=runs_frame(**runs, profiled=[True] * runs.count),
             operators=self._operators.frame(),
             calls=calls_frame(**self._calls),
             diagnostics=(*self._notes, *extra),
@@ -149,7 +140,7 @@ class ProfileTables:
         block: int | None,
         warmup_runs: int,
     ) -> None:
-        first = len(self._runs["run"])
+        first = self._runs.count
         if not runs:
             # Without model_run events the file is all that can be told apart.
             spans = [(s, s + d) for s, d, _, _ in nodes]
@@ -161,16 +152,15 @@ class ProfileTables:
         else:
             kind = "model_run"
         for position, (start, dur, _) in enumerate(runs):
-            for name, value in (
-                ("run", first + position),
-                ("kind", kind),
-                ("start_ns", start),
-                ("dur_ns", dur),
-                ("warmup", position < warmup_runs),
-                ("block", block),
-            ):
-                self._runs[name].append(value)
-        before = len(self._calls["run"])
+            self._runs.add(
+                run=first + position,
+                kind=kind,
+                start_ns=start,
+                dur_ns=dur,
+                warmup=position < warmup_runs,
+                block=block,
+            )
+        before = self._calls.count
         self._ended = {}
         locate = RunLocator(runs, first)
         self_ns = self_times(nodes)
@@ -230,18 +220,17 @@ class ProfileTables:
         start, dur, span = times
         previous = self._ended.get((run, *lane))
         self._ended[run, *lane] = max(start + span, previous or 0)
-        for name, value in (
-            ("operator", operator),
-            ("run", run),
-            ("device", lane[0]),
-            ("stream", lane[1]),
-            ("start_ns", start),
-            ("dur_ns", dur),
-            ("span_ns", span if span != dur else None),
-            ("wait_ns", None if previous is None else max(0, start - previous)),
-            ("source_row", row),
-        ):
-            self._calls[name].append(value)
+        self._calls.add(
+            operator=operator,
+            run=run,
+            device=lane[0],
+            stream=lane[1],
+            start_ns=start,
+            dur_ns=dur,
+            span_ns=span if span != dur else None,
+            wait_ns=None if previous is None else max(0, start - previous),
+            source_row=row,
+        )
 
     def _note(
         self, severity: Severity, code: DiagnosticCode, count: int = 1, example: str = ""

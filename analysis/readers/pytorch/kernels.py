@@ -10,6 +10,7 @@ import msgspec
 from analysis.operators.classes import kernel_class, op_class
 from analysis.operators.kernel_names import kernel_type, memory_type
 from analysis.operators.members import inductor, members_text
+from analysis.readers.building.columns import Columns
 from analysis.readers.input.json_value import decode
 from analysis.readers.pytorch.events import Args, Sorted, Span, number, plain
 from analysis.readers.pytorch.inputs import Inputs
@@ -51,12 +52,7 @@ def kernel_rows(
     types = {name: kernel_type(name) for name in names}
     fused = {name: inductor(name) for name in names}
     counts = kernel_flops(events, found, launches, inputs, classes)
-    columns = (
-        "name", "op_type", "op_class", "provider", "level", "launched_by", "inputs", "bytes_in",
-        "flops", "flops_source", "members", "members_source", "run", "device", "stream",
-        "start_ns", "dur_ns", "source_row", *_NUMBERS, _OCCUPANCY, *_SIZES,
-    )  # fmt: skip
-    rows: dict[str, list[object]] = {name: [] for name in columns}
+    rows = Columns()
     for position, (kernel, launch) in enumerate(zip(events.kernels, found, strict=True)):
         args = kernel.args
         op = events.ops[launch.op] if launch.op is not None else None
@@ -64,31 +60,29 @@ def kernel_rows(
         device = plain(args.device) or kernel.lane[0]
         label = device.decode("utf-8", "replace")
         count = counts.get(position)
-        values: tuple[object, ...] = (
-            kernel.name or kernel.kind,
-            types[kernel.name] or kernel.kind,
-            _class(kernel, classes[kernel.name], op.name if op is not None else None),
-            devices.get(label) or devices.get("") or "device",
-            "device_kernel",
-            op.name if op is not None else None,
-            inputs.text(op.args) if op is not None else None,
-            None,
-            count.flops if count is not None else None,
-            count.source if count is not None else None,
-            members_text(members) if members is not None else None,
-            members.kind if members is not None else None,
-            steps.of(kernel, launch.time_ns),
-            label,
-            (plain(args.stream) or kernel.lane[1]).decode("utf-8", "replace"),
-            kernel.start_ns,
-            kernel.dur_ns,
-            kernel.row,
-            *(number(getattr(args, name)) for name in _NUMBERS.values()),
-            _share(args),
-            *(_size(getattr(args, name)) for name in _SIZES.values()),
+        rows.add(
+            name=kernel.name or kernel.kind,
+            op_type=types[kernel.name] or kernel.kind,
+            op_class=_class(kernel, classes[kernel.name], op.name if op is not None else None),
+            provider=devices.get(label) or devices.get("") or "device",
+            level="device_kernel",
+            launched_by=op.name if op is not None else None,
+            inputs=inputs.text(op.args) if op is not None else None,
+            bytes_in=None,
+            flops=count.flops if count is not None else None,
+            flops_source=count.source if count is not None else None,
+            members=members_text(members) if members is not None else None,
+            members_source=members.kind if members is not None else None,
+            run=steps.of(kernel, launch.time_ns),
+            device=label,
+            stream=(plain(args.stream) or kernel.lane[1]).decode("utf-8", "replace"),
+            start_ns=kernel.start_ns,
+            dur_ns=kernel.dur_ns,
+            source_row=kernel.row,
+            **{head: number(getattr(args, name)) for head, name in _NUMBERS.items()},
+            **{_OCCUPANCY: _share(args)},
+            **{head: _size(getattr(args, name)) for head, name in _SIZES.items()},
         )
-        for name, value in zip(columns, values, strict=True):
-            rows[name].append(value)
     return rows
 
 

@@ -17,6 +17,7 @@ import pandas as pd
 from analysis.errors import FuseScopeError
 from analysis.operators.classes import heaviest, op_class
 from analysis.operators.members import Members, members_text
+from analysis.readers.building.columns import Columns
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
@@ -103,17 +104,9 @@ XPLANE = Reader(
 class _Rows:
     """Calls as columns, and the steps that devices marked."""
 
-    columns: dict[str, list[object]] = field(default_factory=dict)
+    columns: Columns = field(default_factory=Columns)
     other: int = 0
     nested: int = 0
-    count: int = 0
-
-    def add(self, **values: object) -> None:
-        for name in values.keys() - self.columns.keys():
-            self.columns[name] = [None] * self.count
-        for name, column in self.columns.items():
-            column.append(values.get(name))
-        self.count += 1
 
 
 def _trace(name: str, source: Source) -> Trace:
@@ -125,11 +118,11 @@ def _trace(name: str, source: Source) -> Trace:
     steps: dict[str, tuple[int, int]] = {}
     for plane in devices:
         _add_device(plane, programs, rows, steps, source)
-    if not rows.count:
+    if not rows.columns.count:
         for plane in planes:
             if plane.name.startswith("/host:") and plane.name != "/host:metadata":
                 _add_host(plane, programs, rows, source)
-    if not rows.count:
+    if not rows.columns.count:
         raise FuseScopeError(
             "This XLA profile has no operator on a device"
             + (", and it is cut short" if notes else ""),
@@ -212,7 +205,7 @@ def _add_events(
     source: Source,
 ) -> None:
     """Events of one line as rows; `lane` is device and stream."""
-    if rows.count + len(events) > source.limits.events:
+    if rows.columns.count + len(events) > source.limits.events:
         raise FuseScopeError(
             f"This trace has more than {source.limits.events} events, the limit",
             where=source.name,
@@ -227,7 +220,7 @@ def _add_events(
     for event, dur in zip(events, own, strict=True):
         at = bisect_right(starts, event.start_ns) - 1 if event.start_ns is not None else -1
         inside = at >= 0 and event.start_ns is not None and event.start_ns <= steps[at][1]
-        rows.add(
+        rows.columns.add(
             **_operator(plane, programs, event),
             device=lane[0],
             stream=stream,
@@ -236,7 +229,7 @@ def _add_events(
             span_ns=event.dur_ns if event.dur_ns != dur else None,
             n=event.n,
             step=steps[at][2] if inside else None,
-            source_row=rows.count,
+            source_row=rows.columns.count,
         )
 
 
