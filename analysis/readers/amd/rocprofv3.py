@@ -18,10 +18,10 @@ from analysis.readers.amd.rows import (
     RocprofRows,
     agent_name,
     copy_name,
-    described,
     durations,
     kernel_name,
 )
+from analysis.readers.building.kernels import kernel_columns
 from analysis.readers.building.launch_calls import LaunchCall, is_launch
 from analysis.readers.building.processes import several_processes
 from analysis.readers.input.encoding import utf8, valid_utf8
@@ -225,7 +225,7 @@ def _add_tool(rows: RocprofRows, tool: _Tool, where: str) -> None:
         if kind == "kernel_dispatch":
             del columns["bytes"]
             columns.update(_counter_columns(rows, tool, dispatches, where))
-        rows.columns.extend({**described(names), **columns})
+        rows.columns.extend({**kernel_columns(names), **columns})
 
 
 def _add_launches(rows: RocprofRows, tool: _Tool, where: str) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from analysis.limits import Limits
-from analysis.operators.kernel_names import kernel_members, kernel_type
 from analysis.readers.building.columns import Columns
 from analysis.readers.building.launch_calls import LaunchCall
 from analysis.text import clean_text
@@ -114,18 +113,6 @@ def copy_name(way: str | None) -> str:
 def agent_name(number: str | None) -> str | None:
     """'Agent 7' of that, or of '7'."""
     return f"Agent {number}" if number is not None and number.isdigit() else number
-
-
-def described(names: Sequence[str]) -> dict[str, list[object]]:
-    """Columns that follow from the names of kernels and copies."""
-    members = [kernel_members(name) for name in names]
-    return {
-        "name": list(names),
-        "op_type": [kernel_type(name) for name in names],
-        "level": ["device_kernel"] * len(names),
-        "members": [text for text, _ in members],
-        "members_source": [kind for _, kind in members],
-    }
 
 
 def durations(starts: Sequence[object], ends: Sequence[object]) -> list[object]:

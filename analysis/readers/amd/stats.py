@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable
 
 from analysis.errors import FuseScopeError
-from analysis.readers.amd.rows import COPY, described, kernel_name
+from analysis.readers.amd.rows import COPY, kernel_name
+from analysis.readers.building.kernels import kernel_columns
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.beside import Beside
 from analysis.readers.input.csv_table import column_key, has_columns, head_cells, is_head, read_csv
@@ -90,7 +91,7 @@ def _sums(
     notes += table.notes
     names = [kernel_name(name) for name in table.texts(*_STATS[0])]
     columns: dict[str, list[object]] = {
-        **described(names),
+        **kernel_columns(names),
         "dur_ns": list(table.times(*_STATS[2], unit="ns")),
         "n": list(table.integers(*_STATS[1])),
         "source_row": list(table.rows),

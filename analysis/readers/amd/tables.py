@@ -13,10 +13,10 @@ from analysis.readers.amd.rows import (
     RocprofRows,
     agent_name,
     copy_name,
-    described,
     durations,
     kernel_name,
 )
+from analysis.readers.building.kernels import kernel_columns
 from analysis.readers.building.launch_calls import LaunchCall, is_launch
 from analysis.readers.input.csv_table import CsvTable, column_key, has_columns, read_csv
 from analysis.readers.input.source import Source
@@ -64,7 +64,7 @@ def add_dispatches(rows: RocprofRows, source: Source) -> None:
     names = [kernel_name(name) for name in table.texts(*_NAME)]
     starts, ends = _ns(table, _START), _ns(table, _END)
     columns: dict[str, Sequence[object]] = {
-        **described(names),
+        **kernel_columns(names),
         "device": _devices(table),
         "stream": table.texts(*_QUEUE),
         "start_ns": starts,
@@ -101,7 +101,7 @@ def add_copies(rows: RocprofRows, source: Source) -> bool:
     names = [copy_name(way) for way in ways]
     bytes_column = table.find("Bytes", "Size")
     columns: dict[str, Sequence[object]] = {
-        **described(names),
+        **kernel_columns(names),
         "device": [agent_name(text) for text in table.texts("Destination_Agent_Id")],
         "stream": table.texts("Stream_Id"),
         "start_ns": starts,

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from analysis.readers.amd.rows import RocprofRows, described, durations, kernel_name
+from analysis.readers.amd.rows import RocprofRows, durations, kernel_name
+from analysis.readers.building.kernels import kernel_columns
 from analysis.readers.building.launch_calls import LaunchCall, is_launch
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.json_events import decode_events
@@ -74,7 +75,7 @@ def add_timeline(rows: RocprofRows, data: bytes, where: str) -> None:
     ]
     rows.columns.extend(
         {
-            **described([kernel_name(event.name) for _, event in ran]),
+            **kernel_columns([kernel_name(event.name) for _, event in ran]),
             "device": [devices[event.pid] for _, event in ran],
             "stream": [None if lane is None else str(lane)[:40] for lane in lanes],
             "start_ns": starts,

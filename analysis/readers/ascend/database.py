@@ -9,7 +9,6 @@ by toolkit, viewers add some and rename tables, and times may be text.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -19,13 +18,14 @@ from analysis.errors import FuseScopeError
 from analysis.readers.ascend.columns import check_core_times, device_classes, task_kind, tensor_text
 from analysis.readers.ascend.pmu import Task, counters
 from analysis.readers.building.columns import Columns
+from analysis.readers.building.iterations import profiled_runs, span_at
 from analysis.readers.building.processes import several_devices
 from analysis.readers.building.trace_tables import build_trace, dtype_name
 from analysis.readers.input.source import Source
 from analysis.readers.input.sqlite import Database, Table, integer, open_database, schema_names
 from analysis.readers.reader import ALWAYS, Declined, Reader
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Meta, Trace, noted, runs_frame
+from analysis.trace import Diagnostic, Meta, Trace, noted
 
 _SIGNS = (b"COMPUTE_TASK_INFO", b"TASK_PMU_INFO", b"COMMUNICATION_OP", b"globalTaskId")
 _NSYS_SIGNS = (b"CUPTI_ACTIVITY_KIND_", b"StringIds", b"TARGET_INFO_", b"EXPORT_META_DATA")
@@ -248,21 +248,13 @@ class _Rows:
         found.sort(key=lambda step: (step[0], step[1]))
         begins = [start for start, _, _ in found]
         launched = self._launch_times()
-        labels: list[object] = []
-        for start, connection in zip(self.columns["start_ns"], self._connections, strict=True):
-            at = launched.get(connection, start)
-            place = bisect_right(begins, at) - 1 if isinstance(at, int) else -1
-            inside = place >= 0 and isinstance(at, int) and at < found[place][1]
-            labels.append(place if inside else None)
+        lasts = [end - 1 for _, end, _ in found]
+        labels: list[object] = [
+            span_at(begins, lasts, launched.get(connection, start))
+            for start, connection in zip(self.columns["start_ns"], self._connections, strict=True)
+        ]
         self.notes += noted("info", "outside_runs", sum(label is None for label in labels))
-        runs = runs_frame(
-            run=range(len(found)),
-            kind=["step"] * len(found),
-            start_ns=pd.array(begins, dtype="Int64"),
-            dur_ns=[end - start for start, end, _ in found],
-            profiled=[True] * len(found),
-        )
-        return runs, labels
+        return profiled_runs("step", begins, [end - start for start, end, _ in found]), labels
 
     def _texts(self, table: Table, *names: str) -> list[str | None]:
         """A column of numbers into STRING_IDS; text stands for itself."""

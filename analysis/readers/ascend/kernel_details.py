@@ -14,12 +14,13 @@ import pandas as pd
 
 from analysis.readers.ascend.beside import StepTime, read_beside
 from analysis.readers.ascend.columns import AscendRows, ascend_rows
+from analysis.readers.building.iterations import profiled_runs
 from analysis.readers.building.processes import several_devices
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.csv_table import CsvTable, has_columns, read_csv
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
-from analysis.trace import Trace, noted, runs_frame
+from analysis.trace import Trace, noted
 
 _HEADS = ("Name", "Type", "Accelerator Core", "Duration")
 _LEVEL1 = "record with profiler_level=Level1"
@@ -121,15 +122,14 @@ def _runs(
         last[step] = max(last.get(step, start), start + dur)
     timed = {step for step in first if step not in untimed}
     order.sort(key=lambda step: first.get(step, 0))  # stable: the file's order without starts
-    frame = runs_frame(
-        run=[numbers[step] for step in order],
-        kind=["step"] * len(order),
-        start_ns=pd.array([first[s] if s in timed else None for s in order], dtype="Int64"),
-        dur_ns=[
+    frame = profiled_runs(
+        "step",
+        [first[s] if s in timed else None for s in order],
+        [
             _duration(last[s] - first[s] if s in timed else None, total[s], times.get(s))
             for s in order
         ],
-        profiled=[True] * len(order),
+        [numbers[step] for step in order],
     )
     return frame, [None if step is None else numbers[step] for step in rows.steps]
 

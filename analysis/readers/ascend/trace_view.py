@@ -20,7 +20,7 @@ from analysis.readers.ascend.columns import AscendRows, launched_by
 from analysis.readers.ascend.launches import input_text
 from analysis.readers.ascend.msprof_timeline import is_device_timeline, is_framework_timeline
 from analysis.readers.ascend.timeline import Timeline, read_timeline
-from analysis.readers.building.iterations import Span
+from analysis.readers.building.iterations import Span, span_at
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
@@ -133,12 +133,10 @@ def _steps(timeline: Timeline) -> list[str | None]:
     if not steps:
         return [None] * len(starts)
     begins = [span.start_ns for span in steps]
+    ends = [span.start_ns + span.dur_ns for span in steps]
 
     def launching(ns: int | None) -> int | None:
-        place = bisect_right(begins, ns) - 1 if ns is not None else -1
-        if place < 0 or ns is None:
-            return None
-        return place if ns <= steps[place].start_ns + steps[place].dur_ns else None
+        return span_at(begins, ends, ns)
 
     of_task = [launching(point[2]) if point else None for point in timeline.launches]
     first: dict[int, int] = {}  # step -> when its first kernel began

@@ -21,15 +21,38 @@ class Span:
     pid: object = None
 
 
+def profiled_runs(
+    kind: str,
+    start_ns: Sequence[int | None],
+    dur_ns: Sequence[int],
+    numbers: Sequence[int] | None = None,
+) -> pd.DataFrame:
+    """Runs under a profiler: 0, 1, 2, …, or as the file numbers them."""
+    count = len(dur_ns)
+    return runs_frame(
+        run=range(count) if numbers is None else numbers,
+        kind=[kind] * count,
+        start_ns=pd.array(start_ns, dtype="Int64"),
+        dur_ns=dur_ns,
+        profiled=[True] * count,
+    )
+
+
 def iteration_runs(spans: Sequence[Span]) -> pd.DataFrame:
     """The spans as runs 0, 1, 2, … of kind iteration."""
-    return runs_frame(
-        run=range(len(spans)),
-        kind=["iteration"] * len(spans),
-        start_ns=[span.start_ns for span in spans],
-        dur_ns=[span.dur_ns for span in spans],
-        profiled=[True] * len(spans),
-    )
+    starts = [span.start_ns for span in spans]
+    return profiled_runs("iteration", starts, [span.dur_ns for span in spans])
+
+
+def span_at(begins: Sequence[int], lasts: Sequence[int], at: object) -> int | None:
+    """The last span to begin until then, where `at` lies in it; `lasts` are the last ns of each.
+
+    `begins` are in order. None outside of it, and for a time that is not known.
+    """
+    if not isinstance(at, int):
+        return None
+    place = bisect_right(begins, at) - 1
+    return place if place >= 0 and at <= lasts[place] else None
 
 
 def run_of(

@@ -18,6 +18,7 @@ from analysis.errors import FuseScopeError
 from analysis.limits import DEFAULT_LIMITS, Limits
 from analysis.operators import flops
 from analysis.operators.classes import kernel_class, op_class
+from analysis.readers.building.iterations import profiled_runs
 from analysis.readers.building.repeats import without_repeats
 from analysis.text import clean_text
 from analysis.trace import (
@@ -29,7 +30,6 @@ from analysis.trace import (
     calls_frame,
     noted,
     operators_frame,
-    runs_frame,
 )
 
 Rows = Mapping[str, Sequence[object] | pd.Series | np.ndarray]
@@ -356,15 +356,8 @@ def _derived_runs(
         min(_MOST, last[run] - begin if timed[run] and begin is not None else total[run])
         for run, begin in enumerate(first)
     ]
-    frame = runs_frame(
-        run=range(len(order)),
-        kind=[kind] * len(order),
-        start_ns=pd.array(
-            [s if t else None for s, t in zip(first, timed, strict=True)], dtype="Int64"
-        ),
-        dur_ns=dur_ns,
-        profiled=[True] * len(order),
-    )
+    starts_ns = [begin if known else None for begin, known in zip(first, timed, strict=True)]
+    frame = profiled_runs(kind, starts_ns, dur_ns)
     return frame, [None if label is None else number[label] for label in labels]
 
 

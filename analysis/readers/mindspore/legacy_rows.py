@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 
 import pandas as pd
 
 from analysis.readers.building.columns import Columns
+from analysis.readers.building.iterations import profiled_runs, span_at
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.source import Source
 from analysis.readers.mindspore.beside import MindSporeBeside, fused_columns, type_of
@@ -15,7 +15,7 @@ from analysis.readers.mindspore.executions import Executions
 from analysis.readers.mindspore.framework import Operator, is_flops, read_flops
 from analysis.readers.mindspore.steps import Step
 from analysis.readers.mindspore.tables import Table
-from analysis.trace import Diagnostic, Trace, noted, runs_frame
+from analysis.trace import Diagnostic, Trace, noted
 
 _FLOPS_SOURCE = "counted by the profiler"
 _UNTOLD = Operator("")
@@ -64,11 +64,8 @@ class Rows:
         None where no call is in any step. A profiler may time hundreds of steps and stop recording
         operators after the first few: the others stay, as runs of known time.
         """
-        starts = [step.start_ns for step in steps]
-        labels: list[int | None] = []
-        for start in self.columns["start_ns"]:
-            at = bisect_right(starts, start) - 1 if isinstance(start, int) else -1
-            labels.append(at if at >= 0 and int(str(start)) <= steps[at].end_ns else None)
+        starts, ends = [step.start_ns for step in steps], [step.end_ns for step in steps]
+        labels = [span_at(starts, ends, start) for start in self.columns["start_ns"]]
         told = {label for label in labels if label is not None}
         if not told:
             return None
@@ -84,13 +81,7 @@ class Rows:
         self.beside.notes += noted(
             "warning", "outside_runs", sum(label is None for label in labels)
         )
-        return runs_frame(
-            run=range(len(steps)),
-            kind=["step"] * len(steps),
-            start_ns=[step.start_ns for step in steps],
-            dur_ns=[step.end_ns - step.start_ns for step in steps],
-            profiled=[True] * len(steps),
-        )
+        return profiled_runs("step", starts, [step.end_ns - step.start_ns for step in steps])
 
     def trace(
         self,

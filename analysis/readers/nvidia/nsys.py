@@ -8,7 +8,6 @@ an activity has its correlationId; the NVTX range around that call says what lau
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,9 @@ from itertools import pairwise
 import pandas as pd
 
 from analysis.errors import FuseScopeError
-from analysis.operators.kernel_names import kernel_members, kernel_type
+from analysis.readers.building.columns import Columns
+from analysis.readers.building.iterations import profiled_runs, span_at
+from analysis.readers.building.kernels import kernel_columns
 from analysis.readers.building.launch_calls import LaunchCall, is_launch, with_launches
 from analysis.readers.building.processes import several_processes
 from analysis.readers.building.trace_tables import build_trace
@@ -25,7 +26,7 @@ from analysis.readers.input.source import Source
 from analysis.readers.input.sqlite import Database, Table, open_database, schema_names
 from analysis.readers.reader import ALWAYS, Declined, Reader
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Meta, Trace, noted, runs_frame
+from analysis.trace import Diagnostic, Meta, Trace, noted
 
 _SIGNS = (b"CUPTI_ACTIVITY_KIND_", b"TARGET_INFO_", b"EXPORT_META_DATA", b"NVTX_EVENTS")
 _KERNEL = "CUPTI_ACTIVITY_KIND_KERNEL"
@@ -166,39 +167,36 @@ def _activities(
         (fills, ["[CUDA memset]"] * len(fills)),
         (graphs, [f"[CUDA graph {number}]" for number in graphs.texts("graphId")]),
     )
-    columns: dict[str, list[object]] = defaultdict(list)
+    columns = Columns("name", "process")
     devices = _device_names(database)
     several = len({pid for table, _ in tables for pid in table.integers("globalPid")}) > 1
     for table, names in tables:
         starts, ends = table.integers("start"), table.integers("end")
         pids = table.integers("globalPid")
-        columns["name"] += names
-        columns["op_type"] += [
-            "CUDA graph" if table is graphs else kernel_type(name) for name in names
-        ]
-        members = [kernel_members(name) for name in names]
-        columns["members"] += [text for text, _ in members]
-        columns["members_source"] += [kind for _, kind in members]
-        columns["level"] += ["device_kernel"] * len(table)
-        columns["device"] += [
-            None if number is None else devices.get(number, str(number))
-            for number in table.integers("deviceId")
-        ]
-        columns["stream"] += [
-            f"{pid}:{stream}" if several and stream is not None else stream
-            for stream, pid in zip(table.texts("streamId"), pids, strict=True)
-        ]
-        columns["start_ns"] += starts
-        columns["dur_ns"] += [
-            None if start is None or end is None else end - start
-            for start, end in zip(starts, ends, strict=True)
-        ]
-        columns["source_row"] += range(1, len(table) + 1)
-        columns["correlation"] += table.integers("correlationId")
-        columns["process"] += [None if pid is None else pid & _PID for pid in pids]
-        for counter in ("bytes", *_COUNTERS):
-            columns[counter] += table.numbers(counter)
-    return dict(columns)
+        rows = kernel_columns(names)
+        if table is graphs:
+            rows["op_type"] = ["CUDA graph"] * len(table)
+        rows |= {
+            "device": [
+                None if number is None else devices.get(number, str(number))
+                for number in table.integers("deviceId")
+            ],
+            "stream": [
+                f"{pid}:{stream}" if several and stream is not None else stream
+                for stream, pid in zip(table.texts("streamId"), pids, strict=True)
+            ],
+            "start_ns": list(starts),
+            "dur_ns": [
+                None if start is None or end is None else end - start
+                for start, end in zip(starts, ends, strict=True)
+            ],
+            "source_row": list(range(1, len(table) + 1)),
+            "correlation": list(table.integers("correlationId")),
+            "process": [None if pid is None else pid & _PID for pid in pids],
+            **{counter: list(table.numbers(counter)) for counter in ("bytes", *_COUNTERS)},
+        }
+        columns.extend(rows)
+    return columns
 
 
 def _kernel_names(kernels: Table, strings: Mapping[int, str]) -> list[str]:
@@ -342,50 +340,42 @@ def _runs(
     Activities belong to the mark that was open when they were launched: the device works behind
     the host, so the mark's own times say little about it.
     """
-    begins = [mark.start for mark in marks]
+    begins, lasts = [mark.start for mark in marks], [mark.end - 1 for mark in marks]
     labels: list[object] = []
-    first, last = [mark.start for mark in marks], [mark.end for mark in marks]
+    first, last = list(begins), [mark.end for mark in marks]
     seen: set[int] = set()
     for process, correlation, start, dur in zip(
         columns["process"], columns["correlation"], columns["start_ns"], columns["dur_ns"],
         strict=True,
     ):  # fmt: skip
         launch = launches.get((process, correlation))  # type: ignore[arg-type]
-        at = launch.start if launch is not None else start
-        run = bisect_right(begins, at) - 1 if isinstance(at, int) else -1
-        inside = run >= 0 and isinstance(at, int) and at < marks[run].end
-        inside = inside and process in (None, marks[run].process)
-        labels.append(run if inside else None)
-        if inside and isinstance(start, int) and isinstance(dur, int) and dur >= 0:
+        run = span_at(begins, lasts, launch.start if launch is not None else start)
+        if run is not None and process not in (None, marks[run].process):
+            run = None
+        labels.append(run)
+        if run is not None and isinstance(start, int) and isinstance(dur, int) and dur >= 0:
             first[run] = min(first[run], start) if run in seen else start
             last[run] = max(last[run], start + dur) if run in seen else start + dur
             seen.add(run)
     notes += noted("info", "outside_runs", sum(label is None for label in labels))
     kind = "step" if "step" in Counter(m.text.lower() for m in marks).most_common(1)[0][0] else ""
-    runs = runs_frame(
-        run=range(len(marks)),
-        kind=[kind or "iteration"] * len(marks),
-        start_ns=pd.array(first, dtype="Int64"),
-        dur_ns=[end - start for start, end in zip(first, last, strict=True)],
-        profiled=[True] * len(marks),
-    )
-    return runs, labels
+    lengths = [end - start for start, end in zip(first, last, strict=True)]
+    return profiled_runs(kind or "iteration", first, lengths), labels
 
 
 def _launch_calls(
     launches: Mapping[tuple[int, int], _Launch], marks: Sequence[_Range]
 ) -> list[LaunchCall]:
     """Calls that launch kernels, each in the run that was open then."""
-    begins = [mark.start for mark in marks]
+    begins, lasts = [mark.start for mark in marks], [mark.end - 1 for mark in marks]
     found = []
     for (process, _), launch in launches.items():
         if not is_launch(launch.name):
             continue
         run: int | None = 0
         if marks:
-            run = bisect_right(begins, launch.start) - 1
-            inside = run >= 0 and launch.start < marks[run].end and process == marks[run].process
-            run = run if inside else None
+            run = span_at(begins, lasts, launch.start)
+            run = run if run is not None and process == marks[run].process else None
         ended = launch.end is not None and launch.end >= launch.start
         dur_ns = (launch.end or 0) - launch.start if ended else None
         found.append(LaunchCall(launch.thread, launch.start, dur_ns, run))

@@ -15,8 +15,9 @@ from types import MappingProxyType
 from typing import Literal
 
 from analysis.errors import FuseScopeError
-from analysis.operators.kernel_names import kernel_members, kernel_type, memory_type
+from analysis.operators.kernel_names import memory_type
 from analysis.readers.building.columns import Columns
+from analysis.readers.building.kernels import kernel_columns
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.beside import Beside
 from analysis.readers.input.csv_table import CsvTable, column_key, name_and_unit, read_csv
@@ -206,15 +207,8 @@ def _chosen(tables: Sequence[_Part]) -> list[_Part]:
 def _rows(part: _Part, notes: list[Diagnostic]) -> dict[str, list[object]]:
     table, kind = part.table, part.kind
     names = [name or "unnamed" for name in table.texts("Name", "Kernel Name", "Operation")]
-    members = [kernel_members(name) for name in names]
-    columns: dict[str, list[object]] = {
-        "name": list(names),
-        "op_type": [kernel_type(name) for name in names],
-        "level": ["device_kernel"] * len(names),
-        "members": [text for text, _ in members],
-        "members_source": [source for _, source in members],
-        "source_row": list(table.rows),
-    }
+    columns = kernel_columns(names)
+    columns["source_row"] = list(table.rows)
     if kind == "trace":
         columns["start_ns"] = list(table.times("Start", unit="ns"))
         columns["dur_ns"] = list(table.times("Duration", unit="ns"))

@@ -11,9 +11,9 @@ import re
 from collections.abc import Sequence
 
 import msgspec
-import pandas as pd
 
 from analysis.errors import FuseScopeError
+from analysis.readers.building.iterations import profiled_runs
 from analysis.readers.building.launch_calls import LaunchCall, is_launch, with_launches
 from analysis.readers.building.processes import several_processes
 from analysis.readers.building.trace_tables import build_trace
@@ -27,7 +27,7 @@ from analysis.readers.pytorch.kernels import kernel_rows
 from analysis.readers.pytorch.steps import Steps
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Trace, noted, runs_frame
+from analysis.trace import Diagnostic, Trace, noted
 
 _CATEGORY = re.compile(
     rb'"cat"\s*:\s*"(?:cpu_op|Operator|kernel|Kernel|cuda_runtime|cuda_driver|Runtime|gpu_memcpy'
@@ -115,7 +115,8 @@ def _read(source: Source) -> Trace:
         device=", ".join(used[:_MOST_DEVICES]) if used != ["device"] else None,
         private=_private(file),
     )
-    runs = _runs(steps) if steps.spans else None
+    starts, lengths = [s for s, _ in steps.spans], [end - start for start, end in steps.spans]
+    runs = profiled_runs("step", starts, lengths) if steps.spans else None
     trace = build_trace(meta, rows, runs=runs, notes=notes, limits=source.limits)
     return with_launches(trace, _launch_calls(found, steps)) if found.kernels else trace
 
@@ -144,16 +145,6 @@ KINETO = Reader(
     sniff=_sniff,
     read=_read,
 )
-
-
-def _runs(steps: Steps) -> pd.DataFrame:
-    return runs_frame(
-        run=range(len(steps.spans)),
-        kind=["step"] * len(steps.spans),
-        start_ns=[start for start, _ in steps.spans],
-        dur_ns=[end - start for start, end in steps.spans],
-        profiled=[True] * len(steps.spans),
-    )
 
 
 def _launch_calls(found: Sorted, steps: Steps) -> list[LaunchCall]:

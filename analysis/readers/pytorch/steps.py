@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from analysis.readers.building.iterations import span_at
 from analysis.readers.pytorch.events import Sorted, Span
 
 
@@ -19,7 +20,7 @@ class Steps:
     def __init__(self, events: Sorted) -> None:
         self._of_host = bool(events.steps)
         numbers, self.spans = _merged(events.steps or events.device_steps)
-        self._starts = [start for start, _ in self.spans]
+        self._starts, self._ends = [s for s, _ in self.spans], [end for _, end in self.spans]
         self._by_number = dict(zip(numbers, range(len(numbers)), strict=True))
         by_device: dict[bytes, list[tuple[int, Span]]] = {}
         for number, span in events.device_steps:
@@ -28,8 +29,7 @@ class Steps:
 
     def at(self, time_ns: int) -> int | None:
         """The run that a moment lies in; None outside every step."""
-        place = bisect_right(self._starts, time_ns) - 1
-        return place if place >= 0 and time_ns <= self.spans[place][1] else None
+        return span_at(self._starts, self._ends, time_ns)
 
     def of(self, kernel: Span, launched_ns: int | None) -> int | None:
         """The run of a kernel: the step that launched it, though it may run in the next one.

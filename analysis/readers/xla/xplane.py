@@ -7,7 +7,6 @@ Times are ps after the line's start in ns.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -18,6 +17,7 @@ from analysis.errors import FuseScopeError
 from analysis.operators.classes import heaviest, op_class
 from analysis.operators.members import Members, members_text
 from analysis.readers.building.columns import Columns
+from analysis.readers.building.iterations import profiled_runs, span_at
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
@@ -38,7 +38,7 @@ from analysis.readers.xla.xspace import (
     text_of,
 )
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Trace, noted, runs_frame
+from analysis.trace import Diagnostic, Trace, noted
 
 _SIGN = re.compile(
     rb"\n[^\n]?[\x00-\xff]{0,40}?\x12[\x01-\x7f](?:/device:|/host:|#Chip|Task Environment)"
@@ -215,11 +215,10 @@ def _add_events(
     if not lane[1].startswith("Stream #"):  # kernels of a stream only follow each other
         own, nested = _self_times(events)
     rows.nested += nested
-    starts = [start for start, _, _ in steps]
+    starts, ends = [start for start, _, _ in steps], [end for _, end, _ in steps]
     stream = clean_text(lane[1], 60) or None
     for event, dur in zip(events, own, strict=True):
-        at = bisect_right(starts, event.start_ns) - 1 if event.start_ns is not None else -1
-        inside = at >= 0 and event.start_ns is not None and event.start_ns <= steps[at][1]
+        at = span_at(starts, ends, event.start_ns)
         rows.columns.add(
             **_operator(plane, programs, event),
             device=lane[0],
@@ -228,7 +227,7 @@ def _add_events(
             dur_ns=dur,
             span_ns=event.dur_ns if event.dur_ns != dur else None,
             n=event.n,
-            step=steps[at][2] if inside else None,
+            step=None if at is None else steps[at][2],
             source_row=rows.columns.count,
         )
 
@@ -334,13 +333,8 @@ def _runs(
     ]
     notes += noted("info", "runs_without_operators", len(steps) - len(used))
     notes += noted("warning", "outside_runs", sum(label is None for label in labels))
-    return runs_frame(
-        run=range(len(used)),
-        kind=["step"] * len(used),
-        start_ns=[steps[label][0] for label in used],
-        dur_ns=[steps[label][1] - steps[label][0] for label in used],
-        profiled=[True] * len(used),
-    )
+    spans = [steps[label] for label in used]
+    return profiled_runs("step", [s for s, _ in spans], [end - start for start, end in spans])
 
 
 def _damaged(source: Source) -> FuseScopeError:
