@@ -27,7 +27,9 @@ class Rows:
     def __init__(self, beside: MindSporeBeside, framework: dict[str, Operator]) -> None:
         self.beside = beside
         self.framework = framework
-        self.columns = Columns("name", "op_type", "inputs", "launched_by", "device", "start_ns")
+        self.columns = Columns(
+            "name", "op_type", "inputs", "launched_by", "device", "start_ns", "dur_ns"
+        )
 
     def add(
         self, ran: Executions, place: int, provider: str, *, communication: bool = False
