@@ -61,6 +61,42 @@ def test_yuen_by_hand() -> None:
     assert low + high == pytest.approx(9)
 
 
+def assert_as_scipy_has_it(
+    estimate: Estimate | None, candidate: list[float], baseline: list[float]
+) -> None:
+    """Trimmed mean, error, degrees of freedom and interval of the trimmed t test of scipy.stats."""
+    assert estimate is not None
+    theirs = stats.ttest_ind(candidate, baseline, equal_var=False, trim=0.2)
+    means = stats.trim_mean(candidate, 0.2) - stats.trim_mean(baseline, 0.2)
+    assert estimate.mean == pytest.approx(means, abs=1e-12)
+    assert estimate.mean / estimate.se == pytest.approx(theirs.statistic, rel=1e-6, abs=1e-9)
+    assert estimate.df == pytest.approx(theirs.df, rel=1e-6)
+    for alpha in (0.05, 0.0221 / 3):
+        low, high = theirs.confidence_interval(1 - alpha)
+        assert estimate.interval(alpha) == pytest.approx((low, high), rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("count", [*range(5, 27), 50, 99, 100])
+def test_yuen_is_the_trimmed_t_test_of_scipy(count: int) -> None:
+    """For every number of values cut off. Against zeros, which have no error, it is the paired
+    case: scipy has no trimmed test of one sample."""
+    rng = np.random.default_rng(count)
+    baseline = rng.standard_t(2, count).tolist()
+    candidate = (0.3 + 2 * rng.standard_t(2, 30 - count % 20)).tolist()
+    assert_as_scipy_has_it(yuen_welch(baseline, candidate), candidate, baseline)
+    assert_as_scipy_has_it(yuen_welch(candidate, baseline), baseline, candidate)
+    assert_as_scipy_has_it(yuen(baseline), baseline, [0.0] * 5)
+
+
+@given(VALUES, VALUES)
+def test_yuen_of_any_values_is_that_of_scipy(first: list[float], second: list[float]) -> None:
+    paired, welch = yuen(first), yuen_welch(second, first)
+    assert paired is not None and welch is not None
+    if paired.se > 1e-6:  # else scipy divides by what rounding left
+        assert_as_scipy_has_it(paired, first, [0.0] * 5)
+        assert_as_scipy_has_it(welch, first, second)
+
+
 def test_five_values_are_the_least() -> None:
     assert yuen([1.0] * 4) is None
     assert yuen_welch([1.0] * 4, [1.0] * 9) is None
