@@ -249,6 +249,10 @@ def test_timelines_of_mindspore_on_a_cpu_are_left_alone() -> None:
         b'"dur":"3.2","cat":"","args":{"type":"HostCpuOps"}}]'
     )
     assert not READER.sniff(cpu)
+
+
+@needs_real
+def test_real_timelines_of_mindspore_on_a_cpu_are_left_alone() -> None:
     paths = list(CPU.rglob("trace_view.json"))
     assert paths
     for path in paths:
