@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,9 +13,9 @@ from analysis.compare.side import side_of_trace
 from analysis.readers import read_path
 from analysis.report.exports.comparison_json import comparison_values
 from analysis.trace import Trace
+from tests.conftest import SHARED_TRACES
 
-TRACES = Path(__file__).resolve().parents[3] / "shared" / "traces"
-needs_traces = pytest.mark.skipif(not TRACES.is_dir(), reason="../shared/traces is not here")
+needs_traces = pytest.mark.usefixtures("shared_traces")
 
 KINETO, TENSORRT = "third_party/kineto", "third_party/tensorrt"
 TORCH, MINDSPORE = "captured/torch", "captured/mindspore_cpu"
@@ -73,7 +72,7 @@ def test_a_real_pair_does_not_contradict_itself(name: str) -> None:
     first, second, differ = PAIRS[name]
     sides = []
     for path in (first, second):
-        trace = read_path(TRACES / path)
+        trace = read_path(SHARED_TRACES / path)
         assert isinstance(trace, Trace)
         sides.append(side_of_trace(trace))
     comparison = compare(*sides)

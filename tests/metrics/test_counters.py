@@ -33,7 +33,7 @@ from analysis.wording import FIGURES
 from tests.conftest import SHARED_TRACES
 
 TRACES = SHARED_TRACES / "third_party"
-needs_traces = pytest.mark.skipif(not TRACES.is_dir(), reason="../shared/traces is not here")
+needs_traces = pytest.mark.usefixtures("shared_traces")
 META = Meta("ascend_kernel_details", "Ascend PyTorch Profiler", file_name="kernel_details.csv")
 
 # One core for both: a matrix product of 100 µs, a copy of 300 µs, a collective.

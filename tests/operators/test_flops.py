@@ -272,7 +272,7 @@ def test_any_shapes_give_a_count_or_none(name: str, inputs: str, outputs: str) -
     assert found is None or found[0] >= 0
 
 
-@pytest.mark.skipif(not KERNELS.is_file(), reason="../shared/traces is not here")
+@pytest.mark.usefixtures("shared_traces")
 def test_real_products_agree_with_the_devices_counters() -> None:
     """The device counts up to a tenth more: it works in whole blocks."""
     checked = 0

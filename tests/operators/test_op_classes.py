@@ -15,7 +15,7 @@ from analysis.operators.classes import OP_CLASSES, heaviest, kernel_class, op_cl
 from tests.conftest import SHARED_TRACES
 
 TRACES = SHARED_TRACES / "third_party"
-needs_traces = pytest.mark.skipif(not TRACES.is_dir(), reason="../shared/traces is not here")
+needs_traces = pytest.mark.usefixtures("shared_traces")
 
 TYPES = {
     "convolution": """Conv NhwcFusedConv aten::conv2d aten::convolution_backward

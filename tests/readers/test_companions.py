@@ -112,7 +112,7 @@ def test_no_main_file_is_taken_for_a_companion() -> None:
         assert companion(data) is None
 
 
-@pytest.mark.skipif(not REAL.is_dir(), reason="the real traces are not here")
+@pytest.mark.usefixtures("shared_traces")
 @pytest.mark.parametrize("name", ["api_statistic.csv", "l2_cache.csv", "step_trace_time.csv"])
 def test_real_tables_given_alone(name: str) -> None:
     path = REAL / "ascend_torch_npu" / "2025-01-level1-rank0" / name

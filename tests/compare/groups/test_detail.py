@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -15,8 +14,9 @@ from analysis.compare.side import Side, side_of_trace
 from analysis.readers import read_path
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from analysis.wording import diagnostic_sentence
+from tests.conftest import SHARED_TRACES
 
-ASCEND = Path(__file__).resolve().parents[4] / "shared/traces/third_party/ascend_torch_npu"
+ASCEND = SHARED_TRACES / "third_party/ascend_torch_npu"
 
 # name, op type, inputs
 Operator = tuple[str, str | None, str | None]
@@ -160,10 +160,9 @@ def test_communication_is_typed_whatever_its_group_of_ranks_is_called() -> None:
     ]
 
 
+@pytest.mark.usefixtures("shared_traces")
 def test_two_levels_of_one_real_step_join_whole() -> None:
     files = [ASCEND / f"2025-01-level{level}-rank0" for level in (0, 1)]
-    if not ASCEND.exists():
-        pytest.skip("../shared/traces is not here")
     found = compare(*(side_of_trace(read_path(file)) for file in files))
     assert set(found.operators["side"]) == {"both"} and len(found.operators) == 161
     # All-reduce apart, the same kernels under a profiler that asks for more.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -16,8 +15,9 @@ from analysis.compare.groups.launched import join_by_launcher
 from analysis.compare.side import Side, side_of_trace
 from analysis.readers import read_path
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from tests.conftest import SHARED_TRACES
 
-KINETO = Path(__file__).resolve().parents[4] / "shared/traces/third_party/kineto"
+KINETO = SHARED_TRACES / "third_party/kineto"
 
 # name, launcher, class, duration in ns
 Kernel = tuple[str, str | None, str, int]
@@ -177,7 +177,7 @@ def test_every_kernel_of_many_traces(before: Sequence[Kernel], after: Sequence[K
     test_every_kernel_is_in_one_group_or_in_none.hypothesis.inner_test(before, after)
 
 
-@pytest.mark.skipif(not KINETO.exists(), reason="needs the shared traces beside the project")
+@pytest.mark.usefixtures("shared_traces")
 def test_two_gpus_leave_nothing_of_one_model_without_a_group() -> None:
     h100, mi300 = (
         side_of_trace(read_path(KINETO / f"{name}-bert-small.json.gz"))

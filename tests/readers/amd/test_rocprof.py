@@ -284,7 +284,7 @@ def test_sums_of_the_host_are_no_recording(name: str) -> None:
     assert len(trace.calls) == 1 and notes(trace)["not_operators"] == 1
 
 
-@pytest.mark.skipif(not REAL.exists(), reason="needs the traces beside the project")
+@pytest.mark.usefixtures("shared_traces")
 def test_the_real_table_against_the_csv_module() -> None:
     with REAL.open(newline="") as file:
         rows = list(csv.DictReader(file))

@@ -20,7 +20,7 @@ from tests.conftest import SHARED_TRACES
 
 REAL = SHARED_TRACES / "third_party/ascend_db/ascend_pytorch_profiler_0.db"
 CSV = SHARED_TRACES / "third_party/ascend_torch_npu/2025-01-level1-rank0/kernel_details.csv"
-needs_real = pytest.mark.skipif(not REAL.exists(), reason="needs the traces beside the project")
+needs_real = pytest.mark.usefixtures("shared_traces")
 
 Table = tuple[str, Sequence[str], Sequence[Sequence[Any]]]
 STRINGS = ["Relu_1", "Relu", "AI_VECTOR_CORE", '"8,64"', "FLOAT16", "ND", "aiv_total_time",
@@ -255,7 +255,7 @@ def test_the_real_database_against_plain_sql() -> None:
 
 
 @needs_real
-@pytest.mark.skipif(not CSV.exists(), reason="needs the traces beside the project")
+@pytest.mark.usefixtures("shared_traces")
 def test_database_and_table_of_one_model_speak_alike() -> None:
     """The same script was recorded twice, as a database and as text: what it ran agrees."""
     database = ASCEND_DATABASE.read(Source(REAL.name, REAL.read_bytes()))

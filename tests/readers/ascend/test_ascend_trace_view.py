@@ -20,7 +20,7 @@ from tests.conftest import SHARED_TRACES
 
 REAL = SHARED_TRACES / "third_party/ascend_torch_npu/2025-01-level1-rank0"
 CPU = SHARED_TRACES / "captured/mindspore_cpu"
-needs_real = pytest.mark.skipif(not REAL.is_dir(), reason="the real traces are not here")
+needs_real = pytest.mark.usefixtures("shared_traces")
 READER = TRACE_VIEW
 T0 = 1736408883000000  # µs
 

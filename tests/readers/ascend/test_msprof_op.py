@@ -15,7 +15,7 @@ from analysis.trace import Trace
 from tests.conftest import SHARED_TRACES
 
 REAL = SHARED_TRACES / "third_party" / "ascend_msprof_op"
-needs_real = pytest.mark.skipif(not REAL.is_dir(), reason="the real traces are not here")
+needs_real = pytest.mark.usefixtures("shared_traces")
 
 BASIC = (
     "Op Name,Op Type,Task Duration(us),Block Dim,Mix Block Dim,Device Id,Pid,Current Freq,"

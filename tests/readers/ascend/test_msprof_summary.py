@@ -14,7 +14,7 @@ from analysis.trace import Trace
 from tests.conftest import SHARED_TRACES
 
 REAL = SHARED_TRACES / "third_party"
-needs_real = pytest.mark.skipif(not REAL.is_dir(), reason="the real traces are not here")
+needs_real = pytest.mark.usefixtures("shared_traces")
 READER = OP_SUMMARY
 
 HEAD = "Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us),Task Wait Time(us)"

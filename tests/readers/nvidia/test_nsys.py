@@ -18,7 +18,7 @@ from analysis.trace import Trace
 from tests.conftest import SHARED_TRACES
 
 REAL = SHARED_TRACES / "third_party/nsys/saxpy-mpi-cuda.sqlite"
-needs_real = pytest.mark.skipif(not REAL.exists(), reason="needs the traces beside the project")
+needs_real = pytest.mark.usefixtures("shared_traces")
 
 Table = tuple[str, Sequence[str], Sequence[Sequence[Any]]]
 PID = 5 << 24
