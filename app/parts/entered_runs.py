@@ -7,7 +7,7 @@ import streamlit as st
 from analysis import wording
 from analysis.compare.entered_runs import MOST_RUNS, offered_runs
 from app import state
-from app.sources.loading import Shown
+from app.sources.comparisons import Shown
 
 
 def ask(shown: Shown, baseline: str, candidate: str) -> None:

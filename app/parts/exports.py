@@ -11,7 +11,7 @@ import streamlit as st
 from analysis.compare.comparison import Comparison
 from analysis.recipes import RecipeTable
 from app.parts import tables
-from app.sources.loading import Shown
+from app.sources.comparisons import Shown
 
 
 def downloads(shown: Shown) -> None:
@@ -128,7 +128,7 @@ def recipe_bytes(
 
 def _taken(shown: Shown, private: bool) -> Shown:
     """What is taken away: without names of users, hosts and paths where `private`."""
-    return shown.redacted() if private else shown
+    return shown.redacted if private else shown
 
 
 def _report(comparison: Comparison, environment: bool) -> bytes:

@@ -12,7 +12,7 @@ from analysis.compare.comparison import Comparison
 from analysis.experiment import ModelFacts
 from app.parts import panels, tables
 from app.recording import progress
-from app.sources.loading import Shown
+from app.sources.comparisons import Shown
 
 if TYPE_CHECKING:
     from analysis.advice import MissedFusion

@@ -8,7 +8,7 @@ from analysis import wording
 from analysis.operators.classes import LABELS, OP_CLASSES
 from app import state
 from app.parts import ascend, panels, tables
-from app.sources.loading import Shown
+from app.sources.comparisons import Shown
 
 TABLE = "operator_table"
 VIEWS = ("Operators", "Ascend")

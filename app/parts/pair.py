@@ -18,9 +18,9 @@ from analysis.wording import shown as words
 from app import state
 from app.parts import doctor, panels
 from app.server.same_origin import is_local
-from app.sources import choices, loading, places, uploads
+from app.sources import choices, comparisons, loading, places, uploads
 from app.sources.choices import Pair
-from app.sources.loading import Shown
+from app.sources.comparisons import Shown
 from app.state import Opened
 
 _WIDTHS = (2.6, 1)
@@ -43,7 +43,7 @@ class Chosen:
         uploads_ = any(loading.is_upload(id_) for id_ in (self.baseline, self.candidate))
         private = uploads_ and not is_local()
         with self.main, st.spinner(words.comparing_sentence()):
-            return loading.compare(
+            return comparisons.compare(
                 loading.side(self.baseline, state.opened()),
                 loading.side(self.candidate, state.opened()),
                 assumptions,

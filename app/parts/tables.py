@@ -21,7 +21,7 @@ from analysis.operators.classes import LABELS
 from analysis.operators.short_names import short_name, short_names
 from analysis.timeline.payload import first_starts
 from analysis.wording import FIGURES, counted, counts_of, total_basis, total_label, total_of
-from app.sources.loading import Shown
+from app.sources.comparisons import Shown
 
 SIDES = ("baseline", "candidate")
 HEIGHT = 388

@@ -1,4 +1,4 @@
-"""Paths and stored files -> traces, experiments and comparisons, cached.
+"""Paths and stored files -> traces and experiments, cached.
 
 Ids come from the address of the page, so they are only ever looked up among what there is.
 """
@@ -9,20 +9,13 @@ import hashlib
 import itertools
 import os
 import re
-import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import count
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import streamlit as st
 
 from analysis import wording
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.comparison import Comparison
 from analysis.compare.side import Side, side_of_trace, side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
@@ -32,25 +25,15 @@ from analysis.text import display_name
 from analysis.trace import Trace
 from analysis.wording.doctor import files_sentence, listed
 from app.server.same_origin import is_local
-from app.server.shelf import Shelf, megabytes, weight
+from app.server.shelf import megabytes
 from app.sources import places
 from app.sources.examinations import examined
 from app.state import MOST_OPENED, MOST_OPENED_BYTES, Fate, Opened
-
-if TYPE_CHECKING:
-    from analysis.advice import MissedFusion, Unjudged
 
 _UPLOAD = re.compile(r"upload:[0-9a-f]{12}(/|$)")
 # Folders of the command line beyond this are opened only when their path is given.
 _MOST_FILES = 500
 _MOST_BYTES = 512 * MIB
-MOST_COMPARISONS = 6
-MOST_COMPARISONS_BYTES = 192 * MIB
-_COMPARING = threading.RLock()
-
-
-_NUMBER: WeakKeyDictionary[Trace, int] = WeakKeyDictionary()
-_COUNT = count()
 
 NOT_HERE = Fate(
     "link", False, "The link names something that is not here, so that part of it is left out."
@@ -307,104 +290,3 @@ def left_aside(covered: tuple[str, ...], unknown: tuple[str, ...]) -> list[Fate]
 def is_upload(id_: str) -> bool:
     """True for the id of an uploaded file, whether or not this session has it."""
     return _UPLOAD.match(id_) is not None
-
-
-# Comparing.
-
-
-@dataclass(frozen=True, eq=False)
-class Shown:
-    """A comparison and what the page draws of it."""
-
-    comparison: Comparison
-    payload: dict[str, Any]
-    key: str
-    assumptions: Assumptions
-
-    @cached_property
-    def drawing(self) -> str:
-        """The payload as the timelines take it, made when the first of them is drawn."""
-        from analysis.timeline.packing import packed_json
-
-        return packed_json(self.payload)
-
-    @cached_property
-    def missed_fusions(self) -> tuple[MissedFusion, ...]:
-        """Patterns that the candidate did not fuse, found when they are first asked for."""
-        from analysis.advice import missed_fusions
-
-        return missed_fusions(self.comparison)
-
-    @cached_property
-    def attention(self) -> Unjudged | None:
-        """Attention that is named and not judged, found when it is first asked for."""
-        from analysis.advice import unjudged_attention
-
-        return unjudged_attention(self.comparison)
-
-    @cached_property
-    def redacted_sides(self) -> tuple[Side, Side]:
-        """Both sides without names of users, hosts and absolute paths."""
-        from analysis.redaction import redacted_sides
-
-        return redacted_sides(self.comparison.baseline, self.comparison.candidate)
-
-    def redacted(self) -> Shown:
-        """The same comparison without names of users, hosts and absolute paths, made anew."""
-        return _compute(*self.redacted_sides, self.key, self.assumptions)
-
-
-def compare(baseline: Side, candidate: Side, assumptions: Assumptions, *, private: bool) -> Shown:
-    """The comparison of two sides, computed once. `private` ones stay with their session."""
-    parts = [part for side in (baseline, candidate) for part in _identity(side)]
-    key, read = "|".join(parts), _numbers(baseline, candidate)
-    if private:
-        return _own(baseline, candidate, key, read, assumptions)
-    shelf, name = _comparisons(), repr((key, read, assumptions))
-    shown = shelf.get(name)
-    if shown is None:
-        with _COMPARING:
-            shown = shelf.get(name)
-            if shown is None:
-                shown = _compute(baseline, candidate, key, assumptions)
-                shelf.put({name: shown})
-    return shown
-
-
-def _identity(side: Side) -> tuple[str, ...]:
-    """What tells a side from others: its file, its label, and the files read with it."""
-    meta = side.trace.meta
-    return (meta.sha256, side.label, *meta.files, str(len(side.trace.calls.columns)))
-
-
-def _numbers(*sides: Side) -> tuple[int, ...]:
-    """A number for each trace as it was read: a file beside it may change while it does not."""
-    return tuple(_NUMBER.setdefault(side.trace, next(_COUNT)) for side in sides)
-
-
-@st.cache_resource(show_spinner=False)
-def _comparisons() -> Shelf[Shown]:
-    """Comparisons of the whole server, with the traces that they hold."""
-    return Shelf(MOST_COMPARISONS, MOST_COMPARISONS_BYTES, _weight)
-
-
-def _weight(shown: Shown) -> int:
-    """Tables of both sides, and as much again for what is drawn of them."""
-    return 2 * sum(
-        weight(side.trace) for side in (shown.comparison.baseline, shown.comparison.candidate)
-    )
-
-
-@st.cache_resource(max_entries=4, show_spinner=False, scope="session")
-def _own(
-    _baseline: Side, _candidate: Side, key: str, read: tuple[int, ...], assumptions: Assumptions
-) -> Shown:
-    return _compute(_baseline, _candidate, key, assumptions)
-
-
-def _compute(baseline: Side, candidate: Side, key: str, assumptions: Assumptions) -> Shown:
-    from analysis.compare import compare as compare_sides
-    from analysis.timeline.payload import timeline_payload
-
-    comparison = compare_sides(baseline, candidate, assumptions)
-    return Shown(comparison, timeline_payload(comparison), key, assumptions)

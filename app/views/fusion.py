@@ -9,7 +9,7 @@ from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison
 from app import state
 from app.parts import entered_runs, exports, groups, ledger, missed, pair, panels, tables
-from app.sources.loading import Shown
+from app.sources.comparisons import Shown
 
 TABLE = "ledger_table"
 

@@ -18,7 +18,7 @@ from streamlit.testing.v1 import AppTest
 from analysis.wording import GENERAL_DOUBT
 from app import state
 from app.parts import pair
-from app.sources import loading, places
+from app.sources import comparisons, places
 from app.state import MOST_OPENED
 from tests.app.conftest import BLOCKS
 from tests.app.pages import (
@@ -329,10 +329,10 @@ def test_while_sides_are_compared_the_page_says_that_the_rest_is_older(
 ) -> None:
     said: list[str] = []
     before: list[list[str]] = []
-    spinner, compare = pair.st.spinner, loading.compare
+    spinner, compare = pair.st.spinner, comparisons.compare
     monkeypatch.setattr(pair.st, "spinner", lambda text: (said.append(text), spinner(text))[1])
     monkeypatch.setattr(
-        pair.loading,
+        pair.comparisons,
         "compare",
         lambda *sides, **how: (before.append(list(said)), compare(*sides, **how))[1],
     )
@@ -605,7 +605,7 @@ def test_an_unforeseen_error_is_one_constant_sentence(
     def broken(*_: object, **__: object) -> None:
         raise ValueError("secret /etc/passwd")
 
-    monkeypatch.setattr(loading, "compare", broken)
+    monkeypatch.setattr(comparisons, "compare", broken)
     page = start()
     assert is_clean(page)
     assert page.error[0].value.startswith("Something went wrong inside FuseScope.")

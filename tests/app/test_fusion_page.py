@@ -22,7 +22,7 @@ from analysis.graph import Graph, Node, Tensor, graph_json
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from app.parts import exports, ledger
-from app.sources import loading
+from app.sources import comparisons
 from tests.app.conftest import BLOCKS
 from tests.app.pages import address, headline, is_clean, markdown_texts, texts
 from tests.app.test_runs_page import on_a_gpu
@@ -173,7 +173,7 @@ def test_time_spent_and_time_to_win_are_apart_and_attention_is_named(
     data = experiment_zip(BLOCKS, rows, model_name="mul_add")
     (tree / "samples" / "mobilenetv2.zip").write_bytes(data)
     unjudged = Unjudged((("q", "softmax", "v"),), 33_000.0)
-    monkeypatch.setattr(loading.Shown, "attention", unjudged)
+    monkeypatch.setattr(comparisons.Shown, "attention", unjudged)
     page = open_fusion()
     [missed] = [one.value for one in page.dataframe if "What blocked it" in one.value]
     # Mul and Add take 40 and 30 µs. How the two differ is in tests/advice/test_own_pass.py.

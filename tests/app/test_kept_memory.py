@@ -19,7 +19,7 @@ from streamlit.testing.v1 import AppTest
 from analysis.trace import Trace
 from app import application, state
 from app.server import memory
-from app.sources import loading, uploads
+from app.sources import comparisons, uploads
 from tests.factories import FUSED_OPERATORS, profile_json
 
 TABS, FILES, KEPT, COMPARED = 3, 6, 4, 2
@@ -29,7 +29,7 @@ def test_tabs_that_stay_open_hold_no_more_files_than_the_server(
     start: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state, "MOST_OPENED", KEPT)
-    monkeypatch.setattr(loading, "MOST_COMPARISONS", COMPARED)
+    monkeypatch.setattr(comparisons, "MOST_COMPARISONS", COMPARED)
     traces: list[weakref.ref[Trace]] = []
     read = uploads.read_all
 

@@ -12,7 +12,7 @@ import pytest
 
 from analysis.compare.assumptions import Assumptions
 from analysis.errors import FuseScopeError
-from app.sources import loading, places, uploads
+from app.sources import comparisons, loading, places, uploads
 from app.state import Fate, Opened
 from tests.app.conftest import Upload
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
@@ -220,8 +220,9 @@ def test_what_is_taken_away_names_nobody(tree: Path) -> None:
         ]
     )
     sides = [loading.side(file.id, {one.id: one for one in files}) for file in files]
-    shown = loading.compare(sides[0], sides[1], Assumptions(), private=False)
-    hidden = shown.redacted().comparison
+    shown = comparisons.compare(sides[0], sides[1], Assumptions(), private=False)
+    hidden = shown.redacted.comparison
+    assert shown.redacted.comparison is hidden, "taken away twice, compared once"
     assert hidden.baseline.label == "<user1>_1.json"
     assert list(hidden.operators["name"]) == ["<path>/m.py(3): conv"]
     assert hidden.tau == shown.comparison.tau
@@ -244,7 +245,8 @@ def test_another_file_beside_the_same_one_is_another_comparison() -> None:
     sides = [loading.side(file.id, {file.id: file}) for file in (before, after)]
     sides = [replace(side, label="kernel_details.csv") for side in sides]
     shown = [
-        loading.compare(side, sides[0], Assumptions(), private=False) for side in (*sides, sides[0])
+        comparisons.compare(side, sides[0], Assumptions(), private=False)
+        for side in (*sides, sides[0])
     ]
     assert shown[0] is shown[2]
     assert shown[1] is not shown[0]

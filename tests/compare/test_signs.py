@@ -21,11 +21,10 @@ from analysis.report import cards
 from analysis.report.exports.comparison_json import comparison_values
 from analysis.report.ledger import ledger_table
 from analysis.report.tables import operator_rows, operator_totals, type_rows
-from analysis.timeline.payload import timeline_payload
 from analysis.units import MISSING
 from app.parts import ledger as shown_ledger
 from app.parts import tables
-from app.sources.loading import Shown
+from app.sources.comparisons import Shown
 from tests.compare.timing.raw_times import lengthened, paused
 from tests.factories import Operator, experiment_zip, profile_json
 
@@ -75,7 +74,7 @@ def report_changes(comparison: Comparison) -> Iterator[Printed]:
 
 
 def page_changes(comparison: Comparison) -> Iterator[Printed]:
-    shown = Shown(comparison, timeline_payload(comparison), "", Assumptions())
+    shown = Shown(comparison, "", Assumptions())
     for made in (
         tables.operator_table(tables.operator_rows(shown)),
         tables.type_table(comparison),

@@ -23,10 +23,9 @@ from analysis.readers.reader import Reader
 from analysis.report.exports.ascend_tables import ascend_tables
 from analysis.report.exports.ledger_csv import ledger_csv
 from analysis.report.exports.table_csv import table_csv
-from analysis.timeline.payload import timeline_payload
 from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Trace
 from app.parts import ascend, tables
-from app.sources.loading import Shown
+from app.sources.comparisons import Shown
 from tests import miniatures
 from tests.security import planted
 
@@ -49,7 +48,7 @@ def shown(reader: Reader) -> Shown:
 
 
 def _shown(comparison: Comparison) -> Shown:
-    return Shown(comparison, timeline_payload(comparison), "k", Assumptions())
+    return Shown(comparison, "k", Assumptions())
 
 
 def cells(data: bytes) -> list[list[str]]:
