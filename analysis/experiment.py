@@ -289,20 +289,26 @@ class ExperimentRecord(msgspec.Struct, frozen=True):
     model_graph: str | None = None
     own_fusions: str | None = None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those of the variants."""
+        return tuple(variant.name for variant in self.variants)
+
     def variant(self, name: str) -> VariantRecord:
         """The variant of that name. Raises FuseScopeError that lists what there is."""
         for variant in self.variants:
             if variant.name == name:
                 return variant
-        have = ", ".join(variant.name for variant in self.variants)
         raise FuseScopeError(
-            f"This experiment has no variant '{name[:60]}'", hint=f"It has: {have}."
+            f"This experiment has no variant '{name[:60]}'",
+            hint=f"It has: {', '.join(self.names)}.",
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """The record with its traces, graphs and tensor matches by variant name.
+    """The record with its traces, graphs and tensor matches by variant name, of those variants that
+    were asked for.
 
     `model_graph` is the model file's; a variant without recorded matches is not in `matches`.
     `own_fusions` is what our own pass fuses at level O3, None where that is not known.

@@ -6,7 +6,7 @@ from collections.abc import Container
 
 from analysis.compare.side import Side, side_of_trace, side_of_variant
 from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
+from analysis.experiment import Experiment, ExperimentRecord
 from analysis.spelling import suggestion
 from analysis.trace import Trace
 
@@ -35,22 +35,30 @@ def choose_sides(
                 where=first.meta.file_name,
                 hint="Give a second file to compare it with.",
             )
-        base = _named(first, baseline) if baseline else default_baseline(first)
-        other = _named(first, candidate) if candidate else default_candidate(first, base)
-        if baseline is None:
-            base = same_cut(other, first.traces) or base
-        return side_of_variant(first, base), side_of_variant(first, other)
+        base, other = chosen_names(first.record, baseline, candidate)
+        return _side(first, base), _side(first, other)
     if isinstance(first, Experiment) and isinstance(second, Experiment):
-        shared = [v.name for v in first.record.variants if v.name in second.traces]
+        shared = [name for name in first.record.names if name in second.record.names]
         usual = next((name for name in _PREFERRED if name in shared), shared[0] if shared else None)
         return _side(first, baseline or usual), _side(second, candidate or baseline or usual)
     return _side(first, baseline), _side(second, candidate)
 
 
-def default_baseline(experiment: Experiment) -> str:
+def chosen_names(
+    record: ExperimentRecord, baseline: str | None = None, candidate: str | None = None
+) -> tuple[str, str]:
+    """The variants of one experiment that are compared; a name that is given may be of none."""
+    base = baseline or default_baseline(record)
+    other = candidate or default_candidate(record, base)
+    if baseline is None:
+        base = same_cut(other, record.names) or base
+    return base, other
+
+
+def default_baseline(record: ExperimentRecord) -> str:
     """The variant that the experiment was recorded against."""
-    name = experiment.record.settings.baseline
-    return name if name in experiment.traces else experiment.record.variants[0].name
+    name = record.settings.baseline
+    return name if name in record.names else record.names[0]
 
 
 def same_cut(variant: str, among: Container[str]) -> str | None:
@@ -60,9 +68,9 @@ def same_cut(variant: str, among: Container[str]) -> str | None:
     return twin if kind == "custom" and twin in among else None
 
 
-def default_candidate(experiment: Experiment, baseline: str) -> str:
+def default_candidate(record: ExperimentRecord, baseline: str) -> str:
     """The most optimised variant other than `baseline`; `baseline` itself when it is alone."""
-    others = [v.name for v in experiment.record.variants if v.name != baseline]
+    others = [name for name in record.names if name != baseline]
     for name in others:
         if same_cut(name, (baseline,)):
             return name
@@ -75,7 +83,7 @@ def default_candidate(experiment: Experiment, baseline: str) -> str:
 def _side(value: Trace | Experiment, name: str | None) -> Side:
     if isinstance(value, Experiment):
         if name is None:
-            name = default_candidate(value, default_baseline(value))
+            name = default_candidate(value.record, default_baseline(value.record))
         return side_of_variant(value, _named(value, name))
     if name is not None:
         raise FuseScopeError(
@@ -87,7 +95,7 @@ def _side(value: Trace | Experiment, name: str | None) -> Side:
 
 
 def _named(experiment: Experiment, name: str) -> str:
-    names = [variant.name for variant in experiment.record.variants]
+    names = experiment.record.names
     if name in names:
         return name
     raise FuseScopeError(

@@ -247,7 +247,7 @@ def _cut(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:
     ):
         if kernel is None or side.experiment is None or side.variant is None:
             continue
-        twin = same_cut(side.label, side.experiment.traces)
+        twin = same_cut(side.label, side.experiment.record.names)
         pieces = side.variant.settings.get("pieces")
         yield _note(
             "warning",

@@ -24,7 +24,7 @@ from analysis.readers.ascend.task_time import TASK_TIME
 from analysis.readers.ascend.trace_view import TRACE_VIEW
 from analysis.readers.chrome_trace import CHROME_TRACE
 from analysis.readers.companions import companion
-from analysis.readers.experiment import EXPERIMENT, holds_experiment
+from analysis.readers.experiment import EXPERIMENT, Wanted, holds_experiment, read_variants
 from analysis.readers.input.folder import folder_sources, source_with_neighbours, zip_sources
 from analysis.readers.input.source import HEAD_BYTES, Source
 from analysis.readers.mindspore.cpu import (
@@ -102,8 +102,9 @@ _JSON = re.compile(rb'\{\s*["}]|\[\s*(?:[\[{"\]\d-]|true|false|null)')
 _MOST_NAMED = 5
 
 
-def read(source: Source) -> Trace | Experiment:
-    """The trace or experiment in `source`. Raises FuseScopeError that says what it is instead.
+def read(source: Source, wanted: Wanted | None = None) -> Trace | Experiment:
+    """The trace or experiment in `source`, with the variants that are `wanted`: all without it.
+    Raises FuseScopeError that says what it is instead.
 
     A zip may hold one recording of several files.
     """
@@ -114,6 +115,8 @@ def read(source: Source) -> Trace | Experiment:
         return _only(find(members), source.name, members)
     head = source.content[:HEAD_BYTES]
     for reader in READERS:
+        if reader is EXPERIMENT and wanted is not None and reader.sniff(head):
+            return read_variants(source, wanted)
         if reader.sniff(head):
             return read_value(reader, source, READERS)
     if known := companion(head):
@@ -122,9 +125,13 @@ def read(source: Source) -> Trace | Experiment:
 
 
 def read_path(
-    path: Path, limits: Limits = DEFAULT_LIMITS, *, above: bool = True
+    path: Path,
+    limits: Limits = DEFAULT_LIMITS,
+    *,
+    above: bool = True,
+    wanted: Wanted | None = None,
 ) -> Trace | Experiment:
-    """The trace or experiment in the file or folder at `path`; errors as in `read`.
+    """The trace or experiment in the file or folder at `path`; `wanted` and errors as in `read`.
 
     Files in the same folder are read with it where they belong to the same recording; `above`
     lets a reader look one folder up as well.
@@ -132,7 +139,7 @@ def read_path(
     if path.is_dir():
         files = folder_sources(path, limits)
         return _only(find(files), display_name(str(path.resolve())), files)
-    return read(source_with_neighbours(path, limits, above=above))
+    return read(source_with_neighbours(path, limits, above=above), wanted)
 
 
 def read_all(sources: Sequence[Source]) -> Found:

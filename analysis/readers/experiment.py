@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -37,6 +37,7 @@ from analysis.trace import Diagnostic, Meta, Trace, runs_frame
 _NO_SAMPLES = Samples([], [], [], [], [])
 _AGAIN = "Copy or record the file again."
 _Part = TypeVar("_Part")
+Wanted = Callable[[ExperimentRecord], Container[str]]  # names of variants, by the record
 
 
 def holds_experiment(source: Source) -> bool:
@@ -54,8 +55,9 @@ def _sniff(head: bytes) -> bool:
     return head.startswith(b"PK")
 
 
-def _read(source: Source) -> Experiment:
-    """The experiment. Raises FuseScopeError for a zip that is not one, or is damaged."""
+def read_variants(source: Source, wanted: Wanted) -> Experiment:
+    """The experiment with the traces, graphs and matches of those variants. Raises FuseScopeError
+    for a zip that is not one, or is damaged."""
     with _guarded(source.name):
         archive = _Archive(source)
         record = _cleaned(parse_record(archive.read(RECORD_NAME)))
@@ -63,7 +65,8 @@ def _read(source: Source) -> Experiment:
         own_fusions = archive.part(record.own_fusions, archive.own_fusions)
         notes = archive.taken_notes()
         graphs, matches, traces = {}, {}, {}
-        for variant in record.variants:
+        names = wanted(record)
+        for variant in (one for one in record.variants if one.name in names):
             graph = archive.part(variant.graph, parse_graph)
             if graph is not None:
                 graphs[variant.name] = graph
@@ -82,6 +85,10 @@ def _read(source: Source) -> Experiment:
         matches=matches,
         own_fusions=own_fusions,
     )
+
+
+def _read(source: Source) -> Experiment:
+    return read_variants(source, lambda record: record.names)
 
 
 def _trace(

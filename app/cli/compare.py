@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,13 +57,16 @@ def compare(
     with memory.lasting():
         from analysis.compare import compare as compare_sides
         from analysis.compare.assumptions import Assumptions
-        from analysis.compare.choice import choose_sides
+        from analysis.compare.choice import choose_sides, chosen_names
         from app.cli.outputs import refuse_lost, write_whole
         from app.cli.reading import read_given
 
     given = (baseline, candidate)
     refuse_lost({"--html": html}, given)
-    first = read_given(baseline)
+    # A report tells of all variants; placeholders are numbered over all that could name somebody.
+    is_alone = candidate is None and html is None and not redact
+    wanted = partial(chosen_names, baseline=baseline_variant, candidate=candidate_variant)
+    first = read_given(baseline, wanted if is_alone else None)
     second = read_given(candidate) if candidate is not None else None
     sides = choose_sides(first, second, baseline_variant, candidate_variant)
     if candidate is not None:
@@ -116,5 +120,5 @@ def _others(comparison: Comparison) -> list[str]:
 
     experiment = comparison.candidate.experiment
     shown = (comparison.baseline.label, comparison.candidate.label)
-    names = () if experiment is None else (variant.name for variant in experiment.record.variants)
+    names = () if experiment is None else experiment.record.names
     return [clean_text(name, 80) for name in names if name not in shown]

@@ -8,6 +8,7 @@ from pathlib import Path
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.readers import read_path
+from analysis.readers.experiment import Wanted
 from analysis.text import display_name
 from analysis.trace import Trace
 from app.sources import places
@@ -17,10 +18,10 @@ _NEXT_FIELDS = frozenset(b"\x12\x1a\x22\x28\x32\x3a\x42")  # producer, domain, v
 _MOST_VERSION = 64
 
 
-def read_given(path: Path) -> Trace | Experiment:
+def read_given(path: Path, wanted: Wanted | None = None) -> Trace | Experiment:
     """What is there, as analysis.readers.read_path; its errors, but for a model another."""
     try:
-        return read_path(path, places.limits())
+        return read_path(path, places.limits(), wanted=wanted)
     except FuseScopeError:
         if not _is_model(path):
             raise

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -55,6 +57,20 @@ def test_json_is_the_documented_object(folder: Path) -> None:
     assert values["verdict"]["speedup"]["of"] == "run_span"
     facts = json.loads(fusescope("inspect", "e.zip", "--json", cwd=folder).stdout)
     assert [variant["name"] for variant in facts["variants"]] == ["unfused", "fused"]
+
+
+def test_a_comparison_reads_two_variants_and_a_report_all(folder: Path) -> None:
+    data = experiment_zip(TIMES | {"extended": TIMES["fused"]})
+    with zipfile.ZipFile(io.BytesIO(data)) as whole, zipfile.ZipFile(folder / "x.zip", "w") as cut:
+        for name in whole.namelist():
+            if not name.startswith("profiles/extended/"):
+                cut.writestr(name, whole.read(name))
+    result = fusescope("compare", "x.zip", cwd=folder)
+    assert result.returncode == 0, result.stderr
+    assert "Also recorded: extended;" in result.stdout
+    for option in (("--html", "x.html"), ("--redact",)):
+        result = fusescope("compare", "x.zip", *option, cwd=folder)
+        assert result.returncode == 2 and "profiles/extended" in result.stderr
 
 
 def test_variants_can_be_named(folder: Path) -> None:

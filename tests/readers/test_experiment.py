@@ -8,6 +8,7 @@ import re
 import zipfile
 from collections.abc import Callable
 
+import pandas as pd
 import pytest
 
 from analysis.compare import compare
@@ -51,6 +52,19 @@ def test_variants_samples_and_blocks() -> None:
     assert len(trace.calls) == 6 * 4 * 4
     assert experiment.graphs["fused"].nodes[0].op_type == "FusedConv"
     assert experiment.model_graph is not None
+
+
+def test_only_the_variants_that_are_asked_for_are_read() -> None:
+    data = experiment_zip(TIMES | {"extended": [6.0] * 6})
+    lost = rewrite(data, lambda n, c: None if n.startswith("profiles/extended/") else c)
+    with pytest.raises(FuseScopeError, match="lacks its file 'profiles/extended/0.json'"):
+        read_bytes(lost)
+    some = read(Source("tiny.zip", lost), lambda record: record.names[:2])
+    assert isinstance(some, Experiment)
+    assert (*some.traces,) == (*some.graphs,) == ("unfused", "fused")
+    assert some.record.names == ("unfused", "fused", "extended"), "what was recorded is known"
+    for name, trace in some.traces.items():
+        pd.testing.assert_frame_equal(trace.calls, read_bytes(data).traces[name].calls)
 
 
 def test_flops_leave_out_padded_taps_where_a_graph_says_so() -> None:

@@ -105,7 +105,7 @@ def test_a_kernel_is_compared_with_its_cut_unless_a_baseline_is_named() -> None:
     assert chosen("unfused", "custom:mul_add") == ("unfused", "custom:mul_add")
     assert chosen("segments:mul_add") == ("segments:mul_add", "custom:mul_add")
     assert chosen("segments:add_relu") == ("segments:add_relu", "fused")
-    assert default_candidate(file, "unfused") == "fused"
+    assert default_candidate(file.record, "unfused") == "fused"
     short = experiment(*NAMES[:3])
     sides = choose_sides(short)
     assert [side.label for side in sides] == ["segments:mul_add", "custom:mul_add"]
