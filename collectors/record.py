@@ -182,8 +182,8 @@ class _Recorder:
                 "model": prepared.model.sha256,
                 "inputs": [(fact.name, fact.shape) for fact in prepared.model.facts],
                 "engine": prepared.model.engine_version,
-                "threads": prepared.bench.threads,
-                "spin": prepared.bench.spin,
+                "threads": prepared.settings.threads,
+                "spin": prepared.settings.spin,
                 "variants": sorted(prepared.plan.names),
                 **({"library": library.sha256} if library is not None else {}),
                 **({"rules": dict(self._recording.rules)} if self._recording.rules else {}),
@@ -206,7 +206,7 @@ class _Recorder:
             return self._crew.run("block", job, BlockMeasured, longest_s)
 
         return Series(
-            bench=prepared.bench,
+            settings=prepared.settings,
             lanes=prepared.lanes,
             seed=recording.seed,
             rounds=recording.rounds or ROUNDS,
@@ -243,7 +243,7 @@ class _Recorder:
             engine=Engine("onnxruntime", model.engine_version, "CPUExecutionProvider"),
             settings=Settings(
                 baseline=prepared.plan.baseline,
-                threads=prepared.bench.threads,
+                threads=prepared.settings.threads,
                 spin=recording.spin,
                 seed=recording.seed,
                 rounds=series.kept_rounds,

@@ -22,10 +22,10 @@ _LISTED = 12  # operators that are named
 def derive(job: DeriveJob, _variant: Variant, _model: onnx.ModelProto) -> Derived:
     """The model with its functions called, for the library to run. Raises FuseScopeError where
     the library has a kernel for none of them."""
-    calls = job.bench.calls
+    calls = job.settings.calls
     assert calls is not None  # the model was prepared for this variant
-    bench = msgspec.structs.replace(job.bench, model=calls)
-    ran = structure.dumped(bench, Switches("none")).op_types
+    settings = msgspec.structs.replace(job.settings, model=calls)
+    ran = structure.dumped(settings, Switches("none")).op_types
     functions = onnx.load(calls, load_external_data=False).functions
     defined = sorted({f"{function.domain}:{function.name}" for function in functions})
     found = {name: ran[name] for name in defined if ran.get(name)}

@@ -26,7 +26,7 @@ from collectors.models.model import ONE_FILE_BYTES, opset_of, save
 from collectors.runtimes.onnxruntime import GraphSession
 from collectors.tensors import feeds
 from collectors.variants import Variant
-from collectors.workers.jobs import Bench, Codes, Derived, DeriveJob
+from collectors.workers.jobs import Codes, Derived, DeriveJob, SessionSettings
 
 _LEAVE_OUT = "Leave int8 out of the variants."
 _CODING, _DECODING = "QuantizeLinear", "DequantizeLinear"
@@ -43,18 +43,18 @@ def derive(job: DeriveJob, variant: Variant, model: onnx.ModelProto) -> Derived:
     folder = Path(job.folder)
     folded = folder / "folded"
     folded.mkdir()
-    plain = fuse(model, job.bench, Rules(level="O1"), folded, seed=job.seed)
+    plain = fuse(model, job.settings, Rules(level="O1"), folded, seed=job.seed)
     per_channel = opset_of(model) >= _PER_CHANNEL_OPSET
     narrow = needs_narrow_weights()
     signed = _has_signed_kernels()
     path = folder / "model.onnx"
-    count = feeds.count(job.bench, least=2)
+    count = feeds.count(job.settings, least=2)
     large = weights_bytes(plain.model) > ONE_FILE_BYTES
     if name_all_axes(plain.model):
         save(plain.model, plain.path)
-    _quantise(plain.path, path, job.bench, count, per_channel, narrow, signed, large)
+    _quantise(plain.path, path, job.settings, count, per_channel, narrow, signed, large)
     result = onnx.load(str(path))
-    quantised, left = operators(_as_run(job.bench, variant, path, folder / "optimised.onnx"))
+    quantised, left = operators(_as_run(job.settings, variant, path, folder / "optimised.onnx"))
     if not quantised:
         raise FuseScopeError(
             "The model has no operator that ONNX Runtime runs in 8 bits", hint=_LEAVE_OUT
@@ -67,8 +67,8 @@ def derive(job: DeriveJob, variant: Variant, model: onnx.ModelProto) -> Derived:
         + (", 7 bits used" if narrow else ""),
         "activation_type": "int8, asymmetric" if signed else "uint8, asymmetric",
         "calibration": "least and most value",
-        "calibration_samples": count * job.bench.drawing.batch,
-        "calibration_inputs": f"not the recorded ones: {feeds.told(job.bench)}",
+        "calibration_samples": count * job.settings.drawing.batch,
+        "calibration_inputs": f"not the recorded ones: {feeds.told(job.settings)}",
         "nodes_folded_first": plain.report.nodes_before - plain.report.nodes_after,
         "operators_quantised": listed(quantised),
         "operators_left_float": listed(left),
@@ -200,11 +200,11 @@ def _refuse_quantised(model: onnx.ModelProto) -> None:
             )
 
 
-def _as_run(bench: Bench, variant: Variant, path: Path, dump: Path) -> onnx.ModelProto:
+def _as_run(settings: SessionSettings, variant: Variant, path: Path, dump: Path) -> onnx.ModelProto:
     """What the engine makes of the quantised model. Raises FuseScopeError where it refuses it."""
-    bench = msgspec.structs.replace(bench, model=str(path))
+    settings = msgspec.structs.replace(settings, model=str(path))
     try:
-        GraphSession(bench, variant.optimization, dump=dump)
+        GraphSession(settings, variant.optimization, dump=dump)
     except Exception as error:  # noqa: BLE001 - the engine raises many kinds
         said = clean(str(error)) or type(error).__name__
         raise FuseScopeError(
@@ -219,7 +219,7 @@ def _as_run(bench: Bench, variant: Variant, path: Path, dump: Path) -> onnx.Mode
 def _quantise(
     source: Path,
     path: Path,
-    bench: Bench,
+    settings: SessionSettings,
     count: int,
     per_channel: bool,
     narrow: bool,
@@ -230,7 +230,7 @@ def _quantise(
 
     class Calibration(quantization.CalibrationDataReader):  # type: ignore[misc]
         def __init__(self) -> None:
-            self._feeds = (feeds.draw(bench, "calibration", place) for place in range(count))
+            self._feeds = (feeds.draw(settings, "calibration", place) for place in range(count))
 
         def get_next(self) -> dict[str, Any] | None:
             return next(self._feeds, None)

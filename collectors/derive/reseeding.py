@@ -64,11 +64,11 @@ def reseeded(job: MatchJob, optimised: Sequence[Node], folder: Path) -> Copy | N
     folder.mkdir(parents=True)
     copy = Copy(folder / "model.onnx", folder / "optimised.onnx", {})
     for tied in (False, True):  # engines merge operators whose weights are equal
-        model = onnx.load(job.bench.model)
+        model = onnx.load(job.settings.model)
         if not randomise(model, np.random.default_rng(SEED), tied=tied):
             return None
         save(model, copy.model)
-        names = renaming(optimised, _optimised(job, copy), job.bench.input_names)
+        names = renaming(optimised, _optimised(job, copy), job.settings.input_names)
         if names is not None:
             return replace(copy, names=names)
     return None
@@ -76,9 +76,9 @@ def reseeded(job: MatchJob, optimised: Sequence[Node], folder: Path) -> Copy | N
 
 def _optimised(job: MatchJob, copy: Copy) -> tuple[Node, ...]:
     """What the engine makes of the copy; nothing where it refuses it."""
-    bench = msgspec.structs.replace(job.bench, model=str(copy.model))
+    settings = msgspec.structs.replace(job.settings, model=str(copy.model))
     try:
-        open_session(bench, find(job.variant), dump=copy.dump)
+        open_session(settings, find(job.variant), dump=copy.dump)
     except Exception:  # noqa: BLE001 - the engine raises many kinds; without a copy less is known
         return ()
     dump = onnx.load(str(copy.dump), load_external_data=False)

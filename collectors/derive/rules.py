@@ -22,7 +22,7 @@ def derive(job: DeriveJob, variant: Variant, model: onnx.ModelProto) -> Derived:
     rules that cannot be read, or that name a module the model does not have."""
     folder = Path(job.folder)
     rules = check(variant.argument, job.rules)
-    result = fuse(model, job.bench, rules, folder, seed=job.seed)
+    result = fuse(model, job.settings, rules, folder, seed=job.seed)
     (folder / REPORT).write_bytes(msgspec.json.encode(result.report))
     return Derived(
         str(result.path), optimization=rules.optimization, settings=_settings(result.report)

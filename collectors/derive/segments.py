@@ -39,20 +39,20 @@ def derive(job: DeriveJob, variant: Variant, model: onnx.ModelProto) -> Derived:
     """The pieces of the variant. Raises FuseScopeError where the model has no group for its
     kernel, a piece cannot run alone, or a kernel computes something else than the engine."""
     folder = Path(job.folder)
-    feeds = load_inputs(job.bench)
-    library = job.bench.custom_op_library
+    feeds = load_inputs(job.settings)
+    library = job.settings.custom_op_library
     if variant.kind == "eager":
         steps = pieces.write(
             model, pieces.node_by_node(model.graph), feeds, folder, library=library
         )
         return Derived(
-            job.bench.model,
+            job.settings.model,
             steps=_listed(steps, folder),
             keeps_tensors=True,
             settings={"execution": "one session a node"},
         )
     kernel = kernels.find(variant.argument)
-    ran = graphs.profiled_shapes(profiled_run(job.bench, folder))
+    ran = graphs.profiled_shapes(profiled_run(job.settings, folder))
     graph = graphs.from_model(model, ran)
     groups = groups_of(graph, kernel)
     if not groups:
@@ -71,7 +71,7 @@ def derive(job: DeriveJob, variant: Variant, model: onnx.ModelProto) -> Derived:
         steps = pieces.write(model, parts, feeds, folder, library=library)
         told["groups_run_by"] = "ONNX Runtime, a session each, every optimisation off"
         return Derived(
-            job.bench.model, steps=_listed(steps, folder), keeps_tensors=True, settings=told
+            job.settings.model, steps=_listed(steps, folder), keeps_tensors=True, settings=told
         )
     maker = _Calls(job, model)
     steps = pieces.write(
@@ -90,7 +90,7 @@ def derive(job: DeriveJob, variant: Variant, model: onnx.ModelProto) -> Derived:
     save(_picture(model, parts), picture)
     told |= {
         "groups_run_by": f"kernel {kernel.name}, compiled by numba {compiled.version()}",
-        "kernel_threads": job.bench.threads,
+        "kernel_threads": job.settings.threads,
         "kernels_in_place": maker.in_place,
         "kernel_buffers_bytes": sum(steps.buffers),
         "kernel_output_difference": maker.difference,
@@ -106,7 +106,7 @@ class _Calls:
         self.in_place = 0
         self.difference = 0.0
         self.machine_code = ""
-        self._threads = job.bench.threads
+        self._threads = job.settings.threads
         self._folder = Path(job.folder)
         user = (Path(job.cache) / "kernels",) if job.cache else ()
         self._sources = (*user, self._folder / "kernels")

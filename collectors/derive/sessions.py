@@ -12,11 +12,15 @@ from collectors.runtimes import optimizers
 from collectors.runtimes.onnxruntime import GraphSession, Session
 from collectors.runtimes.segments import OpenedKernel, SegmentsSession
 from collectors.variants import Variant
-from collectors.workers.jobs import Bench, KernelCall, Steps
+from collectors.workers.jobs import KernelCall, SessionSettings, Steps
 
 
 def open_session(
-    bench: Bench, variant: Variant, *, profile: Path | None = None, dump: Path | None = None
+    settings: SessionSettings,
+    variant: Variant,
+    *,
+    profile: Path | None = None,
+    dump: Path | None = None,
 ) -> Session:
     """A session of that variant which has run once.
 
@@ -25,13 +29,13 @@ def open_session(
     """
     if profile is not None:
         profile.mkdir(parents=True, exist_ok=True)
-    derived = bench.derived.get(variant.name)
+    derived = settings.derived.get(variant.name)
     if derived is not None and derived.steps is not None:
-        return SegmentsSession(bench, Path(derived.steps), open_kernel, profile=profile)
+        return SegmentsSession(settings, Path(derived.steps), open_kernel, profile=profile)
     if derived is not None:
-        bench = msgspec.structs.replace(bench, model=derived.model)
+        settings = msgspec.structs.replace(settings, model=derived.model)
     return GraphSession(
-        bench,
+        settings,
         derived.optimization if derived is not None else variant.optimization,
         disabled=variant.disabled,
         profile=profile / "profile" if profile else None,
@@ -39,16 +43,16 @@ def open_session(
     )
 
 
-def preload(bench: Bench, variant: Variant) -> None:
+def preload(settings: SessionSettings, variant: Variant) -> None:
     """Loads what the variant's sessions need beside the engine, which is no memory of theirs."""
-    if bench.custom_op_library is not None:
-        ctypes.CDLL(bench.custom_op_library)
-    derived = bench.derived.get(variant.name)
+    if settings.custom_op_library is not None:
+        ctypes.CDLL(settings.custom_op_library)
+    derived = settings.derived.get(variant.name)
     if derived is not None and derived.steps is not None:
         plan = msgspec.json.decode(Path(derived.steps).read_bytes(), type=Steps)
         for step in plan.steps:
             if step.kernel is not None:
-                compiled.load(step.kernel.source, plan.kernel_cache, bench.threads)
+                compiled.load(step.kernel.source, plan.kernel_cache, settings.threads)
 
 
 def open_kernel(call: KernelCall, machine_code: str, threads: int) -> OpenedKernel:
@@ -56,18 +60,20 @@ def open_kernel(call: KernelCall, machine_code: str, threads: int) -> OpenedKern
     return compiled.load(call.source, machine_code, threads), compiled.constants(call.constants)
 
 
-def settings(bench: Bench, variant: Variant) -> dict[str, str | int | float | bool]:
+def recorded_settings(
+    settings: SessionSettings, variant: Variant
+) -> dict[str, str | int | float | bool]:
     """What was set, for people who want to repeat it."""
-    derived = bench.derived.get(variant.name)
+    derived = settings.derived.get(variant.name)
     in_pieces = derived is not None and derived.steps is not None
-    shared_pool = in_pieces and bench.spin
+    shared_pool = in_pieces and settings.spin
     return {
         "graph_optimization": derived.optimization if derived else variant.optimization,
         **_disabled(variant),
         "execution": "one session",
-        "intra_op_threads": bench.threads,
+        "intra_op_threads": settings.threads,
         "inter_op_threads": 1,
-        "intra_op_spinning": bench.spin,
+        "intra_op_spinning": settings.spin,
         "thread_pool": "shared" if shared_pool else "one a session",
         "memory_arena": "shared by all sessions" if in_pieces else "one a session",
         "provider": "CPUExecutionProvider",

@@ -25,7 +25,7 @@ from collectors.models.array import Array
 from collectors.models.model import save
 from collectors.runtimes.onnxruntime import GraphSession, profiled_run
 from collectors.tensors.difference import difference_of
-from collectors.workers.jobs import Bench
+from collectors.workers.jobs import SessionSettings
 
 _NO_RULES = Rules()
 
@@ -39,16 +39,18 @@ class Result:
     report: Report
 
 
-def fuse(model: onnx.ModelProto, bench: Bench, rules: Rules, folder: Path, *, seed: int) -> Result:
+def fuse(
+    model: onnx.ModelProto, settings: SessionSettings, rules: Rules, folder: Path, *, seed: int
+) -> Result:
     """Writes the rewritten working copy into the folder. Raises FuseScopeError for a module that
     the model does not have, and what the engine raises where the model itself does not run."""
     names = [node.name for node in model.graph.node]
     for key, globs in (("include", rules.include), ("exclude", rules.exclude)):
         scopes.check(key, globs, names)
-    reference = outputs_of(bench)
+    reference = outputs_of(settings)
     model = dense(model)
-    graph = _with_shapes(model, bench, folder)
-    fusing = _Fusing(model, graph, bench, rules, reference, folder / "model.onnx", seed)
+    graph = _with_shapes(model, settings, folder)
+    fusing = _Fusing(model, graph, settings, rules, reference, folder / "model.onnx", seed)
     fused, difference = fusing.run()
     free = not rules.restricts and not fusing.bans
     ideal = fused if free else passes.apply(model, graph, _NO_RULES, {})
@@ -77,7 +79,7 @@ class _Fusing:
         self,
         model: onnx.ModelProto,
         graph: Graph,
-        bench: Bench,
+        settings: SessionSettings,
         rules: Rules,
         reference: Sequence[Array | None],
         path: Path,
@@ -85,7 +87,7 @@ class _Fusing:
     ) -> None:
         self._model = model
         self._graph = graph
-        self._bench = bench
+        self._settings = settings
         self._rules = rules
         self._reference = list(reference)
         self._verification = Verification(model, graph, seed)
@@ -131,8 +133,8 @@ class _Fusing:
         """The difference of the model's outputs on its inputs. Where the original's cannot be
         compared (no numbers, or none that are finite) that is no fault of the pass."""
         try:
-            bench = msgspec.structs.replace(self._bench, model=str(self.path))
-            outputs = outputs_of(bench)
+            settings = msgspec.structs.replace(self._settings, model=str(self.path))
+            outputs = outputs_of(settings)
         except Exception as error:  # noqa: BLE001 - the engine raises many kinds
             return None, Reason("refused", {"said": clean(str(error))})
         comparable = difference_of(self._reference, self._reference)[1] is not None
@@ -149,17 +151,17 @@ class _Fusing:
         return {step: reason for origin in worse for step in origin.steps}
 
 
-def outputs_of(bench: Bench) -> list[Array | None]:
+def outputs_of(settings: SessionSettings) -> list[Array | None]:
     """The outputs of a run, every optimisation off. Copies: a session takes its own with it."""
-    session = GraphSession(bench, "none")
+    session = GraphSession(settings, "none")
     session.run()
     return [None if array is None else array.copy() for array in session.outputs()]
 
 
-def _with_shapes(model: onnx.ModelProto, bench: Bench, folder: Path) -> Graph:
+def _with_shapes(model: onnx.ModelProto, settings: SessionSettings, folder: Path) -> Graph:
     """The model's graph; shapes that inference did not find are taken from a profiled run."""
     graph = graphs.from_model(model)
     made = [name for node in graph.nodes for name in node.outputs if name]
     if all(graph.bytes_of(name) is not None for name in made):
         return graph
-    return graphs.from_model(model, graphs.profiled_shapes(profiled_run(bench, folder)))
+    return graphs.from_model(model, graphs.profiled_shapes(profiled_run(settings, folder)))

@@ -20,7 +20,7 @@ from collectors.models import model, shapes
 from collectors.models.array import Array
 from collectors.runtimes.onnxruntime import PROVIDERS, load_inputs, options
 from collectors.tensors.difference import difference_of
-from collectors.workers.jobs import Bench
+from collectors.workers.jobs import SessionSettings
 
 UNTRIED = "no other size that was tried gave results to compare"
 _NAME_CHARS = 60
@@ -44,11 +44,11 @@ class Dimension:
 
 
 def opened(
-    fused: onnx.ModelProto, declared: onnx.ModelProto, bench: Bench, folder: Path
+    fused: onnx.ModelProto, declared: onnx.ModelProto, settings: SessionSettings, folder: Path
 ) -> tuple[onnx.ModelProto, str]:
     """The fused model with the dimensions open that the file `declared` leaves open, as far as
     both compute the same with another size of them; and why others are fixed, '' for none."""
-    feeds = load_inputs(bench)
+    feeds = load_inputs(settings)
     undeclared = [
         f"the shape of {value.name[:_NAME_CHARS]}"
         for value in shapes.model_inputs(declared.graph)
@@ -60,7 +60,7 @@ def opened(
         candidate = _with_interface(fused, declared, ())
         try:
             trial = Trial(
-                _session(declared, bench, folder), _session(candidate, bench, folder), feeds
+                _session(declared, settings, folder), _session(candidate, settings, folder), feeds
             )
         except Exception as error:  # noqa: BLE001 - the engine raises many kinds
             said = f"with open dimensions the engine says: {engine.refused(str(error))}"
@@ -163,8 +163,10 @@ def _with_interface(
     return result
 
 
-def _session(made: onnx.ModelProto, bench: Bench, folder: Path) -> ort.InferenceSession:
+def _session(
+    made: onnx.ModelProto, settings: SessionSettings, folder: Path
+) -> ort.InferenceSession:
     path = folder / "trial.onnx"
     model.save(made, path)
-    settings = options("none", threads=bench.threads, spin=bench.spin)
-    return ort.InferenceSession(str(path), settings, providers=PROVIDERS)
+    ort_options = options("none", threads=settings.threads, spin=settings.spin)
+    return ort.InferenceSession(str(path), ort_options, providers=PROVIDERS)

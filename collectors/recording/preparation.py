@@ -23,7 +23,6 @@ from collectors.recording.request import Plan, Recording
 from collectors.recording.trials import Trials
 from collectors.workers import machine
 from collectors.workers.jobs import (
-    Bench,
     Derived,
     DeriveJob,
     Drawing,
@@ -34,6 +33,7 @@ from collectors.workers.jobs import (
     OwnPassTried,
     PeaksJob,
     Prepared,
+    SessionSettings,
     Structure,
     Structures,
     StructuresJob,
@@ -58,7 +58,7 @@ class Preparation:
     started: str
     machine: Machine
     model: Prepared
-    bench: Bench
+    settings: SessionSettings
     plan: Plan
     trials: Trials
     peaks: Peaks
@@ -85,7 +85,7 @@ def prepare(
         on_progress(Progress(stage, done, total, message))
 
     def structures(switches: tuple[Switches, ...]) -> tuple[Structure, ...]:
-        return pool.run("structures", StructuresJob(bench, switches), Structures).structures
+        return pool.run("structures", StructuresJob(settings, switches), Structures).structures
 
     begun = time.monotonic()
     started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -95,7 +95,7 @@ def prepare(
     if pool.library is not None:
         pool.run("library", LibraryJob(pool.library.path), LibraryLoaded)
     model = pool.run("prepare", recording.prepare_job(plan, folder), Prepared)
-    bench = Bench(
+    settings = SessionSettings(
         model=model.model,
         inputs=model.inputs,
         input_names=tuple(fact.name for fact in model.facts),
@@ -114,12 +114,12 @@ def prepare(
     derived = {}
     for name in (variant.name for variant in plan.variants if variant.kind):
         report("prepare", f"Making what {name} runs")
-        made = pool.run("derive", _derive_job(recording, bench, name, folder), Derived)
+        made = pool.run("derive", _derive_job(recording, settings, name, folder), Derived)
         if "fused_groups" in made.settings:
             report("prepare", f"{name} fuses {made.settings['fused_groups']}")
         derived[name] = made
-    bench = msgspec.structs.replace(bench, derived=derived)
-    trials = Trials(bench, plan.baseline, Path(model.graph), folder, pool.memory_bytes, pool.run)
+    settings = msgspec.structs.replace(settings, derived=derived)
+    trials = Trials(settings, plan.baseline, Path(model.graph), folder, pool.memory_bytes, pool.run)
     order = sorted(plan.names, key=lambda name: name != plan.baseline)
     for done, name in enumerate(order):
         report("check", f"Trying {name} alone", done, len(order))
@@ -133,20 +133,20 @@ def prepare(
     if recording.own_pass and any(one.optimization != "none" for one in plan.variants):
         report("check", "Trying FuseScope's own fusion pass")
         most = _within(deadline, OWN_PASS_SHARE, pool.seconds)
-        own_fusions = _own_fusions(recording, bench, folder, pool, most)
+        own_fusions = _own_fusions(recording, settings, folder, pool, most)
     report("peaks", "Measuring what this machine can do")
-    job = PeaksJob(bench.threads, bench.spin, facts.caches, pool.memory_bytes // 4)
+    job = PeaksJob(settings.threads, settings.spin, facts.caches, pool.memory_bytes // 4)
     peaks = pool.run("peaks", job, Peaks)
     took_s = time.monotonic() - begun
-    return Preparation(started, facts, model, bench, plan, trials, peaks, own_fusions, took_s)
+    return Preparation(started, facts, model, settings, plan, trials, peaks, own_fusions, took_s)
 
 
 def _own_fusions(
-    recording: Recording, bench: Bench, folder: Path, pool: WorkerPool, seconds: float
+    recording: Recording, settings: SessionSettings, folder: Path, pool: WorkerPool, seconds: float
 ) -> tuple[OwnFusion, ...] | None:
     """What our own pass fuses; None where it fails or takes too long, which stops no recording."""
-    bench = msgspec.structs.replace(bench, derived={})
-    job = OwnPassJob(bench, str(folder / "own_pass"), recording.seed)
+    settings = msgspec.structs.replace(settings, derived={})
+    job = OwnPassJob(settings, str(folder / "own_pass"), recording.seed)
     try:
         return pool.run("own_pass", job, OwnPassTried, seconds).fusions
     except FuseScopeError:
@@ -163,11 +163,13 @@ def _drawing(recording: Recording, model: Prepared) -> Drawing:
     )
 
 
-def _derive_job(recording: Recording, bench: Bench, name: str, folder: Path) -> DeriveJob:
+def _derive_job(
+    recording: Recording, settings: SessionSettings, name: str, folder: Path
+) -> DeriveJob:
     own = folder / "derived" / variants.file_name(name)
     own.mkdir(parents=True)
     return DeriveJob(
-        bench=bench,
+        settings=settings,
         variant=name,
         folder=str(own),
         rules=recording.rules.get(name),

@@ -24,7 +24,7 @@ from collectors.recording.blocks import (
 )
 from collectors.recording.budget import BlockCost, Deadline
 from collectors.variants import file_name
-from collectors.workers.jobs import Bench, BlockJob, BlockMeasured, Lane
+from collectors.workers.jobs import BlockJob, BlockMeasured, Lane, SessionSettings
 
 Stopped = Literal["decided", "blocks", "seconds", "interrupted"]
 RunBlock = Callable[[BlockJob], BlockMeasured]
@@ -35,7 +35,7 @@ class Series:
     """Complete blocks so far. `looks` are the numbers of blocks at which `enough` is asked;
     the last one ends the recording."""
 
-    bench: Bench
+    settings: SessionSettings
     lanes: tuple[Lane, ...]
     seed: int
     rounds: int
@@ -145,7 +145,7 @@ class Series:
             self.complete.append(measured)
 
     def _measure(self, folder: Path) -> BlockMeasured:
-        if not self.bench.spin:
+        if not self.settings.spin:
             return self.run_worker(self._job(self.lanes, folder))
         # sessions that spin steal each other's cores, so here each lane has a process alone
         order = plan_block(self.lanes, seed=self.seed, attempt=self.attempts, rounds=0).creation
@@ -157,7 +157,7 @@ class Series:
 
     def _job(self, lanes: tuple[Lane, ...], folder: Path) -> BlockJob:
         return BlockJob(
-            bench=self.bench,
+            settings=self.settings,
             lanes=lanes,
             seed=self.seed,
             attempt=self.attempts,

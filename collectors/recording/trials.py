@@ -15,7 +15,7 @@ import msgspec
 from analysis.errors import FuseScopeError
 from analysis.graph import Graph, Tensor, parse_graph
 from collectors.variants import file_name
-from collectors.workers.jobs import Bench, Checked, CheckJob, Matched, MatchJob
+from collectors.workers.jobs import Checked, CheckJob, Matched, MatchJob, SessionSettings
 
 MATCHING_MEMORY = 1 / 16  # of the memory limit may be tensors that are compared
 MATCHING_BYTES = 1 << 30  # more does not help
@@ -29,14 +29,14 @@ class Trials:
 
     def __init__(
         self,
-        bench: Bench,
+        settings: SessionSettings,
         baseline: str,
         model_graph: Path,
         folder: Path,
         memory_bytes: int,
         run: Run,
     ) -> None:
-        self._bench = bench
+        self._settings = settings
         self._baseline = baseline
         self._model_file = model_graph
         self._folder = folder
@@ -50,7 +50,7 @@ class Trials:
         cannot run."""
         outputs = str(self._folder / "outputs.npz")
         job = CheckJob(
-            bench=self._bench,
+            settings=self._settings,
             variant=variant,
             outputs=outputs,
             reference=None if variant == self._baseline else outputs,
@@ -65,7 +65,7 @@ class Trials:
     def is_optimised(self, variant: str) -> bool:
         """Whether the engine made other operators of the model: else every tensor keeps its
         name."""
-        derived = self._bench.derived.get(variant)
+        derived = self._settings.derived.get(variant)
         if derived is not None and derived.keeps_tensors:
             return False
         graph = self._graph(variant)
@@ -80,7 +80,7 @@ class Trials:
     def match(self, variant: str, seconds: float) -> None:
         """Follows the tensors. A search that fails is no failure of the recording."""
         job = MatchJob(
-            bench=self._bench,
+            settings=self._settings,
             variant=variant,
             dump=str(self._dump_file(variant)),
             matches=str(self._matches_file(variant)),

@@ -12,7 +12,7 @@ import numpy as np
 import onnxruntime as ort
 
 from collectors.models.array import Array
-from collectors.workers.jobs import Bench, Optimization
+from collectors.workers.jobs import Optimization, SessionSettings
 
 ort.disable_telemetry_events()  # events of the process; the files: collectors/__init__.py
 
@@ -51,25 +51,25 @@ def options(
 ) -> ort.SessionOptions:
     """Settings of every session of a recording: one inter-op thread, errors only, and the
     operators of the user's own `library`."""
-    settings = ort.SessionOptions()
-    settings.graph_optimization_level = _LEVELS[optimization]
-    settings.intra_op_num_threads = threads
-    settings.inter_op_num_threads = 1
-    settings.log_severity_level = 3
-    settings.add_session_config_entry("session.intra_op.allow_spinning", "1" if spin else "0")
+    ort_options = ort.SessionOptions()
+    ort_options.graph_optimization_level = _LEVELS[optimization]
+    ort_options.intra_op_num_threads = threads
+    ort_options.inter_op_num_threads = 1
+    ort_options.log_severity_level = 3
+    ort_options.add_session_config_entry("session.intra_op.allow_spinning", "1" if spin else "0")
     if library is not None:
-        settings.register_custom_ops_library(library)
-    return settings
+        ort_options.register_custom_ops_library(library)
+    return ort_options
 
 
-def load_inputs(bench: Bench) -> dict[str, Array]:
+def load_inputs(settings: SessionSettings) -> dict[str, Array]:
     """The input values by name.
 
     Sessions copy them into memory of the engine: values made from numpy arrays are views on
     them, aligned by chance and gone when the array goes.
     """
-    with np.load(bench.inputs, allow_pickle=False) as archive:
-        return {name: archive[f"arr_{place}"] for place, name in enumerate(bench.input_names)}
+    with np.load(settings.inputs, allow_pickle=False) as archive:
+        return {name: archive[f"arr_{place}"] for place, name in enumerate(settings.input_names)}
 
 
 def numpy_of(value: Any) -> Array | None:
@@ -91,30 +91,33 @@ class GraphSession:
 
     def __init__(
         self,
-        bench: Bench,
+        settings: SessionSettings,
         optimization: Optimization,
         *,
         disabled: Sequence[str] = (),
         profile: Path | None = None,
         dump: Path | None = None,
     ) -> None:
-        settings = options(
+        ort_options = options(
             optimization,
-            threads=bench.threads,
-            spin=bench.spin,
-            library=bench.custom_op_library,
+            threads=settings.threads,
+            spin=settings.spin,
+            library=settings.custom_op_library,
         )
         if profile is not None:
-            settings.enable_profiling = True
-            settings.profile_file_prefix = str(profile)
+            ort_options.enable_profiling = True
+            ort_options.profile_file_prefix = str(profile)
         if dump is not None:
-            settings.optimized_model_filepath = str(dump)
+            ort_options.optimized_model_filepath = str(dump)
         self._session = ort.InferenceSession(
-            bench.model, settings, providers=PROVIDERS, disabled_optimizers=list(disabled) or None
+            settings.model,
+            ort_options,
+            providers=PROVIDERS,
+            disabled_optimizers=list(disabled) or None,
         )
         self._binding = self._session.io_binding()
         self._inputs: dict[str, Any] = {}
-        for name, array in load_inputs(bench).items():
+        for name, array in load_inputs(settings).items():
             value = ort.OrtValue.ortvalue_from_shape_and_type(list(array.shape), array.dtype)
             value.update_inplace(array)
             self._binding.bind_ortvalue_input(name, value)
@@ -155,10 +158,10 @@ class GraphSession:
                 self._binding.bind_ortvalue_output(name, kept)
 
 
-def profiled_run(bench: Bench, folder: Path) -> list[dict[str, Any]]:
+def profiled_run(settings: SessionSettings, folder: Path) -> list[dict[str, Any]]:
     """The events of the engine's profile of a run, every optimisation off. `folder` exists."""
     profile = folder / "profile.json"
-    GraphSession(bench, "none", profile=folder / "profile").end_profiling(profile)
+    GraphSession(settings, "none", profile=folder / "profile").end_profiling(profile)
     events = msgspec.json.decode(profile.read_bytes(), type=list[dict[str, Any]])
     profile.unlink()
     return events

@@ -23,7 +23,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as binding
 from analysis.errors import FuseScopeError
 from collectors.models.array import Array
 from collectors.runtimes.onnxruntime import PROVIDERS, load_inputs, numpy_of, options
-from collectors.workers.jobs import Bench, KernelCall, Step, Steps
+from collectors.workers.jobs import KernelCall, SessionSettings, Step, Steps
 
 MAX_THREADS = 8192
 CLOCK_TOLERANCE_NS = 2_000_000
@@ -46,21 +46,27 @@ class SegmentsSession:
     """
 
     def __init__(
-        self, bench: Bench, steps: Path, open_kernel: OpenKernel, *, profile: Path | None = None
+        self,
+        settings: SessionSettings,
+        steps: Path,
+        open_kernel: OpenKernel,
+        *,
+        profile: Path | None = None,
     ) -> None:
         plan = msgspec.json.decode(steps.read_bytes(), type=Steps)
         sessions = sum(step.kernel is None for step in plan.steps)
-        if not bench.spin and sessions * (bench.threads - 1) > MAX_THREADS:
+        threads = sessions * (settings.threads - 1)
+        if not settings.spin and threads > MAX_THREADS:
             raise FuseScopeError(
-                f"The {sessions} pieces of this model would need {sessions * (bench.threads - 1)} "
-                "threads, a pool for each",
+                f"The {sessions} pieces of this model would need {threads} threads, a pool for "
+                "each",
                 hint="Lower --threads, or leave eager, segments and custom out of the variants.",
             )
         self._profiled = profile is not None
         self._runs: list[tuple[int, int]] = []
-        settings = _options(bench)
+        ort_options = _options(settings)
         if profile is not None:
-            settings.enable_profiling = True
+            ort_options.enable_profiling = True
         self._clock: Callable[[], int] = time.time_ns
         self._zero = self._clock()
         self._pieces: list[_Session | _Kernel] = []
@@ -73,21 +79,21 @@ class SegmentsSession:
                         step,
                         step.kernel,
                         self._buffers,
-                        open_kernel(step.kernel, plan.kernel_cache, bench.threads),
+                        open_kernel(step.kernel, plan.kernel_cache, settings.threads),
                     )
                 )
                 continue
             if profile is not None:
-                settings.profile_file_prefix = str(profile / f"{place:05d}")
+                ort_options.profile_file_prefix = str(profile / f"{place:05d}")
             before = _clocks()
-            session = ort.InferenceSession(step.file, settings, providers=PROVIDERS)
+            session = ort.InferenceSession(step.file, ort_options, providers=PROVIDERS)
             if profile is not None and not known:
                 known = True
                 self._zero = session.get_profiling_start_time_ns()
                 self._clock = _engine_clock(before, self._zero)
             self._pieces.append(_Session(step, session))
         self._inputs: Values = {}
-        for name, array in load_inputs(bench).items():
+        for name, array in load_inputs(settings).items():
             value = binding.OrtValue.ortvalue_from_shape_and_type(
                 list(array.shape), array.dtype, _cpu()
             )
@@ -315,22 +321,22 @@ def _spans(
     return starts, durations
 
 
-def _options(bench: Bench) -> ort.SessionOptions:
+def _options(settings: SessionSettings) -> ort.SessionOptions:
     """Settings of every piece's session. What is shared is set up once in a process."""
-    settings = options(
-        "none", threads=bench.threads, spin=bench.spin, library=bench.custom_op_library
+    ort_options = options(
+        "none", threads=settings.threads, spin=settings.spin, library=settings.custom_op_library
     )
-    settings.add_session_config_entry("session.use_env_allocators", "1")
-    settings.use_per_session_threads = not bench.spin
+    ort_options.add_session_config_entry("session.use_env_allocators", "1")
+    ort_options.use_per_session_threads = not settings.spin
     if not _shared:
-        if bench.spin:
-            ort.set_global_thread_pool_sizes(bench.threads, 1)
+        if settings.spin:
+            ort.set_global_thread_pool_sizes(settings.threads, 1)
         info = ort.OrtMemoryInfo(
             "Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT
         )
         ort.create_and_register_allocator(info, None)
         _shared.append(True)
-    return settings
+    return ort_options
 
 
 _shared: list[bool] = []

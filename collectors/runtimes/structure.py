@@ -15,24 +15,24 @@ import onnx
 import onnxruntime as ort
 
 from collectors.runtimes.onnxruntime import PROVIDERS, options
-from collectors.workers.jobs import Bench, Structure, Switches
+from collectors.workers.jobs import SessionSettings, Structure, Switches
 
 
-def dumped(bench: Bench, switches: Switches) -> Structure:
+def dumped(settings: SessionSettings, switches: Switches) -> Structure:
     """The graph that the engine makes of the model under these settings."""
-    settings = options(
+    ort_options = options(
         switches.optimization,
-        threads=bench.threads,
+        threads=settings.threads,
         spin=False,
-        library=bench.custom_op_library,
+        library=settings.custom_op_library,
     )
-    settings.add_session_config_entry("session.disable_prepacking", "1")  # nothing runs
+    ort_options.add_session_config_entry("session.disable_prepacking", "1")  # nothing runs
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "optimized.onnx"
-        settings.optimized_model_filepath = str(path)
+        ort_options.optimized_model_filepath = str(path)
         ort.InferenceSession(
-            bench.model,
-            settings,
+            settings.model,
+            ort_options,
             providers=PROVIDERS,
             disabled_optimizers=list(switches.disabled) or None,
         )

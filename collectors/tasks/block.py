@@ -23,7 +23,7 @@ PROFILE_ATTEMPTS = 3
 def run(job: Job) -> BlockMeasured:
     """Runs the block. Every lane has `job.rounds` runs."""
     plan = plan_block(job.lanes, seed=job.seed, attempt=job.attempt, rounds=job.rounds)
-    sessions = {lane: open_session(job.bench, find(lane.variant)) for lane in plan.creation}
+    sessions = {lane: open_session(job.settings, find(lane.variant)) for lane in plan.creation}
     for _ in range(job.warmup_rounds):
         for session in sessions.values():
             session.run()
@@ -84,7 +84,7 @@ def _profiled(job: Job) -> list[ProfiledRuns]:
     plan = plan_block(lanes, seed=job.seed, attempt=job.attempt, rounds=runs)
     folder = Path(job.profiles)
     sessions = {
-        lane: open_session(job.bench, find(lane.variant), profile=_parts(folder, lane))
+        lane: open_session(job.settings, find(lane.variant), profile=_parts(folder, lane))
         for lane in plan.creation
     }
     gc.collect()

@@ -14,7 +14,7 @@ import onnx
 from analysis.errors import FuseScopeError
 from analysis.experiment import Agreement
 from analysis.graph import Graph, graph_json, parse_graph
-from collectors.derive.sessions import open_session, preload, settings
+from collectors.derive.sessions import open_session, preload, recorded_settings
 from collectors.errors.engine import clean
 from collectors.models import graphs
 from collectors.models.array import Array
@@ -36,10 +36,10 @@ def run(job: Job) -> Checked:
     Raises FuseScopeError when the engine left no operator to run: there is nothing to compare.
     """
     variant = find(job.variant)
-    preload(job.bench, variant)
+    preload(job.settings, variant)
     memory = PeakMemory.start()
     started = time.perf_counter_ns()
-    session = open_session(job.bench, variant)
+    session = open_session(job.settings, variant)
     setup_ns = time.perf_counter_ns() - started
     run_ns = 0
     for _ in range(MEMORY_RUNS - 1):
@@ -62,7 +62,7 @@ def run(job: Job) -> Checked:
     if graph is not None:
         Path(job.graph).write_bytes(graph_json(graph))
     return Checked(
-        settings={**settings(job.bench, variant), "peak_memory_from": memory.source},
+        settings={**recorded_settings(job.settings, variant), "peak_memory_from": memory.source},
         nodes=len(graph.nodes) if graph is not None else None,
         graph_problem=problem,
         peak_memory_bytes=peak_bytes,
@@ -100,9 +100,9 @@ def _agreement(job: Job, session: Session) -> tuple[Agreement | None, str | None
         graph = parse_graph(Path(job.model_graph).read_bytes(), "model")
         classes, seconds = Path(job.classes), job.agreement_seconds
         if job.reference is None:
-            agreement.keep_classes(session, job.bench, graph, classes, seconds=seconds)
+            agreement.keep_classes(session, job.settings, graph, classes, seconds=seconds)
             return None, None
-        return agreement.with_classes(session, job.bench, graph, classes, seconds=seconds), None
+        return agreement.with_classes(session, job.settings, graph, classes, seconds=seconds), None
     except agreement.NoScores as error:
         return None, str(error)
     except Exception as error:  # noqa: BLE001 - the engine raises many kinds; the recording goes on without
@@ -116,8 +116,8 @@ def _graph(job: Job, variant: Variant) -> tuple[Graph | None, str | None]:
         folder.mkdir(parents=True, exist_ok=True)
         profile = folder / "profile.json"
         dump = Path(job.dump)
-        open_session(job.bench, variant, profile=folder, dump=dump).end_profiling(profile)
-        derived = job.bench.derived.get(variant.name)
+        open_session(job.settings, variant, profile=folder, dump=dump).end_profiling(profile)
+        derived = job.settings.derived.get(variant.name)
         dumped = Path(derived.model) if derived is not None and derived.steps else dump
         events = msgspec.json.decode(profile.read_bytes(), type=list[dict[str, Any]])
         model = onnx.load(str(dumped), load_external_data=False)

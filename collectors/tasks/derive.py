@@ -26,5 +26,5 @@ def run(job: Job) -> Derived:
     """Writes into the job's folder. Raises FuseScopeError where the model does not allow it."""
     variant = find(job.variant)
     module: Any = importlib.import_module(MODULES[variant.kind])
-    derived: Derived = module.derive(job, variant, onnx.load(job.bench.model))
+    derived: Derived = module.derive(job, variant, onnx.load(job.settings.model))
     return derived

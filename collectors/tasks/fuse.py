@@ -14,14 +14,14 @@ from collectors.fusion.opening import opened
 from collectors.fusion.rules import check
 from collectors.models import external_data, model
 from collectors.tasks import prepare
-from collectors.workers.jobs import Bench, PrepareJob
+from collectors.workers.jobs import PrepareJob, SessionSettings
 
 
 def run(job: Job) -> Fused:
     """Raises FuseScopeError for rules, a model or a place to write that do not do."""
     rules = check(job.rules_name, job.rules_text)
     prepared = prepare.run(job.prepare)
-    bench = Bench(
+    settings = SessionSettings(
         model=prepared.model,
         inputs=prepared.inputs,
         input_names=tuple(fact.name for fact in prepared.facts),
@@ -30,7 +30,7 @@ def run(job: Job) -> Fused:
     )
     folder = Path(job.prepare.folder, "fused")
     folder.mkdir()
-    result = fuse(onnx.load(prepared.model), bench, rules, folder, seed=job.prepare.seed)
+    result = fuse(onnx.load(prepared.model), settings, rules, folder, seed=job.prepare.seed)
     if not job.out:
         return Fused(result.report)
     # Saving a model that one file cannot hold has moved its weights into another.
@@ -39,7 +39,7 @@ def run(job: Job) -> Fused:
             "The fused model is larger than 2 GB, which one ONNX file cannot hold",
             hint="Leave out --out, and record the variant rules:<file> instead.",
         )
-    fused, problem = opened(result.model, _declared(job.prepare), bench, folder)
+    fused, problem = opened(result.model, _declared(job.prepare), settings, folder)
     try:
         Path(job.out).write_bytes(fused.SerializeToString())
     except OSError as error:

@@ -74,13 +74,13 @@ class _Search:
     """
 
     def __init__(self, job: Job, folder: Path) -> None:
-        derived = job.bench.derived.get(job.variant)
+        derived = job.settings.derived.get(job.variant)
         self._codes: Codes | None = None
-        self._unquantised = job.bench
+        self._unquantised = job.settings
         if derived is not None and derived.codes is not None:
             self._codes = msgspec.json.decode(Path(derived.codes).read_bytes(), type=Codes)
-            bench = msgspec.structs.replace(job.bench, model=derived.model)
-            job = msgspec.structs.replace(job, bench=bench)
+            settings = msgspec.structs.replace(job.settings, model=derived.model)
+            job = msgspec.structs.replace(job, settings=settings)
         self._dequantised: dict[str, tuple[float | None, float | None]] = {}
         self._job = job
         self._folder = folder
@@ -92,8 +92,8 @@ class _Search:
 
     def run(self) -> None:
         """By name, then by value, then by value with other weights."""
-        bench = self._job.bench
-        model = self._opened(bench.model, "model")
+        settings = self._job.settings
+        model = self._opened(settings.model, "model")
         graph = self._opened(self._job.dump, "graph")
         dtypes = {*model.dtypes.values(), *graph.dtypes.values()}
         if dtypes & {"int8", "uint8"}:
@@ -118,9 +118,9 @@ class _Search:
         if self._codes is None:
             return
         wanted = dict.fromkeys(match.original for match in self.result() if match.by != "refuted")
-        quantised = self._opened(self._job.bench.model, "dequantised")
-        self._job = msgspec.structs.replace(self._job, bench=self._unquantised)
-        model = self._opened(self._job.bench.model, "unquantised")
+        quantised = self._opened(self._job.settings.model, "dequantised")
+        self._job = msgspec.structs.replace(self._job, settings=self._unquantised)
+        model = self._opened(self._job.settings.model, "unquantised")
         pairs = [
             Pair(self._codes.dequantised.get(name, name), name, "value")
             for name in wanted
@@ -159,7 +159,7 @@ class _Search:
     def _opened(self, file: str | Path, folder: str) -> Intermediates:
         return Intermediates(
             Path(file),
-            self._job.bench,
+            self._job.settings,
             self._folder / folder,
             budget_bytes=self._job.budget_bytes,
             deadline=self._deadline,

@@ -17,7 +17,9 @@ def run(job: Job) -> OwnPassTried:
     """Groups that the pass rewrites as a whole; what it takes back, or does in part, is none."""
     folder = Path(job.folder)
     folder.mkdir()
-    report = fuse(onnx.load(job.bench.model), job.bench, Rules(), folder, seed=job.seed).report
+    report = fuse(
+        onnx.load(job.settings.model), job.settings, Rules(), folder, seed=job.seed
+    ).report
     return OwnPassTried(
         tuple(
             OwnFusion(found.pattern, found.operators)

@@ -9,4 +9,4 @@ from collectors.workers.jobs import StructuresJob as Job
 
 def run(job: Job) -> Structures:
     """The structure under each of the settings asked for, in that order."""
-    return Structures(tuple(dumped(job.bench, switches) for switches in job.switches))
+    return Structures(tuple(dumped(job.settings, switches) for switches in job.switches))

@@ -18,7 +18,7 @@ from analysis.graph import Graph, Node
 from collectors.models.array import Array
 from collectors.runtimes.onnxruntime import Session
 from collectors.tensors import feeds
-from collectors.workers.jobs import Bench
+from collectors.workers.jobs import SessionSettings
 
 LEAST_CLASSES = 5
 NEAR = 5  # classes of the variant that the baseline's may be among
@@ -83,20 +83,20 @@ def _makes(node: Node, graph: Graph, name: str, shape: Sequence[int]) -> bool:
 
 
 def keep_classes(
-    session: Session, bench: Bench, graph: Graph, file: Path, *, seconds: float
+    session: Session, settings: SessionSettings, graph: Graph, file: Path, *, seconds: float
 ) -> None:
     """Writes the classes that the baseline chooses, where it scores any. Raises NoScores."""
     place = _scoring_output(graph, session.outputs())
     if place is None:
         return
     chosen: dict[str, Array] = {}
-    for number, scores in _scored(session, bench, place, feeds.count(bench), seconds):
+    for number, scores in _scored(session, settings, place, feeds.count(settings), seconds):
         chosen[f"sample_{number}"] = np.argmax(scores, axis=1)
     np.savez(file, allow_pickle=False, place=np.array(place), **chosen)
 
 
 def with_classes(
-    session: Session, bench: Bench, graph: Graph, file: Path, *, seconds: float
+    session: Session, settings: SessionSettings, graph: Graph, file: Path, *, seconds: float
 ) -> Agreement | None:
     """How far the variant chooses the classes in the file, None where there is none.
 
@@ -111,7 +111,7 @@ def with_classes(
         ]
     first = near = samples = positions = classes = 0
     distinct: set[int] = set()
-    for number, scores in _scored(session, bench, place, len(chosen), seconds):
+    for number, scores in _scored(session, settings, place, len(chosen), seconds):
         best = chosen[number]
         ranks = ranks_of(best, scores)
         first += int((ranks == 0).sum())
@@ -151,14 +151,14 @@ def _scoring_output(graph: Graph, outputs: Sequence[Array | None]) -> int | None
 
 
 def _scored(
-    session: Session, bench: Bench, place: int, most: int, seconds: float
+    session: Session, settings: SessionSettings, place: int, most: int, seconds: float
 ) -> Iterator[tuple[int, Scores]]:
     """Number of the feed and the scores for it; fewer feeds when time is short, but one."""
     started = time.monotonic()
     for number in range(most):
         if number and time.monotonic() - started > seconds:
             return
-        session.feed(feeds.draw(bench, "agreement", number))
+        session.feed(feeds.draw(settings, "agreement", number))
         session.run()
         scores = session.outputs()[place]
         if scores is None or not np.isfinite(scores).all():

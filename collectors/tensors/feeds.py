@@ -12,33 +12,33 @@ import numpy as np
 from collectors.models import inputs
 from collectors.models.array import Array
 from collectors.runtimes.onnxruntime import load_inputs
-from collectors.workers.jobs import Bench
+from collectors.workers.jobs import SessionSettings
 
 Purpose = Literal["calibration", "agreement"]
 SAMPLES = 16  # in all
 _STREAMS: dict[Purpose, int] = {"calibration": 1, "agreement": 2}
 
 
-def count(bench: Bench, *, least: int = 1) -> int:
+def count(settings: SessionSettings, *, least: int = 1) -> int:
     """How many feeds have SAMPLES samples together."""
-    return max(least, -(-SAMPLES // bench.drawing.batch))
+    return max(least, -(-SAMPLES // settings.drawing.batch))
 
 
-def draw(bench: Bench, purpose: Purpose, place: int) -> dict[str, Array]:
+def draw(settings: SessionSettings, purpose: Purpose, place: int) -> dict[str, Array]:
     """The values of feed number `place`, by input name."""
-    return {name: array for name, array, _ in _drawn(bench, purpose, place)}
+    return {name: array for name, array, _ in _drawn(settings, purpose, place)}
 
 
-def told(bench: Bench) -> str:
+def told(settings: SessionSettings) -> str:
     """How the values are made, in words."""
-    made = dict.fromkeys(source for _, _, source in _drawn(bench, "calibration", 0))
-    return f"seed {bench.drawing.seed}, {', '.join(made)}" if made else "no inputs"
+    made = dict.fromkeys(source for _, _, source in _drawn(settings, "calibration", 0))
+    return f"seed {settings.drawing.seed}, {', '.join(made)}" if made else "no inputs"
 
 
-def _drawn(bench: Bench, purpose: Purpose, place: int) -> list[tuple[str, Array, str]]:
-    drawing = bench.drawing
+def _drawn(settings: SessionSettings, purpose: Purpose, place: int) -> list[tuple[str, Array, str]]:
+    drawing = settings.drawing
     found = []
-    for at, (name, recorded) in enumerate(load_inputs(bench).items()):
+    for at, (name, recorded) in enumerate(load_inputs(settings).items()):
         chance = np.random.default_rng([drawing.seed, at, _STREAMS[purpose], place])
         between = drawing.ranges.get(name)
         if name in drawing.from_file and recorded.dtype.kind != "f":

@@ -17,7 +17,7 @@ from collectors.models import graphs
 from collectors.models.array import Array
 from collectors.models.model import name_nodes
 from collectors.runtimes.onnxruntime import PROVIDERS, load_inputs, numpy_of, options, profiled_run
-from collectors.workers.jobs import Bench
+from collectors.workers.jobs import SessionSettings
 
 UNKNOWN_BYTES = 32 * 1024 * 1024  # a tensor of unknown size
 INLINE_BYTES = 1024  # bigger weights lie beside the model, so that a chunk's file stays small
@@ -37,12 +37,18 @@ class Intermediates:
     """
 
     def __init__(
-        self, file: Path, bench: Bench, folder: Path, *, budget_bytes: int, deadline: float
+        self,
+        file: Path,
+        settings: SessionSettings,
+        folder: Path,
+        *,
+        budget_bytes: int,
+        deadline: float,
     ) -> None:
         folder.mkdir(parents=True)
         self._budget_bytes = budget_bytes
         self._folder = folder
-        self._bench = bench
+        self._settings = settings
         self._deadline = deadline
         self._model = onnx.load(str(file))
         onnx.save(
@@ -52,12 +58,12 @@ class Intermediates:
             location="weights.bin",
             size_threshold=INLINE_BYTES,
         )  # leaves the model in memory without its weights
-        copied = msgspec.structs.replace(bench, model=str(folder / "model.onnx"))
+        copied = msgspec.structs.replace(settings, model=str(folder / "model.onnx"))
         events = profiled_run(copied, folder)
         graphs.name_as_profiled(self._model, events)
         name_nodes(self._model)
         self.nodes = graphs.nodes_of(self._model.graph)
-        self.inputs = bench.input_names
+        self.inputs = settings.input_names
         self._sizes, self.shapes, self.dtypes = self._measured(events)
         self.varying = self._varying()
         self.blocked = self._blocked()
@@ -93,20 +99,20 @@ class Intermediates:
         """
         if time.monotonic() > self._deadline:
             raise OutOfTime
-        feeds = load_inputs(self._bench)
+        feeds = load_inputs(self._settings)
         fed = {name: feeds[name] for name in names if name in feeds}
         asked = [name for name in names if name not in feeds]
         if not asked:
             return fed
         file = self._folder / "chunk.onnx"
         outputs = self._write(asked, file)
-        settings = options(
+        ort_options = options(
             "none",
-            threads=self._bench.threads,
-            spin=self._bench.spin,
-            library=self._bench.custom_op_library,
+            threads=self._settings.threads,
+            spin=self._settings.spin,
+            library=self._settings.custom_op_library,
         )
-        session = ort.InferenceSession(str(file), settings, providers=PROVIDERS)
+        session = ort.InferenceSession(str(file), ort_options, providers=PROVIDERS)
         values = {name: ort.OrtValue.ortvalue_from_numpy(array) for name, array in feeds.items()}
         ran = session.run_with_ort_values(outputs, values)
         arrays = {name: numpy_of(value) for name, value in zip(asked, ran, strict=True)}
@@ -155,7 +161,7 @@ class Intermediates:
                 for name, (dtype, shape) in zip(outputs, known, strict=True):
                     shapes[name], dtypes[name] = shape, dtype
                     sizes[name] = tensor_bytes(dtype, shape) or 8 * math.prod(shape)
-        feeds = load_inputs(self._bench)
+        feeds = load_inputs(self._settings)
         shapes |= {name: array.shape for name, array in feeds.items()}
         sizes |= {name: array.nbytes for name, array in feeds.items()}
         return sizes, shapes, dtypes

@@ -113,9 +113,9 @@ class Drawing(msgspec.Struct, frozen=True):
     from_file: tuple[str, ...] = ()
 
 
-class Bench(msgspec.Struct, frozen=True):
-    """What every measuring worker needs: the working copy, what some variants (by name) run in
-    its place, and the session settings.
+class SessionSettings(msgspec.Struct, frozen=True):
+    """What a session of any variant is opened with: the working copy, what some variants (by name)
+    run in its place, and threads.
 
     `inputs` is an npz with the values of `input_names`, in that order, as arr_0, arr_1, …
     `custom_op_library` is registered in every session; `calls` is the model as it was before its
@@ -140,7 +140,7 @@ class DeriveJob(msgspec.Struct, frozen=True):
     where what takes long to make may stay.
     """
 
-    bench: Bench
+    settings: SessionSettings
     variant: str
     folder: str
     rules: str | None = None
@@ -201,7 +201,7 @@ class Switches(msgspec.Struct, frozen=True):
 class OwnPassJob(msgspec.Struct, frozen=True):
     """Try our own fusion pass on the model, at its highest level; files go into the folder."""
 
-    bench: Bench
+    settings: SessionSettings
     folder: str
     seed: int
 
@@ -215,7 +215,7 @@ class OwnPassTried(msgspec.Struct, frozen=True):
 class StructuresJob(msgspec.Struct, frozen=True):
     """See what the engine makes of the model under each of these settings."""
 
-    bench: Bench
+    settings: SessionSettings
     switches: tuple[Switches, ...]
 
 
@@ -241,7 +241,7 @@ class CheckJob(msgspec.Struct, frozen=True):
     scores classes; other inputs are tried for that during `agreement_seconds`.
     """
 
-    bench: Bench
+    settings: SessionSettings
     variant: str
     outputs: str
     reference: str | None
@@ -275,7 +275,7 @@ class MatchJob(msgspec.Struct, frozen=True):
     `budget_bytes` are held at a time. After `seconds` the search ends with what it has found.
     """
 
-    bench: Bench
+    settings: SessionSettings
     variant: str
     dump: str
     matches: str
@@ -313,7 +313,7 @@ class BlockJob(msgspec.Struct, frozen=True):
     Every lane runs `rounds` times un-profiled; profiles go to `profiles`/<variant>.json.
     """
 
-    bench: Bench
+    settings: SessionSettings
     lanes: tuple[Lane, ...]
     seed: int
     attempt: int

@@ -27,7 +27,7 @@ def test_m4_a_library_of_operators_is_loaded_from_the_recording_s_settings_alone
     [(file, call)] = calls("register_custom_ops_library")
     assert (file, ast.unparse(call)) == (
         "onnxruntime.py",
-        "settings.register_custom_ops_library(library)",
+        "ort_options.register_custom_ops_library(library)",
     )
     given = {
         ast.unparse(keyword.value)
@@ -36,9 +36,9 @@ def test_m4_a_library_of_operators_is_loaded_from_the_recording_s_settings_alone
         if keyword.arg == "library"
     }
     assert given == {
-        "bench.custom_op_library",
-        "self._bench.custom_op_library",
-        "library",  # of collectors/derive/pieces.py, from the bench as well
+        "settings.custom_op_library",
+        "self._settings.custom_op_library",
+        "library",  # of collectors/derive/pieces.py, from the session settings as well
         "job.path",  # of the job that only tries it
     }
     written = {ast.unparse(call) for _, call in calls("LibraryJob")}

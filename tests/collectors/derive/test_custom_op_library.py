@@ -543,7 +543,7 @@ def uses(of: str) -> set[str]:
 def test_only_the_command_line_leads_to_a_library() -> None:
     assert uses("custom_op_library") == {
         "app/cli/collect.py: Recording",
-        "collectors/recording/preparation.py: Bench",
+        "collectors/recording/preparation.py: SessionSettings",
     }
     named = {
         str(path.relative_to(ROOT))

@@ -26,7 +26,7 @@ from analysis.report.exports.comparison_json import comparison_values
 from analysis.wording import agreement_text, diagnostic_sentence
 from collectors import variants
 from collectors.derive import quantise
-from collectors.workers.jobs import Bench, Codes, Derived, DeriveJob
+from collectors.workers.jobs import Codes, Derived, DeriveJob, SessionSettings
 from tests.collectors.short_recordings import File, run, short
 
 helper = onnx.helper
@@ -69,11 +69,11 @@ def derived(path: Path, folder: Path, **recorded: np.ndarray) -> Derived:
     """What int8 makes of a model, on these recorded inputs (an image by default)."""
     values = recorded or {"x": np.random.default_rng(0).random((1, 3, SIZE, SIZE), np.float32)}
     np.savez(folder / "inputs.npz", *values.values())
-    bench = Bench(str(path), str(folder / "inputs.npz"), tuple(values), 1, False)
+    settings = SessionSettings(str(path), str(folder / "inputs.npz"), tuple(values), 1, False)
     out = folder / "derived"
     out.mkdir()
     return quantise.derive(
-        DeriveJob(bench, "int8", str(out)), variants.find("int8"), onnx.load(str(path))
+        DeriveJob(settings, "int8", str(out)), variants.find("int8"), onnx.load(str(path))
     )
 
 
@@ -168,10 +168,10 @@ def test_calibration_depends_on_the_seed_and_not_on_what_was_recorded(
         folder = tmp_path / str(place)
         (folder / "derived").mkdir(parents=True)
         np.savez(folder / "inputs.npz", np.full((1, 3, SIZE, SIZE), recorded, np.float32))
-        bench = Bench(str(path), str(folder / "inputs.npz"), ("x",), 1, False)
-        drawing = msgspec.structs.replace(bench.drawing, seed=seed)
-        bench = msgspec.structs.replace(bench, drawing=drawing)
-        job = DeriveJob(bench, "int8", str(folder / "derived"))
+        settings = SessionSettings(str(path), str(folder / "inputs.npz"), ("x",), 1, False)
+        drawing = msgspec.structs.replace(settings.drawing, seed=seed)
+        settings = msgspec.structs.replace(settings, drawing=drawing)
+        job = DeriveJob(settings, "int8", str(folder / "derived"))
         model = onnx.load(quantise.derive(job, variants.find("int8"), onnx.load(str(path))).model)
         stored = {t.name: onnx.numpy_helper.to_array(t) for t in model.graph.initializer}
         [first] = [n for n in model.graph.node if n.op_type == "QuantizeLinear" and "x" in n.input]

@@ -30,7 +30,7 @@ from collectors.kernels.loading import groups_of
 from collectors.models.model import save
 from collectors.recording.request import Recording
 from collectors.runtimes.segments import SegmentsSession
-from collectors.workers.jobs import Bench, Derived, DeriveJob, Steps
+from collectors.workers.jobs import Derived, DeriveJob, SessionSettings, Steps
 from tests.collectors.kernel_models import Node, engine, graph_of, model_of, values
 from tests.collectors.short_recordings import File, run, short
 
@@ -128,26 +128,26 @@ class Twins:
         folder.mkdir(parents=True, exist_ok=True)
         save(model, folder / "model.onnx")
         np.savez(folder / "inputs.npz", *self.feeds.values())
-        bench = Bench(
+        settings = SessionSettings(
             model=str(folder / "model.onnx"),
             inputs=str(folder / "inputs.npz"),
             input_names=tuple(self.feeds),
             threads=1,
             spin=False,
         )
-        self.bench = bench
+        self.settings = settings
         self.derived: dict[str, Derived] = {}
         for kind in ("segments", "custom"):
             own = folder / kind
             own.mkdir()
-            job = DeriveJob(bench, f"{kind}:{kernel}", str(own), cache=str(folder / "cache"))
+            job = DeriveJob(settings, f"{kind}:{kernel}", str(own), cache=str(folder / "cache"))
             self.derived[kind] = segments.derive(job, variants.find(job.variant), model)
 
     def plan(self, kind: str) -> Steps:
         return msgspec.json.decode(Path(self.derived[kind].steps or "").read_bytes(), type=Steps)
 
     def outputs(self, kind: str, runs: int = 1) -> list[np.ndarray]:
-        session = SegmentsSession(self.bench, Path(self.derived[kind].steps or ""), open_kernel)
+        session = SegmentsSession(self.settings, Path(self.derived[kind].steps or ""), open_kernel)
         for _ in range(runs):
             session.run()
         return [np.array(array) for array in session.outputs()]

@@ -13,7 +13,7 @@ from collectors.fusion import fusing
 from collectors.fusion.report import Report
 from collectors.fusion.rules import parse
 from collectors.tasks.prepare import run as prepare
-from collectors.workers.jobs import Bench, PrepareJob
+from collectors.workers.jobs import PrepareJob, SessionSettings
 
 
 @dataclass
@@ -23,7 +23,7 @@ class Passed:
     before: onnx.ModelProto
     after: onnx.ModelProto
     report: Report
-    bench: Bench
+    settings: SessionSettings
 
     @property
     def op_types(self) -> list[str]:
@@ -43,12 +43,12 @@ def passed(model: onnx.ModelProto, folder: Path, rules: str = "", seed: int = 0)
         PrepareJob(str(path), str(folder), False, str(folder), 0, None, {}, None, {}, True)
     )
     names = tuple(fact.name for fact in prepared.facts)
-    bench = Bench(prepared.model, prepared.inputs, names, threads=1, spin=False)
+    settings = SessionSettings(prepared.model, prepared.inputs, names, threads=1, spin=False)
     fused = folder / "fused"
     fused.mkdir()
     before = onnx.load(prepared.model)
-    result = fusing.fuse(before, bench, parse(rules, "rules.toml"), fused, seed=seed)
-    return Passed(before, onnx.load(str(result.path)), result.report, bench)
+    result = fusing.fuse(before, settings, parse(rules, "rules.toml"), fused, seed=seed)
+    return Passed(before, onnx.load(str(result.path)), result.report, settings)
 
 
 def outputs(model: onnx.ModelProto, seed: int = 1) -> list[np.ndarray]:

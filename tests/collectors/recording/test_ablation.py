@@ -25,7 +25,7 @@ from collectors.recording.request import Plan
 from collectors.runtimes import optimizers
 from collectors.runtimes.structure import dumped, structure
 from collectors.variants import find
-from collectors.workers.jobs import Bench, Structure, Switches
+from collectors.workers.jobs import SessionSettings, Structure, Switches
 from tests.collectors.short_recordings import File, run, short
 
 SAID_BY_ENGINE = re.compile(r"Applying graph transformer (\w+) on step")
@@ -83,17 +83,17 @@ TINY: dict[str, tuple[list[Any], dict[str, Any], list[str], list[str]]] = {
 
 
 @pytest.fixture
-def bench(save_model: Callable[..., Path]) -> Callable[..., Bench]:
-    """bench(nodes, weights) for nodes written as (type, inputs, output); x is 1x4x8x8."""
+def settings(save_model: Callable[..., Path]) -> Callable[..., SessionSettings]:
+    """settings(nodes, weights) for nodes written as (type, inputs, output); x is 1x4x8x8."""
 
-    def make(nodes: list[Any], weights: dict[str, Any], dtype: str = "float32") -> Bench:
+    def make(nodes: list[Any], weights: dict[str, Any], dtype: str = "float32") -> SessionSettings:
         model = save_model(
             [helper.make_node(kind, reads.split(), [writes]) for kind, reads, writes in nodes],
             {"x": (dtype, [1, 4, 8, 8])},
             ["y"],
             {name: np.asarray(value, dtype) for name, value in weights.items()},
         )
-        return Bench(str(model), "", ("x",), 1, False)
+        return SessionSettings(str(model), "", ("x",), 1, False)
 
     return make
 
@@ -103,32 +103,38 @@ def op_types(structure: Structure) -> list[str]:
 
 
 @pytest.mark.parametrize("name", TINY)
-def test_only_one_optimizer_acts(name: str, bench: Callable[..., Bench]) -> None:
+def test_only_one_optimizer_acts(name: str, settings: Callable[..., SessionSettings]) -> None:
     nodes, weights, before, after = TINY[name]
-    model = bench(nodes, weights)
+    model = settings(nodes, weights)
     off = dumped(model, ALL_OFF)
     assert op_types(off) == sorted(before)
     assert off == dumped(model, NONE)
     assert op_types(dumped(model, Switches("all", find(f"only:{name}").disabled))) == after
 
 
-def test_without_an_optimizer_the_others_still_act(bench: Callable[..., Bench]) -> None:
+def test_without_an_optimizer_the_others_still_act(
+    settings: Callable[..., SessionSettings],
+) -> None:
     gelu = [("Mul", "z c", "a"), ("Sigmoid", "a", "b"), ("Mul", "z b", "y")]
-    model = bench([("Identity", "x", "z"), *gelu], {"c": np.array(1.702)})
+    model = settings([("Identity", "x", "z"), *gelu], {"c": np.array(1.702)})
     assert op_types(dumped(model, ALL)) == ["com.microsoft:QuickGelu"]
     without = dumped(model, Switches("all", find("without:QuickGeluFusion").disabled))
     assert op_types(without) == ["Mul", "Mul", "Sigmoid"]
 
 
-def test_half_precision_weights_are_left_alone_too(bench: Callable[..., Bench]) -> None:
+def test_half_precision_weights_are_left_alone_too(
+    settings: Callable[..., SessionSettings],
+) -> None:
     """The engine runs half precision in float32; even that rewriting can be switched off."""
-    model = bench([("Conv", "x w", "y")], {"w": np.ones((4, 4, 3, 3))}, dtype="float16")
+    model = settings([("Conv", "x w", "y")], {"w": np.ones((4, 4, 3, 3))}, dtype="float16")
     assert dumped(model, ALL_OFF) == dumped(model, NONE)
 
 
-def test_every_transformer_that_the_engine_applies_is_listed(bench: Callable[..., Bench]) -> None:
+def test_every_transformer_that_the_engine_applies_is_listed(
+    settings: Callable[..., SessionSettings],
+) -> None:
     """The list is right for the engine that is installed: it names what it applies in its log."""
-    model = bench([("Relu", "x", "y")], {}).model
+    model = settings([("Relu", "x", "y")], {}).model
     log = subprocess.run(
         [sys.executable, "-c", LOUD, model], capture_output=True, text=True, check=True
     )

@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 from collectors.recording import blocks, budget, series
 from collectors.recording.budget import BlockCost, Deadline
 from collectors.recording.series import Series
-from collectors.workers.jobs import Bench, BlockJob, BlockMeasured, Lane, LaneRuns, ProfiledRuns
+from collectors.workers.jobs import (
+    BlockJob,
+    BlockMeasured,
+    Lane,
+    LaneRuns,
+    ProfiledRuns,
+    SessionSettings,
+)
 
 LANES = blocks.lanes(("unfused", "fused"), "unfused")
 
@@ -63,7 +70,7 @@ def make(tmp_path: Path, clock: Clock) -> Callable[..., Series]:
 
         return Series(
             **{
-                "bench": Bench("m", "i", (), 1, spin=False),
+                "settings": SessionSettings("m", "i", (), 1, spin=False),
                 "lanes": LANES,
                 "seed": 0,
                 "rounds": 24,
@@ -199,7 +206,7 @@ def test_blocks_keep_the_rounds_they_had_before_the_budget_shrank_them(
 
 
 def test_spinning_measures_each_lane_in_a_worker_of_its_own(make: Callable[..., Series]) -> None:
-    recording = make(looks=(1,), bench=Bench("m", "i", (), 2, spin=True))
+    recording = make(looks=(1,), settings=SessionSettings("m", "i", (), 2, spin=True))
     recording.run(lambda: False, lambda: None)
     (block,) = recording.complete
     assert sorted((lane.variant, lane.copy) for lane in block.lanes) == [

@@ -23,7 +23,7 @@ from collectors.tensors.agreement import (
     scores_classes,
     with_classes,
 )
-from collectors.workers.jobs import Bench, Drawing
+from collectors.workers.jobs import Drawing, SessionSettings
 
 
 def graph(*ops: str, made: tuple[int, ...] = (2, 10), group: int = 1) -> Graph:
@@ -112,23 +112,27 @@ class Fake:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
+def settings(tmp_path: Path) -> SessionSettings:
     recorded = np.random.default_rng([0, 0]).standard_normal((2, 10), dtype=np.float32)
     np.savez(tmp_path / "inputs.npz", recorded)
-    return Bench("", str(tmp_path / "inputs.npz"), ("t0",), 1, False, drawing=Drawing(batch=2))
+    return SessionSettings(
+        "", str(tmp_path / "inputs.npz"), ("t0",), 1, False, drawing=Drawing(batch=2)
+    )
 
 
-def test_the_same_classes_agree_and_others_do_not(bench: Bench, tmp_path: Path) -> None:
+def test_the_same_classes_agree_and_others_do_not(
+    settings: SessionSettings, tmp_path: Path
+) -> None:
     file = tmp_path / "classes.npz"
     baseline = Fake()
-    keep_classes(baseline, bench, graph("Gemm"), file, seconds=60.0)
-    same = with_classes(Fake(), bench, graph("Gemm"), file, seconds=60.0)
+    keep_classes(baseline, settings, graph("Gemm"), file, seconds=60.0)
+    same = with_classes(Fake(), settings, graph("Gemm"), file, seconds=60.0)
     assert same is not None
     assert (same.output, same.classes, same.top1, same.top5) == ("t1", 10, 1.0, 1.0)
     assert (same.samples, same.positions) == (feeds.SAMPLES, feeds.SAMPLES)
     chosen = [int(c) for scores in baseline.fed for c in np.argmax(scores, axis=1)]
     assert same.distinct == len(set(chosen)) > 1
-    rolled = with_classes(Fake(shift=1), bench, graph("Gemm"), file, seconds=60.0)
+    rolled = with_classes(Fake(shift=1), settings, graph("Gemm"), file, seconds=60.0)
     assert rolled is not None
     near = 0
     for scores in baseline.fed:
@@ -139,10 +143,10 @@ def test_the_same_classes_agree_and_others_do_not(bench: Bench, tmp_path: Path) 
     assert rolled.top5 == near / feeds.SAMPLES
 
 
-def test_five_classes_have_no_top5(bench: Bench, tmp_path: Path) -> None:
+def test_five_classes_have_no_top5(settings: SessionSettings, tmp_path: Path) -> None:
     file = tmp_path / "classes.npz"
     np.savez(tmp_path / "five.npz", np.zeros((2, 5), np.float32))
-    five = msgspec.structs.replace(bench, inputs=str(tmp_path / "five.npz"))
+    five = msgspec.structs.replace(settings, inputs=str(tmp_path / "five.npz"))
     model = graph("Gemm", made=(2, 5))
     baseline = Fake()
     baseline._scores = np.zeros((2, 5), np.float32)
@@ -152,38 +156,40 @@ def test_five_classes_have_no_top5(bench: Bench, tmp_path: Path) -> None:
     assert found.top5 is None
 
 
-def test_one_sample_is_tried_when_there_is_no_time(bench: Bench, tmp_path: Path) -> None:
+def test_one_sample_is_tried_when_there_is_no_time(
+    settings: SessionSettings, tmp_path: Path
+) -> None:
     file = tmp_path / "classes.npz"
-    keep_classes(Fake(), bench, graph("Gemm"), file, seconds=-1.0)
-    found = with_classes(Fake(), bench, graph("Gemm"), file, seconds=60.0)
+    keep_classes(Fake(), settings, graph("Gemm"), file, seconds=-1.0)
+    found = with_classes(Fake(), settings, graph("Gemm"), file, seconds=60.0)
     assert found is not None
-    assert found.samples == bench.drawing.batch
+    assert found.samples == settings.drawing.batch
 
 
-def test_scores_that_are_not_finite_do_not_agree(bench: Bench, tmp_path: Path) -> None:
+def test_scores_that_are_not_finite_do_not_agree(settings: SessionSettings, tmp_path: Path) -> None:
     file = tmp_path / "classes.npz"
-    keep_classes(Fake(), bench, graph("Gemm"), file, seconds=60.0)
+    keep_classes(Fake(), settings, graph("Gemm"), file, seconds=60.0)
     with pytest.raises(NoScores):
-        with_classes(Fake(bad=True), bench, graph("Gemm"), file, seconds=60.0)
+        with_classes(Fake(bad=True), settings, graph("Gemm"), file, seconds=60.0)
 
 
-def test_a_model_without_scores_keeps_nothing(bench: Bench, tmp_path: Path) -> None:
+def test_a_model_without_scores_keeps_nothing(settings: SessionSettings, tmp_path: Path) -> None:
     file = tmp_path / "classes.npz"
-    keep_classes(Fake(), bench, graph("Mul"), file, seconds=60.0)
+    keep_classes(Fake(), settings, graph("Mul"), file, seconds=60.0)
     assert not file.exists()
-    assert with_classes(Fake(), bench, graph("Mul"), file, seconds=60.0) is None
+    assert with_classes(Fake(), settings, graph("Mul"), file, seconds=60.0) is None
 
 
-def test_feeds_are_no_recorded_input_and_of_one_purpose(bench: Bench) -> None:
-    with np.load(bench.inputs) as archive:
+def test_feeds_are_no_recorded_input_and_of_one_purpose(settings: SessionSettings) -> None:
+    with np.load(settings.inputs) as archive:
         drawn = [archive["arr_0"]]
     for place in range(3):
-        drawn.append(feeds.draw(bench, "calibration", place)["t0"])
-        drawn.append(feeds.draw(bench, "agreement", place)["t0"])
+        drawn.append(feeds.draw(settings, "calibration", place)["t0"])
+        drawn.append(feeds.draw(settings, "agreement", place)["t0"])
     assert len({array.tobytes() for array in drawn}) == 7
-    again = feeds.draw(bench, "agreement", 2)["t0"]
+    again = feeds.draw(settings, "agreement", 2)["t0"]
     assert again.tobytes() == drawn[-1].tobytes()
-    other = msgspec.structs.replace(bench, drawing=Drawing(seed=1, batch=2))
+    other = msgspec.structs.replace(settings, drawing=Drawing(seed=1, batch=2))
     assert feeds.draw(other, "agreement", 2)["t0"].tobytes() != again.tobytes()
 
 
@@ -192,7 +198,7 @@ def test_feeds_keep_to_a_range_and_to_a_file(tmp_path: Path) -> None:
     image = chance.uniform(100, 255, (1, 3, 32, 32)).astype(np.float32)
     ids = np.array([[7, 11, 13, 7]], np.int64)
     np.savez(tmp_path / "inputs.npz", image, ids, np.zeros((4,), np.float32))
-    bench = Bench(
+    settings = SessionSettings(
         "",
         str(tmp_path / "inputs.npz"),
         ("image", "ids", "scale"),
@@ -200,14 +206,14 @@ def test_feeds_keep_to_a_range_and_to_a_file(tmp_path: Path) -> None:
         False,
         drawing=Drawing(ranges={"scale": (3.0, 4.0)}, from_file=("image", "ids")),
     )
-    drawn = feeds.draw(bench, "calibration", 0)
+    drawn = feeds.draw(settings, "calibration", 0)
     assert drawn["image"].dtype == np.float32
     assert image.min() <= drawn["image"].min() < drawn["image"].max() <= image.max()
     assert abs(drawn["image"].mean() - image.mean()) < image.std()
     assert drawn["ids"].size and set(drawn["ids"].flat) <= {7, 11, 13}
     assert drawn["ids"].dtype == np.int64
     assert drawn["scale"].size and ((drawn["scale"] >= 3) & (drawn["scale"] <= 4)).all()
-    assert "file" in feeds.told(bench)
+    assert "file" in feeds.told(settings)
 
 
 def test_a_session_computes_on_what_it_is_fed(
@@ -216,7 +222,9 @@ def test_a_session_computes_on_what_it_is_fed(
     nodes = [onnx.helper.make_node("Add", ["x", "x"], ["y"], name="double")]
     path = save_model(nodes, {"x": ("float32", [2, 3])}, ["y"])
     np.savez(tmp_path / "inputs.npz", np.ones((2, 3), np.float32))
-    session = GraphSession(Bench(str(path), str(tmp_path / "inputs.npz"), ("x",), 1, False), "none")
+    session = GraphSession(
+        SessionSettings(str(path), str(tmp_path / "inputs.npz"), ("x",), 1, False), "none"
+    )
     session.feed({"x": np.full((2, 3), 5, np.float32)})
     session.run()
     assert np.array_equal(session.outputs()[0], np.full((2, 3), 10, np.float32))

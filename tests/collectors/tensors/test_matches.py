@@ -21,7 +21,7 @@ from collectors.tasks import matches, prepare
 from collectors.tensors.sketches import distance, distances, sketch
 from collectors.variants import find
 from collectors.workers import worker
-from collectors.workers.jobs import Bench, Matched, MatchJob, PrepareJob
+from collectors.workers.jobs import Matched, MatchJob, PrepareJob, SessionSettings
 from tests.collectors.short_recordings import run, short
 
 
@@ -44,7 +44,7 @@ class Trial:
     """A model as it is recorded, and what the engine made of it."""
 
     folder: Path
-    bench: Bench
+    settings: SessionSettings
     variant: str
     dump: Path
 
@@ -76,17 +76,17 @@ class Trial:
             )
         )  # fmt: skip
         names = tuple(fact.name for fact in made.facts)
-        bench = Bench(made.model, made.inputs, names, 1, False)
+        settings = SessionSettings(made.model, made.inputs, names, 1, False)
         dump = folder / "dump.onnx"
-        open_session(bench, find(variant), dump=dump)
-        return cls(folder, bench, variant, dump)
+        open_session(settings, find(variant), dump=dump)
+        return cls(folder, settings, variant, dump)
 
     def search(self, **changes: Any) -> tuple[dict[str, list[TensorMatch]], Matched]:
         """Matches by tensor of the optimised graph, and what the search says of itself."""
         to = self.folder / "matches.json"
         job = MatchJob(
             **{
-                "bench": self.bench,
+                "settings": self.settings,
                 "variant": self.variant,
                 "dump": str(self.dump),
                 "matches": str(to),

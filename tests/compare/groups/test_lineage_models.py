@@ -29,7 +29,7 @@ from collectors.models import graphs, model
 from collectors.tasks import matches
 from collectors.tasks import prepare as prepare_task
 from collectors.variants import find
-from collectors.workers.jobs import Bench, MatchJob, PrepareJob
+from collectors.workers.jobs import MatchJob, PrepareJob, SessionSettings
 from collectors.zoo import (
     convolutions,
     deeplabv3plus,
@@ -76,7 +76,7 @@ class Prepared:
 
     folder: Path
     named: Path
-    bench: Bench
+    settings: SessionSettings
     graph: Graph
     feeds: tuple[dict[str, np.ndarray], ...]
 
@@ -92,9 +92,9 @@ class Prepared:
         """The engine's own file of the optimised graph, and the graph with the shapes that ran."""
         dump = self.folder / f"{level}.onnx"
         profile = self.folder / f"{level}.json"
-        open_session(self.bench, find(level), profile=self.folder / level, dump=dump).end_profiling(
-            profile
-        )
+        open_session(
+            self.settings, find(level), profile=self.folder / level, dump=dump
+        ).end_profiling(profile)
         events = msgspec.json.decode(profile.read_bytes())
         optimised = onnx.load(str(dump))
         graphs.name_as_profiled(optimised, events)
@@ -104,7 +104,7 @@ class Prepared:
     def match(self, level: str, dump: Path) -> tuple[TensorMatch, ...]:
         """What the recording finds out about tensors by running both."""
         found = self.folder / f"{level}.matches.json"
-        matches.run(MatchJob(self.bench, level, str(dump), str(found), 60.0))
+        matches.run(MatchJob(self.settings, level, str(dump), str(found), 60.0))
         return parse_matches(found.read_bytes(), str(found))
 
 
@@ -148,7 +148,7 @@ def prepare(proto: onnx.ModelProto, folder: Path) -> Prepared:
     return Prepared(
         folder=folder,
         named=folder / "named.onnx",
-        bench=Bench(made.model, made.inputs, names, 1, False),
+        settings=SessionSettings(made.model, made.inputs, names, 1, False),
         graph=parse_graph(Path(made.graph).read_bytes(), made.graph),
         feeds=tuple(dict(zip(names, values, strict=True)) for values in (arrays, others)),
     )
