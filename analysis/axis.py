@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from analysis import units
 
-_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _LEAST_GAP = 0.13
 _NARROW_GAP = 0.06
 
@@ -89,5 +88,5 @@ def _round_step(raw: float) -> float:
 def _time(ns: float, largest: float) -> str:
     if ns == 0:
         return "0"
-    size, unit = next(((s, u) for s, u in _UNITS if largest >= s), _UNITS[-1])
+    size, unit = units.scale_of(largest, units.TIMES)
     return f"{plain(ns / size)} {unit}"

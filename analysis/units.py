@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import pairwise
 
 MISSING = "–"
+Scales = Sequence[tuple[float, str]]  # (what divides a value, its unit), ascending
+TIMES: Scales = ((1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s"))
+_BYTES: Scales = ((1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"))
+_COUNTS: Scales = ((1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T"))
 
 
 def duration(ns: float | None, *, signed: bool = False) -> str:
     """`ns` as ns, µs, ms or s with three significant digits: 1234567 -> '1.23 ms'."""
-    if ns is None:
-        return MISSING
-    if ns == 0:
-        return "0 ns"
-    scale, unit = _scale(ns)
-    return f"{_three(ns / scale, signed)} {unit}"
+    return "0 ns" if ns == 0 else _scaled(ns, TIMES, signed)
 
 
 def durations_apart(
@@ -42,35 +43,29 @@ def _duration(ns: float, more: int) -> str:
     """`duration` with so many more digits."""
     if ns == 0:
         return "0 ns"
-    scale, unit = _scale(ns)
+    scale, unit = scale_of(ns, TIMES)
     return f"{grouped(ns / scale, f'.{_digits(ns / scale) + more}f')} {unit}"
 
 
 def _printed(ns: float, more: int) -> tuple[float, float]:
     """What `_duration` prints, in ns, and the step of its last digit."""
-    scale, _ = _scale(ns)
+    scale, _ = scale_of(ns, TIMES)
     digits = _digits(ns / scale) + more
     return round(ns / scale, digits) * scale, 0.0 if ns == 0 else scale / 10**digits
 
 
-def _scale(ns: float) -> tuple[float, str]:
-    for limit, scale, unit in ((1e3, 1.0, "ns"), (1e6, 1e3, "µs"), (1e9, 1e6, "ms")):
-        if abs(ns) < limit * 0.9995:
-            return scale, unit
-    return 1e9, "s"
+def scale_of(value: float, scales: Scales) -> tuple[float, str]:
+    """The largest scale in which `value` reads as one or more of three significant digits."""
+    fits = (found for found, (larger, _) in pairwise(scales) if abs(value) < larger * 0.9995)
+    return next(fits, scales[-1])
 
 
 def data_size(count: float | None, *, signed: bool = False) -> str:
     """Bytes with decimal prefixes: 93400000 -> '93.4 MB'."""
-    if count is None:
-        return MISSING
-    if abs(count) < 999.5:
+    if count is not None and abs(count) < 999.5:
         whole = round(count)
         return f"{whole:+d} B" if signed and whole else f"{whole} B"
-    for limit, scale, unit in ((1e6, 1e3, "kB"), (1e9, 1e6, "MB")):
-        if abs(count) < limit * 0.9995:
-            return f"{_three(count / scale, signed)} {unit}"
-    return f"{_three(count / 1e9, signed)} GB"
+    return _scaled(count, _BYTES, signed)
 
 
 def percent(fraction: float | None, *, signed: bool = False) -> str:
@@ -119,22 +114,17 @@ def rate(per_second: float | None) -> str:
 
 def flop_rate(per_second: float | None) -> str:
     """FLOP/s with decimal prefixes: 1.134e11 -> '113 GFLOP/s'."""
-    return _operations(per_second, "FLOP/s")
+    return _scaled(per_second, _COUNTS[1:], end="FLOP/s")
 
 
 def op_rate(per_second: float | None) -> str:
     """OP/s, operations on integers, with decimal prefixes: 4.5e11 -> '450 GOP/s'."""
-    return _operations(per_second, "OP/s")
+    return _scaled(per_second, _COUNTS[1:], end="OP/s")
 
 
 def flop_count(value: float | None) -> str:
     """Floating-point operations with decimal prefixes: 4.5e12 -> '4.50 TFLOP'."""
-    if value is None:
-        return MISSING
-    for limit, scale, unit in ((1e6, 1e3, "kFLOP"), (1e9, 1e6, "MFLOP"), (1e12, 1e9, "GFLOP")):
-        if abs(value) < limit * 0.9995:
-            return f"{_three(value / scale, False)} {unit}"
-    return f"{_three(value / 1e12, False)} TFLOP"
+    return _scaled(value, _COUNTS, end="FLOP")
 
 
 def bandwidth(value: float | None) -> str:
@@ -181,13 +171,12 @@ def middle_cut(text: str, chars: int = 40) -> str:
     return f"{text[:head]}…{text[len(text) - (chars - 1 - head) :]}"
 
 
-def _operations(per_second: float | None, unit: str) -> str:
-    if per_second is None:
+def _scaled(value: float | None, scales: Scales, signed: bool = False, end: str = "") -> str:
+    """`value` in the scale that fits, with three significant digits."""
+    if value is None:
         return MISSING
-    for limit, scale, prefix in ((1e9, 1e6, "M"), (1e12, 1e9, "G")):
-        if abs(per_second) < limit * 0.9995:
-            return f"{_three(per_second / scale, False)} {prefix}{unit}"
-    return f"{_three(per_second / 1e12, False)} T{unit}"
+    scale, unit = scale_of(value, scales)
+    return f"{_three(value / scale, signed)} {unit}{end}"
 
 
 def _three(value: float, signed: bool) -> str:

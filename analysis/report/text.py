@@ -43,9 +43,7 @@ def signed_duration(ns: float) -> str:
 def signed_range(low_ns: float, high_ns: float) -> str:
     """Two changes of time in one unit: '+5.33 to +6.14 ms', digits as the larger one needs."""
     largest = max(abs(low_ns), abs(high_ns))
-    limits = ((1e3, 1.0, "ns"), (1e6, 1e3, "µs"), (1e9, 1e6, "ms"))
-    found = ((scale, unit) for limit, scale, unit in limits if largest < limit * 0.9995)
-    scale, unit = next(found, (1e9, "s"))
+    scale, unit = units.scale_of(largest, units.TIMES)
     digits = 0 if largest >= 99.95 * scale else 1 if largest >= 9.995 * scale else 2
     low, high = (f"{round(ns / scale, digits) + 0.0:+.{digits}f}" for ns in (low_ns, high_ns))
     return minus(f"{low} to {high} {unit}")
