@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.metrics.breakdown import by_operator, by_type
@@ -99,6 +99,7 @@ CALLS = st.lists(
 )
 
 
+@settings(max_examples=25)
 @given(CALLS)
 def test_statistics_are_those_of_plain_python(calls: list[Call]) -> None:
     trace = trace_of(calls, runs=3)
@@ -129,6 +130,7 @@ def test_statistics_are_those_of_plain_python(calls: list[Call]) -> None:
             assert row["share"] == pytest.approx(sum(times) / whole)
 
 
+@settings(max_examples=25)
 @given(CALLS)
 def test_spans_are_those_of_plain_python(calls: list[Call]) -> None:
     calls = [(*call[:3], call[3] % 5_000, *call[4:]) for call in calls]
@@ -145,6 +147,13 @@ def test_spans_are_those_of_plain_python(calls: list[Call]) -> None:
             assert pd.isna(gap) if busy > 1000 else gap == 1000 - busy
         else:
             assert pd.isna(spans.loc[run, "busy_ns"])
+
+
+@pytest.mark.exhaustive
+@given(CALLS)
+def test_many_tables_are_those_of_plain_python(calls: list[Call]) -> None:
+    test_statistics_are_those_of_plain_python.hypothesis.inner_test(calls)
+    test_spans_are_those_of_plain_python.hypothesis.inner_test(calls)
 
 
 def test_kernels_that_outlive_their_run_leave_no_negative_gap() -> None:

@@ -160,10 +160,16 @@ def test_any_text_has_a_class(text: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "flux1-base-fmha", "flux1-opt-sage", "h100-bert-small", "mi300-bert-small",
-        "mi300-train_resnet18", "resnet50-2021-worker0", "triton_example",
+        "h100-bert-small",
+        "mi300-bert-small",
+        "mi300-train_resnet18",
+        "triton_example",
+        *(
+            pytest.param(name, marks=pytest.mark.exhaustive)
+            for name in ("flux1-base-fmha", "flux1-opt-sage", "resnet50-2021-worker0")
+        ),
     ],
-)  # fmt: skip
+)
 def test_real_kernels_are_known(name: str) -> None:
     """Less than 2 % of the kernels' time has no class."""
     path = TRACES / "kineto" / f"{name}.json.gz"

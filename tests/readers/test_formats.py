@@ -61,7 +61,14 @@ def test_the_name_of_the_file_does_not_matter(reader: Reader) -> None:
 
 
 @every_format
-@pytest.mark.parametrize("name", ["mine_{}.txt", "{} of my run", "run{}_detail.csv"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "{} of my run",
+        pytest.param("mine_{}.txt", marks=pytest.mark.exhaustive),
+        pytest.param("run{}_detail.csv", marks=pytest.mark.exhaustive),
+    ],
+)
 def test_names_of_ones_own_change_nothing_in_a_folder(reader: Reader, name: str) -> None:
     sources = miniatures.files(reader)
     renamed = []
@@ -102,10 +109,11 @@ def test_byte_order_mark_and_other_line_ends_change_nothing(reader: Reader) -> N
 
 
 @every_format
-def test_a_file_cut_anywhere_is_a_trace_or_one_sentence(reader: Reader) -> None:
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.exhaustive)])
+def test_a_file_cut_anywhere_is_a_trace_or_one_sentence(reader: Reader, step: int) -> None:
     main = miniatures.main_file(reader)
     data = main.content
-    for part in range(1, 21):
+    for part in range(1, 21, step):
         cut = Source("cut", data[: len(data) * part // 21], beside=main.beside)
         try:
             value = read(cut)

@@ -257,12 +257,13 @@ def test_too_many_events_are_refused_with_their_number() -> None:
         read(Source("big.json", data, Limits(events=20)))
 
 
-def test_mutated_profiles_never_raise_anything_else() -> None:
+@pytest.mark.parametrize("count", [200, pytest.param(2000, marks=pytest.mark.exhaustive)])
+def test_mutated_profiles_never_raise_anything_else(count: int) -> None:
     """Seeded fuzzing: a mutation is read or is one FuseScopeError."""
     data = profile_json(UNFUSED_OPERATORS, runs=2)
     rng = random.Random(7)
     read_count = 0
-    for _ in range(2000):
+    for _ in range(count):
         mutated = bytearray(data)
         for _ in range(rng.randint(1, 4)):
             position = rng.randrange(len(mutated))
@@ -278,7 +279,7 @@ def test_mutated_profiles_never_raise_anything_else() -> None:
             read_count += 1
         except FuseScopeError:
             pass
-    assert read_count > 100
+    assert read_count > count / 20
 
 
 @settings(max_examples=60)

@@ -417,8 +417,12 @@ def ns(value: Any) -> int:
 @pytest.mark.parametrize(
     ("name", "kernel_rows", "kernel_ms", "rows", "steps"),
     [
-        ("flux1-base-fmha", 5549, Decimal("684.5"), 5585, 1),
-        ("flux1-opt-sage", 8589, Decimal("720.4"), 8625, 1),
+        pytest.param(
+            "flux1-base-fmha", 5549, Decimal("684.5"), 5585, 1, marks=pytest.mark.exhaustive
+        ),
+        pytest.param(
+            "flux1-opt-sage", 8589, Decimal("720.4"), 8625, 1, marks=pytest.mark.exhaustive
+        ),
         ("h100-bert-small", 60, None, 61, 1),
         ("mi300-bert-small", 60, None, 61, 1),
         ("mi300-train_resnet18", 2360, None, 2375, 0),

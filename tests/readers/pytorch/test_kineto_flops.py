@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.operators.attention_flops import FROM_CAUSAL, FROM_SCORES
@@ -182,10 +182,14 @@ KERNELS = st.sampled_from(
 )
 
 
-@given(
+CHAINS = (
     st.lists(st.sampled_from(CHAIN), min_size=1, max_size=6),
     st.lists(st.tuples(KERNELS, st.integers(0, 19)), max_size=5),
 )
+
+
+@settings(max_examples=25)
+@given(*CHAINS)
 def test_one_product_is_never_counted_twice(
     chain: list[tuple[str, dict[str, Any]]], kernels: list[tuple[str, int]]
 ) -> None:
@@ -193,6 +197,14 @@ def test_one_product_is_never_counted_twice(
     ops = [(name, float(level), 20.0 - 2 * level, args) for level, (name, args) in enumerate(chain)]
     rows = traced(ops, [(name, ts + 0.25) for name, ts in kernels])
     assert sum(value or 0 for value in counts(rows)) in (0, WORK)
+
+
+@pytest.mark.exhaustive
+@given(*CHAINS)
+def test_one_product_of_many_is_never_counted_twice(
+    chain: list[tuple[str, dict[str, Any]]], kernels: list[tuple[str, int]]
+) -> None:
+    test_one_product_is_never_counted_twice.hypothesis.inner_test(chain, kernels)
 
 
 def read_trace(path: Path) -> pd.DataFrame:
