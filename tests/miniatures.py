@@ -82,13 +82,14 @@ def values(trace: Trace) -> dict[str, Any]:
 
 def tables(trace: Trace) -> dict[str, Any]:
     """Runs, operators and calls as plain values."""
-    return {name: values(trace)[name] for name in ("runs", "operators", "calls")}
+    frames = {"runs": trace.runs, "operators": trace.operators, "calls": trace.calls}
+    return {name: _records(frame) for name, frame in frames.items()}
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows as dicts without their nulls."""
-    plain = frame.astype("object").where(frame.notna(), None)
+    columns = [(str(name), frame[name].tolist(), frame[name].isna().tolist()) for name in frame]
     return [
-        {str(key): value for key, value in row.items() if value is not None}
-        for row in plain.to_dict("records")
+        {name: values[row] for name, values, missing in columns if not missing[row]}
+        for row in range(len(frame))
     ]
