@@ -9,7 +9,7 @@ import streamlit as st
 
 from analysis import wording
 from analysis.compare.comparison import Comparison
-from app.parts import panels, tables
+from app.parts import panels
 from app.parts.tables import Figure, Table
 
 TOTALS = "ascend_totals"
@@ -83,16 +83,7 @@ def totals(comparison: Comparison) -> None:
     for label, cells, help_ in columns:
         table.text(label, pd.Series(cells, dtype="object"), help_, widths.get(label, "small"))
     table = table.of(comparison)
-    st.dataframe(
-        table.frame,
-        key=TOTALS,
-        height="content" if len(found) <= _MOST_TOTALS else tables.HEIGHT,
-        row_height=tables.ROW_HEIGHT,
-        hide_index=True,
-        column_config=table.settings,
-        placeholder="",
-        alt="Counters in total, before and after",
-    )
+    table.draw(TOTALS, "Counters in total, before and after", max_rows=_MOST_TOTALS)
 
 
 def _hyphen(change: str) -> str:

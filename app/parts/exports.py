@@ -18,42 +18,21 @@ def downloads(shown: Shown) -> None:
     """The report, and behind a small button other formats; each is made when asked for."""
     with st.popover("More", help="JSON and CSV"):
         private = _private()
-        st.download_button(
-            "Comparison as JSON",
-            lambda: _json(_taken(shown, private).comparison),
-            file_name="comparison.json",
-            mime="application/json",
-            on_click="ignore",
-            key="download_json",
-            width="stretch",
-        )
-        st.download_button(
-            "Operators as CSV",
-            lambda: _operators_csv(_taken(shown, private)),
-            file_name="operators.csv",
-            mime="text/csv",
-            on_click="ignore",
-            key="download_operators",
-            width="stretch",
-        )
-        st.download_button(
-            "Fusion ledger as CSV",
-            lambda: ledger_csv(_taken(shown, private).comparison),
-            file_name="fusion_ledger.csv",
-            mime="text/csv",
-            on_click="ignore",
-            key="download_ledger",
-            width="stretch",
-        )
-        st.download_button(
-            "Op types as CSV",
-            lambda: _types_csv(_taken(shown, private).comparison),
-            file_name="op_types.csv",
-            mime="text/csv",
-            on_click="ignore",
-            key="download_types",
-            width="stretch",
-        )
+        for label, name, key, write in (
+            ("Comparison as JSON", "comparison.json", "json", _json),
+            ("Operators as CSV", "operators.csv", "operators", _operators_csv),
+            ("Fusion ledger as CSV", "fusion_ledger.csv", "ledger", _ledger_csv),
+            ("Op types as CSV", "op_types.csv", "types", _types_csv),
+        ):
+            st.download_button(
+                label,
+                partial(_written, write, shown, private),
+                file_name=name,
+                mime="application/json" if name.endswith("json") else "text/csv",
+                on_click="ignore",
+                key=f"download_{key}",
+                width="stretch",
+            )
     st.download_button(
         "Report",
         lambda: _report(_taken(shown, private).comparison, not private),
@@ -131,6 +110,10 @@ def _taken(shown: Shown, private: bool) -> Shown:
     return shown.redacted if private else shown
 
 
+def _written(write: Callable[[Shown], bytes], shown: Shown, private: bool) -> bytes:
+    return write(_taken(shown, private))
+
+
 def _report(comparison: Comparison, environment: bool) -> bytes:
     from analysis.report.html import report_html
 
@@ -147,18 +130,22 @@ def _report_name(shown: Shown, private: bool) -> str:
     return report_file_name(comparison)
 
 
-def _json(comparison: Comparison) -> bytes:
+def _json(shown: Shown) -> bytes:
     from analysis.report.exports.comparison_json import comparison_json
 
-    return comparison_json(comparison)
+    return comparison_json(shown.comparison)
 
 
 def _operators_csv(shown: Shown) -> bytes:
     return tables.operator_table(tables.operator_rows(shown)).of(shown.comparison).csv
 
 
-def _types_csv(comparison: Comparison) -> bytes:
-    return tables.type_table(comparison).of(comparison).csv
+def _types_csv(shown: Shown) -> bytes:
+    return tables.type_table(shown.comparison).of(shown.comparison).csv
+
+
+def _ledger_csv(shown: Shown) -> bytes:
+    return ledger_csv(shown.comparison)
 
 
 def ledger_csv(comparison: Comparison) -> bytes:

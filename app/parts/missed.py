@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from analysis.advice import MissedFusion
 
 _ROW_HEIGHT = 66  # three lines of text
-_MOST_ROWS = 6  # that are shown without scrolling
+_MOST_ROWS, _MOST_OPTIMIZERS = 6, 12  # that are shown without scrolling
 _NO_GRAPH = (
     "It needs the model's graph, which only an experiment has: record the model on the *Record* "
     "page or with `fusescope collect MODEL`."
@@ -48,7 +48,8 @@ def missed_fusions(shown: Shown, record_page: st.Page) -> None:
         misses = shown.missed_fusions
         if misses:
             table = _missed(misses)
-            _draw(table, "near_misses", _ROW_HEIGHT, "Patterns that were not fused, and why")
+            alt = "Patterns that were not fused, and why"
+            table.draw("near_misses", alt, max_rows=_MOST_ROWS, row_height=_ROW_HEIGHT)
             _own_pass(shown, misses, record_page)
         else:
             st.caption(_none_missed(shown.comparison))
@@ -176,20 +177,6 @@ def ablation(comparison: Comparison) -> None:
             ("nodes_none", "unfused", "All off."),
         ):
             table.number("Operators in the graph", label, rows[name], help_, "%.0f")
-        _draw(table, "ablation", tables.ROW_HEIGHT, "What each optimizer is worth, measured")
+        table.draw("ablation", "What each optimizer is worth, measured", max_rows=_MOST_OPTIMIZERS)
         for note in ablation_notes(rows):
             st.text(note)  # may list names from the file
-
-
-def _draw(table: tables.Table, key: str, row_height: int, alt: str) -> None:
-    few = len(table.frame) * row_height <= _MOST_ROWS * _ROW_HEIGHT
-    st.dataframe(
-        table.drawn,
-        key=key,
-        height="content" if few else tables.HEIGHT,
-        row_height=row_height,
-        hide_index=True,
-        column_config=table.settings,
-        placeholder="",
-        alt=alt,
-    )

@@ -83,17 +83,11 @@ def _operators(shown: Shown, selected: int | None) -> None:
         return
     table = make(found).only(more).of(shown.comparison)
     state.mark_table(TABLE, found["row"], selected)
-    st.dataframe(
-        table.drawn,
-        key=TABLE,
+    table.draw(
+        TABLE,
+        f"Operators of both sides, {wording.order_text(shown.comparison)}",
         height=min(tables.HEIGHT, tables.ROW_HEIGHT * (len(rows) + 2) + 4),
-        row_height=tables.ROW_HEIGHT,
-        hide_index=True,
-        column_config=table.settings,
         on_select=lambda: state.table_clicked(TABLE, shown.key),
-        selection_mode="single-row",
-        placeholder="",
-        alt=f"Operators of both sides, {wording.order_text(shown.comparison)}",
     )
     here = list(found["row"])
     table_rows.linked(TABLE, here.index(selected) if selected in here else None, len(here))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -204,6 +204,12 @@ def _trust(found: Trust) -> None:
         note(wording.diagnostic_sentence(doubt), _WARNING)
     for known in found.notes:
         note(wording.diagnostic_sentence(known), _INFO)
+
+
+def chart(figure: Any, key: str, alt: str) -> None:
+    """A Plotly figure, without the buttons of Plotly; a wheel over it scrolls the page."""
+    config = {"displayModeBar": False, "scrollZoom": False}
+    st.plotly_chart(figure, key=key, config=config, alt=alt)
 
 
 def note(sentence: str, icon: str) -> None:

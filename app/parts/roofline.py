@@ -22,11 +22,6 @@ def show(comparison: Comparison) -> None:
         if picture is None or figure is None:
             st.caption(wording.no_roofline(comparison))
             return
-        st.plotly_chart(
-            figure,
-            key="roofline",
-            config={"displayModeBar": False, "scrollZoom": False},
-            alt="Operators of both sides under the machine's roofs",
-        )
+        panels.chart(figure, "roofline", "Operators of both sides under the machine's roofs")
         for note in wording.roofline_notes(comparison, picture):
             st.caption(panels.own(note))

@@ -237,6 +237,26 @@ class Table:
             frame.columns = pd.Index([label for _, label in self.columns])
         return frame.reset_index(drop=True)
 
+    def draw(
+        self, key: str, alt: str, *, max_rows: float = math.inf, height: int | None = None,
+        row_height: int = ROW_HEIGHT, placeholder: str = "",
+        on_select: Callable[[], None] | None = None,
+    ) -> None:  # fmt: skip
+        """Draw the table, of a `height` in pixels, else as high as its rows where they are no more
+        than `max_rows`. With `on_select` a row can be picked."""
+        st.dataframe(
+            self.drawn,
+            key=key,
+            height=height or ("content" if len(self.frame) <= max_rows else HEIGHT),
+            row_height=row_height,
+            hide_index=True,
+            column_config=self.settings,
+            on_select=on_select or "ignore",
+            selection_mode="single-row",
+            placeholder=placeholder,
+            alt=alt,
+        )
+
     @property
     def csv(self) -> bytes:
         """The cells as CSV with one line of heads."""

@@ -30,6 +30,15 @@ KINDS = {
     LAUNCHED: tables.launcher_table,
 }
 HEAD_HEIGHT = 72
+# What the reader of the page may set: label, bounds, format, key in the address, placeholder.
+_ASSUMED = (
+    ("τ, bound of a short operator (µs)", 0.001, 1e6, None, "tau_us", "10 × dispatch, else 10"),
+    # 1.0, not 1: an integer field would trip over `inf` in the address.
+    ("Size of the modelled cache (KiB)", 1.0, 1e9, "%.0f", "cache_kib",
+     "the last level, else 32768"),
+    ("Arithmetic peak (GFLOP/s)", 0.001, 1e9, None, "peak_gflops", "measured, else none"),
+    ("Bandwidth of main memory (GB/s)", 0.001, 1e9, None, "bandwidth_gbs", "measured, else none"),
+)  # fmt: skip
 MOST_TYPES = 14  # rows that are shown without scrolling
 
 
@@ -72,12 +81,8 @@ def _head(comparison: Comparison) -> None:
     figure = interval(comparison.verdict, panels.mark_colours())
     if figure is not None:
         with st.container(height=HEAD_HEIGHT, border=False):  # so that nothing below it moves
-            st.plotly_chart(
-                figure,
-                key="interval",
-                config={"displayModeBar": False, "scrollZoom": False},
-                alt="Speedup with its interval, the A/A control and no change",
-            )
+            alt = "Speedup with its interval, the A/A control and no change"
+            panels.chart(figure, "interval", alt)
         st.caption(panels.own(wording.interval_key(comparison.verdict)))
     files = origins(comparison)
     for role, origin in zip(tables.SIDES, files, strict=False):
@@ -100,16 +105,8 @@ def _bought(comparison: Comparison, fusion_page: st.Page) -> None:
             )
             st.page_link(fusion_page, label="All groups", icon=":material/account_tree:")
         table = ledger.summary(comparison.ledger).of(comparison)
-        st.dataframe(
-            table.drawn,
-            key="patterns_table",
-            height="content",
-            row_height=tables.ROW_HEIGHT,
-            hide_index=True,
-            column_config=table.settings,
-            placeholder="",
-            alt="Patterns of fused operators, largest gain or loss first",
-        )
+        alt = "Patterns of fused operators, largest gain or loss first"
+        table.draw("patterns_table", alt)
         terms = wording.reconciliation_sentence(comparison.ledger.reconciliation)
         unshared = wording.no_shares_sentence(comparison.ledger)
         st.caption(panels.own(" ".join(filter(None, (f"{terms}." if terms else "", unshared)))))
@@ -153,58 +150,26 @@ def _totals(comparison: Comparison) -> None:
         return
     table = tables.totals_table(comparison, found)
     with st.expander(panels.own(wording.totals_title(comparison)), key="totals"):
-        st.dataframe(
-            table.frame,
-            key="totals_table",
-            height="content",
-            row_height=tables.ROW_HEIGHT,
-            hide_index=True,
-            column_config=table.settings,
-            placeholder="–",
-            alt="Times that stand beside each other and what each rests on",
-        )
+        alt = "Times that stand beside each other and what each rests on"
+        table.draw("totals_table", alt, placeholder="–")
 
 
 def _assumptions() -> Assumptions:
     """What the reader of the page may set; empty fields take the recording's own value."""
     with st.popover("Settings", help="What the modelled figures assume"):
         st.markdown("**What the modelled figures assume**")
-        tau = st.number_input(
-            "τ, bound of a short operator (µs)",
-            min_value=0.001,
-            max_value=1e6,
-            value=None,
-            key="tau_us",
-            placeholder="10 × dispatch, else 10",
-            bind="query-params",
-        )
-        cache = st.number_input(
-            "Size of the modelled cache (KiB)",
-            min_value=1.0,  # an integer field would trip over `inf` in the address
-            max_value=1e9,
-            value=None,
-            format="%.0f",
-            key="cache_kib",
-            placeholder="the last level, else 32768",
-            bind="query-params",
-        )
-        peak = st.number_input(
-            "Arithmetic peak (GFLOP/s)",
-            min_value=0.001,
-            max_value=1e9,
-            value=None,
-            key="peak_gflops",
-            placeholder="measured, else none",
-            bind="query-params",
-        )
-        bandwidth = st.number_input(
-            "Bandwidth of main memory (GB/s)",
-            min_value=0.001,
-            max_value=1e9,
-            value=None,
-            key="bandwidth_gbs",
-            placeholder="measured, else none",
-            bind="query-params",
+        tau, cache, peak, bandwidth = (
+            st.number_input(
+                label,
+                min_value=min_value,
+                max_value=max_value,
+                value=None,
+                format=format_,
+                key=key,
+                placeholder=placeholder,
+                bind="query-params",
+            )
+            for label, min_value, max_value, format_, key, placeholder in _ASSUMED
         )
         st.caption("Measured figures do not change with these.")
     return Assumptions(
@@ -236,21 +201,9 @@ def _op_types(comparison: Comparison) -> None:
             )
             table = KINDS[kind if kind in kinds else kinds[0]](comparison).of(comparison)
             more = tables.choice(table, "type_columns")
-        _kinds(kind, table.only(more), wording.order_text(comparison))
+        alt = f"{kind} of both sides, {wording.order_text(comparison)}"
+        table.only(more).draw(f"{kind}_table", alt, max_rows=MOST_TYPES)
         st.caption(wording.totals_sentence(comparison))
-
-
-def _kinds(kind: str, table: tables.Table, order: str) -> None:
-    st.dataframe(
-        table.drawn,
-        key=f"{kind}_table",
-        height="content" if len(table.frame) <= MOST_TYPES else tables.HEIGHT,
-        row_height=tables.ROW_HEIGHT,
-        hide_index=True,
-        column_config=table.settings,
-        placeholder="",
-        alt=f"{kind} of both sides, {order}",
-    )
 
 
 def _runs(comparison: Comparison) -> None:

@@ -66,12 +66,8 @@ def _waterfall(comparison: Comparison) -> None:
     if figure is None:
         st.caption(panels.own(wording.NO_WATERFALL))
         return
-    st.plotly_chart(
-        figure,
-        key="waterfall",
-        config={"displayModeBar": False, "scrollZoom": False},
-        alt=f"Waterfall from baseline to candidate: {wording.time_of_sum(comparison)}",
-    )
+    alt = f"Waterfall from baseline to candidate: {wording.time_of_sum(comparison)}"
+    panels.chart(figure, "waterfall", alt)
     st.caption(panels.own(wording.waterfall_basis(comparison.ledger.reconciliation)))
 
 
@@ -136,17 +132,11 @@ def _ledger(shown: Shown, chosen: int | None) -> None:
     here = [line.group for line in drawn]
     line = here.index(chosen) if chosen in here and chosen is not None else None
     state.mark_line(TABLE, line)
-    st.dataframe(
-        table.drawn,
-        key=TABLE,
-        height="content" if len(drawn) <= 10 else tables.HEIGHT,
-        row_height=tables.ROW_HEIGHT,
-        hide_index=True,
-        column_config=table.settings,
+    table.draw(
+        TABLE,
+        "Fusion groups by pattern, largest gain or loss first",
+        max_rows=10,
         on_select=lambda: _clicked(shown.key, drawn),
-        selection_mode="single-row",
-        placeholder="",
-        alt="Fusion groups by pattern, largest gain or loss first",
     )
     if unshared := wording.no_shares_sentence(comparison.ledger):
         st.caption(panels.own(unshared))
