@@ -30,7 +30,7 @@ from analysis.compare.joined_time import (
 from analysis.compare.ledger import ledger
 from analysis.compare.naming import named
 from analysis.compare.reconciliation import Reconciliation
-from analysis.compare.roofs import ROOFLINE, Roofs, roofs, under_roofs
+from analysis.compare.roofs import ROOFLINE, UnderRoofs, under_roofs
 from analysis.compare.side import Side
 from analysis.compare.timing.latency import judge
 from analysis.metrics.breakdown import by_operator
@@ -66,9 +66,10 @@ def compare(
     if differ or verdict.reason == "runs_unknown":
         joined = [without_changes(table) for table in joined]
     operators, op_types, op_classes = joined
-    limits = (roofs(assumptions, baseline), roofs(assumptions, candidate))
-    operators = _with_roofline(operators, (baseline, candidate), limits)
-    shown = figures(baseline, candidate, verdict, small, short, assumptions)
+    under = (under_roofs(assumptions, baseline), under_roofs(assumptions, candidate))
+    operators = _with_roofline(operators, (baseline, candidate), under)
+    cache = cache_size(assumptions, baseline, candidate)
+    shown = figures(baseline, candidate, verdict, small, short, under, cache)
     shown = assumed_per_run(shown, entered)
     gains = ledger(baseline, candidate, fusion)
     if differ:
@@ -86,9 +87,9 @@ def compare(
         small_ops=small,
         short_ops=short,
         tau=bound,
-        cache_size=cache_size(assumptions, baseline, candidate),
-        peaks=(limits[0].peak, limits[1].peak),
-        roofs=limits,
+        cache_size=cache,
+        peaks=(under[0].roofs.peak, under[1].roofs.peak),
+        roofs=(under[0].roofs, under[1].roofs),
         fusion=fusion,
         ledger=gains,
         diagnostics=(
@@ -108,13 +109,12 @@ def _different_models(shares: tuple[float | None, float | None]) -> Diagnostic:
 
 
 def _with_roofline(
-    operators: pd.DataFrame, sides: tuple[Side, Side], limits: tuple[Roofs, Roofs]
+    operators: pd.DataFrame, sides: tuple[Side, Side], under: tuple[UnderRoofs, UnderRoofs]
 ) -> pd.DataFrame:
     """The joined operators with ROOFLINE of each side; columns end in the side's name."""
     parts = [operators]
-    for side, roof, name in zip(sides, limits, ("baseline", "candidate"), strict=True):
-        table = by_operator(side.trace)
-        known = under_roofs(table, side, roof).set_index(table["operator"])
+    for side, one, name in zip(sides, under, ("baseline", "candidate"), strict=True):
+        known = one.operators.set_index(by_operator(side.trace)["operator"])
         rows = known.reindex(operators[f"operator_{name}"].to_numpy())
         parts.append(rows.set_axis(operators.index)[list(ROOFLINE)].add_suffix(f"_{name}"))
     return pd.concat(parts, axis=1)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from analysis.compare.assumptions import Assumptions, cache_size, peak, tops
 from analysis.compare.comparison import ChangeKind, CounterCode, Figure
-from analysis.compare.roofs import roofs, under_roofs
+from analysis.compare.roofs import UnderRoofs
 from analysis.compare.side import Side
 from analysis.compare.timing.latency import (
     has_runs,
@@ -53,9 +52,13 @@ def figures(
     verdict: Verdict,
     small: tuple[SmallOps, SmallOps],
     short: tuple[ShortOps, ShortOps],
-    assumptions: Assumptions,
+    under: tuple[UnderRoofs, UnderRoofs],
+    cache: Quantity,
 ) -> tuple[Figure, ...]:
-    """All figures in the order in which they are shown; codes are explained in analysis/wording."""
+    """All figures in the order in which they are shown; codes are explained in analysis/wording.
+
+    `under` are the operators of both sides under their roofs, `cache` the size of the modelled one.
+    """
     sides = (baseline, candidate)
     # Beside single runs the time of a file that does not mark its runs is no latency.
     mixed = mixes_runs(baseline, candidate)
@@ -87,9 +90,9 @@ def figures(
         Figure("short_op_time", *_fractions([s.time for s in short]), kind="points"),
         Figure("short_op_count", *_fractions([s.count for s in short]), kind="points"),
         *_device_figures(sides, known),
-        _utilisation(sides, latency, assumptions),
-        *_operator_figures(sides, assumptions),
-        *_cache_figures(sides, known, assumptions),
+        _utilisation(sides, latency, under),
+        *_operator_figures(sides, under),
+        *_cache_figures(sides, known, cache),
         Figure("memory", *_memory(baseline), *_memory(candidate)),
         _output_difference(baseline, candidate),
         *_agreement(baseline, candidate),
@@ -224,37 +227,40 @@ def _gaps(sides: tuple[Side, Side]) -> Pair:
     return values[0], values[1]
 
 
-def _utilisation(sides: tuple[Side, Side], latency: Pair, assumptions: Assumptions) -> Figure:
+def _utilisation(
+    sides: tuple[Side, Side], latency: Pair, under: tuple[UnderRoofs, UnderRoofs]
+) -> Figure:
     """FLOPs of the model / (latency x peak): the same FLOPs for fused and unfused.
 
     FLOPs that the device counted go before those from shapes. Products of 8-bit numbers have
     their own peak, so with both it is sum(FLOPs / peak) / latency.
     """
     values = []
-    for side, time in zip(sides, latency, strict=True):
+    for side, time, one in zip(sides, latency, under, strict=True):
         counted = counted_flops(side.trace)
-        top = peak(assumptions, side)
+        top = one.roofs.peak
         basis: Basis = "modelled"
         if counted is not None:
             value, reason = utilisation(counted, time.value, top.value), top.reason
             basis = "assumed" if top.basis == "assumed" else "counter"
         else:
-            ideal, reason = time_at_peak_ns(side.trace, tops(assumptions, side))
+            ideal, reason = time_at_peak_ns(side.trace, one.roofs.tops)
             value = ratio(ideal, time.value)
         values.append(Quantity(value, "fraction", basis, None if value else reason or time.reason))
     return Figure("compute_utilisation", values[0], values[1], kind="points")
 
 
-def _operator_figures(sides: tuple[Side, Side], assumptions: Assumptions) -> tuple[Figure, ...]:
+def _operator_figures(
+    sides: tuple[Side, Side], under: tuple[UnderRoofs, UnderRoofs]
+) -> tuple[Figure, ...]:
     """Of the operators whose FLOPs are counted, by the profile: against peak and roof."""
     used: list[Quantity] = []
     shares: list[Quantity] = []
-    for side in sides:
+    for side, one in zip(sides, under, strict=True):
         heavy = heavy_operators(side.trace)
-        limits = roofs(assumptions, side)
         for into, (value, reason) in (
-            (used, counted_utilisation(heavy, limits.tops)),
-            (shares, share_of_roof(heavy, under_roofs(heavy, side, limits))),
+            (used, counted_utilisation(heavy, one.roofs.tops)),
+            (shares, share_of_roof(heavy, one.operators.loc[heavy.index])),
         ):
             reason = why_no_heavy(side.trace) if heavy.empty else reason
             into.append(Quantity(value, "fraction", "modelled", reason))
@@ -265,9 +271,8 @@ def _operator_figures(sides: tuple[Side, Side], assumptions: Assumptions) -> tup
 
 
 def _cache_figures(
-    sides: tuple[Side, Side], known: Sequence[bool], assumptions: Assumptions
+    sides: tuple[Side, Side], known: Sequence[bool], size: Quantity
 ) -> tuple[Figure, ...]:
-    size = cache_size(assumptions, *sides)
     uses = [
         cache_use(side.graph, int(size.value or 0)) if side.graph is not None else None
         for side in sides

@@ -9,6 +9,7 @@ import pandas as pd
 from analysis.compare.assumptions import Assumptions, bandwidth, int8_peak, peak
 from analysis.compare.side import Side
 from analysis.experiment import Bandwidth
+from analysis.metrics.breakdown import by_operator
 from analysis.metrics.roofline import compulsory_bytes, roofline
 from analysis.metrics.utilisation import Tops, is_int8, operator_utilisation, peaks_of
 from analysis.quantity import Quantity
@@ -35,27 +36,32 @@ class Roofs:
         return Tops(self.peak.value, self.int8.value)
 
 
-def roofs(assumptions: Assumptions, side: Side) -> Roofs:
-    """The roofs of one side."""
+@dataclass(frozen=True, eq=False)
+class UnderRoofs:
+    """The roofs of a side, and ROOFLINE of each row of `by_operator`, all of one execution:
+    `bytes` as compulsory_bytes, `int8` whether the row is held against the peak of 8-bit products,
+    the others as metrics.utilisation and metrics.roofline have them."""
+
+    roofs: Roofs
+    operators: pd.DataFrame
+
+
+def under_roofs(assumptions: Assumptions, side: Side) -> UnderRoofs:
+    """The operators of one side under its roofs."""
     measured = side.experiment.record.peaks.bandwidths if side.experiment else ()
-    return Roofs(
+    limits = Roofs(
         peak(assumptions, side),
         int8_peak(assumptions, side),
         bandwidth(assumptions, side),
         tuple(one for one in measured if one.level is not None),
     )
-
-
-def under_roofs(operators: pd.DataFrame, side: Side, limits: Roofs) -> pd.DataFrame:
-    """ROOFLINE of each row of `by_operator`, all of one execution: `bytes` as compulsory_bytes,
-    `int8` whether the row is held against the peak of 8-bit products, the others as
-    metrics.utilisation and metrics.roofline have them."""
+    operators = by_operator(side.trace)
     of_int8 = is_int8(operators)
     tops = peaks_of(of_int8, limits.tops)
     sizes = compulsory_bytes(operators, side.graph)
-    table = roofline(
-        operators["flops"], sizes, operators["mean_ns"], tops, limits.bandwidth.value, of_int8
-    )
-    used = operator_utilisation(operators["flops"], operators["mean_ns"], tops)
+    flops, time = operators["flops"], operators["mean_ns"]
+    table = roofline(flops, sizes, time, tops, limits.bandwidth.value, of_int8)
+    used = operator_utilisation(flops, time, tops)
     whole = sizes.round().astype("Int64")
-    return table.assign(bytes=whole, utilisation=used, int8=of_int8)[list(ROOFLINE)]
+    table = table.assign(bytes=whole, utilisation=used, int8=of_int8)[list(ROOFLINE)]
+    return UnderRoofs(limits, table)

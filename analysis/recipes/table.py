@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from analysis.compare import DEFAULT_ASSUMPTIONS, compare
-from analysis.compare.assumptions import Assumptions, tau
+from analysis.compare.assumptions import Assumptions, cache_size, tau
 from analysis.compare.figures import figures
+from analysis.compare.roofs import under_roofs
 from analysis.compare.side import Side, side_of_variant
 from analysis.compare.timing.latency import judge
 from analysis.compare.timing.verdict import Verdict
@@ -125,12 +126,19 @@ def _figures(
     bound = [float(tau(assumptions, sides[0], side).value or 0.0) for side in sides]
     small = [small_ops(side.trace) for side in sides]
     short = [short_ops(side.trace, tau_ns) for side, tau_ns in zip(sides, bound, strict=True)]
+    under = [under_roofs(assumptions, side) for side in sides]
     found: list[Figures] = []
     for at, verdict in enumerate(verdicts):
         if verdict is None:
             continue
         compared = figures(
-            sides[0], sides[at], verdict, (small[0], small[at]), (short[0], short[at]), assumptions
+            sides[0],
+            sides[at],
+            verdict,
+            (small[0], small[at]),
+            (short[0], short[at]),
+            (under[0], under[at]),
+            cache_size(assumptions, sides[0], sides[at]),
         )
         if not found:
             found.append({figure.code: figure.baseline for figure in compared})

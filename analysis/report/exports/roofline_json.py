@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from analysis.compare.assumptions import Assumptions
-from analysis.compare.roofs import ROOFLINE, Roofs, roofs, under_roofs
+from analysis.compare.roofs import ROOFLINE, Roofs, under_roofs
 from analysis.compare.side import Side
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.roofline import share_of_roof
@@ -41,15 +41,15 @@ def roofs_values(limits: Roofs) -> dict[str, Any]:
 def roofline_values(side: Side) -> dict[str, Any]:
     """One side on its own: its roofs, both figures over all counted operators, and every operator
     with FLOPs, most time first."""
-    limits = roofs(Assumptions(), side)
+    under = under_roofs(Assumptions(), side)
+    limits = under.roofs
     heavy = heavy_operators(side.trace)
     used, why_not_used = counted_utilisation(heavy, limits.tops)
-    share, why_no_share = share_of_roof(heavy, under_roofs(heavy, side, limits))
+    share, why_no_share = share_of_roof(heavy, under.operators.loc[heavy.index])
     if heavy.empty:
         why_not_used = why_no_share = "no_heavy_operators"
     table = by_operator(side.trace)
-    table = table[table["flops"].notna()]
-    table = table.join(under_roofs(table, side, limits))
+    table = table[table["flops"].notna()].join(under.operators)
     table = table.sort_values("per_run_ns", ascending=False, kind="stable")
     return {
         "roofs": roofs_values(limits),
