@@ -27,7 +27,7 @@ help: ## list the targets
 run: setup ## start the dashboard on 127.0.0.1 with a sample comparison
 	@exec $(BIN)/fusescope serve $(ARGS)
 
-PYTEST = $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile
+PYTEST = $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 test: setup-dev ## run the tests, but for repetitions (browser tests need Chromium)
 	$(PYTEST) $(ARGS)

@@ -16,6 +16,7 @@ import collectors  # noqa: F401 - no test's engine sends or writes telemetry eit
 ROOT = Path(__file__).resolve().parents[1]
 GOLDEN = ROOT / "tests" / "golden"
 BROWSER_TESTS = ROOT / "tests" / "browser"
+SLOW = ("browser", "collectors", "security", "compare", "app")  # with the slowest file first
 SHARED_TRACES = ROOT.parent / "shared" / "traces"
 
 # A deadline is an assertion on absolute time: on a busy machine it fails for no reason.
@@ -46,7 +47,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         (chosen if is_exhaustive == exhaustive else others).append(item)
     if others:
         config.hook.pytest_deselected(items=others)
-        items[:] = chosen
+    # Files run side by side: where a slow one came last, all other cores would wait for it.
+    items[:] = sorted(chosen, key=lambda item: _turn(item.path))
+
+
+def _turn(path: Path) -> int:
+    folders = path.relative_to(ROOT).parts[1:-1] if path.is_relative_to(ROOT) else ()
+    return SLOW.index(folders[0]) if folders and folders[0] in SLOW else len(SLOW)
 
 
 def rounded(value: Any) -> Any:

@@ -521,12 +521,24 @@ def test_the_ci_script_runs_both_parts_of_the_tests_and_fails_with_either(tmp_pa
     assert ci_run(tmp_path, "lint")[0] == 1
 
 
+def test_slow_files_start_first(tmp_path: Path) -> None:
+    files = {
+        f"tests/{folder}/test_{name}.py": "def test_it(): pass\ndef test_again(): pass\n"
+        for folder, name in (("advice", "a"), ("app", "b"), ("browser", "c"), ("collectors/x", "d"))
+    }
+    files["tests/conftest.py"] = (ROOT / "tests" / "conftest.py").read_text()
+    output = run_pytest(tmp_path, files, PYTEST_ADDOPTS="-v")
+    ran = re.findall(r"test_(\w)\.py::(test_\w+) PASSED", output)
+    assert ran == [(name, test) for name in "cdba" for test in ("test_it", "test_again")], output
+
+
 def test_make_runs_each_part_of_the_tests_with_the_arguments_it_is_given() -> None:
     for target, exhaustive in (("test", False), ("test-exhaustive", True)):
         command = ["make", "--dry-run", "--always-make", target, "ARGS=-k ledger"]
         printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
         [line] = [line for line in printed.stdout.splitlines() if "-m pytest" in line]
         assert ("--exhaustive" in line.split(), line.endswith(" -k ledger")) == (exhaustive, True)
+        assert "--no-loadscope-reorder" in line.split()  # else files of few tests come last
 
 
 def test_no_two_test_files_share_a_name() -> None:
