@@ -87,7 +87,18 @@ def test_the_first_screen_compares_the_sample(start: Start) -> None:
     }
     assert "mobilenetv2 · unfused (sample)" in options(page, "baseline")
     assert "Sample: a recording that comes with FuseScope, not one of yours." in texts(page)
+    assert "2 doubts. Attribution is weak. Profiled runs take" in " ".join(texts(page))
+    # The head carries the interval, and light time stands beside the small-op ratio.
+    head = page.header[0].value
+    assert re.search(r" :small\[:gray\[\(95 % interval \d\.\d\d× to \d\.\d\d×\)\]\]$", head), head
+    captions = [caption.value for caption in page.caption]
+    light = r"^light time .* → .*, \d+ → \d+ operators$"
+    assert any(re.search(light, text) for text in captions), captions
+    # On a narrow page columns follow each other in the order in which they are drawn: files are
+    # opened above the verdict; the sample is named before it, and paths stand after that.
     assert not folded(page)
+    drawn = [node.type for node in page.main if hasattr(node, "proto")]
+    assert drawn.index("text") < drawn.index("file_uploader") < drawn.index("header")
 
 
 def test_six_columns_first_and_those_of_profilers_by_choice(start: Start) -> None:
@@ -142,16 +153,6 @@ def test_an_undecided_comparison_is_a_state_of_its_own(tree: Path, start: Start)
     assert not page.error
 
 
-def test_on_a_narrow_page_files_are_opened_above_the_verdict(start: Start) -> None:
-    """There columns follow each other in the order in which they are drawn."""
-    page = start()
-    drawn = [node.type for node in page.main if hasattr(node, "proto")]
-    assert not folded(page)
-    assert drawn.index("file_uploader") < drawn.index("header")
-    # The sample is named before the verdict on it, and paths stand after that.
-    assert drawn.index("text") < drawn.index("file_uploader")
-
-
 def test_unknown_noise_is_told_with_the_number_and_without_colour(tree: Path, start: Start) -> None:
     few = {"unfused": [10.0] * 3, "fused": [5.0] * 3}
     (tree / "samples" / "mobilenetv2.zip").write_bytes(experiment_zip(few))
@@ -180,40 +181,29 @@ def test_means_of_many_iterations_are_no_single_run(start: Start) -> None:
     assert "single run" not in shown and "one run each" not in shown
 
 
-def test_doubts_are_one_line_and_all_of_them_are_behind_it(start: Start) -> None:
+def test_two_profiles_and_what_is_known_of_them(start: Start) -> None:
     page = upload(start(), ("before.json", UNFUSED), ("after.json", FUSED))
+    # The doubts are one line, and all of them are behind it.
     [line] = [text.value for text in page.text if re.match(r"\d+ doubts?\. ", text.value)]
     assert line == f"1 doubt. {GENERAL_DOUBT}"
     for told in ("Two separate recordings: ", "Each file is one process", "Bare profiles do not"):
         assert any(told in text for text in texts(page)), told
-    assert "2 doubts. Attribution is weak. Profiled runs take" in " ".join(texts(start()))
-
-
-def test_the_head_names_the_files_and_what_recorded_them(start: Start) -> None:
-    page = upload(start(), ("before.json", UNFUSED), ("after.json", FUSED))
-    shown = texts(page)
+    # The head names the files and what recorded them.
     for role, name in (("baseline", "before.json"), ("candidate", "after.json")):
-        assert any(text.startswith(f"{role}: {name}, ONNX Runtime profile") for text in shown)
+        head = f"{role}: {name}, ONNX Runtime profile"
+        assert any(text.startswith(head) for text in texts(page)), head
+    # What is not known is a line and no card.
+    assert "–" not in [card.value for card in page.metric]
+    [missing] = [caption.value for caption in page.caption if "No peak memory" in caption.value]
+    assert r"cache utilisation\: it needs the model's graph" in missing
+    [latency] = [card for card in page.metric if card.label == "latency"]
+    assert latency.proto.direction == MetricProto.MetricDirection.Value("DOWN")
 
 
 def test_a_change_of_nothing_has_no_arrow(start: Start) -> None:
     page = upload(start(), ("before.json", UNFUSED), ("after.json", UNFUSED + b"\n"))
     arrows = {card.delta: card.proto.direction for card in page.metric if card.delta}
-    none, down = (MetricProto.MetricDirection.Value(name) for name in ("NONE", "DOWN"))
-    assert arrows["0.0 %"] == arrows["0.0 pt"] == none
-    page = upload(start(), ("before.json", UNFUSED), ("after.json", FUSED))
-    [latency] = [card for card in page.metric if card.label == "latency"]
-    assert latency.proto.direction == down
-
-
-def test_what_is_not_known_is_a_line_and_no_card(start: Start) -> None:
-    page = upload(start(), ("before.json", UNFUSED), ("after.json", FUSED))
-    assert "–" not in [card.value for card in page.metric]
-    [missing] = [caption.value for caption in page.caption if "No peak memory" in caption.value]
-    assert r"cache utilisation\: it needs the model's graph" in missing
-
-
-# Files.
+    assert arrows["0.0 %"] == arrows["0.0 pt"] == MetricProto.MetricDirection.Value("NONE")
 
 
 def test_two_profiles_become_baseline_and_candidate_by_name(start: Start) -> None:
@@ -296,18 +286,18 @@ BAD_FILES = {
 }
 
 
-@pytest.mark.parametrize("kind", BAD_FILES)
-def test_a_bad_file_is_one_sentence_and_the_page_lives_on(start: Start, kind: str) -> None:
-    name, data, expected = BAD_FILES[kind]
-    page = upload(start(), (name, data))
-    assert is_clean(page)
-    assert headline(page) == "fused is 2.00× faster than unfused"
-    [told] = [text for text in texts(page) if name in text]
-    assert expected in told
-    assert told.endswith(".")
-    assert "Traceback" not in told
-    still = "Nothing was opened. What is shown is still mobilenetv2 · fused (sample) against"
-    assert sum(text.startswith(still) for text in texts(page)) == 1
+def test_a_bad_file_is_one_sentence_and_the_page_lives_on(start: Start) -> None:
+    page = start()
+    for kind, (name, data, expected) in BAD_FILES.items():
+        page = upload(page, (name, data))
+        assert is_clean(page), kind
+        assert headline(page) == "fused is 2.00× faster than unfused", kind
+        told = [text for text in texts(page) if name in text]
+        assert len(told) == 1, kind
+        assert expected in told[0] and told[0].endswith("."), kind
+        assert "Traceback" not in told[0], kind
+        still = "Nothing was opened. What is shown is still mobilenetv2 · fused (sample) against"
+        assert sum(text.startswith(still) for text in texts(page)) == 1, kind
     page.button(key="swap").click().run()  # chosen now
     assert not any(text.startswith("Nothing was opened") for text in texts(page))
 
@@ -416,26 +406,33 @@ def test_a_link_opens_what_it_names(start: Start) -> None:
     assert headline(page) == "unfused is 2.00× slower than fused"
 
 
+BAD_LINKS = [
+    "<script>alert(1)</script>",
+    "sample:../../etc/passwd/fused",
+    "sample:mobilenetv2/other",
+    "recorded:../samples/mobilenetv2.zip/fused",
+    "file:../samples/mobilenetv2.zip/fused",
+    "file:/etc/passwd",
+    "file:\0",
+    "file:",
+    ":",
+    "sample:",
+    "upload:",
+    "x" * 10_000,
+    "\u202e\U0001f600",
+    "sample:mobilenetv2",
+]
+
+
 @pytest.mark.parametrize(
-    "value",
+    ("baseline", "candidate"),
     [
-        "<script>alert(1)</script>",
-        "sample:../../etc/passwd/fused",
-        "sample:mobilenetv2/other",
-        "recorded:../samples/mobilenetv2.zip/fused",
-        "file:../samples/mobilenetv2.zip/fused",
-        "file:/etc/passwd",
-        "file:\0",
-        "file:",
-        ":",
-        "sample:",
-        "upload:",
-        "x" * 10_000,
-        "\u202e\U0001f600",
+        *zip(BAD_LINKS[::2], BAD_LINKS[1::2], strict=True),
+        *(pytest.param(value, value, marks=pytest.mark.exhaustive) for value in BAD_LINKS),
     ],
 )
-def test_unknown_and_hostile_links_are_ignored(start: Start, value: str) -> None:
-    page = start(baseline=value, candidate=value)
+def test_unknown_and_hostile_links_are_ignored(start: Start, baseline: str, candidate: str) -> None:
+    page = start(baseline=baseline, candidate=candidate)
     assert is_clean(page)
     assert headline(page) == "fused is 2.00× faster than unfused"
 
@@ -611,16 +608,6 @@ def test_an_unforeseen_error_is_one_constant_sentence(
     assert page.error[0].value.startswith("Something went wrong inside FuseScope.")
     assert "secret" not in json.dumps([e.value for e in page.error] + texts(page))
     assert "secret /etc/passwd" in caplog.text
-
-
-def test_the_head_carries_the_interval(start: Start) -> None:
-    head = start().header[0].value
-    assert re.search(r" :small\[:gray\[\(95 % interval \d\.\d\d× to \d\.\d\d×\)\]\]$", head), head
-
-
-def test_light_time_stands_beside_the_small_op_ratio(start: Start) -> None:
-    shown = [caption.value for caption in start().caption]
-    assert any(re.search(r"^light time .* → .*, \d+ → \d+ operators$", text) for text in shown)
 
 
 def test_op_types_or_classes(start: Start) -> None:
