@@ -8,6 +8,9 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
+# Before NumPy loads: its threads spin where files of tests run side by side.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import hypothesis
 import pytest
 
