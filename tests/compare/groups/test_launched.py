@@ -149,7 +149,7 @@ KERNELS = st.lists(
 )
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(KERNELS, KERNELS)
 def test_every_kernel_is_in_one_group_or_in_none(
     before: Sequence[Kernel], after: Sequence[Kernel]

@@ -184,7 +184,11 @@ def examined(prepared: Prepared, levels: Levels = OPTIMISED) -> dict[str, list[s
 
 
 @pytest.mark.parametrize(
-    ("name", "levels"), models(ARCHITECTURES, ARCHITECTURES, ("unfused", "fused"), LEVELS)
+    ("name", "levels"),
+    [
+        *models(ARCHITECTURES, ARCHITECTURES, ("fused",), LEVELS),
+        pytest.param("residual_cnn", ("unfused",), id="residual_cnn, unfused"),
+    ],
 )
 def test_architectures(name: str, levels: Levels, tmp_path: Path) -> None:
     assert examined(prepare(ARCHITECTURES[name](), tmp_path / name), levels) == {}

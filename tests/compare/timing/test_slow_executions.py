@@ -30,7 +30,7 @@ from tests.factories import experiment_zip
 
 RECORDINGS = Path(__file__).resolve().parents[3] / "sample_traces"
 RECIPES = sorted(RECORDINGS.glob("recipes/**/*.zip"))
-SHORT = ("add_relu", "composite")
+SHORT = ("add_relu",)
 TIMES = {"unfused": [10.0] * 8, "fused": [9.9] * 8}
 SHAPE = [(1, 4)]
 CHAIN = tuple(
