@@ -192,6 +192,11 @@ class Trace:
         """Un-profiled runs: the only ones that a headline may rest on."""
         return self.runs[~self.runs["profiled"]]
 
+    def texts(self, column: str) -> list[str]:
+        """A column of the operators as text, '' for null."""
+        values = self.operators[column].astype("object")
+        return ["" if pd.isna(value) else str(value) for value in values]
+
 
 def runs_frame(**columns: object) -> pd.DataFrame:
     """A valid runs table from the columns that are known; the others are null or False."""

@@ -5,7 +5,6 @@ Only what fusion does not explain: other tools, devices, steps, counters, or ano
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import pandas as pd
@@ -13,7 +12,7 @@ import pandas as pd
 from analysis.compare.side import Side
 from analysis.compare.timing.latency import has_runs
 from analysis.metrics.breakdown import by_operator
-from analysis.metrics.counters import hardware_counters
+from analysis.metrics.counters import HEAD_UNIT, hardware_counters
 from analysis.operators.classes import is_heavy
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, DiagnosticCode, Severity, Trace, Value
@@ -24,7 +23,6 @@ _ENDS_EARLY = ("cut_short", "gzip_cut_short", "event_cap")
 _HEAVY_FACTOR = 3.0
 _ALL_FACTOR = 20.0
 _MOST_NAMED = 3
-_UNIT = re.compile(r"\s*\(([^()]*)\)$")
 
 
 def comparability(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:
@@ -119,7 +117,7 @@ def _counters(first: Trace, second: Trace) -> Iterator[Diagnostic]:
             values: dict[str, Value] = {"on": side, "names": _listed(found), "count": len(found)}
             yield Diagnostic("info", "counters_on_one_side", values=values)
         return
-    units = [{_UNIT.sub("", name): name for name in of} for of in names]
+    units = [{HEAD_UNIT.sub("", name): name for name in of} for of in names]
     other = [
         (units[0][base], units[1][base])
         for base in units[0]

@@ -15,6 +15,7 @@ from analysis.compare.comparison import Figure
 from analysis.compare.groups.fusion import Fusion, Group
 from analysis.compare.side import Side
 from analysis.compare.timing.verdict import Verdict
+from analysis.operators.classes import plain_type
 from analysis.operators.flops import parse_shapes
 from analysis.operators.members import parse_members
 from analysis.trace import Trace
@@ -101,11 +102,6 @@ def without_changes_of(figures: Iterable[Figure]) -> tuple[Figure, ...]:
     return tuple(replace(figure, kind="none") for figure in figures)
 
 
-def _column(trace: Trace, name: str) -> list[str]:
-    column = trace.operators[name].astype("object")
-    return ["" if pd.isna(value) else str(value) for value in column]
-
-
 def _evidence(trace: Trace) -> dict[int, set[object]]:
     """What of each operator may tie it to one of another name: its launcher, its class and shape.
 
@@ -114,7 +110,7 @@ def _evidence(trace: Trace) -> dict[int, set[object]]:
     columns = ("launched_by", "op_class", "inputs")
     found: dict[int, set[object]] = {}
     for row, launcher, op_class, inputs in zip(
-        trace.operators["operator"], *(_column(trace, name) for name in columns), strict=True
+        trace.operators["operator"], *(trace.texts(name) for name in columns), strict=True
     ):
         keys: set[object] = {("launcher", launcher)} if "::" in launcher else set()
         shape = next(iter(parse_shapes(inputs)), ()) if inputs else ()
@@ -127,7 +123,7 @@ def _evidence(trace: Trace) -> dict[int, set[object]]:
 def _types(trace: Trace) -> dict[int, str]:
     rows = trace.operators["operator"]
     return {
-        int(row): _plain(kind) for row, kind in zip(rows, _column(trace, "op_type"), strict=True)
+        int(row): plain_type(kind) for row, kind in zip(rows, trace.texts("op_type"), strict=True)
     }
 
 
@@ -136,13 +132,13 @@ def _listed(trace: Trace) -> dict[int, frozenset[str]]:
     found = {}
     for row, text, source in zip(
         trace.operators["operator"],
-        _column(trace, "members"),
-        _column(trace, "members_source"),
+        trace.texts("members"),
+        trace.texts("members_source"),
         strict=True,
     ):
         members = parse_members(text, source) if text else None
         if members is not None and members.kind == "op_types":
-            found[int(row)] = frozenset(_plain(kind) for kind in members.members)
+            found[int(row)] = frozenset(plain_type(kind) for kind in members.members)
     return found
 
 
@@ -156,10 +152,5 @@ def _grouped(trace: Trace, groups: Iterable[Group], side: int) -> set[int]:
                     names.add(operator.name)
                 else:
                     rows.add(operator.row)
-    of_name = zip(trace.operators["operator"], _column(trace, "name"), strict=True)
+    of_name = zip(trace.operators["operator"], trace.texts("name"), strict=True)
     return rows | {int(row) for row, name in of_name if name in names}
-
-
-def _plain(kind: str) -> str:
-    """'aten::add_' and 'Add' as 'add'."""
-    return kind.rpartition("::")[2].strip("_").lower()

@@ -34,7 +34,7 @@ _NOT_COUNTED = frozenset(
      "stcsmem", "dymsmem", "estachievedoccupancy", "occupancy", "occpct", "totalallocated",
      "totalreserved", "totalactive")
 )  # fmt: skip
-_UNIT = re.compile(r"\s*\(([^()]*)\)$")
+HEAD_UNIT = re.compile(r"\s*\(([^()]*)\)$")
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,6 @@ _HIT = re.compile(
 _MISS = re.compile(
     r"(?:ai[cv]_)?(?:(?:write|r0_read|r1_read)_cache_miss_allocate|(?:read|write)_local_l2_miss)"
 )
-_HEAD_UNIT = re.compile(r"\s*\(([^()]*)\)$")
 _TIME_UNITS = {"ns": 1e-3, "us": 1.0, "ms": 1e3}
 
 
@@ -166,7 +165,7 @@ def hardware_counters(trace: Trace) -> tuple[str, ...]:
         str(name)
         for name in trace.calls.columns
         if name not in CALL_COLUMNS
-        and re.sub(r"[^a-z]", "", _UNIT.sub("", str(name)).lower()) not in _NOT_COUNTED
+        and re.sub(r"[^a-z]", "", HEAD_UNIT.sub("", str(name)).lower()) not in _NOT_COUNTED
         and bool(trace.calls[name].notna().any())
     )
 
@@ -246,7 +245,7 @@ def _heads(calls: pd.DataFrame) -> dict[str, tuple[str, str]]:
     for name in calls.columns:
         if name in CALL_COLUMNS:
             continue
-        match = _HEAD_UNIT.search(name)
+        match = HEAD_UNIT.search(name)
         head = name[: match.start()] if match else name
         key = head.strip().rstrip("%").strip().lower().replace(" ", "_")
         found.setdefault(key, (name, match[1].strip() if match else ""))

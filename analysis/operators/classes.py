@@ -202,3 +202,8 @@ def is_light(name: str) -> bool:
 def is_heavy(name: str) -> bool:
     """True for classes limited by arithmetic."""
     return name in HEAVY
+
+
+def plain_type(op_type: str) -> str:
+    """What spellings of an op type share: 'aten::add_' and 'Add' as 'add'."""
+    return op_type.rpartition("::")[2].strip("_").lower()

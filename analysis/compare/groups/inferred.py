@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-import pandas as pd
-
 from analysis.compare.groups.fusion import Fusion, Group, Operator
 from analysis.compare.groups.matching import match_operators
 from analysis.compare.groups.members import compute_operators, kind_of
 from analysis.compare.side import Side
+from analysis.operators.classes import plain_type
 from analysis.operators.members import parse_members
 from analysis.trace import Diagnostic, Trace
 
@@ -82,20 +81,16 @@ def infer_groups(baseline: Side, candidate: Side) -> Fusion:
 
 
 def _that_ran(trace: Trace) -> tuple[_Ran, ...]:
-    table = trace.operators.loc[compute_operators(trace)]
     columns = ("name", "op_type", "inputs", "outputs", "members", "members_source")
+    told = [trace.texts(column) for column in columns]
     found = []
-    for row, *values in zip(
-        table["operator"], *(table[c].astype("object") for c in columns), strict=True
-    ):
-        name, op_type, inputs, outputs, text, source = (
-            "" if pd.isna(value) else str(value) for value in values
-        )
+    for row in compute_operators(trace):
+        name, op_type, inputs, outputs, text, source = (cells[row] for cells in told)
         members = parse_members(text, source) if text else None
         types = None
         if members is not None and members.kind == "op_types":
-            types = frozenset(_plain(kind) for kind in members.members)
-        operator = Operator(name, op_type, row=int(row))
+            types = frozenset(plain_type(kind) for kind in members.members)
+        operator = Operator(name, op_type, row=row)
         found.append(_Ran(operator, inputs, outputs, types))
     return tuple(found)
 
@@ -203,13 +198,8 @@ def _lists(fused: Sequence[_Ran], plain: Sequence[_Ran]) -> bool:
     listed = [ran.types for ran in fused]
     if not listed or any(types is None for types in listed):
         return False
-    wanted = {_plain(ran.operator.op_type or ran.operator.name) for ran in plain}
+    wanted = {plain_type(ran.operator.op_type or ran.operator.name) for ran in plain}
     return wanted == frozenset().union(*(types for types in listed if types))
-
-
-def _plain(op_type: str) -> str:
-    """'aten::add_' and 'Add' as 'add'."""
-    return op_type.rpartition("::")[2].strip("_").lower()
 
 
 def _first(tensors: str) -> str:

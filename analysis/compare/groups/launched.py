@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-import pandas as pd
-
 from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
 from analysis.compare.groups.members import compute_operators
 from analysis.compare.side import Side
@@ -50,14 +48,9 @@ def join_by_launcher(fusion: Fusion, baseline: Side, candidate: Side) -> Fusion:
     return _with_groups(fusion, groups, traces)
 
 
-def _column(trace: Trace, name: str) -> list[str]:
-    column = trace.operators[name].astype("object")
-    return ["" if pd.isna(value) else str(value) for value in column]
-
-
 def _launchers(trace: Trace) -> list[str]:
     """The framework operator behind each kernel; '' where there is none or only a region."""
-    names = _column(trace, "launched_by")
+    names = trace.texts("launched_by")
     return ["" if name.startswith(_REGIONS) else name for name in names]
 
 
@@ -65,7 +58,7 @@ def _kernel_classes(trace: Trace) -> list[str]:
     """The class of each kernel; '' where it says nothing, and for framework operators."""
     return [
         op_class if level == _KERNEL and op_class not in _NO_CLASS else ""
-        for op_class, level in zip(_column(trace, "op_class"), _column(trace, "level"), strict=True)
+        for op_class, level in zip(trace.texts("op_class"), trace.texts("level"), strict=True)
     ]
 
 

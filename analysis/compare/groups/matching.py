@@ -45,9 +45,6 @@ def match_operators(
     matched_by = [
         "name" if tables[0]["name"][b] == tables[1]["name"][c] else "graph" for b, c in pairs
     ]
-    taken = ({b for b, _ in pairs}, {c for _, c in pairs})
-    pairs += _join(tables, ["op_type", "inputs", "outputs"], taken=taken)
-    matched_by += ["shape"] * (len(pairs) - len(matched_by))
     # Frameworks that tell no outputs: type and inputs say what they are. Of a kernel they do not.
     told = [
         table[
@@ -57,18 +54,18 @@ def match_operators(
         ]
         for table in tables
     ]
-    taken = ({b for b, _ in pairs}, {c for _, c in pairs})
-    pairs += _join(told, ["op_type", "inputs"], taken=taken)
-    matched_by += ["shape"] * (len(pairs) - len(matched_by))
-    # Another GPU or library names its kernels otherwise: what launched them is the same.
-    taken = ({b for b, _ in pairs}, {c for _, c in pairs})
-    pairs += _join(tables, ["launched_by", "inputs"], taken=taken)
-    matched_by += ["launcher"] * (len(pairs) - len(matched_by))
-    # Names of communication hold numbers of the recording's groups, and it tells no shapes.
     communication = [table[table["is_communication"].to_numpy(dtype=bool)] for table in tables]
-    taken = ({b for b, _ in pairs}, {c for _, c in pairs})
-    pairs += _join(communication, ["op_type"], taken=taken)
-    matched_by += ["order"] * (len(pairs) - len(matched_by))
+    for some, keys, label in (
+        (tables, ["op_type", "inputs", "outputs"], "shape"),
+        (told, ["op_type", "inputs"], "shape"),
+        # Another GPU or library names its kernels otherwise: what launched them is the same.
+        (tables, ["launched_by", "inputs"], "launcher"),
+        # Names of communication hold numbers of the recording's groups, and it tells no shapes.
+        (communication, ["op_type"], "order"),
+    ):
+        found = _join(some, keys, taken=({b for b, _ in pairs}, {c for _, c in pairs}))
+        pairs += found
+        matched_by += [label] * len(found)
     for side in (0, 1):
         used = {pair[side] for pair in pairs}
         for position in range(len(tables[side])):

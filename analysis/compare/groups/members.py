@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from analysis.compare.groups.disjoint import DisjointSets
 from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
 from analysis.compare.side import Side
 from analysis.operators.members import Members, parse_members, type_in_name
@@ -92,17 +93,13 @@ def compute_operators(trace: Trace) -> list[int]:
 
 def _that_ran(trace: Trace) -> tuple[_Ran, ...]:
     """Operators of a trace in the order in which they first ran, one for each name."""
-    table = trace.operators.loc[compute_operators(trace)]
+    names, types, sources = (trace.texts(c) for c in ("name", "op_type", "members_source"))
+    texts = trace.operators["members"].astype("object")
     found: dict[str, _Ran] = {}
-    columns = ("name", "op_type", "members", "members_source")
-    for name, op_type, text, source in zip(
-        *(table[c].astype("object") for c in columns), strict=True
-    ):
-        members = None
-        if not pd.isna(text):
-            members = parse_members(str(text), "" if pd.isna(source) else str(source))
-        kind = "" if pd.isna(op_type) else str(op_type)
-        found.setdefault(str(name), _Ran(Operator(str(name), kind), members))
+    for row in compute_operators(trace):
+        # '' lists no original: the engine put the operator in.
+        members = None if pd.isna(texts[row]) else parse_members(str(texts[row]), sources[row])
+        found.setdefault(names[row], _Ran(Operator(names[row], types[row]), members))
     return tuple(found.values())
 
 
@@ -196,25 +193,17 @@ def _parts(
     known: set[str],
 ) -> list[Part]:
     """Originals and operators of both sides that hang together, in the order of the baseline."""
-    parent: dict[str, str] = {}
-
-    def root(name: str) -> str:
-        while parent.setdefault(name, name) != name:
-            parent[name] = parent[parent[name]]
-            name = parent[name]
-        return name
-
+    together: DisjointSets[str] = DisjointSets()
     for claim in claims:
         for listed in claim.values():
-            for name in listed[1:]:
-                parent[root(name)] = root(listed[0])
+            together.join_all(listed)
     own = {ran.operator.name: _original(ran) for side in reversed(sides) for ran in side}
     found: dict[str, tuple[dict[str, Operator], list[Operator], list[Operator]]] = {}
     for side, claim in enumerate(claims):
         for position, listed in sorted(claim.items()):
             if not listed:
                 continue
-            part = found.setdefault(root(listed[0]), ({}, [], []))
+            part = found.setdefault(together.find(listed[0]), ({}, [], []))
             (part[1], part[2])[side].append(sides[side][position].operator)
             for name in listed:
                 if name in known:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -48,14 +48,8 @@ class LabelTimes:
         """These times, or none where they are not known."""
         if known:
             return self
-        return LabelTimes(
-            self.mean_ns * np.nan,
-            self.slow_ns * np.nan,
-            self.median_ns * np.nan,
-            self.executions,
-            self.by_unit * np.nan,
-            self.runs,
-        )
+        times = ("mean_ns", "slow_ns", "median_ns", "by_unit")
+        return replace(self, **{name: getattr(self, name) * np.nan for name in times})
 
     def summed(self, labels: np.ndarray, count: int) -> LabelTimes:
         """Sums by a coarser label; `labels` gives that of each label. Medians do not add: NaN."""
