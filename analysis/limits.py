@@ -32,6 +32,17 @@ class Limits:
         value = _rounded(needed or 2 * getattr(self, name), is_size=name.endswith("_bytes"))
         return f"Give less at once, or raise it: `fusescope --limit {name}={value} …`."
 
+    def check_events(
+        self, count: int, what: str, where: str | None, *, is_whole: bool = False
+    ) -> None:
+        """Raises FuseScopeError for more than `events`, in the words of `what`, which holds '{}'.
+
+        The hint is exact where the count `is_whole`: counted to the end.
+        """
+        if count > self.events:
+            hint = self.hint("events", count if is_whole else None)
+            raise FuseScopeError(what.format(self.events), where=where, hint=hint)
+
 
 DEFAULT_LIMITS = Limits()
 

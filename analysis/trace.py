@@ -7,8 +7,8 @@ calls stay small.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Literal
@@ -128,6 +128,18 @@ def noted(
     if not isinstance(found, int):
         example, found = clean_text(found[0], chars) if found else "", len(found)
     return [Diagnostic(severity, code, found, example)] if found else []
+
+
+def merged(notes: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Notes of several parts of one recording, those of one code as one."""
+    joined: dict[str, Diagnostic] = {}
+    for note in notes:
+        known = joined.get(note.code)
+        if known is not None:
+            example = known.example or note.example
+            note = replace(known, count=known.count + note.count, example=example)
+        joined[note.code] = note
+    return list(joined.values())
 
 
 @dataclass(frozen=True)

@@ -145,12 +145,7 @@ def _device_figures(sides: tuple[Side, Side], known: Sequence[bool]) -> tuple[Fi
         shown = _where(known, values(pick))
         reason = reason if all(known) else "runs_unknown"
         first, second = (
-            Quantity(
-                value,
-                unit,
-                "measured",
-                None if value is not None else reason if use is not None else "no_kernels",
-            )
+            _quantity(value, unit, reason if use is not None else "no_kernels")
             for value, use in zip(shown, uses, strict=True)
         )
         return first, second
@@ -200,10 +195,15 @@ def _where(known: Sequence[bool], values: Sequence[float | None]) -> list[float 
 def _pair(
     values: list[float | None], unit: str, reason: Reason, basis: Basis = "measured"
 ) -> tuple[Quantity, Quantity]:
-    first, second = (
-        Quantity(value, unit, basis, None if value is not None else reason) for value in values
-    )
+    first, second = (_quantity(value, unit, reason, basis) for value in values)
     return first, second
+
+
+def _quantity(
+    value: float | None, unit: str, reason: Reason, basis: Basis = "measured"
+) -> Quantity:
+    """The value, or why there is none."""
+    return Quantity(value, unit, basis, None if value is not None else reason)
 
 
 def _fractions(values: list[float | None]) -> tuple[Quantity, Quantity]:
@@ -222,8 +222,7 @@ def _gaps(sides: tuple[Side, Side]) -> Pair:
         is_known = has_runs(side.trace) or side.trace.profiled_runs.empty
         gaps = run_spans(side.trace)["gap_ns"].dropna()
         value = float(gaps.mean()) if len(gaps) and is_known else None
-        reason: Reason = "no_start_times" if is_known else "runs_unknown"
-        values.append(Quantity(value, "ns", "measured", None if value is not None else reason))
+        values.append(_quantity(value, "ns", "no_start_times" if is_known else "runs_unknown"))
     return values[0], values[1]
 
 
@@ -331,9 +330,8 @@ def _number(use: CacheUse | None, field: str) -> float | None:
 
 def _memory(side: Side) -> tuple[Quantity]:
     value = side.variant.peak_memory_bytes if side.variant else None
-    if value is None:
-        return (Quantity(None, "bytes", "measured", "not_recorded"),)
-    return (Quantity(float(value), "bytes", "measured"),)
+    told = None if value is None else float(value)
+    return (_quantity(told, "bytes", "not_recorded"),)
 
 
 def _output_difference(baseline: Side, candidate: Side) -> Figure:
@@ -344,9 +342,7 @@ def _output_difference(baseline: Side, candidate: Side) -> Figure:
         value = difference.relative if difference else None
         if side.experiment and side.label == side.experiment.record.settings.baseline:
             value = 0.0
-        values.append(
-            Quantity(value, "number", "measured", None if value is not None else "not_recorded")
-        )
+        values.append(_quantity(value, "number", "not_recorded"))
     return Figure("output_difference", values[0], values[1], kind="none")
 
 

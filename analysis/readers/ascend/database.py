@@ -105,12 +105,7 @@ ASCEND_DATABASE = Reader(
         "in `mindspore.profiler`; without a framework: `msprof --type=db --task-time=l1 "
         "--aic-metrics=PipeUtilization <command>`."
     ),
-    covers=(
-        "ascend_trace_view",
-        "msprof_task_time",
-        "msprof_timeline",
-        "ascend_op_statistic",
-    ),
+    covers=("ascend_trace_view", "msprof_task_time", "msprof_timeline", "ascend_op_statistic"),
     sniff=_sniff,
     read=_read,
 )

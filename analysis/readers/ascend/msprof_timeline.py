@@ -19,7 +19,7 @@ from analysis.readers.input.beside import Beside
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
-from analysis.trace import Diagnostic, Trace, noted
+from analysis.trace import Diagnostic, Trace, merged, noted
 
 _DEVICE = re.compile(
     rb'"(?:Physic )?Stream Id"\s*:|"Ascend Hardware"|"Task Type"\s*:|"(?:AscendCL|ACL)@'
@@ -67,19 +67,15 @@ def _read(source: Source) -> Trace:
             where=source.name,
             hint="Give the msprof_*.json of the same recording.",
         )
-    if len(columns["name"]) > source.limits.events:
-        raise FuseScopeError(
-            f"These timelines have more than {source.limits.events} operators, the limit",
-            where=source.name,
-            hint=source.limits.hint("events", len(columns["name"])),
-        )
+    what = "These timelines have more than {} operators, the limit"
+    source.limits.check_events(len(columns["name"]), what, source.name, is_whole=True)
     spans = _iterations(source, parts, columns["start_ns"])
     meta = source.meta(
         MSPROF_TIMELINE.name,
         "msprof",
         files=(other.path for other, _ in parts if other is not source),
     )
-    found = [*_joined_notes(parts), *notes]
+    found = [*merged(note for _, part in parts for note in part.notes), *notes]
     if not spans:
         columns["run"] = list(labels)
         return build_trace(meta, columns, run_kind="iteration", notes=found, limits=source.limits)
@@ -179,22 +175,3 @@ def _iterations(
             if other is source or inside:
                 found.setdefault((span.label, span.start_ns), span)
     return sorted(found.values(), key=lambda span: span.start_ns)
-
-
-def _joined_notes(parts: Sequence[tuple[Source, Timeline]]) -> list[Diagnostic]:
-    """Notes of all parts, those of one code as one."""
-    joined: dict[str, Diagnostic] = {}
-    for _, timeline in parts:
-        for note in timeline.notes:
-            known = joined.get(note.code)
-            if known is None:
-                joined[note.code] = note
-            else:
-                joined[note.code] = Diagnostic(
-                    known.severity,
-                    known.code,
-                    known.count + note.count,
-                    known.example or note.example,
-                    known.values,
-                )
-    return list(joined.values())

@@ -7,7 +7,6 @@ l2_cache_*.csv its hit rate, step_trace_*.csv when each iteration ended.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Sequence
 
@@ -24,7 +23,7 @@ from analysis.readers.input.csv_table import CsvTable, has_columns, read_csv
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
-from analysis.trace import Diagnostic, Trace, noted
+from analysis.trace import Diagnostic, Trace, merged, noted
 
 _TASK_LEVEL = "record with --task-time=l1"
 _OF_A_TASK = ("Task Start Time", "Start Time", "Task Type", "Task Wait Time", "Task ID")
@@ -131,19 +130,13 @@ def _joined(parts: Sequence[AscendRows]) -> AscendRows:
     if len(parts) == 1:
         return parts[0]
     columns = Columns()
-    notes: dict[str, Diagnostic] = {}
     for part in parts:
         columns.extend(part.columns)
-        for note in part.notes:
-            known = notes.get(note.code)
-            if known is not None:
-                note = dataclasses.replace(known, count=known.count + note.count)
-            notes[note.code] = note
     return AscendRows(
         columns,
         [task for part in parts for task in part.tasks],
         [step for part in parts for step in part.steps],
-        list(notes.values()),
+        merged(note for part in parts for note in part.notes),
     )
 
 

@@ -89,11 +89,7 @@ TRACE_VIEW = Reader(
         "profiler_level=torch_npu.profiler.ProfilerLevel.Level1))`. Better: give the whole "
         "`*_ascend_pt` or `*_ascend_ms` folder; its kernel_details.csv says more."
     ),
-    covers=(
-        "msprof_timeline",
-        "msprof_task_time",
-        "ascend_op_statistic",
-    ),
+    covers=("msprof_timeline", "msprof_task_time", "ascend_op_statistic"),
     sniff=_sniff,
     read=_read,
 )

@@ -312,12 +312,8 @@ def _body(
     for number, row in enumerate(reader, start=1):
         if not row or (len(row) == 1 and not row[0].strip(_BLANKS)):
             continue
-        if len(rows) >= source.limits.events:
-            raise FuseScopeError(
-                f"This table has more than {source.limits.events} rows, the limit",
-                where=source.name,
-                hint=source.limits.hint("events"),
-            )
+        what = "This table has more than {} rows, the limit"
+        source.limits.check_events(len(rows) + 1, what, source.name)
         may_head = row[0] in known_heads or row[-1] in known_heads
         if may_head and _is_head_row(row, heads, number, source):
             again.append(number)

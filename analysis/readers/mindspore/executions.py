@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from analysis.errors import FuseScopeError
 from analysis.readers.input.csv_table import has_columns, read_csv
 from analysis.readers.input.encoding import decoded, utf8
 from analysis.readers.input.source import Source
@@ -83,11 +82,7 @@ def read_timestamps(source: Source, kind: str, unit: Unit) -> tuple[Executions, 
             thread = f"thread {parts[2]}"[:40] if whole and len(parts) > 2 else None
             start = exact_ns(parts[0], "ns") if whole else None
             ran.add(name, start, exact_ns(parts[1], unit) if whole else None, thread, number)
-        if len(ran.name) > source.limits.events:
-            raise FuseScopeError(
-                f"This trace has more than {source.limits.events} events, the limit",
-                where=source.name,
-                hint=source.limits.hint("events"),
-            )
+        what = "This trace has more than {} events, the limit"
+        source.limits.check_events(len(ran.name), what, source.name)
     notes += noted("warning", "bad_event", foreign, example)
     return ran, notes

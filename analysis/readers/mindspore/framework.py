@@ -63,10 +63,10 @@ def operator_of(op_type: str, args: Mapping[str, object], block: int | None = No
         if match is None or not isinstance(tensor, dict):
             continue
         shape = tensor.get("shape")
-        sizes = ",".join(map(str, shape)) if isinstance(shape, list) else _text(shape)
-        layout = _text(tensor.get("format"))
+        sizes = ",".join(map(str, shape)) if isinstance(shape, list) else text_of(shape)
+        layout = text_of(tensor.get("format"))
         text = shape_text(
-            [_dtype(_text(tensor.get("data_type")))],
+            [_dtype(text_of(tensor.get("data_type")))],
             [clean_text(sizes.strip("[]() "), 120)],
             ["" if layout in _PLAIN_LAYOUTS else clean_text(layout, 40)],
         )
@@ -95,5 +95,6 @@ def read_flops(source: Source) -> dict[str, int | None]:
     return found
 
 
-def _text(value: object) -> str:
+def text_of(value: object) -> str:
+    """A value of the JSON as text; '' for none."""
     return value if isinstance(value, str) else "" if value is None else str(value)[:40]

@@ -25,7 +25,7 @@ from analysis.readers.mindspore.executions import (
     read_timeline,
     read_timestamps,
 )
-from analysis.readers.mindspore.framework import is_framework, operator_of, read_framework
+from analysis.readers.mindspore.framework import is_framework, operator_of, read_framework, text_of
 from analysis.readers.mindspore.legacy_rows import Rows
 from analysis.readers.mindspore.steps import Step, is_step_trace, read_steps
 from analysis.readers.mindspore.tables import (
@@ -121,7 +121,7 @@ def _read_display(source: Source) -> Trace:
             continue
         start, dur = exact_ns(event.ts, "us"), exact_ns(event.dur, "us")
         args = _arguments(event.args)
-        name, lane = args.get("fullname"), _text(event.tid)
+        name, lane = args.get("fullname"), text_of(event.tid)
         known = isinstance(name, str)
         if lane == "Steps" and start is not None and dur is not None and dur >= 0:
             steps.append(Step(start, start + dur, ()))
@@ -130,10 +130,10 @@ def _read_display(source: Source) -> Trace:
         if not known and (pid not in _PROVIDERS or not lane.isdigit()):
             other += 1
             continue
-        text = name if isinstance(name, str) else _text(event.name)
+        text = name if isinstance(name, str) else text_of(event.name)
         ran.add(text, start, dur, f"stream {lane}"[:40], row)
         if known:
-            rows.framework.setdefault(text, operator_of(_text(args.get("type")), args))
+            rows.framework.setdefault(text, operator_of(text_of(args.get("type")), args))
         rows.add(
             ran,
             len(ran.name) - 1,
@@ -279,10 +279,6 @@ def _fit(steps: Sequence[Step], ran: Executions) -> bool:
         return False
     first, last = steps[0].start_ns, max(step.end_ns for step in steps)
     return 2 * sum(s is not None and first <= s <= last for s in starts) >= len(starts)
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)[:40]
 
 
 def _whole(value: object) -> int | None:

@@ -48,12 +48,7 @@ def decode_rows(
         rows: list[RowT] = msgspec.json.decode(data, type=list[row])  # type: ignore[valid-type]
     except UNDECODABLE:
         rows = _one_by_one(data, row, where, limits, notes)
-    if len(rows) > limits.events:
-        raise FuseScopeError(
-            f"This file has more than {limits.events} rows, the limit",
-            where=where,
-            hint=limits.hint("events"),
-        )
+    limits.check_events(len(rows), "This file has more than {} rows, the limit", where)
     return rows, notes
 
 

@@ -121,19 +121,11 @@ class OperatorTable:
         """The operators of the Trace, with FLOPs out of their shapes."""
         rows = self._rows
         counts = [_flops(row) for row in rows]
+        told = [name for name in _Operator._fields if name != "whole"]
         return operators_frame(
             operator=range(len(rows)),
-            name=[row.name for row in rows],
-            op_type=[row.op_type for row in rows],
+            **{name: [getattr(row, name) for row in rows] for name in told},
             op_class=[op_class(row.op_type) for row in rows],
-            provider=[row.provider for row in rows],
-            level=[row.level for row in rows],
-            launched_by=[row.launched_by for row in rows],
-            inputs=[row.inputs for row in rows],
-            outputs=[row.outputs for row in rows],
-            bytes_in=[row.bytes_in for row in rows],
-            bytes_param=[row.bytes_param for row in rows],
-            bytes_out=[row.bytes_out for row in rows],
             flops=[count if count is not None and count < 2**62 else None for count in counts],
             flops_source=[
                 flops.shapes_source(str(row.op_type)) if count is not None else None

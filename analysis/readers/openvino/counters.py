@@ -86,12 +86,8 @@ def read_counters(source: Source) -> tuple[list[Counted], list[Diagnostic]]:
                 continue
             if table < 0 or not any(cells) or _is_total(cells):
                 continue
-            if len(found) >= source.limits.events:
-                raise FuseScopeError(
-                    f"This table has more than {source.limits.events} rows, the limit",
-                    where=source.name,
-                    hint=source.limits.hint("events"),
-                )
+            what = "This table has more than {} rows, the limit"
+            source.limits.check_events(len(found) + 1, what, source.name)
             name, status, kind, how, real = (
                 _cell(cells, places.get(key))
                 for key in ("layername", "execstatus", "layertype", "exectype", "realtime")
@@ -162,12 +158,8 @@ def _from_json(data: bytes, source: Source) -> list[Counted]:
     for table, part in enumerate(tables if isinstance(tables, list) else [tables]):
         for row, item in enumerate(_nodes(part, source), start=1):
             node = decode(item, _Node, _Node())
-            if len(found) >= source.limits.events:
-                raise FuseScopeError(
-                    f"This report has more than {source.limits.events} rows, the limit",
-                    where=source.name,
-                    hint=source.limits.hint("events"),
-                )
+            what = "This report has more than {} rows, the limit"
+            source.limits.check_events(len(found) + 1, what, source.name)
             found.append(
                 Counted(
                     table,

@@ -218,12 +218,9 @@ class _Builder:
         elif tag in ("input", "output"):
             self._ports = None
         elif tag == "layer" and self._node is not None:
-            if len(self.graph.nodes) >= self._source.limits.events:
-                raise FuseScopeError(
-                    f"This graph has more than {self._source.limits.events} nodes, the limit",
-                    where=self._source.name,
-                    hint=self._source.limits.hint("events"),
-                )
+            what = "This graph has more than {} nodes, the limit"
+            source = self._source
+            source.limits.check_events(len(self.graph.nodes) + 1, what, source.name)
             self.graph.nodes.append(self._node)
             self._node, self.whole = None, self._parser.CurrentByteIndex
 

@@ -205,12 +205,8 @@ def _add_events(
     source: Source,
 ) -> None:
     """Events of one line as rows; `lane` is device and stream."""
-    if rows.columns.count + len(events) > source.limits.events:
-        raise FuseScopeError(
-            f"This trace has more than {source.limits.events} events, the limit",
-            where=source.name,
-            hint=source.limits.hint("events"),
-        )
+    what = "This trace has more than {} events, the limit"
+    source.limits.check_events(rows.columns.count + len(events), what, source.name)
     own, nested = [event.dur_ns for event in events], 0
     if not lane[1].startswith("Stream #"):  # kernels of a stream only follow each other
         own, nested = _self_times(events)
