@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from analysis.compare.comparison import ChangeKind, CounterCode, Figure
+from analysis.compare.comparison import ChangeKind, CounterCode, Figure, FigureCode
 from analysis.compare.roofs import UnderRoofs
 from analysis.compare.side import Side
 from analysis.compare.timing.latency import (
@@ -23,7 +23,7 @@ from analysis.metrics.counters import (
     has_split_cores,
     total_counters,
 )
-from analysis.metrics.device import DeviceUse, device_use
+from analysis.metrics.device import device_use
 from analysis.metrics.roofline import share_of_roof
 from analysis.metrics.small_ops import ShortOps, SmallOps
 from analysis.metrics.spans import run_spans
@@ -138,11 +138,8 @@ def _device_figures(sides: tuple[Side, Side], known: Sequence[bool]) -> tuple[Fi
     if uses == [None, None]:
         return ()
 
-    def values(pick: str) -> list[float | None]:
-        return [getattr(use, pick) if use is not None else None for use in uses]
-
     def pair(pick: str, unit: str, reason: Reason) -> Pair:
-        shown = _where(known, values(pick))
+        shown = _where(known, [getattr(use, pick, None) for use in uses])
         reason = reason if all(known) else "runs_unknown"
         first, second = (
             _quantity(value, unit, reason if use is not None else "no_kernels")
@@ -150,35 +147,19 @@ def _device_figures(sides: tuple[Side, Side], known: Sequence[bool]) -> tuple[Fi
         )
         return first, second
 
-    return (
+    found = [use for use in uses if use is not None]
+    shown = [
         Figure("kernels", *pair("kernels", "count", "no_kernels")),
         Figure("device_busy", *pair("busy_ns", "ns", "no_start_times")),
         Figure("device_idle", *pair("idle", "fraction", "no_idle"), kind="points"),
         Figure("launches", *pair("launches", "count", "no_launches")),
-        *_launch_time(uses, pair),
-        *_copies(uses, pair),
-    )
-
-
-def _launch_time(
-    uses: Sequence[DeviceUse | None], pair: Callable[[str, str, Reason], Pair]
-) -> tuple[Figure, ...]:
-    """The host's time in launches; nothing where neither file has it."""
-    if not any(use is not None and use.launch_ns is not None for use in uses):
-        return ()
-    return (Figure("launch_time", *pair("launch_ns", "ns", "no_launches")),)
-
-
-def _copies(
-    uses: Sequence[DeviceUse | None], pair: Callable[[str, str, Reason], Pair]
-) -> tuple[Figure, ...]:
-    """Copies and fills of memory; nothing where neither file has any."""
-    if not any(use is not None and use.copies for use in uses):
-        return ()
-    return (
-        Figure("copies", *pair("copies", "count", "no_kernels")),
-        Figure("copy_time", *pair("copy_ns", "ns", "no_kernels")),
-    )
+    ]
+    if any(use.launch_ns is not None for use in found):
+        shown.append(Figure("launch_time", *pair("launch_ns", "ns", "no_launches")))
+    if any(use.copies for use in found):
+        shown.append(Figure("copies", *pair("copies", "count", "no_kernels")))
+        shown.append(Figure("copy_time", *pair("copy_ns", "ns", "no_kernels")))
+    return tuple(shown)
 
 
 def _latencies(sides: tuple[Side, Side], verdict: Verdict) -> list[float | None]:
@@ -278,12 +259,13 @@ def _cache_figures(
     ]
 
     def quantities(unit: str, pick: str) -> Pair:
-        found = []
-        for use in uses:
-            value = _number(use, pick)
-            reason: Reason = "no_graph" if use is None else "no_misses"
-            found.append(Quantity(value, unit, "modelled", None if value is not None else reason))
-        return found[0], found[1]
+        first, second = (
+            _quantity(
+                _number(use, pick), unit, "no_graph" if use is None else "no_misses", "modelled"
+            )
+            for use in uses
+        )
+        return first, second
 
     moved = [
         float(use.touched_bytes) if use is not None else bytes_moved(side.trace)
@@ -348,12 +330,9 @@ def _output_difference(baseline: Side, candidate: Side) -> Figure:
 
 def _agreement(baseline: Side, candidate: Side) -> tuple[Figure, ...]:
     """Classes chosen as the recording's baseline chooses them; only where a side has it."""
-    first = _agreeing("top1", baseline, candidate)
-    five = _agreeing("top5", baseline, candidate)
-    return (
-        *((Figure("agreement_top1", *first, kind="points"),) if first else ()),
-        *((Figure("agreement_top5", *five, kind="points"),) if five else ()),
-    )
+    codes: dict[str, FigureCode] = {"top1": "agreement_top1", "top5": "agreement_top5"}
+    told = {code: _agreeing(pick, baseline, candidate) for pick, code in codes.items()}
+    return tuple(Figure(code, *pair, kind="points") for code, pair in told.items() if pair)
 
 
 def _agreeing(pick: str, *sides: Side) -> tuple[Quantity, Quantity] | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
 
 from analysis.errors import FuseScopeError
 from analysis.operators.classes import OTHER, kernel_class, op_class
@@ -125,7 +124,10 @@ def _add_launchers(timeline: Timeline) -> None:
 def _steps(timeline: Timeline) -> list[str | None]:
     """The label of each task's step; None outside every step."""
     starts = [start if isinstance(start, int) else None for start in timeline.columns["start_ns"]]
-    steps = sorted(_distinct(timeline.steps), key=lambda span: span.start_ns)
+    first: dict[str, Span] = {}  # hosts and devices may each have a copy of a step
+    for span in timeline.steps:
+        first.setdefault(span.label, span)
+    steps = sorted(first.values(), key=lambda span: span.start_ns)
     if not steps:
         return [None] * len(starts)
     begins = [span.start_ns for span in steps]
@@ -135,11 +137,11 @@ def _steps(timeline: Timeline) -> list[str | None]:
         return span_at(begins, ends, ns)
 
     of_task = [launching(point[2]) if point else None for point in timeline.launches]
-    first: dict[int, int] = {}  # step -> when its first kernel began
+    began: dict[int, int] = {}  # step -> when its first kernel did
     for step, start in zip(of_task, starts, strict=True):
         if step is not None and start is not None:
-            first[step] = min(start, first.get(step, start))
-    order = sorted(first.items(), key=lambda item: item[1])
+            began[step] = min(start, began.get(step, start))
+    order = sorted(began.items(), key=lambda item: item[1])
     ordered = [start for _, start in order]
     labels: list[str | None] = []
     for step, start, point in zip(of_task, starts, timeline.launches, strict=True):
@@ -148,11 +150,3 @@ def _steps(timeline: Timeline) -> list[str | None]:
             step = order[place][0] if place >= 0 else launching(start)
         labels.append(steps[step].label if step is not None else None)
     return labels
-
-
-def _distinct(spans: Sequence[Span]) -> list[Span]:
-    """One span of each label: hosts and devices may each have a copy of a step."""
-    found: dict[str, Span] = {}
-    for span in spans:
-        found.setdefault(span.label, span)
-    return list(found.values())

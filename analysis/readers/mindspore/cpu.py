@@ -66,10 +66,7 @@ def _read(source: Source) -> Trace:
 MINDSPORE_CPU = Reader(
     name="mindspore_cpu",
     title="MindSpore profiler on CPU, FRAMEWORK/cpu_*",
-    fields={
-        **_FIELDS,
-        **dict.fromkeys(("start", "stream"), ALWAYS),
-    },
+    fields={**_FIELDS, **dict.fromkeys(("start", "stream"), ALWAYS)},
     recording=_RECORDING,
     covers=("mindspore_cpu_timeline", "mindspore_cpu_summary"),
     sniff=_sniff,

@@ -53,10 +53,7 @@ def _read(source: Source) -> Trace:
     if is_table(source.head):
         data, notes = events_of_table(source)
     tables.add(data, source.name)
-    return tables.trace(
-        source.meta(ONNXRUNTIME.name, "ONNX Runtime"),
-        notes,
-    )
+    return tables.trace(source.meta(ONNXRUNTIME.name, "ONNX Runtime"), notes)
 
 
 ONNXRUNTIME = Reader(
