@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,7 @@ from analysis.compare.side import side_of_trace
 from analysis.readers import read_path
 from analysis.report.exports.comparison_json import comparison_values
 from analysis.trace import Trace
+from tests import miniatures
 from tests.conftest import SHARED_TRACES
 
 needs_traces = pytest.mark.usefixtures("shared_traces")
@@ -78,6 +80,24 @@ def test_a_real_pair_does_not_contradict_itself(name: str) -> None:
     comparison = compare(*sides)
     assert (comparison.verdict.reason == "different_models") == differ
     assert list(contradictions(comparison)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("ascend_kernel_details", "kineto"),
+        ("mindspore_cpu", "openvino_graph"),
+        ("nsys_db", "tensorrt_profile"),
+        ("rocprof", "xplane"),
+    ],
+)
+def test_miniatures_do_not_contradict_themselves(name: str, other: str) -> None:
+    """Two formats, whose models are others, and one beside the first half of itself."""
+    by_name = {reader.name: reader for reader in miniatures.FORMATS}
+    first, second = (miniatures.only_trace(miniatures.files(by_name[n])) for n in (name, other))
+    calls = first.calls.iloc[: (len(first.calls) + 1) // 2].reset_index(drop=True)
+    for pair in ((first, second), (first, replace(first, calls=calls))):
+        assert list(contradictions(compare(*map(side_of_trace, pair)))) == []
 
 
 def contradictions(comparison: Comparison) -> Iterator[str]:

@@ -112,6 +112,24 @@ def test_no_main_file_is_taken_for_a_companion() -> None:
         assert companion(data) is None
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "ascend_kernel_details/ASCEND_PROFILER_OUTPUT/l2_cache.csv",
+        "ascend_kernel_details/ASCEND_PROFILER_OUTPUT/operator_memory.csv",
+        "ascend_kernel_details/ASCEND_PROFILER_OUTPUT/step_trace_time.csv",
+        "ascend_op_summary/fusion_op_20251009081500.csv",
+        "ascend_op_summary/l2_cache_20251009081500.csv",
+        "ascend_op_summary/step_trace_20251009081500.csv",
+    ],
+)
+def test_tables_of_the_miniatures_given_alone(path: str) -> None:
+    file = miniatures.FOLDER / path
+    with pytest.raises(FuseScopeError, match="This file holds") as caught:
+        read(Source(file.name, file.read_bytes()))
+    assert caught.value.hint
+
+
 @pytest.mark.usefixtures("shared_traces")
 @pytest.mark.parametrize("name", ["api_statistic.csv", "l2_cache.csv", "step_trace_time.csv"])
 def test_real_tables_given_alone(name: str) -> None:

@@ -20,6 +20,7 @@ from analysis.readers.mindspore.beside import MindSporeBeside
 from analysis.report.exports.inspection import inspection
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence
+from tests import miniatures
 
 TIMELINE = (
     b"op_name, stream_id, start_time(ms), duration(ms)\n"
@@ -290,17 +291,26 @@ def test_its_tables_alone_say_the_same_time_of_a_step(shared_traces: Path, name:
     assert trace.runs["kind"].tolist() == ["iteration"]
 
 
-def test_no_other_reader_takes_these_files(shared_traces: Path) -> None:
+@pytest.mark.parametrize("name", ["mindspore_legacy", "ascend_op_summary", "msprof_op"])
+def test_no_other_reader_takes_these_files(name: str) -> None:
+    assert_taken_by_its_own(miniatures.FOLDER / name)
+
+
+def test_no_other_reader_takes_the_real_files(shared_traces: Path) -> None:
     for folder in ("mindspore_legacy/run_1", "ascend_op_summary", "ascend_msprof_op/fp32_cm_gemv"):
-        files = list((shared_traces / "third_party" / folder).iterdir())
-        assert files
-        for file in files:
-            head = file.read_bytes()[:65536]
-            takers = [reader.name for reader in READERS if reader.sniff(head)]
-            mine = [name for name in takers if name.startswith("mindspore")]
-            assert len(takers) <= 1 and bool(mine) == (
-                folder.startswith("mindspore") and takers != []
-            )
+        assert_taken_by_its_own(shared_traces / "third_party" / folder)
+
+
+def assert_taken_by_its_own(folder: Path) -> None:
+    """Each file by one reader at most, and by one of MindSpore's only where it is of MindSpore."""
+    files = [path for path in folder.rglob("*") if path.suffix in (".csv", ".txt", ".json")]
+    assert files
+    for file in files:
+        head = file.read_bytes()[:65536]
+        takers = [reader.name for reader in READERS if reader.sniff(head)]
+        mine = [name for name in takers if name.startswith("mindspore")]
+        is_own = "mindspore" in folder.parent.name + folder.name
+        assert len(takers) <= 1 and bool(mine) == (is_own and takers != []), (file.name, takers)
 
 
 @pytest.mark.parametrize(

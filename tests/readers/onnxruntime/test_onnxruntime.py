@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import zipfile
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 from analysis.errors import FuseScopeError
 from analysis.limits import Limits
-from analysis.readers import read, read_path
+from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from tests.factories import (
@@ -27,6 +29,8 @@ from tests.factories import (
     profile_json,
     session_event,
 )
+
+SAMPLES = Path(__file__).resolve().parents[3] / "sample_traces"
 
 
 def read_bytes(data: bytes, name: str = "profile.json") -> Trace:
@@ -304,23 +308,28 @@ def test_total_time_is_kept_whatever_the_runs(runs: list[list[int]], gap: int) -
     assert sorted(trace.calls["run"].tolist()) == sorted(expected)
 
 
-def test_a_profile_of_2023_with_fences(shared_traces) -> None:  # type: ignore[no-untyped-def]
-    trace = read_path(shared_traces / "third_party/onnxruntime/profile_mkldnn_1_threads.json")
-    assert isinstance(trace, Trace)
-    raw = json.loads(
-        (shared_traces / "third_party/onnxruntime/profile_mkldnn_1_threads.json").read_bytes()
-    )
+@pytest.fixture(scope="module")
+def recorded() -> bytes:
+    """A profile as the engine wrote it, from a recording of ours."""
+    with zipfile.ZipFile(SAMPLES / "mobilenetv2.zip") as archive:
+        return archive.read("profiles/unfused/0.json")
+
+
+def test_a_recorded_profile_against_plain_json(recorded: bytes) -> None:
+    trace, raw = read_bytes(recorded), json.loads(recorded)
     kernels = [e for e in raw if e["cat"] == "Node" and e["name"].endswith("_kernel_time")]
-    assert len(trace.calls) == len(kernels)
+    assert len(trace.calls) == len(kernels) > 20
     assert trace.calls["dur_ns"].sum() == 1000 * sum(e["dur"] for e in kernels)
-    assert len(trace.runs) == sum(e["name"] == "model_run" for e in raw)
+    assert len(trace.runs) == sum(e["name"] == "model_run" for e in raw) > 5
+    assert codes(trace) == {}
 
 
 @pytest.mark.parametrize("cut", [0.3, 0.7, 0.99])
-def test_a_real_profile_cut_short(shared_traces, cut: float) -> None:  # type: ignore[no-untyped-def]
-    data = (shared_traces / "third_party/onnxruntime/profile_mkldnn_1_threads.json").read_bytes()
-    trace = read_bytes(data[: int(len(data) * cut)])
+def test_a_recorded_profile_cut_short(recorded: bytes, cut: float) -> None:
+    data = recorded[: int(len(recorded) * cut)]
+    trace = read_bytes(data)
     assert "cut_short" in codes(trace)
+    assert 0 < data.count(b"_kernel_time") - len(trace.calls) + 1 <= 2
 
 
 def test_empty_objects_count_as_events_before_they_are_decoded() -> None:
