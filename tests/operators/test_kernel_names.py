@@ -120,3 +120,11 @@ def test_only_the_first_characters_of_a_name_are_looked_at(piece: str) -> None:
 @given(st.text(alphabet="ab<>(){}[],:& _*0n", max_size=60))
 def test_any_text_has_a_short_type(name: str) -> None:
     assert len(kernel_type(name)) <= 120
+
+
+def test_a_long_name_of_tensile_keeps_what_it_computes() -> None:
+    """Types, layout and tile; how the tile is made differs from kernel to kernel."""
+    head = "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT16x16x512"
+    tail = "_MI16x16x1_SN_LDSB1_AFC1_AG0_AFEM1_ASEM1_CLR1_CADS0_DTLA0_GRVWA8_GRVWB8_GSUAMBSK"
+    assert kernel_type(head + tail) == head
+    assert kernel_type(f"{head}_SN") == f"{head}_SN"

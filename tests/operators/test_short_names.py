@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,13 @@ def test_what_tells_two_apart_is_added() -> None:
     ]
     # Alone each needs nothing added.
     assert short_names(names[:1]) == {names[0]: "Tensile GEMM TN bf16 MT16x16x512 MI16x16x1"}
+
+
+def test_names_of_the_same_words_are_told_apart_by_a_hash() -> None:
+    names = [TENSILE.format("SS1_ULSGRO2"), TENSILE.format("ULSGRO2_SS1")]
+    first, second = short_names(names, chars=70).values()
+    assert re.fullmatch("Tensile GEMM TN bf16 MT16x16x512 MI16x16x1 #[0-9a-f]{4}", first)
+    assert second[:-4] == first[:-4] and second != first
 
 
 def test_names_that_fit_stay() -> None:

@@ -131,6 +131,16 @@ def test_steps_take_tasks_by_their_launch(tmp_path: Path) -> None:
     assert notes(trace) == {"outside_runs": 1, "bad_time": 1}
 
 
+def test_launches_of_the_runtime_come_before_those_of_the_framework(tmp_path: Path) -> None:
+    steps = ("STEP_TIME", ("id", "startNs", "endNs"), [(5, 0, 1000), (6, 1000, 2000)])
+    ran = tasks((1_050, 1_150, 1, "KERNEL_AIVEC"), (1_200, 1_300, 2, "KERNEL_AIVEC"))
+    launched: Table = ("CANN_API", ("startNs", "connectionId"), [(980, 1), (None, 2), (1_900, 1)])
+    trace = read(tmp_path, ran, info(1, 2), steps, launched)
+    # Task 1 was launched in step 5 and ran in 6; of task 2 only its own start is known.
+    assert trace.calls["run"].tolist() == [0, 1]
+    assert read(tmp_path, ran, info(1, 2), steps).calls["run"].tolist() == [1, 1]
+
+
 def test_collectives_are_apart_and_their_parts_left_out(tmp_path: Path) -> None:
     trace = read(
         tmp_path,

@@ -153,6 +153,18 @@ def test_the_innermost_range_around_the_launch(tmp_path: Path) -> None:
     assert pd.isna(launched[3])
 
 
+def test_ranges_that_have_ended_hold_no_launch_and_count_for_no_depth(tmp_path: Path) -> None:
+    many = [(number, number + 1, f"range {number}") for number in range(10, 1_000)]
+    trace = read(
+        tmp_path, NAMES,
+        kernels((5000, 5010, 1), (5020, 5030, 2), (5040, 5050, 3)),
+        runtime((15, 1), (999, 2), (1_500, 3)),
+        ranges((5, 2_000, "model"), *many),
+    )  # fmt: skip
+    launched = trace.operators["launched_by"].astype("object").to_numpy()[trace.calls["operator"]]
+    assert launched.tolist() == ["range 15", "range 999", "model"]
+
+
 def test_numbered_ranges_are_runs_of_what_they_launched(tmp_path: Path) -> None:
     trace = read(
         tmp_path,

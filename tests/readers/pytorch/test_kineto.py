@@ -108,6 +108,19 @@ def test_an_external_id_of_no_running_operator_is_not_believed(
     assert trace_of(events).operators["launched_by"].isna().all()
 
 
+def test_regions_that_a_user_names_are_no_operators_and_counted() -> None:
+    events = [
+        event("user_annotation", "my region", 0, 90),
+        op("aten::mm", 10, 20, 5),
+        launch(15, 8),
+        kernel(GEMM, 50, 2, 8),
+    ]
+    trace = trace_of(events)
+    assert trace.operators["launched_by"].tolist() == ["aten::mm"]
+    [other] = [note for note in trace.diagnostics if note.code == "other_events"]
+    assert (other.count, other.example) == (1, "user_annotation")
+
+
 def test_without_the_runtime_call_the_arrow_or_the_external_id_links() -> None:
     arrow = {"ph": "s", "cat": "ac2g", "id": 3, "pid": 100, "tid": "1", "ts": 12, "name": "ac2g"}
     events = [op("aten::mm", 10, 20, 5), arrow, kernel(GEMM, 50, 2, 3)]

@@ -174,6 +174,37 @@ def test_members_and_shapes_of_a_fusion_from_its_program() -> None:
     assert rows["members"].isna()["loop_fusion_2"]  # another program
 
 
+def test_a_fusion_inside_a_fusion_and_the_name_that_the_framework_gave() -> None:
+    array = shape(11, 8, 4)
+    inner = message((1, "inner"), (2, instruction("e", "exponential", array, 1)), (5, 71))
+    outer = message(
+        (1, "outer"),
+        (2, instruction("a", "add", array, 1)),
+        (2, instruction("fusion.0", "fusion", array, 2, called=b"\x47")),
+        (5, 72),
+    )
+    named = message((1, "add"), (2, "jit(f)/exp"))
+    entry = message(
+        (1, "main"),
+        (2, instruction("fusion.1", "fusion", array, 1, called=b"\x48") + message((7, named))),
+        (5, 73),
+    )
+    program = message((1, "jit_f"), (3, inner), (3, outer), (3, entry))
+    found = read_module(memoryview(message((3, b"\x08\x01"), (1, program))))
+    fusion = found["fusion.1"]
+    assert fusion.members is not None and fusion.members.members == ("add", "exponential")
+    assert fusion.op_name == "jit(f)/exp"
+
+
+def test_a_device_without_a_type_is_named_by_vendor_and_capability() -> None:
+    plane = Plane("/device:GPU:0")
+    plane.own = [plane.stat("device_vendor", "AMD"), plane.stat("compute_cap_major", 9),
+                 plane.stat("compute_cap_minor", 4)]  # fmt: skip
+    kernel = plane.event("k", 0, 1_000, hlo_op="dot.1", unheard_of="x")
+    trace = read_bytes(space([gpu(("Stream #1", [kernel]), plane=plane)]))
+    assert trace.meta.device == "AMD GPU, compute capability 9.4"
+
+
 def test_a_damaged_program_costs_only_its_shapes() -> None:
     metadata = Plane("/host:metadata")
     metadata.event("jit_f(19)", 0, 0, **{"of_Hlo Proto": module()[:40]})
