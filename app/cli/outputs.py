@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from analysis.errors import FuseScopeError
-from collectors.files import publication
 
 _HEAD_BYTES = 64
 _ZIP = b"PK"
@@ -46,6 +45,8 @@ def write_whole(path: Path, data: bytes, *, what: str, option: str) -> None:
     A link stays one, and what it leads to is replaced. What is not a regular file (a device, a
     pipe) is written to and never replaced.
     """
+    from collectors.files import publication
+
     if path.is_dir():
         raise FuseScopeError(
             "This is a folder", where=str(path), hint=f"Give {option} the name of a file."
