@@ -12,7 +12,7 @@ import msgspec
 
 from analysis.errors import FuseScopeError
 from collectors.files import scratch
-from collectors.files.publication import Draft, is_special
+from collectors.files.publication import Draft, draft_for_out, is_special
 from collectors.fusion import rules
 from collectors.fusion.report import Asked, Opportunity, Report
 from collectors.recording.request import Recording
@@ -107,14 +107,7 @@ def _draft(out: Path | None) -> AbstractContextManager[Draft | None]:
         raise FuseScopeError(
             "This is a folder", where=str(out), hint="Give --out the name of a file."
         )
-    try:
-        return Draft(out.absolute())
-    except OSError as error:
-        raise FuseScopeError(
-            f"The output folder cannot be written to: {(error.strerror or 'refused').lower()}",
-            where=str(out.absolute().parent),
-            hint="Choose another place with --out.",
-        ) from None
+    return draft_for_out(out.absolute())
 
 
 def _published(draft: Draft) -> Path:

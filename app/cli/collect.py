@@ -122,7 +122,7 @@ def collect(
         shapes=dict(shape_of(text) for text in shape or ()),
         inputs=inputs,
         input_ranges=dict(_range(text) for text in input_range or ()),
-        memory_bytes=None if memory_limit is None else _bytes(memory_limit),
+        memory_bytes=recording_run.memory_bytes(memory_limit),
         run_timeout=Recording.run_timeout if timeout is None else timeout,
         rules=rules,
         custom_op_library=custom_op_library,
@@ -162,14 +162,6 @@ def _malformed(text: str, option: str, form: str) -> Exception:
     from analysis.errors import FuseScopeError
 
     return FuseScopeError(f"{option} does not understand '{text[:60]}'", hint=f"Write {form}.")
-
-
-def _bytes(gigabytes: float) -> int:
-    from analysis.errors import FuseScopeError
-
-    if not 0 < gigabytes < 1e9:
-        raise FuseScopeError(f"--memory-limit is {gigabytes:g}", hint="Give gigabytes above 0.")
-    return int(gigabytes * 1e9)
 
 
 def _command(arguments: list[str]) -> str:

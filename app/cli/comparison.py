@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -14,6 +12,7 @@ from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.entered_runs import offered_runs
 from analysis.compare.trust import Trust, trust
 from analysis.operators.short_names import library_kernel, short_names
+from analysis.report.text import known
 from analysis.text import clean_text
 from app.cli.ledger import print_ledger
 
@@ -64,8 +63,8 @@ def _print_trust(console: Console, found: Trust) -> None:
         console.print(f"! {wording.GENERAL_DOUBT}")
     for part in found.general:
         console.print(Padding(Text(wording.diagnostic_sentence(part)), (0, 0, 0, 2), expand=False))
-    for known in found.notes:
-        console.print(f"- {wording.diagnostic_sentence(known)}")
+    for note in found.notes:
+        console.print(f"- {wording.diagnostic_sentence(note)}")
 
 
 def _print_figures(console: Console, comparison: Comparison, labels: tuple[str, str]) -> None:
@@ -112,15 +111,15 @@ def _print_op_types(console: Console, comparison: Comparison) -> None:
     kernels = (str(row["op_type"]) for row in rows if library_kernel(str(row["op_type"])))
     shown = short_names(kernels, _KERNEL_CHARS)
     for row in rows:
-        change = _known(row["delta_ns"])
+        change = known(row["delta_ns"])
         before, after = units.durations_apart(
-            _known(row["per_run_ns_baseline"]), _known(row["per_run_ns_candidate"]), change
+            known(row["per_run_ns_baseline"]), known(row["per_run_ns_candidate"]), change
         )
         table.add_row(
             shown.get(str(row["op_type"]), str(row["op_type"])),
-            units.count(_known(row["count_baseline"])),
+            units.count(known(row["count_baseline"])),
             before,
-            units.count(_known(row["count_candidate"])),
+            units.count(known(row["count_candidate"])),
             after,
             *([units.duration(change, signed=True)] if comparison.has_changes else []),
         )
@@ -129,7 +128,3 @@ def _print_op_types(console: Console, comparison: Comparison) -> None:
         style="bold",
     )
     console.print(table)
-
-
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from app.cli import streams
+from app.cli import recording_run, streams
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -56,21 +56,14 @@ def fuse(
     timeout: Annotated[float, typer.Option(metavar="SECONDS", help="For all of it.")] = 300.0,
 ) -> None:
     """Fuse operators of a model by rules, verify the result, and say what was not fused and why."""
-    from analysis.errors import FuseScopeError
-
     try:
         from app.recording.shapes import shape_of
         from app.sources.rule_files import read_rules
         from collectors.fuse import Fusing
         from collectors.fuse import fuse as run
     except ImportError as error:
-        raise FuseScopeError(
-            f"Fusing needs the package '{error.name}'",
-            hint="Run: pip install 'fusescope[collect]'.",
-        ) from None
+        raise recording_run.missing_package(error, "Fusing needs") from None
 
-    if memory_limit is not None and not 0 < memory_limit < 1e9:
-        raise FuseScopeError(f"--memory-limit is {memory_limit:g}", hint="Give gigabytes above 0.")
     name, text = read_rules(rules)
     done = run(
         Fusing(
@@ -81,7 +74,7 @@ def fuse(
             batch=batch,
             shapes=dict(shape_of(text) for text in shape or ()),
             seed=seed,
-            memory_bytes=None if memory_limit is None else int(memory_limit * 1e9),
+            memory_bytes=recording_run.memory_bytes(memory_limit),
             timeout=timeout,
         )
     )
@@ -208,9 +201,7 @@ def _say_where(done: Fused, asked: Path | None, to: TextIO) -> None:
     from analysis.text import clean_text
 
     path = Path(str(done.path))
-    here = Path.cwd()
-    shown = path.relative_to(here) if path.is_relative_to(here) else path
-    print(f"Model: {shown}", file=to)
+    print(f"Model: {recording_run.relative(path)}", file=to)
     if asked is not None and path.name != asked.name:
         print(f"{asked.name} exists already, so this is {path.name}.", file=to)
     if done.fixed_shapes:

@@ -28,12 +28,22 @@ def run(recording: Recording, *, progress_json: bool = False) -> Path:
         return record(recording, on_progress=on_progress, enough=_decided)
 
 
-def missing_package(error: ImportError) -> FuseScopeError:
-    """What to say where a package that recording needs is not installed."""
+def missing_package(
+    error: ImportError, doing: str = "Recording needs", extra: str = "collect"
+) -> FuseScopeError:
+    """What to say where a package that a verb needs is not installed."""
     return FuseScopeError(
-        f"Recording needs the package '{error.name}'",
-        hint="Run: pip install 'fusescope[collect]'.",
+        f"{doing} the package '{error.name}'", hint=f"Run: pip install 'fusescope[{extra}]'."
     )
+
+
+def memory_bytes(gigabytes: float | None) -> int | None:
+    """What `--memory-limit` says. Raises FuseScopeError for what is no limit."""
+    if gigabytes is None:
+        return None
+    if not 0 < gigabytes < 1e9:
+        raise FuseScopeError(f"--memory-limit is {gigabytes:g}", hint="Give gigabytes above 0.")
+    return int(gigabytes * 1e9)
 
 
 def relative(path: Path) -> str:

@@ -43,7 +43,7 @@ def serve(
 ) -> None:
     """Start the dashboard and print its address; Ctrl-C ends it."""
     from analysis.errors import FuseScopeError
-    from app.cli import memory
+    from app.cli import memory, recording_run
     from app.sources import places
 
     memory.check(memory.DASHBOARD_BYTES)
@@ -64,9 +64,8 @@ def serve(
         from app import application
         from app.server.same_origin import LOOPBACK
     except ImportError as error:
-        raise FuseScopeError(
-            f"The dashboard needs the package '{error.name}'",
-            hint="Run: pip install 'fusescope[dashboard]'.",
+        raise recording_run.missing_package(
+            error, "The dashboard needs", extra="dashboard"
         ) from None
 
     listening = application.listen(host, port or DEFAULT_PORT, search=port is None)

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from app.cli import recording_run
+
 zoo = typer.Typer(help="List the built-in models, or export one as an ONNX file.")
 
 
@@ -61,19 +63,13 @@ def export(
 
     catalogue = _catalogue()
     path: Path = catalogue.export(catalogue.chosen(name, backbone), file, batch=batch)
-    here = Path.cwd()
-    shown = shlex.quote(str(path.relative_to(here) if path.is_relative_to(here) else path))
+    shown = shlex.quote(recording_run.relative(path))
     print(f"{shown}\nNext: fusescope collect {shown}")
 
 
 def _catalogue() -> ModuleType:
-    from analysis.errors import FuseScopeError
-
     try:
         from collectors.zoo import catalogue
     except ImportError as error:
-        raise FuseScopeError(
-            f"The built-in models need the package '{error.name}'",
-            hint="Run: pip install 'fusescope[collect]'.",
-        ) from None
+        raise recording_run.missing_package(error, "The built-in models need") from None
     return catalogue

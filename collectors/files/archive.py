@@ -11,7 +11,7 @@ from typing import IO
 
 from analysis.errors import FuseScopeError
 from analysis.experiment import RECORD_NAME, ExperimentRecord, record_json
-from collectors.files.publication import Draft, is_special
+from collectors.files.publication import Draft, draft_for_out, is_special
 
 COMPRESSION = 9
 
@@ -30,17 +30,8 @@ def destination(out: Path | None, model: str, date: str) -> Path:
     if not path.suffix:
         path = path.with_name(path.name + ".zip")
     path = path.absolute()
-    try:
-        with Draft(path):
-            pass
-    except OSError as error:
-        problem = error.strerror or "not writable"
-        raise FuseScopeError(
-            f"The output folder cannot be written to: {problem.lower()}",
-            where=str(path.parent),
-            hint="Choose another place with --out.",
-        ) from None
-    return path
+    with draft_for_out(path):
+        return path
 
 
 def write(path: Path, record: ExperimentRecord, members: Mapping[str, Path | bytes]) -> Path:

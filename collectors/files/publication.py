@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Self
 
+from analysis.errors import FuseScopeError
 from collectors.files import ownership
 
 _MOST_NUMBERS = 10_000
@@ -31,6 +32,18 @@ def is_special(path: Path) -> bool:
     """Whether something is there that is neither a regular file nor a folder: it is written to, and
     never replaced."""
     return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def draft_for_out(target: Path) -> Draft:
+    """A draft of what --out names. Raises FuseScopeError where its folder refuses."""
+    try:
+        return Draft(target)
+    except OSError as error:
+        raise FuseScopeError(
+            f"The output folder cannot be written to: {(error.strerror or 'refused').lower()}",
+            where=str(target.parent),
+            hint="Choose another place with --out.",
+        ) from None
 
 
 class Draft:

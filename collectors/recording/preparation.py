@@ -28,14 +28,11 @@ from collectors.workers.jobs import (
     Drawing,
     Lane,
     LibraryJob,
-    LibraryLoaded,
     OwnPassJob,
-    OwnPassTried,
     PeaksJob,
     Prepared,
     SessionSettings,
     Structure,
-    Structures,
     StructuresJob,
     Switches,
 )
@@ -85,7 +82,7 @@ def prepare(
         on_progress(Progress(stage, done, total, message))
 
     def structures(switches: tuple[Switches, ...]) -> tuple[Structure, ...]:
-        return pool.run("structures", StructuresJob(settings, switches), Structures).structures
+        return pool.run("structures", StructuresJob(settings, switches), tuple[Structure, ...])
 
     begun = time.monotonic()
     started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -93,7 +90,7 @@ def prepare(
     busy = "" if quiet.was_calm(facts) else f" (the machine is busy: load {facts.load_before})"
     report("prepare", f"Preparing {pool.name}{busy}")
     if pool.library is not None:
-        pool.run("library", LibraryJob(pool.library.path), LibraryLoaded)
+        pool.run("library", LibraryJob(pool.library.path), type(None))
     model = pool.run("prepare", recording.prepare_job(plan, folder), Prepared)
     settings = SessionSettings(
         model=model.model,
@@ -148,7 +145,7 @@ def _own_fusions(
     settings = msgspec.structs.replace(settings, derived={})
     job = OwnPassJob(settings, str(folder / "own_pass"), recording.seed)
     try:
-        return pool.run("own_pass", job, OwnPassTried, seconds).fusions
+        return pool.run("own_pass", job, tuple[OwnFusion, ...], seconds)
     except FuseScopeError:
         return None
 

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import onnx
 
-from collectors.workers.jobs import Exported
 from collectors.workers.jobs import ExportJob as Job
 from collectors.zoo import builder, store
 
 
-def run(job: Job) -> Exported:
+def run(job: Job) -> str:
     """Writes model.onnx into the job's folder: the bytes that recordings use, unless the batch is
     fixed. Raises what onnx.checker raises for a model that is not valid."""
     folder = Path(job.folder)
@@ -23,7 +22,7 @@ def run(job: Job) -> Exported:
     onnx.checker.check_model(model, full_check=True)
     path = folder / "model.onnx"
     path.write_bytes(data)
-    return Exported(str(path))
+    return str(path)
 
 
 def _fix_batch(model: onnx.ModelProto, batch: int) -> None:

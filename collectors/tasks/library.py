@@ -12,17 +12,15 @@ from collectors.errors import library
 from collectors.errors.engine import refused
 from collectors.runtimes.onnxruntime import PROVIDERS, options
 from collectors.workers.jobs import LibraryJob as Job
-from collectors.workers.jobs import LibraryLoaded
 
 
-def run(job: Job) -> LibraryLoaded:
+def run(job: Job) -> None:
     """Loads the library and opens a session that has its operators. Raises FuseScopeError."""
     try:
         settings = options("none", threads=1, spin=False, library=job.path)
         ort.InferenceSession(_smallest(), settings, providers=PROVIDERS)
     except Exception as error:  # noqa: BLE001 - the library's own errors come in many kinds
         raise _refusal(str(error), job.path) from None
-    return LibraryLoaded()
 
 
 def _refusal(text: str, path: str) -> FuseScopeError:

@@ -10,20 +10,17 @@ from analysis.experiment import OwnFusion
 from collectors.fusion.fusing import fuse
 from collectors.fusion.rules import Rules
 from collectors.workers.jobs import OwnPassJob as Job
-from collectors.workers.jobs import OwnPassTried
 
 
-def run(job: Job) -> OwnPassTried:
+def run(job: Job) -> tuple[OwnFusion, ...]:
     """Groups that the pass rewrites as a whole; what it takes back, or does in part, is none."""
     folder = Path(job.folder)
     folder.mkdir()
     report = fuse(
         onnx.load(job.settings.model), job.settings, Rules(), folder, seed=job.seed
     ).report
-    return OwnPassTried(
-        tuple(
-            OwnFusion(found.pattern, found.operators)
-            for found in report.opportunities
-            if found.outcome == "applied"
-        )
+    return tuple(
+        OwnFusion(found.pattern, found.operators)
+        for found in report.opportunities
+        if found.outcome == "applied"
     )

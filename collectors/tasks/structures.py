@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collectors.runtimes.structure import dumped
-from collectors.workers.jobs import Structures
+from collectors.workers.jobs import Structure
 from collectors.workers.jobs import StructuresJob as Job
 
 
-def run(job: Job) -> Structures:
+def run(job: Job) -> tuple[Structure, ...]:
     """The structure under each of the settings asked for, in that order."""
-    return Structures(tuple(dumped(job.settings, switches) for switches in job.switches))
+    return tuple(dumped(job.settings, switches) for switches in job.switches)

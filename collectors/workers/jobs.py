@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from analysis.experiment import Agreement, Cache, OwnFusion
+from analysis.experiment import Agreement, Cache
 from collectors.models.facts import InputFacts
 
 Optimization = Literal["none", "basic", "extended", "all"]  # ONNX Runtime's levels
@@ -52,28 +52,19 @@ class Prepared(msgspec.Struct, frozen=True):
 
 
 class LibraryJob(msgspec.Struct, frozen=True):
-    """Load the custom-op library at `path`."""
+    """Load the custom-op library at `path`, and have the engine take its operators."""
 
     path: str
 
 
-class LibraryLoaded(msgspec.Struct, frozen=True):
-    """It loads, and the engine takes its operators."""
-
-
 class ExportJob(msgspec.Struct, frozen=True):
-    """Write the zoo model `model` into `folder`, its batch fixed where one is given."""
+    """Write the zoo model `model` into `folder`, its batch fixed where one is given. The answer is
+    the path of the file."""
 
     model: str
     folder: str
     cache: str
     batch: int | None
-
-
-class Exported(msgspec.Struct, frozen=True):
-    """The ONNX file that was written."""
-
-    model: str
 
 
 class Derived(msgspec.Struct, frozen=True):
@@ -199,21 +190,17 @@ class Switches(msgspec.Struct, frozen=True):
 
 
 class OwnPassJob(msgspec.Struct, frozen=True):
-    """Try our own fusion pass on the model, at its highest level; files go into the folder."""
+    """Try our own fusion pass on the model, at its highest level; files go into the folder. The
+    answer is what it fuses and the verification held, as OwnFusion."""
 
     settings: SessionSettings
     folder: str
     seed: int
 
 
-class OwnPassTried(msgspec.Struct, frozen=True):
-    """What it fuses and the verification held."""
-
-    fusions: tuple[OwnFusion, ...]
-
-
 class StructuresJob(msgspec.Struct, frozen=True):
-    """See what the engine makes of the model under each of these settings."""
+    """See what the engine makes of the model under each of these settings. The answer is a
+    Structure for each of them, in that order."""
 
     settings: SessionSettings
     switches: tuple[Switches, ...]
@@ -224,12 +211,6 @@ class Structure(msgspec.Struct, frozen=True):
 
     digest: str
     op_types: dict[str, int]
-
-
-class Structures(msgspec.Struct, frozen=True):
-    """One for each of the job's settings, in that order."""
-
-    structures: tuple[Structure, ...]
 
 
 class CheckJob(msgspec.Struct, frozen=True):

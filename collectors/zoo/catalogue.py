@@ -13,7 +13,7 @@ from collectors import zoo
 from collectors.files import cache, scratch
 from collectors.files.publication import Draft
 from collectors.workers import machine, worker
-from collectors.workers.jobs import Exported, ExportJob
+from collectors.workers.jobs import ExportJob
 from collectors.zoo import ZooModel
 
 __all__ = ["Entry", "chosen", "entries", "export"]
@@ -59,10 +59,10 @@ def export(model: ZooModel, out: Path, *, batch: int | None = None) -> Path:
         job = ExportJob(model.name, str(folder), str(cache.folder()), batch)
         limits = worker.Limits(int(MEMORY_SHARE * machine.available_memory_bytes()), SECONDS)
         exported = worker.run(
-            "export", job, Exported, limits=limits, where=model.name, cancelled=lambda: False
+            "export", job, str, limits=limits, where=model.name, cancelled=lambda: False
         )
         try:
-            shutil.copyfile(exported.model, draft.path)
+            shutil.copyfile(exported, draft.path)
             return draft.publish()
         except FileExistsError:
             raise _taken(path) from None
