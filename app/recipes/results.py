@@ -49,7 +49,7 @@ class Result:
 
 def recorded() -> list[Result]:
     """Every experiment in the folder of recordings, newest first."""
-    files = places.recordings().items()
+    files = places.experiments().items()
     read = (_result(OWN, f"recorded:{name}", path) for name, path in files)
     return [result for result in read if result is not None]
 

@@ -1,1 +1,1 @@
-"""Recording from a page: models, the one recording that runs, recordings that are kept."""
+"""Recording from a page: models, the one job that runs, experiments that are kept."""

@@ -1,4 +1,4 @@
-"""Recordings that lie in the folder of recordings: given another name, and deleted."""
+"""Experiments that were recorded from a page: given another name, and deleted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAME = re.compile(r"\w[\w .+()-]{0,99}")
 
 
 def rename(name: str, wanted: str) -> str:
-    """Give the recording `name` another name; returns the one it has now, which ends in '.zip'.
+    """Give the experiment `name` another name; returns the one it has now, which ends in '.zip'.
 
     Raises FuseScopeError for a name that is taken or is not a file's name.
     """
@@ -27,7 +27,7 @@ def rename(name: str, wanted: str) -> str:
     target = path.with_name(f"{stem}.zip")
     if target.name == path.name:
         return path.name
-    alike = {other.casefold() for other in places.recordings()} - {path.name.casefold()}
+    alike = {other.casefold() for other in places.experiments()} - {path.name.casefold()}
     if target.name.casefold() in alike or (target.exists() and not target.samefile(path)):
         raise FuseScopeError("A recording of this name exists already", hint="Choose another name.")
     try:
@@ -38,7 +38,7 @@ def rename(name: str, wanted: str) -> str:
 
 
 def delete(name: str) -> None:
-    """Delete the recording `name`. Raises FuseScopeError where the disk refuses."""
+    """Delete the experiment `name`. Raises FuseScopeError where the disk refuses."""
     path = _path(name)
     try:
         path.unlink()
@@ -47,8 +47,8 @@ def delete(name: str) -> None:
 
 
 def _path(name: str) -> Path:
-    """The file of a recording that is listed: no other name leads to a file."""
-    path = places.recordings().get(name)
+    """The file of an experiment that is listed: no other name leads to a file."""
+    path = places.experiments().get(name)
     if path is None:
         raise FuseScopeError(
             "This recording is not there any more", hint="Reload the page to see what is."

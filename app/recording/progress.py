@@ -52,14 +52,14 @@ def refusal(*, compiler: bool = False) -> str | None:
 
 def folder() -> Path:
     """The folder of recordings, made where it is not there. Raises FuseScopeError."""
-    path = places.recordings_folder()
+    path = places.experiments_folder()
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FuseScopeError(
             f"The recordings folder cannot be made: {error.strerror or error}",
             where=str(path),
-            hint=f"Set {places.RECORDINGS_VARIABLE} to a folder that can be written.",
+            hint=f"Set {places.EXPERIMENTS_VARIABLE} to a folder that can be written.",
         ) from error
     return path
 

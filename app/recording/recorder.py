@@ -1,4 +1,4 @@
-"""The one recording that a server runs at a time, in a thread of its own."""
+"""The one job that a server runs at a time, in a thread of its own: a recording."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STOP_SECONDS = 15.0
 
 @dataclass(frozen=True)
 class Status:
-    """A recording as pages see it; `path` when it is done, `error` when it failed. `recipe` is the
+    """A job as pages see it; `path` when it is done, `error` when it failed. `recipe` is the
     name of the recipe that it is of, if any."""
 
     model: str
@@ -41,7 +41,7 @@ class Status:
 
 
 class Recorder:
-    """Runs recordings, one at a time, for every session of the server."""
+    """Runs jobs, one at a time, for every session of the server."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -52,7 +52,7 @@ class Recorder:
 
     @property
     def status(self) -> Status | None:
-        """The running recording, else the last one; None before the first."""
+        """The running job, else the last one; None before the first."""
         return self._status
 
     def start(self, recording: Recording, record: Record, *, recipe: str = "") -> bool:
@@ -69,7 +69,7 @@ class Recorder:
             return True
 
     def cancel(self) -> None:
-        """Ask the recording to stop; complete blocks are kept."""
+        """Ask the job to stop; complete blocks are kept."""
         self._cancel.set()
         self._update(cancelling=True)
 

@@ -47,7 +47,7 @@ class Head:
 
 
 def choices(opened: Mapping[str, Opened]) -> tuple[Choice, ...]:
-    """Everything that can stand on a side: opened files, newest first, recordings, samples, and
+    """Everything that can stand on a side: opened files, newest first, experiments, samples, and
     the recorded recipes that come with FuseScope."""
     found: list[Choice] = []
     for file in reversed(list(opened.values())):
@@ -58,7 +58,7 @@ def choices(opened: Mapping[str, Opened]) -> tuple[Choice, ...]:
                 found.append(Choice(f"{file.id}/{variant}", label))
         else:
             found.append(Choice(file.id, file.name))
-    for name, path in places.recordings().items():
+    for name, path in places.experiments().items():
         found += _variants(f"recorded:{name}", path, dated=True)
     for name, path in places.samples().items():
         found += _variants(f"sample:{name}", path, tail=" (sample)")
@@ -73,15 +73,15 @@ def choices(opened: Mapping[str, Opened]) -> tuple[Choice, ...]:
 
 
 def first_pair() -> Pair:
-    """What to compare when nobody said what: the first sample, else the newest recording."""
+    """What to compare when nobody said what: the first sample, else the newest experiment."""
     files = [(f"sample:{name}", path) for name, path in places.samples().items()]
-    files += [(f"recorded:{name}", path) for name, path in places.recordings().items()]
+    files += [(f"recorded:{name}", path) for name, path in places.experiments().items()]
     pairs = (_pair_in(prefix, path) for prefix, path in files)
     return next((pair for pair in pairs if None not in pair), (None, None))
 
 
 def recorded_pair(path: Path) -> Pair:
-    """Ids of baseline and fused variant of a recording; None where it cannot be read."""
+    """Ids of baseline and fused variant of an experiment; None where it cannot be read."""
     return _pair_in(f"recorded:{path.name}", path)
 
 

@@ -73,7 +73,7 @@ def side(id_: str, opened: Mapping[str, Opened]) -> Side:
         return _side(file.value, id_[len(file.id) + 1 :], file.name)
     known = {
         "sample": places.samples,
-        "recorded": places.recordings,
+        "recorded": places.experiments,
         "recipe": places.recipe_samples,
     }.get(kind)
     name, _, variant = rest.partition("/")

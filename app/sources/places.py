@@ -1,4 +1,4 @@
-"""Where files lie: samples, recordings, configured folders, files of the command line.
+"""Where files lie: samples, experiments, configured folders, files of the command line.
 
 Imports nothing heavy: the command line needs it before there is a page.
 """
@@ -17,9 +17,9 @@ SAMPLES = ROOT / "sample_traces"
 FIRST_SAMPLE = "mobilenetv2"
 FOLDERS_VARIABLE = "FUSESCOPE_FOLDERS"
 FILES_VARIABLE = "FUSESCOPE_FILES"
-RECORDINGS_VARIABLE = "FUSESCOPE_RECORDINGS"
+EXPERIMENTS_VARIABLE = "FUSESCOPE_RECORDINGS"
 LIMITS_VARIABLE = "FUSESCOPE_LIMITS"
-MOST_RECORDINGS = 40
+MOST_EXPERIMENTS = 40
 MOST_RULE_FILES = 40
 _RULE_FILE = re.compile(r"\w[\w.+-]{0,79}\.toml", re.ASCII)  # what a variant may be called
 _NUMBERED = re.compile(r"([0-9]{1,4}):(.*)", re.DOTALL)
@@ -30,9 +30,9 @@ def limits() -> Limits:
     return parse_limits(os.environ.get(LIMITS_VARIABLE, ""))
 
 
-def recordings_folder() -> Path:
-    """Where recordings of the Record page lie; made by whoever writes the first."""
-    given = os.environ.get(RECORDINGS_VARIABLE)
+def experiments_folder() -> Path:
+    """Where the experiments of the Record page lie; made by whoever writes the first."""
+    given = os.environ.get(EXPERIMENTS_VARIABLE)
     if given:
         return Path(given).expanduser()
     data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
@@ -72,16 +72,16 @@ def recipe_samples() -> dict[str, Path]:
     return {path.stem: path for path in sorted((SAMPLES / "recipes").glob("*.zip"))}
 
 
-def recordings() -> dict[str, Path]:
+def experiments() -> dict[str, Path]:
     """Recorded experiments by file name, newest first."""
     found = []
-    for path in recordings_folder().glob("[!.]*.zip"):
+    for path in experiments_folder().glob("[!.]*.zip"):
         try:
             if path.is_file():
                 found.append((path.stat().st_mtime_ns, path.name, path))
         except OSError:
             continue  # gone since it was listed
-    return {name: path for _, name, path in sorted(found, reverse=True)[:MOST_RECORDINGS]}
+    return {name: path for _, name, path in sorted(found, reverse=True)[:MOST_EXPERIMENTS]}
 
 
 def rule_files() -> dict[str, Path]:

@@ -68,7 +68,7 @@ def _explain() -> None:
         st.markdown("On the command line there are more options, and no browser is needed:")
         st.code("fusescope collect --help", language=None)
         st.caption("Recordings lie in this folder:")
-        st.code(str(places.recordings_folder()), language=None, wrap_lines=True)
+        st.code(str(places.experiments_folder()), language=None, wrap_lines=True)
 
 
 def _form() -> None:
@@ -277,7 +277,7 @@ def _kept(compare_page: st.Page) -> None:
     """What lies in the folder of recordings: open, rename, delete."""
     from app.recording import kept
 
-    found = places.recordings()
+    found = places.experiments()
     if not found:
         return
     with st.expander(f"Recordings on this machine ({len(found)})", key="kept"), panels.guarded():
@@ -313,7 +313,7 @@ def _kept(compare_page: st.Page) -> None:
 
 def _told(name: str) -> str:
     """A recording as the list shows it."""
-    path = places.recordings().get(name)
+    path = places.experiments().get(name)
     record = None if path is None else choices.record_at(path)
     if path is None or record is None:
         return f"{name} · not an experiment that can be read"

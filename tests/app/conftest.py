@@ -93,7 +93,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (tmp_path / name).mkdir()
     (tmp_path / "samples" / "mobilenetv2.zip").write_bytes(sample())
     monkeypatch.setattr(places, "SAMPLES", tmp_path / "samples")
-    monkeypatch.setenv(places.RECORDINGS_VARIABLE, str(tmp_path / "recordings"))
+    monkeypatch.setenv(places.EXPERIMENTS_VARIABLE, str(tmp_path / "recordings"))
     monkeypatch.setenv(places.FOLDERS_VARIABLE, str(tmp_path / "open"))
     monkeypatch.delenv(places.FILES_VARIABLE, raising=False)
     monkeypatch.setattr(analysis.compare, "compare", compare_once)
