@@ -36,16 +36,6 @@ class Choice:
     label: str
 
 
-@dataclass(frozen=True)
-class Head:
-    """What the record of an experiment file says, without its traces."""
-
-    model: str
-    created: str
-    baseline: str
-    variants: tuple[str, ...]
-
-
 def choices(opened: Mapping[str, Opened]) -> tuple[Choice, ...]:
     """Everything that can stand on a side: opened files, newest first, experiments, samples, and
     the recorded recipes that come with FuseScope."""
@@ -86,13 +76,13 @@ def recorded_pair(path: Path) -> Pair:
 
 
 def _pair_in(prefix: str, path: Path) -> Pair:
-    head = _head_of(path)
-    if head is None or head.baseline not in head.variants:
+    record = record_at(path)
+    if record is None or (baseline := record.settings.baseline) not in record.names:
         return None, None
-    others = [name for name in head.variants if name != head.baseline]
+    others = [name for name in record.names if name != baseline]
     usual = next((name for name in _PREFERRED if name in others), None)
-    other = usual or (others[-1] if others else head.baseline)
-    return f"{prefix}/{same_cut(other, others) or head.baseline}", f"{prefix}/{other}"
+    other = usual or (others[-1] if others else baseline)
+    return f"{prefix}/{same_cut(other, others) or baseline}", f"{prefix}/{other}"
 
 
 def suggested(files: Iterable[Opened], *, in_order: bool = False) -> Pair:
@@ -153,12 +143,13 @@ def is_sample(id_: str) -> bool:
 
 def _variants(prefix: str, path: Path, *, dated: bool = False, tail: str = "") -> list[Choice]:
     """The variants of the experiment at `path`; none where the file is no experiment."""
-    head = _head_of(path)
-    if head is None:
+    record = record_at(path)
+    if record is None:
         return []
     if dated:
-        tail = f" ({head.created[:16].replace('T', ' ')})"
-    return [Choice(f"{prefix}/{name}", f"{head.model} · {name}{tail}") for name in head.variants]
+        tail = f" ({record.created[:16].replace('T', ' ')})"
+    model = record.model.name
+    return [Choice(f"{prefix}/{name}", f"{model} · {name}{tail}") for name in record.names]
 
 
 def record_at(path: Path) -> ExperimentRecord | None:
@@ -170,26 +161,10 @@ def record_at(path: Path) -> ExperimentRecord | None:
         return None
 
 
-def _head_of(path: Path) -> Head | None:
-    try:
-        facts = path.stat()
-        return _head(str(path), facts.st_mtime_ns, facts.st_size)
-    except OSError:
-        return None
-
-
-@st.cache_data(max_entries=256, show_spinner=False)
-def _head(path: str, mtime_ns: int, size: int) -> Head | None:
-    """The head of the experiment at `path`, None when it is none; keyed on its state on disk."""
-    record = _record(path, mtime_ns, size)
-    if record is None:
-        return None
-    names = tuple(variant.name for variant in record.variants)
-    return Head(record.model.name, record.created, record.settings.baseline, names)
-
-
+# More than there are experiments of the Record page, samples and recipes together.
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _record(path: str, mtime_ns: int, size: int) -> ExperimentRecord | None:
+    """The record as the file is now; None where there is none."""
     try:
         with zipfile.ZipFile(path) as archive, archive.open(RECORD_NAME) as member:
             data = member.read(_RECORD_BYTES + 1)
