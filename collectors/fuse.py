@@ -21,8 +21,6 @@ from collectors.workers.jobs import PrepareJob
 
 __all__ = ["Asked", "FuseJob", "Fused", "Fusing", "Opportunity", "Report", "built_in", "fuse"]
 
-MEMORY_SHARE = 0.8
-
 
 @dataclass(frozen=True)
 class Fusing:
@@ -79,7 +77,7 @@ def fuse(fusing: Fusing, cancelled: Callable[[], bool] = lambda: False) -> Fused
     )
     plan = recording.plan()
     rules.check(fusing.rules_name, fusing.rules_text)
-    memory = fusing.memory_bytes or int(MEMORY_SHARE * machine.available_memory_bytes())
+    memory = fusing.memory_bytes or machine.memory_limit_bytes()
     to = "" if fusing.out is None else str(fusing.out.absolute())
     with _draft(fusing.out) as draft:
         with scratch.folder() as folder:

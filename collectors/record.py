@@ -39,7 +39,6 @@ from collectors.workers.pool import WorkerPool
 
 __all__ = ["Recording", "record", "zoo_models"]
 
-MEMORY_SHARE = 0.8
 _OWN_FUSIONS = "own_fusions.json"
 
 Enough = Callable[[ExperimentRecord], bool]
@@ -92,7 +91,7 @@ def record(
     library = recording.custom_op_library
     pool = WorkerPool(
         plan.model,
-        recording.memory_bytes or int(MEMORY_SHARE * machine.available_memory_bytes()),
+        recording.memory_bytes or machine.memory_limit_bytes(),
         recording.run_timeout,
         custom_ops.read(library) if library is not None else None,
         cancelled,

@@ -62,6 +62,18 @@ def options(
     return ort_options
 
 
+def session_options(
+    settings: SessionSettings, optimization: Optimization = "none"
+) -> ort.SessionOptions:
+    """Those of a session with the threads and the library of the recording."""
+    return options(
+        optimization,
+        threads=settings.threads,
+        spin=settings.spin,
+        library=settings.custom_op_library,
+    )
+
+
 def load_inputs(settings: SessionSettings) -> dict[str, Array]:
     """The input values by name.
 
@@ -98,12 +110,7 @@ class GraphSession:
         profile: Path | None = None,
         dump: Path | None = None,
     ) -> None:
-        ort_options = options(
-            optimization,
-            threads=settings.threads,
-            spin=settings.spin,
-            library=settings.custom_op_library,
-        )
+        ort_options = session_options(settings, optimization)
         if profile is not None:
             ort_options.enable_profiling = True
             ort_options.profile_file_prefix = str(profile)

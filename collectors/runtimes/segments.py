@@ -22,7 +22,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as binding
 
 from analysis.errors import FuseScopeError
 from collectors.models.array import Array
-from collectors.runtimes.onnxruntime import PROVIDERS, load_inputs, numpy_of, options
+from collectors.runtimes.onnxruntime import PROVIDERS, load_inputs, numpy_of, session_options
 from collectors.workers.jobs import KernelCall, SessionSettings, Step, Steps
 
 MAX_THREADS = 8192
@@ -323,9 +323,7 @@ def _spans(
 
 def _options(settings: SessionSettings) -> ort.SessionOptions:
     """Settings of every piece's session. What is shared is set up once in a process."""
-    ort_options = options(
-        "none", threads=settings.threads, spin=settings.spin, library=settings.custom_op_library
-    )
+    ort_options = session_options(settings)
     ort_options.add_session_config_entry("session.use_env_allocators", "1")
     ort_options.use_per_session_threads = not settings.spin
     if not _shared:

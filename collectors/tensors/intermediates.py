@@ -16,7 +16,13 @@ from analysis.graph import tensor_bytes
 from collectors.models import graphs
 from collectors.models.array import Array
 from collectors.models.model import name_nodes
-from collectors.runtimes.onnxruntime import PROVIDERS, load_inputs, numpy_of, options, profiled_run
+from collectors.runtimes.onnxruntime import (
+    PROVIDERS,
+    load_inputs,
+    numpy_of,
+    profiled_run,
+    session_options,
+)
 from collectors.workers.jobs import SessionSettings
 
 UNKNOWN_BYTES = 32 * 1024 * 1024  # a tensor of unknown size
@@ -106,13 +112,9 @@ class Intermediates:
             return fed
         file = self._folder / "chunk.onnx"
         outputs = self._write(asked, file)
-        ort_options = options(
-            "none",
-            threads=self._settings.threads,
-            spin=self._settings.spin,
-            library=self._settings.custom_op_library,
+        session = ort.InferenceSession(
+            str(file), session_options(self._settings), providers=PROVIDERS
         )
-        session = ort.InferenceSession(str(file), ort_options, providers=PROVIDERS)
         values = {name: ort.OrtValue.ortvalue_from_numpy(array) for name, array in feeds.items()}
         ran = session.run_with_ort_values(outputs, values)
         arrays = {name: numpy_of(value) for name, value in zip(asked, ran, strict=True)}

@@ -13,6 +13,7 @@ import psutil
 
 from analysis.experiment import Cache, Machine
 
+_MEMORY_SHARE = 0.8
 _CPUS = Path("/sys/devices/system/cpu")
 _CACHE_TYPES = {"Data": "data", "Instruction": "instruction", "Unified": "unified"}
 
@@ -61,6 +62,11 @@ def available_memory_bytes() -> int:
         limit = int((group / "memory.max").read_text())
         available = min(available, limit - int((group / "memory.current").read_text()))
     return max(available, 0)
+
+
+def memory_limit_bytes() -> int:
+    """What workers may take where nobody says: some of what is available stays free."""
+    return int(_MEMORY_SHARE * available_memory_bytes())
 
 
 def _usable_cpus() -> list[int]:

@@ -18,7 +18,6 @@ from collectors.zoo import ZooModel
 
 __all__ = ["Entry", "chosen", "entries", "export"]
 
-MEMORY_SHARE = 0.8
 SECONDS = 300.0
 MOST_BATCH = 1 << 20
 
@@ -57,7 +56,7 @@ def export(model: ZooModel, out: Path, *, batch: int | None = None) -> Path:
         raise _refused(path, error) from None
     with draft, scratch.folder() as folder:
         job = ExportJob(model.name, str(folder), str(cache.folder()), batch)
-        limits = worker.Limits(int(MEMORY_SHARE * machine.available_memory_bytes()), SECONDS)
+        limits = worker.Limits(machine.memory_limit_bytes(), SECONDS)
         exported = worker.run(
             "export", job, str, limits=limits, where=model.name, cancelled=lambda: False
         )

@@ -37,7 +37,6 @@ def test_m4_a_library_of_operators_is_loaded_from_the_recording_s_settings_alone
     }
     assert given == {
         "settings.custom_op_library",
-        "self._settings.custom_op_library",
         "library",  # of collectors/derive/pieces.py, from the session settings as well
         "job.path",  # of the job that only tries it
     }
