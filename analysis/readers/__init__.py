@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from analysis.errors import FuseScopeError
@@ -109,7 +110,7 @@ def read(source: Source, wanted: Wanted | None = None) -> Trace | Experiment:
     A zip may hold one recording of several files.
     """
     if not source.data:
-        raise FuseScopeError("This file is empty", where=source.name, hint=_OPENS)
+        raise _unknown(source)
     if _is_folder(source):
         members = zip_sources(source)
         return _only(find(members), source.name, members)
@@ -119,9 +120,7 @@ def read(source: Source, wanted: Wanted | None = None) -> Trace | Experiment:
             return read_variants(source, wanted)
         if reader.sniff(head):
             return read_value(reader, source, READERS)
-    if known := companion(head):
-        raise FuseScopeError(known[0], where=source.name, hint=known[1])
-    raise FuseScopeError(f"This is {_describe(head)}", where=source.name, hint=_OPENS)
+    raise _unknown(source)
 
 
 def read_path(
@@ -146,18 +145,28 @@ def read_all(sources: Sequence[Source]) -> Found:
     """Every recording among files given together, zips among them unpacked first."""
     files: list[Source] = []
     failed: list[tuple[str, FuseScopeError]] = []
+    inside: dict[str, list[Source]] = {}
     for source in sources:
         try:
             if _is_folder(source):
                 members = zip_sources(source)
                 prefix = f"{source.path}/"
-                files += [_below(prefix, member) for member in members]
+                inside[source.path] = [_below(prefix, member) for member in members]
             else:
-                files.append(source)
+                inside[source.path] = [source]
+            files += inside[source.path]
         except FuseScopeError as error:
             failed.append((source.path, error))
     found = find(files)
-    return Found(found.recordings, found.covered, (*failed, *found.failed), found.unknown)
+    unknown = set(found.unknown)
+    lost = []
+    for source in sources:
+        held = inside.get(source.path)
+        if held is not None and unknown.issuperset(one.path for one in held):
+            is_file = held == [source]
+            told = _unknown(source) if is_file else _no_trace(source.name, held, source.path)
+            lost.append((source.path, told))
+    return replace(found, failed=(*failed, *found.failed), lost=tuple(lost))
 
 
 def find(sources: Sequence[Source]) -> Found:
@@ -195,15 +204,34 @@ def _only(found: Found, name: str, files: Sequence[Source]) -> Trace | Experimen
         )
     if found.failed:
         raise found.failed[0][1].at(name)
+    raise _no_trace(name, files)
+
+
+def _no_trace(name: str, files: Sequence[Source], zip_: str = "") -> FuseScopeError:
+    """What to say of a folder, or of a zip that lies at `zip_`, in which no reader knows a file."""
     for source in files:
         try:
             known = companion(source.head)
         except FuseScopeError:
             continue
         if known:
-            what = f"{display_name(source.path)}{known[0].removeprefix('This file')}"
-            raise FuseScopeError(f"No file here is a trace: {what}", where=name, hint=known[1])
-    raise FuseScopeError("No file here is a trace", where=name, hint=_OPENS)
+            shown = display_name(source.path.removeprefix(f"{zip_}/"))
+            what = f"{shown}{known[0].removeprefix('This file')}"
+            return FuseScopeError(f"No file here is a trace: {what}", where=name, hint=known[1])
+    return FuseScopeError("No file here is a trace", where=name, hint=_OPENS)
+
+
+def _unknown(source: Source) -> FuseScopeError:
+    """What to say of a file that no reader knows."""
+    if not source.data:
+        return FuseScopeError("This file is empty", where=source.name, hint=_OPENS)
+    try:
+        head = source.content[:HEAD_BYTES]
+    except FuseScopeError as error:  # its head was readable
+        return error
+    if known := companion(head):
+        return FuseScopeError(known[0], where=source.name, hint=known[1])
+    return FuseScopeError(f"This is {_describe(head)}", where=source.name, hint=_OPENS)
 
 
 def _describe(head: bytes) -> str:

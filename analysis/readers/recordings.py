@@ -47,13 +47,15 @@ class Found:
     """What many files hold. Every file is in a recording, in `covered`, `failed` or `unknown`.
 
     `covered` are paths of files that say the same as a recording in less detail, `failed` files
-    that a reader knew and could not read, `unknown` paths that no reader knows.
+    that a reader knew and could not read, `unknown` paths that no reader knows. `lost` are those of
+    the files and zips given together of which no reader knows anything, and what they are instead.
     """
 
     recordings: tuple[Recording, ...]
     covered: tuple[str, ...] = ()
     failed: tuple[tuple[str, FuseScopeError], ...] = ()
     unknown: tuple[str, ...] = ()
+    lost: tuple[tuple[str, FuseScopeError], ...] = ()
 
 
 def read_value(

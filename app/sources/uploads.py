@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from analysis.errors import FuseScopeError
-from analysis.readers import read, read_all
+from analysis.readers import read_all
 from analysis.readers.input.source import Source
 from analysis.readers.recordings import Found
 from analysis.text import display_name
@@ -44,29 +44,17 @@ def open_uploads(uploads: Iterable[Any]) -> tuple[list[Opened], list[Fate]]:
         opened.append(Opened(f"upload:{recording.sha256[:_ID_CHARS]}", name, recording.value))
     told = [loading.fate(file) for file in opened]
     told += [Fate(path, False, error.text) for path, error in found.failed]
-    return opened, told + _not_read(given, found)
+    return opened, told + _not_read(found)
 
 
-def _not_read(given: Mapping[str, Source], found: Found) -> list[Fate]:
+def _not_read(found: Found) -> list[Fate]:
     """What is said of uploads that no recording needed: zips without one, and unknown files."""
-    told = []
-    told_of = {_top(path) for path in _paths(found) if path not in found.unknown}
-    lost = [path for path in given if path not in told_of]
-    if found.recordings and len(lost) > _FEW:
+    if found.recordings and len(found.lost) > _FEW:
         return left_aside(found.covered, found.unknown)
-    for path in lost:
-        try:
-            read(given[path])
-        except FuseScopeError as error:
-            told.append(Fate(path, False, error.text))
+    told = [Fate(path, False, error.text) for path, error in found.lost]
+    lost = dict(found.lost)
     rest = tuple(path for path in found.unknown if _top(path) not in lost)
     return told + left_aside(found.covered, rest)
-
-
-def _paths(found: Found) -> Iterator[str]:
-    for recording in found.recordings:
-        yield from recording.files
-    yield from (*found.covered, *(path for path, _ in found.failed), *found.unknown)
 
 
 def _top(path: str) -> str:

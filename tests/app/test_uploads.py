@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import random
 import shutil
 import zipfile
 from dataclasses import replace
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from analysis import readers
 from analysis.compare.assumptions import Assumptions
 from analysis.errors import FuseScopeError
 from app.sources import comparisons, loading, places, uploads
@@ -111,6 +114,27 @@ def test_a_file_that_holds_nothing_is_one_sentence(data: bytes, says: str) -> No
     assert files == []
     assert fate.read is False
     assert says in fate.text
+
+
+def test_what_is_wrong_with_one_file_is_told_beside_the_others() -> None:
+    chance = random.Random(0)
+    cut = gzip.compress(bytes(chance.randrange(256) for _ in range(200_000)))[:-1000]
+    zipped = packed({"info.txt": b"nothing", "notes.txt": b"either"})
+    files, told = uploads.open_uploads(
+        [Upload("a.json", BEFORE), Upload("x.gz", cut), Upload("x.zip", zipped)]
+    )
+    assert [file.name for file in files] == ["a.json"]
+    texts = {fate.name: fate.text for fate in told if fate.read is False}
+    assert texts.keys() == {"x.gz", "x.zip"}
+    assert texts["x.zip"].startswith("No file here is a trace (x.zip).")
+
+
+def test_uploads_are_unpacked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    unpacked = []
+    real = readers.zip_sources
+    monkeypatch.setattr(readers, "zip_sources", lambda s: (unpacked.append(s.name), real(s))[1])
+    _, [fate] = uploads.open_uploads([Upload("x.zip", packed({"info.txt": b"nothing"}))])
+    assert fate.read is False and unpacked == ["x.zip"]
 
 
 def test_two_uploads_of_one_name_are_two_files() -> None:
