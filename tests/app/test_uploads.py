@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import random
 import shutil
 import zipfile
 from dataclasses import replace
@@ -116,16 +115,19 @@ def test_a_file_that_holds_nothing_is_one_sentence(data: bytes, says: str) -> No
     assert says in fate.text
 
 
-def test_what_is_wrong_with_one_file_is_told_beside_the_others() -> None:
-    chance = random.Random(0)
-    cut = gzip.compress(bytes(chance.randrange(256) for _ in range(200_000)))[:-1000]
+def test_what_is_wrong_with_one_file_is_told_beside_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(places.LIMITS_VARIABLE, "unpacked_bytes=100000")
+    large = gzip.compress(b"remember the milk " * 10_000)  # nothing is wrong with its head
     zipped = packed({"info.txt": b"nothing", "notes.txt": b"either"})
     files, told = uploads.open_uploads(
-        [Upload("a.json", BEFORE), Upload("x.gz", cut), Upload("x.zip", zipped)]
+        [Upload("a.json", BEFORE), Upload("x.gz", large), Upload("x.zip", zipped)]
     )
     assert [file.name for file in files] == ["a.json"]
     texts = {fate.name: fate.text for fate in told if fate.read is False}
     assert texts.keys() == {"x.gz", "x.zip"}
+    assert "unpacked_bytes" in texts["x.gz"]
     assert texts["x.zip"].startswith("No file here is a trace (x.zip).")
 
 
