@@ -9,29 +9,23 @@ from analysis import units
 from analysis.axis import LogScale, decades, plain
 from analysis.charts.figure import BARE, label_text, ticks
 from analysis.colours import LIGHT, OPACITY, Colours
-from analysis.compare.comparison import Comparison
-from analysis.compare.roofline import Dot, Line, Picture, roofline_picture
+from analysis.compare.roofline import Dot, Line, Picture
 from analysis.wording.roofline import line_label, line_name, place_text, share_text
 
 _LEAST_DOT, _LARGEST_DOT = 7.0, 34.0  # px, diameter: the area is the share of the time
 
 
-def roofline(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | None:
+def roofline(picture: Picture, names: tuple[str, str], colours: Colours = LIGHT) -> go.Figure:
     """Operators under the machine's roofs, both axes logarithmic; a dot's area is its part of the
-    time. None where no operator has FLOPs, bytes and a time (`roofline_picture`)."""
-    picture = roofline_picture(comparison)
-    if picture is None:
-        return None
+    time. `names` are those of baseline and candidate."""
     figure = go.Figure()
     for line in picture.lines:
         figure.add_trace(_roof(line, picture, colours))
-    for side, colour, role in (
-        (comparison.baseline, colours.baseline, "baseline"),
-        (comparison.candidate, colours.candidate, "candidate"),
-    ):
+    roles = (("baseline", colours.baseline), ("candidate", colours.candidate))
+    for name, (role, colour) in zip(names, roles, strict=True):
         dots = [dot for dot in picture.dots if dot.side == role]
         if dots:
-            figure.add_trace(_operators(dots, label_text(side.name), colour))
+            figure.add_trace(_operators(dots, label_text(name), colour))
     across, up = LogScale(*picture.intensities), LogScale(*picture.rates)
     of_int8 = " (of 8-bit numbers OP/s)" if any(dot.int8 for dot in picture.dots) else ""
     figure.update_layout(

@@ -18,10 +18,11 @@ def show(comparison: Comparison) -> None:
     with panels.guarded():
         st.subheader("Roofline", anchor=False, help=wording.ROOFLINE_HELP)
         picture = roofline_picture(comparison)
-        figure = roofline(comparison, panels.mark_colours())
-        if picture is None or figure is None:
+        if picture is None:
             st.caption(wording.no_roofline(comparison))
             return
+        names = (comparison.baseline.name, comparison.candidate.name)
+        figure = roofline(picture, names, panels.mark_colours())
         panels.chart(figure, "roofline", "Operators of both sides under the machine's roofs")
         for note in wording.roofline_notes(comparison, picture):
             st.caption(panels.own(note))

@@ -213,9 +213,4 @@ def _runs(comparison: Comparison) -> None:
     if figure is None:
         return
     st.subheader("Run times", anchor=False, help=wording.RUN_TIMES_HELP)
-    st.plotly_chart(
-        figure,
-        key="run_times",
-        config={"displayModeBar": False, "scrollZoom": False},
-        alt="Every run of both sides",
-    )
+    panels.chart(figure, "run_times", "Every run of both sides")
