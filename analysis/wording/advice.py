@@ -7,7 +7,7 @@ from typing import Protocol
 
 from analysis import units
 from analysis.trace import Value
-from analysis.wording.phrases import plural
+from analysis.wording.phrases import capital, plural
 
 Facts = Mapping[str, Value]
 Words = Callable[[Facts, str], str]
@@ -133,14 +133,14 @@ _SAID: Mapping[str, tuple[Words, Words]] = {
     ),
     "graph_output": (
         lambda v, at: (
-            f"{at[:1].upper() + at[1:]} is an output of the model; this fusion does not happen at "
+            f"{capital(at)} is an output of the model; this fusion does not happen at "
             "the end of a model."
         ),
         lambda v, at: "Let another operator of the model read it, or accept it at the end.",
     ),
     "non_constant_weight": (
         lambda v, at: (
-            f"{at[:1].upper() + at[1:]} is not a constant: it comes from {v.get('source')} when "
+            f"{capital(at)} is not a constant: it comes from {v.get('source')} when "
             "the model runs."
         ),
         lambda v, at: (
@@ -163,7 +163,7 @@ _SAID: Mapping[str, tuple[Words, Words]] = {
         lambda v, at: "Export the model in evaluation mode (model.eval() in PyTorch).",
     ),
     "dtype": (
-        lambda v, at: f"{at[:1].upper() + at[1:]} is {v.get('dtype')}; this fusion takes "
+        lambda v, at: f"{capital(at)} is {v.get('dtype')}; this fusion takes "
         f"{v.get('allowed')} on this engine.",
         lambda v, at: f"Run this part in {str(v.get('allowed')).split(',')[0]}, or on an engine "
         f"with {v.get('dtype')} kernels.",
@@ -184,7 +184,7 @@ _SAID: Mapping[str, tuple[Words, Words]] = {
     ),
     "shape_or_broadcast": (
         lambda v, at: (
-            f"{at[:1].upper() + at[1:]} has the shape {v.get('have')} where {v.get('needs')} is "
+            f"{capital(at)} has the shape {v.get('have')} where {v.get('needs')} is "
             "needed: this fusion does not broadcast it."
         ),
         _shape_remedy,
@@ -203,7 +203,7 @@ _SAID: Mapping[str, tuple[Words, Words]] = {
     ),
     "rank": (
         lambda v, at: (
-            f"{at[:1].upper() + at[1:]} has {v.get('axes')} axes; this fusion takes "
+            f"{capital(at)} has {v.get('axes')} axes; this fusion takes "
             f"{v.get('needs')}."
         ),
         lambda v, at: f"Reshape around the pattern so that there are {v.get('needs')} axes.",

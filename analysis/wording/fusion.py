@@ -13,7 +13,7 @@ from analysis.compare.causes import causes
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Fusion, group_places
 from analysis.wording.counted import whole_text
-from analysis.wording.phrases import capital, plural, saved_text
+from analysis.wording.phrases import capital, listed, plural, saved_text
 from analysis.wording.sentences import Part
 from analysis.wording.texts import TIME_SOURCES
 from analysis.wording.unknown_noise import OF_FILES
@@ -348,7 +348,7 @@ def coverage_sentence(comparison: Comparison) -> str:
     if inserted:
         parts.append(f"{plural(inserted, 'operator')} inserted between groups")
     text = ", ".join(parts)
-    return f"{text[:1].upper()}{text[1:]}. {known_by_sentence(fusion)}".strip()
+    return f"{capital(text)}. {known_by_sentence(fusion)}".strip()
 
 
 def _no_groups(comparison: Comparison) -> str:
@@ -374,8 +374,7 @@ def known_by_sentence(fusion: Fusion) -> str:
     if not counts:
         return ""
     texts = [f"{KNOWN_BY[code]} ({units.count(count)})" for code, count in counts.most_common()]
-    listed = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
-    return f"How groups are known: {listed}."
+    return f"How groups are known: {listed(texts)}."
 
 
 def reconciliation_sentence(sum_: Reconciliation) -> str:
@@ -444,7 +443,7 @@ def waterfall_terms(sum_: Reconciliation) -> str:
     if sum_.profiler_bias_ns:
         shown.insert(0, "what the profiler adds to the first")
         shown.append("what the profiler adds to the second taken off again")
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return listed(shown)
 
 
 def waterfall_basis(sum_: Reconciliation) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from analysis import units
 from analysis.trace import Value
@@ -11,6 +11,11 @@ from analysis.trace import Value
 def capital(text: str) -> str:
     """The text with a capital letter in front."""
     return text[:1].upper() + text[1:]
+
+
+def listed(texts: Sequence[str]) -> str:
+    """'a', 'a and b', 'a, b and c'."""
+    return " and ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))
 
 
 def number(values: Mapping[str, Value], key: str) -> float:

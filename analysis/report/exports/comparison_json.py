@@ -5,8 +5,9 @@ Ratios and changes are fractions (-0.588), times ns, sizes bytes; null is not co
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import pandas as pd
@@ -25,6 +26,7 @@ from analysis.report.text import plain
 from analysis.wording import verdict_basis, verdict_sentence
 
 SCHEMA_VERSION = 2
+T = TypeVar("T")
 _SIDE_FIELDS = (
     "count", "per_run_ns", "mean_ns", "median_ns", "p90_ns", "min_ns", "max_ns", "wait_ns",
     "share",
@@ -35,71 +37,35 @@ _SIDE_FIELDS = (
 
 def comparison_values(comparison: Comparison) -> dict[str, Any]:
     """Plain values of a comparison."""
-    verdict = comparison.verdict
-    interval = verdict.interval
+
+    def figures(*codes: str) -> dict[str, Any]:
+        return {code: _figure(comparison.figure(code)) for code in codes}
+
     return {
         "schema_version": SCHEMA_VERSION,
         "baseline": _side(comparison.baseline),
         "candidate": _side(comparison.candidate),
-        "verdict": {
-            "outcome": verdict.outcome,
-            "reason": verdict.reason,
-            "sentence": verdict_sentence(comparison),
-            "basis": verdict_basis(verdict),
-            "speedup": {
-                "value": verdict.speedup,
-                "low": interval.low if interval else None,
-                "high": interval.high if interval else None,
-                "of": verdict.of,
-                "basis": "measured",
-            },
-            "latency_change": verdict.latency_change,
-            "throughput_change": verdict.throughput_change,
-            "noise_floor": _interval(verdict.noise_floor),
-            "smallest_detectable": verdict.smallest_detectable,
-            "samples": list(verdict.samples),
-            "averaged": list(verdict.averaged),
-            "pairing": verdict.pairing,
-            "decided_at": verdict.decided_at,
-            "alpha": verdict.alpha,
-        },
-        "latency": _figure(comparison.figure("latency")),
-        "throughput": _figure(comparison.figure("throughput")),
-        "cpu_time": _figure(comparison.figure("cpu_time")),
-        "small_op_ratio": {
-            "baseline": asdict(comparison.small_ops[0]),
-            "candidate": asdict(comparison.small_ops[1]),
-        },
+        "verdict": _verdict(comparison),
+        **figures("latency", "throughput", "cpu_time"),
+        "small_op_ratio": _both(asdict, comparison.small_ops),
         "short_op_ratio": {
             "tau_ns": comparison.tau.value,
             "tau_basis": comparison.tau.basis,
-            "baseline": asdict(comparison.short_ops[0]),
-            "candidate": asdict(comparison.short_ops[1]),
+            **_both(asdict, comparison.short_ops),
         },
-        "compute_utilisation": _figure(comparison.figure("compute_utilisation")),
-        "operator_utilisation": _figure(comparison.figure("operator_utilisation")),
-        "roofline_share": _figure(comparison.figure("roofline_share")),
-        "roofs": {
-            "baseline": roofs_values(comparison.roofs[0]),
-            "candidate": roofs_values(comparison.roofs[1]),
-        },
+        **figures("compute_utilisation", "operator_utilisation", "roofline_share"),
+        "roofs": _both(roofs_values, comparison.roofs),
         "cache": {
             "missed_bytes": _figure(comparison.figure("cache_missed_bytes")),
             "utilisation": _figure(comparison.figure("cache_utilisation")),
             "hit_ratio": _figure(comparison.figure("cache_hit_ratio")),
         },
-        "bytes_moved": _figure(comparison.figure("bytes_moved")),
-        "intermediate_bytes": _figure(comparison.figure("intermediate_bytes")),
-        "memory": _figure(comparison.figure("memory")),
+        **figures("bytes_moved", "intermediate_bytes", "memory"),
         "output_difference": {
             **_figure(comparison.figure("output_difference")),
-            "agreement": {
-                "baseline": _agreement(comparison.baseline),
-                "candidate": _agreement(comparison.candidate),
-            },
+            "agreement": _both(_agreement, (comparison.baseline, comparison.candidate)),
         },
-        "dispatch_gap": _figure(comparison.figure("dispatch_gap")),
-        "profiler_inflation": _figure(comparison.figure("profiler_inflation")),
+        **figures("dispatch_gap", "profiler_inflation"),
         "device": {
             figure.code: _figure(figure)
             for figure in comparison.figures
@@ -120,16 +86,48 @@ def comparison_json(comparison: Comparison) -> bytes:
     return msgspec.json.format(msgspec.json.encode(comparison_values(comparison)), indent=2)
 
 
+def _both(values: Callable[[T], Any], sides: tuple[T, T]) -> dict[str, Any]:
+    return {"baseline": values(sides[0]), "candidate": values(sides[1])}
+
+
+def _verdict(comparison: Comparison) -> dict[str, Any]:
+    verdict = comparison.verdict
+    interval = verdict.interval
+    return {
+        "outcome": verdict.outcome,
+        "reason": verdict.reason,
+        "sentence": verdict_sentence(comparison),
+        "basis": verdict_basis(verdict),
+        "speedup": {
+            "value": verdict.speedup,
+            "low": interval.low if interval else None,
+            "high": interval.high if interval else None,
+            "of": verdict.of,
+            "basis": "measured",
+        },
+        "latency_change": verdict.latency_change,
+        "throughput_change": verdict.throughput_change,
+        "noise_floor": _interval(verdict.noise_floor),
+        "smallest_detectable": verdict.smallest_detectable,
+        "samples": list(verdict.samples),
+        "averaged": list(verdict.averaged),
+        "pairing": verdict.pairing,
+        "decided_at": verdict.decided_at,
+        "alpha": verdict.alpha,
+    }
+
+
 def _side(side: Side) -> dict[str, Any]:
+    meta = side.trace.meta
     return {
         "label": side.label,
-        "file": side.trace.meta.file_name,
-        "sha256": side.trace.meta.sha256,
-        "format": side.trace.meta.format,
-        "variant": side.trace.meta.variant,
-        "tool": side.trace.meta.tool,
-        "version": side.trace.meta.version,
-        "device": side.trace.meta.device,
+        "file": meta.file_name,
+        "sha256": meta.sha256,
+        "format": meta.format,
+        "variant": meta.variant,
+        "tool": meta.tool,
+        "version": meta.version,
+        "device": meta.device,
     }
 
 
@@ -155,10 +153,7 @@ def _agreement(side: Side) -> dict[str, Any] | None:
 def _counters(comparison: Comparison) -> dict[str, Any]:
     """The counters that a side has, each with the part of the operators' time that it covers."""
     known: dict[str, Figure] = {figure.code: figure for figure in comparison.figures}
-    sides = {
-        "baseline": total_counters(comparison.baseline.trace),
-        "candidate": total_counters(comparison.candidate.trace),
-    }
+    sides = _both(total_counters, (comparison.baseline.trace, comparison.candidate.trace))
     values = {}
     for measure in MEASURES:
         if measure.code in known:

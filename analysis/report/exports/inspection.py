@@ -33,12 +33,10 @@ def inspection(value: Trace | Experiment) -> dict[str, Any]:
             "format": "experiment",
             "tool": f"FuseScope {record.fusescope_version}",
             "created": record.created,
-            "model": msgspec.to_builtins(record.model),
-            "machine": msgspec.to_builtins(record.machine),
-            "engine": msgspec.to_builtins(record.engine),
-            "settings": msgspec.to_builtins(record.settings),
-            "outcome": msgspec.to_builtins(record.outcome),
-            "peaks": msgspec.to_builtins(record.peaks),
+            **{
+                part: msgspec.to_builtins(getattr(record, part))
+                for part in ("model", "machine", "engine", "settings", "outcome", "peaks")
+            },
             "variants": [
                 {
                     "name": variant.name,
@@ -144,9 +142,7 @@ def doctor(found: Examination) -> dict[str, Any]:
 def _notes(notes: tuple[Diagnostic, ...]) -> list[dict[str, Any]]:
     return [
         {
-            "severity": note.severity,
-            "code": note.code,
-            "count": note.count,
+            **_note(note),
             "example": note.example or None,
             "variant": note.values.get("variant"),
             "message": words.note_sentence(note),
@@ -157,12 +153,8 @@ def _notes(notes: tuple[Diagnostic, ...]) -> list[dict[str, Any]]:
 
 def diagnostics(notes: tuple[Diagnostic, ...]) -> list[dict[str, Any]]:
     """Diagnostics as severity, code, count and the sentence that users see."""
-    return [
-        {
-            "severity": note.severity,
-            "code": note.code,
-            "count": note.count,
-            "message": diagnostic_sentence(note),
-        }
-        for note in notes
-    ]
+    return [{**_note(note), "message": diagnostic_sentence(note)} for note in notes]
+
+
+def _note(note: Diagnostic) -> dict[str, Any]:
+    return {"severity": note.severity, "code": note.code, "count": note.count}
