@@ -92,6 +92,21 @@ def _session() -> _Session:
     return session
 
 
+def _link(name: str, value: str | None) -> None:
+    """Put a parameter into the address, None to take it out; nothing where it is so already."""
+    if value is None:
+        st.query_params.pop(name, None)
+    elif st.query_params.get(name) != value:
+        st.query_params[name] = value
+
+
+def _linked_number(name: str, max_digits: int) -> int | None:
+    """A whole number in the address; None where there is none, or one of more digits."""
+    text = st.query_params.get(name, "")
+    is_number = text.isascii() and text.isdecimal() and len(text) <= max_digits
+    return int(text) if is_number else None
+
+
 # What is compared: the address holds it.
 
 
@@ -118,10 +133,7 @@ def compare(baseline: str | None, candidate: str | None) -> None:
             st.query_params.pop(_runs_param(side), None)  # these are the runs of another file
     session.pair = (baseline, candidate)
     for side, value in zip(SIDES, (baseline, candidate), strict=True):
-        if value is None:
-            st.query_params.pop(side, None)
-        elif st.query_params.get(side) != value:
-            st.query_params[side] = value
+        _link(side, value)
 
 
 def set_selectors(baseline: str | None, candidate: str | None) -> None:
@@ -170,16 +182,12 @@ def entered_runs(baseline: str, candidate: str) -> tuple[int | None, int | None]
     kept = _session().entered_runs
     found: list[int | None] = []
     for side, id_ in zip(SIDES, (baseline, candidate), strict=True):
-        linked = st.query_params.get(_runs_param(side), "")
-        is_number = linked.isascii() and linked.isdecimal() and len(linked) <= _RUNS_DIGITS
-        if id_ not in kept and is_number and int(linked) > 0:
-            kept[id_] = int(linked)
+        linked = _linked_number(_runs_param(side), _RUNS_DIGITS)
+        if id_ not in kept and linked:
+            kept[id_] = linked
         runs = kept.get(id_)
         found.append(runs)
-        if runs is None:
-            st.query_params.pop(_runs_param(side), None)
-        elif linked != str(runs):
-            st.query_params[_runs_param(side)] = str(runs)
+        _link(_runs_param(side), None if runs is None else str(runs))
     return found[0], found[1]
 
 
@@ -364,18 +372,13 @@ def selected_group(of: str) -> int | None:
     name, group = _session().group
     if name == of:
         return group
-    linked = st.query_params.get(_GROUP, "")
-    is_number = linked.isascii() and linked.isdecimal() and len(linked) <= _GROUP_DIGITS
-    return int(linked) if is_number else None
+    return _linked_number(_GROUP, _GROUP_DIGITS)
 
 
 def select_group(of: str, group: int | None) -> None:
     """Show `group` of comparison `of`, and put it into the address."""
     _session().group = (of, group)
-    if group is None:
-        st.query_params.pop(_GROUP, None)
-    elif st.query_params.get(_GROUP) != str(group):
-        st.query_params[_GROUP] = str(group)
+    _link(_GROUP, None if group is None else str(group))
 
 
 def unfolded(of: str) -> frozenset[str]:

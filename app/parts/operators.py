@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from analysis import wording
 from analysis.operators.classes import LABELS, OP_CLASSES
@@ -34,7 +36,6 @@ def _operators(shown: Shown, selected: int | None) -> None:
     from app.parts import rows as table_rows
 
     rows = tables.operator_rows(shown)
-    is_ascend = _is_ascend(shown)
     title, search, classes = st.columns([4, 3, 3], vertical_alignment="bottom")
     with title.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.subheader(
@@ -43,23 +44,50 @@ def _operators(shown: Shown, selected: int | None) -> None:
             help=wording.table_help(wording.OPERATORS_HELP, shown.comparison),
             width="content",
         )
-        view = VIEWS[0]
-        if is_ascend:
-            view = st.segmented_control(
-                "View",
-                VIEWS,
-                default=VIEWS[1],
-                format_func=panels.segment,
-                key="ascend_view",
-                required=True,
-                label_visibility="collapsed",
-                help=wording.ASCEND_HELP,
-            )
+        is_ascend = _is_ascend(shown) and _view() == VIEWS[1]
         # A choice for each view: their columns are not the same ones.
         make, key = tables.operator_table, "operator_columns"
-        if view == VIEWS[1]:
+        if is_ascend:
             make, key = ascend.kernel_table, "ascend_columns"
         more = tables.choice(make(rows).of(shown.comparison), key)
+    found = _found(rows, search, classes)
+    if found.empty:
+        st.caption("No operator matches.")
+        return
+    here = list(found["row"])
+    state.mark_table(TABLE, here, selected)
+    make(found).only(more).of(shown.comparison).draw(
+        TABLE,
+        f"Operators of both sides, {wording.order_text(shown.comparison)}",
+        height=min(tables.HEIGHT, tables.ROW_HEIGHT * (len(rows) + 2) + 4),
+        on_select=lambda: state.table_clicked(TABLE, shown.key),
+    )
+    table_rows.linked(TABLE, here.index(selected) if selected in here else None, len(here))
+    if selected is not None and selected not in here:
+        st.caption(wording.PICKED_IS_HIDDEN)
+    if len(found) < len(rows):
+        st.caption(f"{len(found)} of {len(rows)} operators")
+    if is_ascend:
+        st.markdown("**In total**")
+        ascend.totals(shown.comparison)
+
+
+def _view() -> str:
+    """Which columns a user of Ascend's profilers wants to see."""
+    return st.segmented_control(
+        "View",
+        VIEWS,
+        default=VIEWS[1],
+        format_func=panels.segment,
+        key="ascend_view",
+        required=True,
+        label_visibility="collapsed",
+        help=wording.ASCEND_HELP,
+    )
+
+
+def _found(rows: pd.DataFrame, search: DeltaGenerator, classes: DeltaGenerator) -> pd.DataFrame:
+    """The rows that the fields in these two columns leave."""
     text = search.text_input(
         "Search",
         key="search",
@@ -68,36 +96,15 @@ def _operators(shown: Shown, selected: int | None) -> None:
         label_visibility="collapsed",
         max_chars=200,
     )
-    present = [name for name in OP_CLASSES if (rows["op_class"] == name).any()]
     chosen = classes.multiselect(
         "Classes",
-        present,
+        [name for name in OP_CLASSES if (rows["op_class"] == name).any()],
         format_func=lambda name: LABELS[name],
         key="classes",
         placeholder="all classes",
         label_visibility="collapsed",
     )
-    found = tables.matching(rows, text or "", chosen)
-    if found.empty:
-        st.caption("No operator matches.")
-        return
-    table = make(found).only(more).of(shown.comparison)
-    state.mark_table(TABLE, found["row"], selected)
-    table.draw(
-        TABLE,
-        f"Operators of both sides, {wording.order_text(shown.comparison)}",
-        height=min(tables.HEIGHT, tables.ROW_HEIGHT * (len(rows) + 2) + 4),
-        on_select=lambda: state.table_clicked(TABLE, shown.key),
-    )
-    here = list(found["row"])
-    table_rows.linked(TABLE, here.index(selected) if selected in here else None, len(here))
-    if selected is not None and selected not in here:
-        st.caption(wording.PICKED_IS_HIDDEN)
-    if len(found) < len(rows):
-        st.caption(f"{len(found)} of {len(rows)} operators")
-    if view == VIEWS[1]:
-        st.markdown("**In total**")
-        ascend.totals(shown.comparison)
+    return tables.matching(rows, text or "", chosen)
 
 
 def _is_ascend(shown: Shown) -> bool:

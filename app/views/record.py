@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
@@ -73,12 +74,11 @@ def _explain() -> None:
 
 def _form() -> None:
     """What to record."""
-    from collectors.record import first_variants, variant_names, zoo_models
+    from collectors.record import variant_names, zoo_models
 
     zoo, variants = zoo_models(), variant_names()
     state.preset_recording(zoo, variants)
-    own_models = own.found(places.folders())
-    model = _model(zoo, own_models)
+    model = _model(zoo, own.found(places.folders()))
     path = ""
     if model == OWN_FILE:
         path = st.text_input(
@@ -89,6 +89,35 @@ def _form() -> None:
             help="The file must hold its weights: external data is not read from here.",
         )
     rule_files = {f"{RULES}{name}": path for name, path in places.rule_files().items()}
+    chosen = _variants(model, variants, rule_files)
+    ablate = st.toggle(
+        "Also record what each optimizer brings",
+        key="record_ablate",
+        help=(
+            "An ablation: the model without and with only each of the engine's optimizers that "
+            "change it, up to eight. That is up to 16 more variants, so give it more time."
+        ),
+        persist_state="session",
+    )
+    settings = _settings()
+    if st.button(
+        "Record", key="record_start", type="primary", icon=":material/radio_button_checked:"
+    ):
+        with panels.guarded("This cannot be recorded."):
+            _start(
+                path if model == OWN_FILE else model.removeprefix(OWN_PREFIX),
+                model not in zoo,
+                chosen,
+                [rule_files[name] for name in chosen if name in rule_files],
+                ablate,
+                settings,
+            )
+
+
+def _variants(model: str, variants: Mapping[str, str], rule_files: Mapping[str, Path]) -> list[str]:
+    """The variants that are chosen, each with what it is below."""
+    from collectors.record import first_variants
+
     chosen = st.multiselect(
         "Variants",
         [*variants, *(name for name in rule_files if name not in variants)],
@@ -101,16 +130,21 @@ def _form() -> None:
         st.caption(panels.own(f"{name}: {variants.get(name, OWN_RULES)}"))
     if not rule_files:
         st.caption(_NO_RULE_FILES)
-    ablate = st.toggle(
-        "Also record what each optimizer brings",
-        key="record_ablate",
-        help=(
-            "An ablation: the model without and with only each of the engine's optimizers that "
-            "change it, up to eight. That is up to 16 more variants, so give it more time."
-        ),
-        persist_state="session",
-    )
-    budget = st.segmented_control(
+    return chosen
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """How it is recorded: None where the recorder chooses, `seconds` 0 for no time budget."""
+
+    seconds: int | None
+    threads: int | None
+    batch: int | None
+    shapes: str
+
+
+def _settings() -> _Settings:
+    seconds = st.segmented_control(
         "Time budget",
         list(BUDGETS),
         default=60,
@@ -152,21 +186,7 @@ def _form() -> None:
             ),
             persist_state="session",
         )
-    if st.button(
-        "Record", key="record_start", type="primary", icon=":material/radio_button_checked:"
-    ):
-        with panels.guarded("This cannot be recorded."):
-            _start(
-                path if model == OWN_FILE else model.removeprefix(OWN_PREFIX),
-                model not in zoo,
-                chosen,
-                {name: rule_files[name] for name in chosen if name in rule_files},
-                ablate,
-                budget,
-                threads,
-                batch,
-                shapes or "",
-            )
+    return _Settings(seconds, threads, batch, shapes or "")
 
 
 def _model(zoo: Mapping[str, str], found: OwnModels) -> str:
@@ -211,12 +231,9 @@ def _start(
     model: str,
     is_path: bool,
     variants: list[str],
-    rule_files: Mapping[str, Path],
+    rule_files: Iterable[Path],
     ablate: bool,
-    budget: int | None,
-    threads: int | None,
-    batch: int | None,
-    shapes: str,
+    settings: _Settings,
 ) -> None:
     from app.sources.rule_files import read_variants
     from collectors.record import Recording, record
@@ -228,17 +245,17 @@ def _start(
             "A comparison needs two variants",
             hint="Choose at least two, such as unfused and fused.",
         )
-    _, rules = read_variants([f"{RULES}{path}" for path in rule_files.values()])
+    _, rules = read_variants([f"{RULES}{path}" for path in rule_files])
     job = Recording(
         model=model,
         out=progress.folder(),
         variants=tuple(variants),
         rules=rules,
         ablate=ablate,
-        seconds=float(budget) if budget else None,
-        threads=threads,
-        batch=batch,
-        shapes=shapes_of(shapes),
+        seconds=float(settings.seconds) if settings.seconds else None,
+        threads=settings.threads,
+        batch=settings.batch,
+        shapes=shapes_of(settings.shapes),
         allow_external_data=False,
         command="recorded on the Record page",
     )
