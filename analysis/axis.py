@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from analysis import units
 
-_LEAST_GAP = 0.13
+_MIN_GAP = 0.13
 _NARROW_GAP = 0.06
 
 
@@ -57,7 +57,7 @@ def log_time_ticks(scale: LogScale, count: int = 8) -> tuple[Tick, ...]:
         marks = [k * step for k in range(first, first + 2 * count + 2)]
     kept: list[Tick] = []
     for ns in marks:
-        if scale.low <= ns <= scale.high and (not kept or scale.at(ns) - kept[-1].at >= _LEAST_GAP):
+        if scale.low <= ns <= scale.high and (not kept or scale.at(ns) - kept[-1].at >= _MIN_GAP):
             kept.append(Tick(scale.at(ns), _time(ns, scale.high)))
     return tuple(kept)
 

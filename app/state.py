@@ -16,8 +16,8 @@ from app.server.same_origin import is_local
 from app.server.shelf import Shelf, weight
 
 SIDES = ("baseline", "candidate")
-MOST_OPENED = 16
-MOST_OPENED_BYTES = 256 * MIB
+MAX_OPENED = 16
+MAX_OPENED_BYTES = 256 * MIB
 _MAX_ID = 400
 _GROUP = "group"
 _GROUP_DIGITS = 9
@@ -66,7 +66,7 @@ class Inbox:
 
 
 def _empty_shelf() -> Shelf[Opened]:
-    return Shelf(MOST_OPENED, MOST_OPENED_BYTES, lambda file: weight(file.value))
+    return Shelf(MAX_OPENED, MAX_OPENED_BYTES, lambda file: weight(file.value))
 
 
 @dataclass

@@ -12,7 +12,7 @@ from analysis.colours import LIGHT, OPACITY, Colours
 from analysis.compare.roofline import Dot, Line, Picture
 from analysis.wording.roofline import line_label, line_name, place_text, share_text
 
-_LEAST_DOT, _LARGEST_DOT = 7.0, 34.0  # px, diameter: the area is the share of the time
+_MIN_DOT, _MAX_DOT = 7.0, 34.0  # px, diameter: the area is the share of the time
 
 
 def roofline(picture: Picture, names: tuple[str, str], colours: Colours = LIGHT) -> go.Figure:
@@ -101,7 +101,7 @@ def _operators(dots: list[Dot], label: str, colour: str) -> go.Scatter:
         name=label,
         marker={
             "color": colour,
-            "size": [_LEAST_DOT + (_LARGEST_DOT - _LEAST_DOT) * dot.share**0.5 for dot in dots],
+            "size": [_MIN_DOT + (_MAX_DOT - _MIN_DOT) * dot.share**0.5 for dot in dots],
             "symbol": ["diamond" if dot.int8 else "circle" for dot in dots],
             "opacity": OPACITY,
             "line": {"color": colour, "width": 1},

@@ -27,7 +27,7 @@ _IN_TABLES = (
     "l2_hit_rate",
     "cube_flops",
 )
-_MOST_COLUMNS = 7
+_MAX_COLUMNS = 7
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def counters(comparison: Comparison) -> Counters | None:
     if not totals:
         return None
     shown = [row for row in totals if row.code in _IN_TABLES] or totals
-    shown = shown[:_MOST_COLUMNS]
+    shown = shown[:_MAX_COLUMNS]
     return Counters(
         totals=tuple(totals),
         columns=tuple(shown),

@@ -39,11 +39,11 @@ def lanes(
     """
     keys = [calls[name].astype("object") for name in ("device", "stream")]
     keys.append(pd.Series(communicates, index=calls.index) & keys[1].isna())
-    place, firsts = _factorized(keys)
+    index, firsts = _factorized(keys)
     pairs = [tuple(_text(key.iloc[first]) for key in keys[:2]) for first in firsts]
-    count = np.bincount(place, minlength=len(pairs))
-    busy = np.bincount(place, weights=calls["dur_ns"].to_numpy(), minlength=len(pairs))
-    is_communication = np.bincount(place, weights=communicates, minlength=len(pairs)) == count
+    count = np.bincount(index, minlength=len(pairs))
+    busy = np.bincount(index, weights=calls["dur_ns"].to_numpy(), minlength=len(pairs))
+    is_communication = np.bincount(index, weights=communicates, minlength=len(pairs)) == count
     names = [
         lane_name(device, stream, format_, is_communication=bool(only))
         for (device, stream), only in zip(pairs, is_communication, strict=True)
@@ -56,7 +56,7 @@ def lanes(
     found = tuple(
         Lane(names[at], int(count[at]), int(busy[at]), bool(folds and small[at])) for at in order
     )
-    return found, rank[place]
+    return found, rank[index]
 
 
 def lane_name(device: str, stream: str, format_: str, *, is_communication: bool = False) -> str:
@@ -103,5 +103,5 @@ def _factorized(keys: list[pd.Series]) -> tuple[np.ndarray, np.ndarray]:
     for key in keys:
         codes = pd.factorize(key, use_na_sentinel=False)[0]
         joined = joined * (codes.max(initial=0) + 1) + codes
-    _, firsts, place = np.unique(joined, return_index=True, return_inverse=True)
-    return place, firsts
+    _, firsts, index = np.unique(joined, return_index=True, return_inverse=True)
+    return index, firsts

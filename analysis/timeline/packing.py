@@ -57,5 +57,5 @@ def _operator_column(name: str, values: list[Any]) -> Any:
 
 
 def _shared(values: list[str | None]) -> dict[str, Any]:
-    number = {text: place for place, text in enumerate(dict.fromkeys(filter(None, values)), 1)}
+    number = {text: index for index, text in enumerate(dict.fromkeys(filter(None, values)), 1)}
     return {"texts": list(number), "of": packed([number.get(text or "", 0) for text in values])}

@@ -29,12 +29,12 @@ MAX_CALLS = 250_000
 REPORT_CALLS = 120_000
 # Characters of the names, or shapes, of all operators: beyond it each is cut in the middle.
 CHARS_PER_CALL = 8
-_LEAST_CHARS = 24
+_MIN_CHARS = 24
 _PATTERN_CHARS = 300
 _OPERATOR_FIELDS = ("name", "op_type", "op_class", "inputs", "outputs", "provider")
 
 
-def timeline_payload(comparison: Comparison, most_calls: int = MAX_CALLS) -> dict[str, Any]:
+def timeline_payload(comparison: Comparison, max_calls: int = MAX_CALLS) -> dict[str, Any]:
     """Payload of timeline.js: `span_ns`, `classes`, `groups`, and two `sides`.
 
     Each side shows its median run; times are ns after the start of that run. `row` of an operator
@@ -42,7 +42,7 @@ def timeline_payload(comparison: Comparison, most_calls: int = MAX_CALLS) -> dic
     in none. `groups` are those that either side shows, largest gain first; their times are the
     ledger's, means over all runs. Columns of `calls` are arrays: packing.packed_json makes JSON.
 
-    A run of more than `most_calls` calls is cut: all that began before `shown_ns` is drawn, nothing
+    A run of more than `max_calls` calls is cut: all that began before `shown_ns` is drawn, nothing
     of what began later. A side `in_order` has no start times: its calls stand one after the other
     in the order of the file. `caption` and `folded` say all that in words.
     """
@@ -54,8 +54,8 @@ def timeline_payload(comparison: Comparison, most_calls: int = MAX_CALLS) -> dic
     )
     operators = comparison.operators
     sides = [
-        _side("baseline", comparison, operators, of_baseline, most_calls),
-        _side("candidate", comparison, operators, of_candidate, most_calls),
+        _side("baseline", comparison, operators, of_baseline, max_calls),
+        _side("candidate", comparison, operators, of_candidate, max_calls),
     ]
     used = {name for side in sides for name in side["ops"]["op_class"]}
     return {
@@ -118,7 +118,7 @@ def _group_ids(
 ) -> list[int | None]:
     """The id of each operator's group; None for an operator in none."""
     names = list(trace.operators["name"].astype("object").fillna(""))
-    return [ids[place] if place >= 0 else None for place in group_places(names, claims)]
+    return [ids[index] if index >= 0 else None for index in group_places(names, claims)]
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class _Run:
     shown_ns: int | None
 
 
-def _run(trace: Trace, most_calls: int) -> _Run:
+def _run(trace: Trace, max_calls: int) -> _Run:
     run = median_run(trace)
     calls = steady_calls(trace)
     if run is not None:
@@ -163,15 +163,15 @@ def _run(trace: Trace, most_calls: int) -> _Run:
         start = start - (int(row["start_ns"].iloc[0]) if known else start[0] if len(start) else 0)
     total = len(calls)
     return _Run(
-        calls=calls.iloc[:most_calls],
-        start_ns=start[:most_calls],
-        dur_ns=dur_ns[:most_calls],
+        calls=calls.iloc[:max_calls],
+        start_ns=start[:max_calls],
+        dur_ns=dur_ns[:max_calls],
         run_ns=int(row["dur_ns"].iloc[0]) if len(row) else 0,
         total=total,
         unplaced=unplaced,
         in_order=in_order,
         end_ns=int((start + dur_ns).max(initial=0)),
-        shown_ns=int(start[most_calls]) if total > most_calls else None,
+        shown_ns=int(start[max_calls]) if total > max_calls else None,
     )
 
 
@@ -180,15 +180,15 @@ def _side(
     comparison: Comparison,
     joined: pd.DataFrame,
     group_of: list[int | None],
-    most_calls: int,
+    max_calls: int,
 ) -> dict[str, Any]:
     side: Side = getattr(comparison, role)
     trace = side.trace
-    run = _run(trace, most_calls)
+    run = _run(trace, max_calls)
     operators, position = np.unique(run.calls["operator"].to_numpy(), return_inverse=True)
     found, lane = _lanes(trace, run)
     dur_ns = run.end_ns if run.in_order else max(run.run_ns, run.end_ns)
-    most_chars = CHARS_PER_CALL * most_calls
+    max_chars = CHARS_PER_CALL * max_calls
     return {
         "id": role,
         "label": side.name,
@@ -199,7 +199,7 @@ def _side(
         "not_drawn": run.total - len(run.calls),
         "in_order": run.in_order,
         "lanes": [{"label": each.label, "small": each.is_small} for each in found],
-        "ops": _operators(trace, operators, joined[f"operator_{role}"], group_of, most_chars),
+        "ops": _operators(trace, operators, joined[f"operator_{role}"], group_of, max_chars),
         "calls": {
             "op": position,
             "lane": lane,
@@ -235,14 +235,12 @@ def _operators(
     operators: np.ndarray,
     joined: pd.Series,
     group_of: list[int | None],
-    most_chars: int,
+    max_chars: int,
 ) -> dict[str, list[Any]]:
     row_of = {int(op): int(row) for row, op in joined.dropna().items()}  # type: ignore[call-overload]
     table = trace.operators.iloc[operators]
     columns: dict[str, list[Any]] = {
-        name: _fitting(
-            [None if pd.isna(value) else str(value) for value in table[name]], most_chars
-        )
+        name: _fitting([None if pd.isna(value) else str(value) for value in table[name]], max_chars)
         for name in _OPERATOR_FIELDS
     }
     columns["row"] = [row_of.get(int(op)) for op in operators]
@@ -250,11 +248,11 @@ def _operators(
     return columns
 
 
-def _fitting(texts: list[str | None], most_chars: int) -> list[str | None]:
-    """The texts, cut in the middle where together they have more than `most_chars` characters."""
-    if sum(map(len, filter(None, texts))) <= most_chars:
+def _fitting(texts: list[str | None], max_chars: int) -> list[str | None]:
+    """The texts, cut in the middle where together they have more than `max_chars` characters."""
+    if sum(map(len, filter(None, texts))) <= max_chars:
         return texts
-    each = max(_LEAST_CHARS, most_chars // len(texts))
+    each = max(_MIN_CHARS, max_chars // len(texts))
     return [None if text is None else units.middle_cut(text, each) for text in texts]
 
 

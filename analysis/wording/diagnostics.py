@@ -13,7 +13,7 @@ from analysis.wording.reading import READING
 from analysis.wording.texts import TIME_SOURCES
 
 _STATEMENT_ENDS = re.compile(r"[:;] |\. (?=[A-Z])")
-_LEAST_WORDS = 3  # 'A/A control: …' says nothing yet
+_MIN_WORDS = 3  # 'A/A control: …' says nothing yet
 _HEADLINE_CHARS = 150
 
 
@@ -29,9 +29,9 @@ def diagnostic_headline(note: Diagnostic) -> str:
     """The first statement of a diagnostic's sentence: its fact, without what follows from it."""
     whole = diagnostic_sentence(replace(note, example="")).rstrip(".")
     start = whole.index(": ") + 2 if "side" in note.values else 0
-    for place in (found.start() for found in _STATEMENT_ENDS.finditer(whole, start)):
-        if len(whole[start:place].split()) >= _LEAST_WORDS:
-            whole = whole[:place]
+    for end in (found.start() for found in _STATEMENT_ENDS.finditer(whole, start)):
+        if len(whole[start:end].split()) >= _MIN_WORDS:
+            whole = whole[:end]
             break
     return f"{units.middle_cut(whole, _HEADLINE_CHARS)}."
 

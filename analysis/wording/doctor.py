@@ -77,10 +77,10 @@ def files_sentence(found: Examination) -> str:
     return f"Read with {listed(names)}." if names else ""
 
 
-def listed(names: tuple[str, ...], most: int = 8) -> str:
+def listed(names: tuple[str, ...], max_names: int = 8) -> str:
     """'a, b and 3 more'."""
-    shown = ", ".join(names[:most])
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+    shown = ", ".join(names[:max_names])
+    return f"{shown} and {len(names) - max_names} more" if len(names) > max_names else shown
 
 
 def has_sentence(found: Examination) -> str:

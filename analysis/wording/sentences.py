@@ -272,13 +272,13 @@ def change_sentence(comparison: Comparison) -> str:
 
 def relative_text(change: float) -> str:
     """A relative change: '+26.3 %'; from ten times on, where percentages say little, '11.4×'."""
-    if change >= _MOST_PERCENT:
+    if change >= _MAX_PERCENT:
         return units.factor(1 + change)
     return units.percent(change, signed=True)
 
 
 # A relative change beyond it is told as a factor.
-_MOST_PERCENT = 9.0
+_MAX_PERCENT = 9.0
 
 
 def assumptions_sentence(comparison: Comparison) -> str:

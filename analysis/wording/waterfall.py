@@ -100,9 +100,9 @@ def ends_ns(steps: Sequence[Step]) -> list[int]:
 def _pattern_steps(ledger: Ledger) -> list[Step]:
     # Of the rows rounded one by one, as the sum has them.
     gains = ledger.rows["gain_ns"].round().groupby(ledger.rows["key"]).sum().to_dict()
-    least = SMALL_SHARE * max((abs(gain) for gain in gains.values()), default=0.0)
+    min_gain = SMALL_SHARE * max((abs(gain) for gain in gains.values()), default=0.0)
     patterns = ledger.patterns.to_dict("records")
-    large = [row for row in patterns[:MAX_PATTERNS] if abs(gains[row["key"]]) >= least]
+    large = [row for row in patterns[:MAX_PATTERNS] if abs(gains[row["key"]]) >= min_gain]
     if len(patterns) - len(large) == 1:
         large = patterns  # a bar for one pattern can as well be that pattern
     steps = [_pattern_step(row, -round(gains[row["key"]])) for row in large]

@@ -16,7 +16,7 @@ TOTALS = "ascend_totals"
 # What the columns have room for: those of the times and counters stand beside them.
 _NAME_CHARS = 34
 _TYPE_CHARS = 20
-_MOST_TOTALS = 12  # rows that are shown without scrolling
+_MAX_TOTALS = 12  # rows that are shown without scrolling
 _TENSOR = re.compile(r"([^\s\[;]*)\[([^\]]*)\](?::([^;]*))?")
 _COUNT = Figure("count", "Count", "Executions per run.", 1.0, "%.0f")
 _DURATION = Figure(
@@ -53,8 +53,8 @@ def kernel_table(rows: pd.DataFrame) -> Table:
         table.figure(figure, rows)
     for side, head in (("inputs", "Input"), ("outputs", "Output")):
         cells = [_tensor_cells(text) for text in rows[side]]
-        for place, what in enumerate(("Shapes", "Data Types", "Formats")):
-            column = pd.Series([cell[place] for cell in cells], index=rows.index, dtype="object")
+        for index, what in enumerate(("Shapes", "Data Types", "Formats")):
+            column = pd.Series([cell[index] for cell in cells], index=rows.index, dtype="object")
             if column.notna().any():
                 table.text(f"{head} {what}", column, f"{what} of its {side}.", "small")
     return table
@@ -83,7 +83,7 @@ def totals(comparison: Comparison) -> None:
     for label, cells, help_ in columns:
         table.text(label, pd.Series(cells, dtype="object"), help_, widths.get(label, "small"))
     table = table.of(comparison)
-    table.draw(TOTALS, "Counters in total, before and after", max_rows=_MOST_TOTALS)
+    table.draw(TOTALS, "Counters in total, before and after", max_rows=_MAX_TOTALS)
 
 
 def _hyphen(change: str) -> str:

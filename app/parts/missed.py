@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from analysis.advice import MissedFusion
 
 _ROW_HEIGHT = 66  # three lines of text
-_MOST_ROWS, _MOST_OPTIMIZERS = 6, 12  # that are shown without scrolling
+_MAX_ROWS, _MAX_OPTIMIZERS = 6, 12  # that are shown without scrolling
 _NO_GRAPH = (
     "It needs the model's graph, which only an experiment has: record the model on the *Record* "
     "page or with `fusescope collect MODEL`."
@@ -49,7 +49,7 @@ def missed_fusions(shown: Shown, record_page: st.Page) -> None:
         if misses:
             table = _missed(misses)
             alt = "Patterns that were not fused, and why"
-            table.draw("near_misses", alt, max_rows=_MOST_ROWS, row_height=_ROW_HEIGHT)
+            table.draw("near_misses", alt, max_rows=_MAX_ROWS, row_height=_ROW_HEIGHT)
             _own_pass(shown, misses, record_page)
         else:
             st.caption(_none_missed(shown.comparison))
@@ -177,6 +177,6 @@ def ablation(comparison: Comparison) -> None:
             ("nodes_none", "unfused", "All off."),
         ):
             table.number("Operators in the graph", label, rows[name], help_, "%.0f")
-        table.draw("ablation", "What each optimizer is worth, measured", max_rows=_MOST_OPTIMIZERS)
+        table.draw("ablation", "What each optimizer is worth, measured", max_rows=_MAX_OPTIMIZERS)
         for note in ablation_notes(rows):
             st.text(note)  # may list names from the file

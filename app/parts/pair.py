@@ -185,10 +185,10 @@ def _fates(still: tuple[str, ...] = ()) -> None:
     if not told:
         return
     with st.container(border=True):
-        for place, fate in enumerate(told):
+        for index, fate in enumerate(told):
             panels.fate(fate)
             if fate.id in state.opened():
-                with st.expander("What is in it", key=f"fate_{place}"), panels.guarded():
+                with st.expander("What is in it", key=f"fate_{index}"), panels.guarded():
                     doctor.show(state.opened()[fate.id].value, whole=False)
         if still and state.unchanged_since_told():
             panels.note(words.unchanged_sentence(*still), ":gray[:material/info:]")

@@ -26,12 +26,12 @@ from app.sources.comparisons import Shown
 SIDES = ("baseline", "candidate")
 HEIGHT = 388
 ROW_HEIGHT = 33
-MOST_DRAWN = 30_000  # cells whose text is made one by one
-LEAST_COLUMNS = 6
+MAX_DRAWN = 30_000  # cells whose text is made one by one
+MIN_COLUMNS = 6
 _BORDERS = 3  # px
 NAME_CHARS = 44
 TYPE_CHARS = 24
-_LEAST_SHORT = 32  # characters in which names can be told apart
+_MIN_SHORT = 32  # characters in which names can be told apart
 ONE_SIDED = {"baseline": "gone", "candidate": "new"}
 RAN_ON = {"both": "both", "baseline": "baseline only", "candidate": "candidate only"}
 STANDS_FOR = {"gone": math.inf, "new": 0.0}  # baseline / candidate
@@ -205,7 +205,7 @@ class Table:
         that keeps plain numbers, whose unit is in the head.
         """
         frame = self.frame
-        if len(frame) * LEAST_COLUMNS > MOST_DRAWN:
+        if len(frame) * MIN_COLUMNS > MAX_DRAWN:
             return frame
         names = ((*names, self.texts.get(i)) for i, names in enumerate(self.columns))
         heads = [
@@ -272,7 +272,7 @@ class Table:
         """Add a column of text; `width` in pixels or as Streamlit names it, `cut` characters."""
         column = st.column_config.TextColumn(label, help=help_, width=width)  # type: ignore[arg-type]
         if cut:
-            shown = short_names(map(str, values.dropna()), max(cut, _LEAST_SHORT))
+            shown = short_names(map(str, values.dropna()), max(cut, _MIN_SHORT))
             self.texts[len(self.columns)] = lambda name: units.middle_cut(
                 shown.get(str(name), str(name)), cut
             )
@@ -292,7 +292,7 @@ class Table:
         self.texts[len(self.columns)] = text or partial(_number, format_)
         if marks is not None:
             self.marks[len(self.columns)] = marks
-        plain = len(values) * LEAST_COLUMNS > MOST_DRAWN
+        plain = len(values) * MIN_COLUMNS > MAX_DRAWN
         column = st.column_config.NumberColumn(
             label if plain else _without_unit(label, text),
             help=help_,
@@ -325,7 +325,7 @@ class Table:
     def apart(self, group: str, labels: tuple[str, str, str]) -> None:
         """Give the two durations and their change the digits with which they agree."""
         before, after, change = (self.columns[group, label] for label in labels)
-        if len(before) * LEAST_COLUMNS > MOST_DRAWN:
+        if len(before) * MIN_COLUMNS > MAX_DRAWN:
             return
         found: tuple[dict[float, str], dict[float, str]] = ({}, {})
         for us in zip(before, after, change, strict=True):

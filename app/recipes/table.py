@@ -17,7 +17,7 @@ from analysis.report.recipe import Line, lines
 _PUBLISHED = "\u2003published"
 _INTERVAL = "\u200395 % interval"
 # Streamlit squeezes columns without a width on a narrow screen, and cuts numbers.
-_CHAR_PX, _PADDING_PX, _MOST_PX = 6, 24, 300
+_CHAR_PX, _PADDING_PX, _MAX_PX = 6, 24, 300
 _MUTED = {"light": "color: #57606a", "dark": "color: #9aa4af"}  # at least 4.5 : 1 on its page
 _BASIS = (
     "What the figure rests on: measured by a clock, or modelled from shapes; profiled: with the "
@@ -75,4 +75,4 @@ def _settings(table: RecipeTable, frame: pd.DataFrame) -> dict[Any, Any]:
 def _width(column: pd.Series) -> int:
     """Width in pixels in which every text of the column, and its head, can be read."""
     longest = max(len(text) for text in [str(column.name), *column])
-    return min(_PADDING_PX + _CHAR_PX * longest, _MOST_PX)
+    return min(_PADDING_PX + _CHAR_PX * longest, _MAX_PX)

@@ -28,7 +28,7 @@ from app.server.same_origin import is_local
 from app.server.shelf import megabytes
 from app.sources import places
 from app.sources.examinations import examined
-from app.state import MOST_OPENED, MOST_OPENED_BYTES, Fate, Opened
+from app.state import MAX_OPENED, MAX_OPENED_BYTES, Fate, Opened
 
 _UPLOAD = re.compile(r"upload:[0-9a-f]{12}(/|$)")
 # Folders of the command line beyond this are opened only when their path is given.
@@ -50,7 +50,7 @@ def closed(files: Iterable[Opened]) -> list[Fate]:
 def keeps() -> str:
     """Who keeps how many opened files, as part of a sentence."""
     who = "the dashboard" if is_local() else "a tab"
-    return f"{who} keeps {MOST_OPENED} files and {megabytes(MOST_OPENED_BYTES)} of them in memory"
+    return f"{who} keeps {MAX_OPENED} files and {megabytes(MAX_OPENED_BYTES)} of them in memory"
 
 
 class Missing(FuseScopeError):

@@ -39,7 +39,7 @@ _ASSUMED = (
     ("Arithmetic peak (GFLOP/s)", 0.001, 1e9, None, "peak_gflops", "measured, else none"),
     ("Bandwidth of main memory (GB/s)", 0.001, 1e9, None, "bandwidth_gbs", "measured, else none"),
 )  # fmt: skip
-MOST_TYPES = 14  # rows that are shown without scrolling
+MAX_TYPES = 14  # rows that are shown without scrolling
 
 
 def show(fusion_page: st.Page) -> None:
@@ -202,7 +202,7 @@ def _op_types(comparison: Comparison) -> None:
             table = KINDS[kind if kind in kinds else kinds[0]](comparison).of(comparison)
             more = tables.choice(table, "type_columns")
         alt = f"{kind} of both sides, {wording.order_text(comparison)}"
-        table.only(more).draw(f"{kind}_table", alt, max_rows=MOST_TYPES)
+        table.only(more).draw(f"{kind}_table", alt, max_rows=MAX_TYPES)
         st.caption(wording.totals_sentence(comparison))
 
 

@@ -19,7 +19,7 @@ from analysis.wording import GENERAL_DOUBT
 from app import state
 from app.parts import pair
 from app.sources import comparisons, places
-from app.state import MOST_OPENED
+from app.state import MAX_OPENED
 from tests.app.conftest import BLOCKS
 from tests.app.pages import (
     address,
@@ -620,7 +620,7 @@ def test_op_types_or_classes(start: Start) -> None:
 
 def test_files_that_were_closed_to_make_room_are_named(start: Start) -> None:
     page = start()
-    most = MOST_OPENED
+    most = MAX_OPENED
     many = [(f"n{i:02}.json", profile_json([FUSED_CONV], runs=i + 1)) for i in range(most + 2)]
     upload(page, *many[:most])
     assert not any("Closed to make room" in text for text in texts(page))

@@ -28,7 +28,7 @@ TABS, FILES, KEPT, COMPARED = 3, 6, 4, 2
 def test_tabs_that_stay_open_hold_no_more_files_than_the_server(
     start: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(state, "MOST_OPENED", KEPT)
+    monkeypatch.setattr(state, "MAX_OPENED", KEPT)
     monkeypatch.setattr(comparisons, "MOST_COMPARISONS", COMPARED)
     traces: list[weakref.ref[Trace]] = []
     read = uploads.read_all

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pandas.io.formats.style import Styler
 
 from app.parts import ascend, panels, tables
-from app.parts.tables import LEAST_COLUMNS, MOST_DRAWN, NAME_CHARS, operator_table
+from app.parts.tables import MAX_DRAWN, MIN_COLUMNS, NAME_CHARS, operator_table
 
 
 def frame() -> pd.DataFrame:
@@ -238,7 +238,7 @@ def test_types_that_differ_are_both_named() -> None:
 
 
 def test_a_large_table_keeps_plain_numbers() -> None:
-    rows = pd.concat([frame()] * (MOST_DRAWN // LEAST_COLUMNS), ignore_index=True)
+    rows = pd.concat([frame()] * (MAX_DRAWN // MIN_COLUMNS), ignore_index=True)
     drawn = operator_table(rows).only([]).drawn
     assert isinstance(drawn, pd.DataFrame)
     assert ("Duration per run, µs", "change") in drawn.columns

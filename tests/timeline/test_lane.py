@@ -45,18 +45,18 @@ def found(streams: list[tuple[str | None, int]]) -> tuple[list[tuple[str, int, b
         start_ns=list(range(len(streams))),
         dur_ns=[dur for _, dur in streams],
     )
-    made, place = lanes(calls, np.zeros(len(streams), dtype=bool), "kineto")
-    return [(lane.label, lane.calls, lane.is_small) for lane in made], [int(at) for at in place]
+    made, index = lanes(calls, np.zeros(len(streams), dtype=bool), "kineto")
+    return [(lane.label, lane.calls, lane.is_small) for lane in made], [int(at) for at in index]
 
 
 def test_streams_stand_in_the_order_of_their_numbers() -> None:
-    made, place = found([("20", 5), ("7", 5), (None, 5), ("20", 5)])
+    made, index = found([("20", 5), ("7", 5), (None, 5), ("20", 5)])
     assert made == [
         ("GPU 0", 1, False),
         ("GPU 0, stream 7", 1, False),
         ("GPU 0, stream 20", 2, False),
     ]
-    assert place == [2, 1, 0, 2]
+    assert index == [2, 1, 0, 2]
 
 
 def test_communication_has_a_lane_of_its_own_where_streams_are_not_told() -> None:
@@ -69,8 +69,8 @@ def test_communication_has_a_lane_of_its_own_where_streams_are_not_told() -> Non
             dur_ns=[10, 10, 10],
         )
         is_communication = np.array([False, True, False])
-        made, place = lanes(calls, is_communication, "ascend_kernel_details")
-        return [lane.label for lane in made], [int(at) for at in place]
+        made, index = lanes(calls, is_communication, "ascend_kernel_details")
+        return [lane.label for lane in made], [int(at) for at in index]
 
     assert labels([None] * 3) == (["NPU", "NPU, communication"], [0, 1, 0])
     # A stream that the file names runs one after the other, whatever it runs.

@@ -158,9 +158,9 @@ def side_of(calls: list[tuple[int | None, int]], **more: list[Any]) -> Side:
     return Side("a.json", trace)
 
 
-def drawn(side: Side, most_calls: int = 100) -> dict[str, Any]:
+def drawn(side: Side, max_calls: int = 100) -> dict[str, Any]:
     """The baseline of the payload of a side with itself."""
-    found: dict[str, Any] = timeline_payload(compare(side, side), most_calls)["sides"][0]
+    found: dict[str, Any] = timeline_payload(compare(side, side), max_calls)["sides"][0]
     return found
 
 

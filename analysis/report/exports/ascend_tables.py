@@ -94,11 +94,11 @@ def _single_calls(trace: Trace, notes: list[Diagnostic]) -> pd.DataFrame:
     merged = int((counts > 1).sum())
     notes.append(Diagnostic("warning", "ascend_means", merged, values={"calls": total}))
     rows = np.repeat(np.arange(len(calls)), counts)
-    place = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
+    index = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
     single = calls.iloc[rows].reset_index(drop=True)
     share, rest = np.divmod(calls["dur_ns"].to_numpy("int64"), counts)
-    single["dur_ns"] = share[rows] + (place < rest[rows])
-    is_first = pd.Series(place == 0)
+    single["dur_ns"] = share[rows] + (index < rest[rows])
+    is_first = pd.Series(index == 0)
     for column in ("start_ns", "wait_ns", "span_ns"):
         single[column] = single[column].where(is_first | (counts[rows] == 1), pd.NA)
     return single.assign(n=1)
@@ -156,8 +156,8 @@ def _kernel_details(
     if any(operators[side].notna().any() for side in ("inputs", "outputs")):
         for side in ("Input", "Output"):
             cells = [_tensor_cells(text) for text in _plain(operators[f"{side.lower()}s"])]
-            for place, what in enumerate(("Shapes", "Data Types", "Formats")):
-                per_call(f"{side} {what}", [cell[place] for cell in cells])
+            for index, what in enumerate(("Shapes", "Data Types", "Formats")):
+                per_call(f"{side} {what}", [cell[index] for cell in cells])
     dropped: list[str] = []
     for name in calls.columns:
         if name in CALL_COLUMNS or name in BLOCKS:
@@ -224,14 +224,14 @@ def _op_statistic(trace: Trace) -> tuple[list[str], Iterable[Sequence[object]]]:
     rows = []
     for (op_type, core), count, total, group in groups:
         has_singles = bool((group["n"] == 1).all())
-        least, most = (
+        shortest, longest = (
             (_us(int(group["dur"].min())), _us(int(group["dur"].max())))
             if has_singles
             else (MISSING, MISSING)
         )
         share = f"{100 * total / whole:.3f}" if whole else MISSING
         rows.append(
-            (op_type, core, count, _us(total), least, _us(round(total / count)), most, share)
+            (op_type, core, count, _us(total), shortest, _us(round(total / count)), longest, share)
         )
     heads = [
         "OP Type", "Core Type", "Count", "Total Time(us)", "Min Time(us)", "Avg Time(us)",
@@ -291,7 +291,7 @@ def _step_trace_time(
         cells = [_us(time) for time in times]
         if run not in told:
             cells = [
-                cell if place in _OF_NO_KERNEL else MISSING for place, cell in enumerate(cells)
+                cell if index in _OF_NO_KERNEL else MISSING for index, cell in enumerate(cells)
             ]
         lines.append((run if is_numbered else "", *cells))
     if untimed:

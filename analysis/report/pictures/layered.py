@@ -104,11 +104,11 @@ def _order(layers: list[list[int]], above: list[list[int]], below: list[list[int
         near, order = (above, layers) if sweep % 2 == 0 else (below, layers[::-1])
         at: dict[int, float] = {}
         for layer in order:
-            place = {vertex: position for position, vertex in enumerate(layer)}
+            index = {vertex: position for position, vertex in enumerate(layer)}
             for vertex in layer:
                 known = [at[other] for other in near[vertex] if other in at]
-                at[vertex] = sum(known) / len(known) if known else float(place[vertex])
-            layer.sort(key=lambda vertex: (at[vertex], place[vertex]))
+                at[vertex] = sum(known) / len(known) if known else float(index[vertex])
+            layer.sort(key=lambda vertex: (at[vertex], index[vertex]))
             at.update((vertex, float(position)) for position, vertex in enumerate(layer))
 
 

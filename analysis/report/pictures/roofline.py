@@ -14,9 +14,9 @@ from analysis.report.text import minus
 from analysis.wording.roofline import attained, line_label, line_name, place_text, share_text
 
 WIDTH, HEIGHT = 960, 400
-MOST_DRAWN = 300  # of one side
+MAX_DRAWN = 300  # of one side
 TABLE_ROWS = 20
-_LEAST_RADIUS, _LARGEST_RADIUS = 3.0, 15.0
+_MIN_RADIUS, _MAX_RADIUS = 3.0, 15.0
 _NAME_CHARS = 46
 
 
@@ -89,7 +89,7 @@ def roofline(comparison: Comparison) -> Roofline | None:
     drawn = [
         dot
         for side in ("baseline", "candidate")
-        for dot in [dot for dot in picture.dots if dot.side == side][:MOST_DRAWN]
+        for dot in [dot for dot in picture.dots if dot.side == side][:MAX_DRAWN]
     ]
     drawn.sort(key=lambda dot: -dot.share)  # small ones on top
     return Roofline(
@@ -105,7 +105,7 @@ def roofline(comparison: Comparison) -> Roofline | None:
 
 
 def _mark(dot: Dot, across: LogScale, up: LogScale) -> Mark:
-    radius = _LEAST_RADIUS + (_LARGEST_RADIUS - _LEAST_RADIUS) * math.sqrt(min(1.0, dot.share))
+    radius = _MIN_RADIUS + (_MAX_RADIUS - _MIN_RADIUS) * math.sqrt(min(1.0, dot.share))
     return Mark(
         side=dot.side,
         kind="int8" if dot.int8 else "",
