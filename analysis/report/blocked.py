@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from analysis import units
 from analysis.advice import MissedFusion, missed_fusions, unjudged_attention
 from analysis.compare.comparison import Comparison
-from analysis.report.tables import Rows
+from analysis.report.tables import Rows, parted
 from analysis.wording.advice import (
     attention_sentence,
     near_miss_remedy,
@@ -43,8 +43,7 @@ def blocked_rows(comparison: Comparison) -> Rows[Blocked] | None:
     misses = missed_fusions(comparison)
     if not misses:
         return None
-    rows = tuple(_row(miss) for miss in misses[:MAX_ROWS])
-    return Rows(rows[:VISIBLE_ROWS], rows[VISIBLE_ROWS:], len(misses))
+    return parted([_row(miss) for miss in misses[:MAX_ROWS]], len(misses), VISIBLE_ROWS)
 
 
 def blocked_notes(comparison: Comparison) -> tuple[str, ...]:

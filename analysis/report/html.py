@@ -58,25 +58,42 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
     }
     return template("template.html").render(
         csp=_policy(scripts.values()),
-        title=_title(shown),
-        subject=_subject(shown),
-        parts=wording.verdict_parts(shown),
         full_names={
             shown.baseline.label: comparison.baseline.label,
             shown.candidate.label: comparison.candidate.label,
         },
-        interval_text=wording.verdict_interval(shown.verdict),
-        basis=wording.verdict_basis(shown.verdict),
-        change=minus(wording.change_sentence(shown)),
-        interval=interval_picture(shown.verdict),
-        origins=origins(shown),
-        labels=(shown.baseline.label, shown.candidate.label),
-        sides=_column_names(shown),
-        verdict=shown.verdict,
-        trust=_trust(shown),
-        file_facts=file_facts(shown),
-        figures=cards.figures(shown),
-        totals_of_runs=[
+        payload=Markup(_script_data(packed_json(payload))),
+        still=still(payload),
+        method=method(shown, include_environment=include_environment),
+        styles=[
+            Markup(css)
+            for css in (script.style_sheet(), _dark_still(), report_sheet() + asset("report.css"))
+        ],
+        **_verdict(shown),
+        **_fusion(shown),
+        **_tables(shown),
+        **{name: Markup(text) for name, text in scripts.items()},
+    )
+
+
+def _verdict(shown: Comparison) -> dict[str, Any]:
+    """The head of the page: what was compared, the verdict, the doubts and the figures."""
+    return {
+        "title": _title(shown),
+        "subject": _subject(shown),
+        "parts": wording.verdict_parts(shown),
+        "interval_text": wording.verdict_interval(shown.verdict),
+        "basis": wording.verdict_basis(shown.verdict),
+        "change": minus(wording.change_sentence(shown)),
+        "interval": interval_picture(shown.verdict),
+        "origins": origins(shown),
+        "labels": (shown.baseline.label, shown.candidate.label),
+        "sides": _column_names(shown),
+        "verdict": shown.verdict,
+        "trust": _trust(shown),
+        "file_facts": file_facts(shown),
+        "figures": cards.figures(shown),
+        "totals_of_runs": [
             (
                 wording.total_label(total, shown),
                 total.baseline_ns,
@@ -85,52 +102,57 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
             )
             for total in totals(shown)
         ],
-        payload=Markup(_script_data(packed_json(payload))),
-        still=still(payload),
-        change_title=wording.change_title(shown),
-        per=wording.per_text(shown),
-        drawn=wording.drawn_text(shown),
-        order=wording.order_text(shown),
-        has_changes=shown.has_changes,
-        mean_per=wording.mean_text(shown),
-        fusion_parts=[
+        "has_changes": shown.has_changes,
+        "per": wording.per_text(shown),
+        "mean_per": wording.mean_text(shown),
+        "drawn": wording.drawn_text(shown),
+        "order": wording.order_text(shown),
+    }
+
+
+def _fusion(shown: Comparison) -> dict[str, Any]:
+    """What fusion bought, group by group, and what it left."""
+    one_model = not shown.are_two_models
+    return {
+        "change_title": wording.change_title(shown),
+        "fusion_parts": [
             part if part.role == "name" else replace(part, text=minus(part.text))
             for part in wording.fusion_parts(shown)
         ],
-        coverage=wording.coverage_sentence(shown),
-        waterfall_terms=wording.waterfall_terms(shown.ledger.reconciliation),
-        weak=[
+        "coverage": wording.coverage_sentence(shown),
+        "waterfall_terms": wording.waterfall_terms(shown.ledger.reconciliation),
+        "weak": [
             minus(wording.diagnostic_sentence(note))
             for note in shown.diagnostics
             if note.code == "weak_attribution"
         ],
-        waterfall=waterfall(shown),
-        ledger=ledger_table(shown),
-        time_of_sum=wording.time_of_sum(shown),
-        blocked=None if shown.are_two_models else blocked_rows(shown),
-        blocked_help=NEAR_MISSES_HELP,
-        blocked_notes=() if shown.are_two_models else blocked_notes(shown),
-        ablation=None if shown.are_two_models else ablation_table(shown),
-        ledger_method=_ledger_method(shown),
-        no_shares=wording.no_shares_sentence(shown.ledger),
-        types=tables.type_rows(shown),
-        operators=tables.operator_rows(shown),
-        totals=tables.operator_totals(shown),
-        communicates=bool((shown.op_classes["op_class"] == "communication").any()),
-        counters=counters(shown),
-        counters_help=wording.counted(wording.COUNTERS_HELP, shown),
-        has_utilisation=tables.has_utilisation(shown),
-        roofline=roofline(shown),
-        roofline_help=wording.ROOFLINE_HELP,
-        distribution=strip_plot(shown),
-        time_source=wording.TIME_SOURCES[shown.verdict.of],
-        method=method(shown, include_environment=include_environment),
-        styles=[
-            Markup(css)
-            for css in (script.style_sheet(), _dark_still(), report_sheet() + asset("report.css"))
-        ],
-        **{name: Markup(text) for name, text in scripts.items()},
-    )
+        "waterfall": waterfall(shown),
+        "ledger": ledger_table(shown),
+        "ledger_method": _ledger_method(shown),
+        "no_shares": wording.no_shares_sentence(shown.ledger),
+        "time_of_sum": wording.time_of_sum(shown),
+        "blocked": blocked_rows(shown) if one_model else None,
+        "blocked_help": NEAR_MISSES_HELP,
+        "blocked_notes": blocked_notes(shown) if one_model else (),
+        "ablation": ablation_table(shown) if one_model else None,
+    }
+
+
+def _tables(shown: Comparison) -> dict[str, Any]:
+    """Operators in tables and under their roofs, and every run."""
+    return {
+        "types": tables.type_rows(shown),
+        "operators": tables.operator_rows(shown),
+        "totals": tables.operator_totals(shown),
+        "communicates": bool((shown.op_classes["op_class"] == "communication").any()),
+        "counters": counters(shown),
+        "counters_help": wording.counted(wording.COUNTERS_HELP, shown),
+        "has_utilisation": tables.has_utilisation(shown),
+        "roofline": roofline(shown),
+        "roofline_help": wording.ROOFLINE_HELP,
+        "distribution": strip_plot(shown),
+        "time_source": wording.TIME_SOURCES[shown.verdict.of],
+    }
 
 
 def _trust(comparison: Comparison) -> dict[str, Any]:

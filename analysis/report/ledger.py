@@ -15,7 +15,7 @@ from analysis.compare.ledger import gain_kind
 from analysis.compare.side import Side
 from analysis.graph import Graph
 from analysis.report.pictures.group_svg import group_svg
-from analysis.report.tables import Rows
+from analysis.report.tables import Rows, parted
 from analysis.report.text import known, minus, signed_duration, signed_range
 from analysis.wording.counted import whole_text
 from analysis.wording.fusion import KNOWN_BY, TERMS, becomes_text
@@ -161,9 +161,7 @@ def ledger_table(comparison: Comparison) -> LedgerTable | None:
     terms, total = _terms(comparison)
     ungrouped = _ungrouped(comparison)
     return LedgerTable(
-        patterns=Rows(
-            tuple(rows[:VISIBLE_PATTERNS]), tuple(rows[VISIBLE_PATTERNS:]), len(ledger.patterns)
-        ),
+        patterns=parted(rows, len(ledger.patterns), VISIBLE_PATTERNS),
         groups=len(ledger.rows),
         groups_total=_groups_total(comparison),
         terms=terms,

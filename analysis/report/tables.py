@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -138,8 +138,9 @@ def has_utilisation(comparison: Comparison) -> bool:
     return any(bool(comparison.operators[f"utilisation_{side}"].notna().any()) for side in _SIDES)
 
 
-def parted(rows: list[T], total: int) -> Rows[T]:
-    return Rows(tuple(rows[:VISIBLE_ROWS]), tuple(rows[VISIBLE_ROWS:]), total)
+def parted(rows: Sequence[T], total: int, visible: int = VISIBLE_ROWS) -> Rows[T]:
+    """The first `visible` rows and the others, of `total`."""
+    return Rows(tuple(rows[:visible]), tuple(rows[visible:]), total)
 
 
 def _times(record: dict[Any, Any]) -> tuple[str, str]:

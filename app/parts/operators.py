@@ -44,7 +44,11 @@ def _operators(shown: Shown, selected: int | None) -> None:
             help=wording.table_help(wording.OPERATORS_HELP, shown.comparison),
             width="content",
         )
-        is_ascend = _is_ascend(shown) and _view() == VIEWS[1]
+        view = VIEWS[0]
+        if _is_ascend(shown):
+            help_ = wording.ASCEND_HELP
+            view = panels.switch("View", VIEWS, "ascend_view", default=VIEWS[1], help_=help_)
+        is_ascend = view == VIEWS[1]
         # A choice for each view: their columns are not the same ones.
         make, key = tables.operator_table, "operator_columns"
         if is_ascend:
@@ -72,30 +76,9 @@ def _operators(shown: Shown, selected: int | None) -> None:
         ascend.totals(shown.comparison)
 
 
-def _view() -> str:
-    """Which columns a user of Ascend's profilers wants to see."""
-    return st.segmented_control(
-        "View",
-        VIEWS,
-        default=VIEWS[1],
-        format_func=panels.segment,
-        key="ascend_view",
-        required=True,
-        label_visibility="collapsed",
-        help=wording.ASCEND_HELP,
-    )
-
-
 def _found(rows: pd.DataFrame, search: DeltaGenerator, classes: DeltaGenerator) -> pd.DataFrame:
     """The rows that the fields in these two columns leave."""
-    text = search.text_input(
-        "Search",
-        key="search",
-        type="search",
-        placeholder="name, type or shape",
-        label_visibility="collapsed",
-        max_chars=200,
-    )
+    text = panels.search(search, "Search", "search", "name, type or shape")
     chosen = classes.multiselect(
         "Classes",
         [name for name in OP_CLASSES if (rows["op_class"] == name).any()],
@@ -104,7 +87,7 @@ def _found(rows: pd.DataFrame, search: DeltaGenerator, classes: DeltaGenerator) 
         placeholder="all classes",
         label_visibility="collapsed",
     )
-    return tables.matching(rows, text or "", chosen)
+    return tables.matching(rows, text, chosen)
 
 
 def _is_ascend(shown: Shown) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -107,6 +107,36 @@ def segment(label: str) -> str:
     """A label of a segmented control in the page's text colour. The chosen one is primary text on
     a tint of it by default, too dark on a dark page; fill and border still say which it is."""
     return f":violet[{own(label)}]"
+
+
+def switch(
+    label: str, options: Sequence[str], key: str, *, default: str | None = None,
+    shown: Callable[[str], str] = str, help_: str | None = None,
+) -> str:  # fmt: skip
+    """One of the options, the first where none is the default; `label` is for screen readers."""
+    return st.segmented_control(
+        label,
+        options,
+        default=default or options[0],
+        format_func=lambda option: segment(shown(option)),
+        key=key,
+        required=True,
+        label_visibility="collapsed",
+        help=help_,
+    )
+
+
+def search(column: DeltaGenerator, label: str, key: str, placeholder: str) -> str:
+    """What is searched for; `label` is for screen readers."""
+    text = column.text_input(
+        label,
+        key=key,
+        type="search",
+        placeholder=placeholder,
+        label_visibility="collapsed",
+        max_chars=200,
+    )
+    return text or ""
 
 
 def own(text: str) -> str:

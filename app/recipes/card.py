@@ -80,17 +80,11 @@ def _chosen(found: Mapping[str, Result]) -> Result | None:
     """This machine's result or the shipped one, as the switch says; None without any."""
     if len(found) < 2:
         return next(iter(found.values()), None)
-    source = st.segmented_control(
-        "Result",
-        list(found),
-        default=next(iter(found)),
-        format_func=lambda source: panels.segment(
-            " · ".join(filter(None, (_SOURCES[source], found[source].date)))
-        ),
-        key="recipe_source",
-        required=True,
-        label_visibility="collapsed",
-    )
+
+    def shown(source: str) -> str:
+        return " · ".join(filter(None, (_SOURCES[source], found[source].date)))
+
+    source = panels.switch("Result", list(found), "recipe_source", shown=shown)
     return found[source if source in found else next(iter(found))]
 
 

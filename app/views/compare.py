@@ -190,15 +190,7 @@ def _op_types(comparison: Comparison) -> None:
             traces = (comparison.baseline.trace, comparison.candidate.trace)
             launched = any(trace.operators["launched_by"].notna().any() for trace in traces)
             kinds = [name for name in KINDS if launched or name != LAUNCHED]
-            kind = st.segmented_control(
-                "Kind",
-                kinds,
-                default=kinds[0],
-                format_func=panels.segment,
-                key="kind",
-                required=True,
-                label_visibility="collapsed",
-            )
+            kind = panels.switch("Kind", kinds, "kind")
             table = KINDS[kind if kind in kinds else kinds[0]](comparison).of(comparison)
             more = tables.choice(table, "type_columns")
         alt = f"{kind} of both sides, {wording.order_text(comparison)}"

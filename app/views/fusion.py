@@ -102,24 +102,11 @@ def _ledger(shown: Shown, chosen: int | None) -> None:
         return
     title, search, order, tools = st.columns([0.95, 2.75, 2.4, 2.35], vertical_alignment="center")
     title.subheader("Ledger", anchor=False, help=wording.counted(wording.LEDGER_HELP, comparison))
-    text = search.text_input(
-        "Search groups",
-        key="group_search",
-        type="search",
-        placeholder="pattern, module, operator or tensor",
-        label_visibility="collapsed",
-        max_chars=200,
-    )
-    by = order.segmented_control(
-        "Order",
-        list(ledger.orders()),
-        default=next(iter(ledger.orders())),
-        format_func=panels.segment,
-        key="group_order",
-        required=True,
-        label_visibility="collapsed",
-    )
-    found = ledger.matching(comparison, text or "")
+    placeholder = "pattern, module, operator or tensor"
+    text = panels.search(search, "Search groups", "group_search", placeholder)
+    with order:
+        by = panels.switch("Order", list(ledger.orders()), "group_order")
+    found = ledger.matching(comparison, text)
     unfolded = state.unfolded(shown.key)
     drawn = ledger.lines(comparison.ledger, by, unfolded=unfolded, found=found)
     whole = ledger.table(comparison, drawn, unfolded if found is None else {*_keys(comparison)})
