@@ -32,7 +32,9 @@ from analysis.recipes import (
     find,
     fit,
     misfit,
-    recipe_table,
+)
+from analysis.recipes import (
+    recipe_table as made_table,
 )
 from analysis.recipes.measures import (
     convolution_from,
@@ -53,6 +55,8 @@ MUL_ADD = {
     "custom:mul_add": (KERNEL,),
     "fused": (MUL, ADD),
 }
+
+recipe_table = cache(made_table)  # of one recording and one recipe there is one table
 
 
 def experiment(
