@@ -10,7 +10,7 @@ import streamlit as st
 from analysis import wording
 from analysis.compare.comparison import Comparison
 from app.parts import panels
-from app.parts.tables import Figure, Table
+from app.parts.table import Figure, Table
 
 TOTALS = "ascend_totals"
 # What the columns have room for: those of the times and counters stand beside them.

@@ -12,7 +12,7 @@ from analysis import units, wording
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Group
 from analysis.compare.ledger import Ledger
-from app.parts.tables import NAME_CHARS, TYPE_CHARS, Table, micro, micro_change
+from app.parts.table import NAME_CHARS, TYPE_CHARS, Table, micro, micro_change
 
 SHOWN_PATTERNS = 6
 _PATTERN_WIDTH = 300

@@ -10,7 +10,8 @@ import streamlit as st
 
 from analysis.compare.comparison import Comparison
 from analysis.experiment import ModelFacts
-from app.parts import panels, tables
+from app.parts import panels
+from app.parts.table import Table, micro
 from app.recording import progress
 from app.sources.comparisons import Shown
 
@@ -103,7 +104,7 @@ def _none_missed(comparison: Comparison) -> str:
     return "Every pattern that FuseScope knows and finds in this model was fused."
 
 
-def _missed(misses: Sequence[MissedFusion]) -> tables.Table:
+def _missed(misses: Sequence[MissedFusion]) -> Table:
     from analysis.wording.advice import (
         OWN_PASS_HELP,
         near_miss_remedy,
@@ -111,7 +112,7 @@ def _missed(misses: Sequence[MissedFusion]) -> tables.Table:
         own_pass_text,
     )
 
-    made = tables.Table()
+    made = Table()
     for label, cells, help_, width in (
         ("Pattern", [miss.pattern for miss in misses], "What could run as one operator.", 150),
         ("What blocked it", map(near_miss_sentence, misses), "The condition that fails.", 330),
@@ -131,11 +132,11 @@ def _missed(misses: Sequence[MissedFusion]) -> tables.Table:
         made.number("", "Places", facts["places"], "Places that miss alike.", "%.0f")
     if facts["spent"].notna().any():
         spent = "Measured, profiled: what the candidate runs for these places, per run."
-        made.number("", "Time spent, µs", facts["spent"] / 1e3, spent, "%.1f", tables.micro)
+        made.number("", "Time spent, µs", facts["spent"] / 1e3, spent, "%.1f", micro)
     if facts["stake"].notna().any():
         stake = "Measured, profiled: what fusion would absorb takes per run; at most that is won."
         label = "Time to win, at most, µs"
-        made.number("", label, facts["stake"] / 1e3, stake, "%.1f", tables.micro)
+        made.number("", label, facts["stake"] / 1e3, stake, "%.1f", micro)
     own = pd.Series([own_pass_text(miss) for miss in misses], dtype="object")
     if (own != "").any():
         made.text("Own pass fuses", own, OWN_PASS_HELP, "small")
@@ -161,7 +162,7 @@ def ablation(comparison: Comparison) -> None:
         if rows is None:
             st.caption(_NOT_ABLATED)
             return
-        table = tables.Table()
+        table = Table()
         table.text("Optimizer", rows["optimizer"], "As the engine names it.", "medium")
         kinds: tuple[tuple[Literal["removed", "added"], str, str], ...] = (
             ("removed", "Lost without it", "Time without it / time of fused, un-profiled."),

@@ -10,6 +10,7 @@ from analysis import wording
 from analysis.operators.classes import LABELS, OP_CLASSES
 from app import state
 from app.parts import ascend, panels, tables
+from app.parts.table import HEIGHT, ROW_HEIGHT, choice
 from app.sources.comparisons import Shown
 
 TABLE = "operator_table"
@@ -53,7 +54,7 @@ def _operators(shown: Shown, selected: int | None) -> None:
         make, key = tables.operator_table, "operator_columns"
         if is_ascend:
             make, key = ascend.kernel_table, "ascend_columns"
-        more = tables.choice(make(rows).of(shown.comparison), key)
+        more = choice(make(rows).of(shown.comparison), key)
     found = _found(rows, search, classes)
     if found.empty:
         st.caption("No operator matches.")
@@ -63,7 +64,7 @@ def _operators(shown: Shown, selected: int | None) -> None:
     make(found).only(more).of(shown.comparison).draw(
         TABLE,
         f"Operators of both sides, {wording.order_text(shown.comparison)}",
-        height=min(tables.HEIGHT, tables.ROW_HEIGHT * (len(rows) + 2) + 4),
+        height=min(HEIGHT, ROW_HEIGHT * (len(rows) + 2) + 4),
         on_select=lambda: state.table_clicked(TABLE, shown.key),
     )
     table_rows.linked(TABLE, here.index(selected) if selected in here else None, len(here))

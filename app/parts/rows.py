@@ -7,7 +7,7 @@ from importlib.resources import files
 import streamlit as st
 
 from app import state
-from app.parts import tables
+from app.parts.table import ROW_HEIGHT
 
 _component = st.components.v2.component(
     "fusescope_rows",
@@ -30,7 +30,7 @@ def linked(table: str, line: int | None, lines: int) -> None:
             "table": table,
             "line": line,
             "lines": lines,
-            "rowHeight": tables.ROW_HEIGHT,
+            "rowHeight": ROW_HEIGHT,
             "picked": state.picked_beside(),
         },
     )

@@ -10,7 +10,8 @@ from analysis import wording
 from analysis.recipes import Recipe, RecipeTable
 from analysis.wording import recipes as words
 from analysis.wording.phrases import capital
-from app.parts import exports, panels, tables
+from app.parts import exports, panels
+from app.parts.table import ROW_HEIGHT, whole_height
 from app.recipes import results, run
 from app.recipes import table as recipe_table
 from app.recipes.results import OWN, SHIPPED, Result
@@ -154,8 +155,8 @@ def _table(table: RecipeTable) -> None:
     st.dataframe(
         drawn.styled,
         key="recipe_table",
-        height=tables.whole_height(len(drawn.styled.index)),  # kept while it loads
-        row_height=tables.ROW_HEIGHT,
+        height=whole_height(len(drawn.styled.index)),  # kept while it loads
+        row_height=ROW_HEIGHT,
         hide_index=True,
         column_config=drawn.settings,
         placeholder="",

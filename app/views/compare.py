@@ -22,6 +22,7 @@ from app.parts import (
     tables,
 )
 from app.parts.pair import Chosen
+from app.parts.table import SIDES, choice
 
 LAUNCHED = "Launched by"
 KINDS = {
@@ -85,7 +86,7 @@ def _head(comparison: Comparison) -> None:
             panels.chart(figure, "interval", alt)
         st.caption(panels.own(wording.interval_key(comparison.verdict)))
     files = origins(comparison)
-    for role, origin in zip(tables.SIDES, files, strict=False):
+    for role, origin in zip(SIDES, files, strict=False):
         whose = f"{role}: " if len(files) > 1 else ""
         st.text(f"{whose}{origin.file_name}, {origin.made}")
 
@@ -192,7 +193,7 @@ def _op_types(comparison: Comparison) -> None:
             kinds = [name for name in KINDS if launched or name != LAUNCHED]
             kind = panels.switch("Kind", kinds, "kind")
             table = KINDS[kind if kind in kinds else kinds[0]](comparison).of(comparison)
-            more = tables.choice(table, "type_columns")
+            more = choice(table, "type_columns")
         alt = f"{kind} of both sides, {wording.order_text(comparison)}"
         table.only(more).draw(f"{kind}_table", alt, max_rows=MAX_TYPES)
         st.caption(wording.totals_sentence(comparison))

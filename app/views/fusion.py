@@ -8,7 +8,8 @@ from analysis import wording
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison
 from app import state
-from app.parts import entered_runs, exports, groups, ledger, missed, pair, panels, tables
+from app.parts import entered_runs, exports, groups, ledger, missed, pair, panels
+from app.parts.table import Table, choice
 from app.sources.comparisons import Shown
 
 TABLE = "ledger_table"
@@ -141,12 +142,12 @@ def _unfold_to(shown: Shown, group: int | None) -> None:
     state.unfold(shown.key, state.unfolded(shown.key) | {*keys} & {*_keys(shown.comparison)})
 
 
-def _tools(shown: Shown, table: tables.Table, *, is_search: bool) -> list[str]:
+def _tools(shown: Shown, table: Table, *, is_search: bool) -> list[str]:
     """The buttons beside the ledger; the columns that are shown beside the first ones."""
     keys = _keys(shown.comparison)
     is_folded = not state.unfolded(shown.key)
     with st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
-        more = tables.choice(table, "ledger_columns")
+        more = choice(table, "ledger_columns")
         st.button(
             "Unfold all" if is_folded else "Fold all",
             key="fold",

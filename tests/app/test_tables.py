@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from pandas.io.formats.style import Styler
 
 from app.parts import ascend, panels, tables
-from app.parts.tables import MAX_DRAWN, MIN_COLUMNS, NAME_CHARS, operator_table
+from app.parts.table import MAX_DRAWN, MIN_COLUMNS, NAME_CHARS, Table, micro
+from app.parts.tables import operator_table
 
 
 def frame() -> pd.DataFrame:
@@ -123,8 +124,8 @@ def test_times_of_the_ascend_view_carry_their_unit() -> None:
 
 
 def test_times_without_a_group_lose_the_unit_in_their_head() -> None:
-    table = tables.Table()
-    table.number("", "Time spent, µs", pd.Series([1234.5, None]), "Help.", "%.1f", tables.micro)
+    table = Table()
+    table.number("", "Time spent, µs", pd.Series([1234.5, None]), "Help.", "%.1f", micro)
     heads, read = read_cells(table.drawn)
     assert heads == ["Time spent"] == [table.settings[1]["label"]]
     assert read == [["1.23 ms"], [""]]
@@ -253,7 +254,7 @@ def test_numbers_of_a_table_are_written_like_those_of_the_cards() -> None:
     shown = [cell["display_value"] for cell in drawn._translate(False, False)["body"][0]]
     assert "2 000 000" in shown  # kB moved
     assert "50.0" in shown  # the ratio
-    made = tables.Table()
+    made = Table()
     made.number("", "Output difference", pd.Series([7e-06]), "", "%.1e")
     made.number("", "Speedup", pd.Series([12345.678]), "", "%.2f×")
     texts = [text(value) for text, value in zip(made.texts.values(), (7e-06, 12345.678))]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, TimeoutError, expect
 
-from app.parts.tables import ROW_HEIGHT
+from app.parts.table import ROW_HEIGHT
 from tests.browser.chromium import SIZE
 from tests.browser.dashboard import (
     HOSTILE,

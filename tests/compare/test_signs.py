@@ -24,6 +24,7 @@ from analysis.report.tables import operator_rows, operator_totals, type_rows
 from analysis.units import MISSING
 from app.parts import ledger as shown_ledger
 from app.parts import tables
+from app.parts.table import Table
 from app.sources.comparisons import Shown
 from tests.compare.timing.raw_times import lengthened, paused
 from tests.factories import Operator, experiment_zip, profile_json
@@ -92,7 +93,7 @@ def page_changes(comparison: Comparison) -> Iterator[Printed]:
             yield from _cells(made, "after", "before", "gain")
 
 
-def _cells(made: tables.Table, first: str, second: str, change: str) -> Iterator[Printed]:
+def _cells(made: Table, first: str, second: str, change: str) -> Iterator[Printed]:
     """Of the durations of a table, as they are read."""
     drawn = made.drawn
     assert isinstance(drawn, Styler)
