@@ -242,27 +242,45 @@ def _operators(
             made[name] = [bool(value) for value in distinct[name]]
     types = [_text(value) for value in distinct.get("op_type", [None] * count)]
     names = [_text(value) or "" for value in distinct["name"]]
-    told = distinct.get("op_class", [None] * count)
-    is_communication = distinct.get("is_communication", [False] * count)
-    classes = [
-        "communication" if talk else known or _class(kind, name)
-        for kind, name, known, talk in zip(types, names, told, is_communication, strict=True)
-    ]
-    made["op_class"] = classes
-    made["is_communication"] = [name == "communication" for name in classes]
+    made |= _classes(distinct, types, names)
     inputs = [_text(value) or "" for value in distinct.get("inputs", [""] * count)]
     outputs = [_text(value) or "" for value in distinct.get("outputs", [""] * count)]
     if "flops" not in given:
-        derived = [
-            (flops.from_tensors(kind, ins, outs) if kind and ins else None) or (None, None)
-            for kind, ins, outs in zip(types, inputs, outputs, strict=True)
-        ]
-        made["flops"] = pd.array([_size(value) for value, _ in derived], dtype="Int64")
-        made["flops_source"] = [source for _, source in derived]
+        made |= _derived_flops(types, inputs, outputs)
     for column, texts in (("bytes_in", inputs), ("bytes_out", outputs)):
         if column not in given and any(texts):
             made[column] = pd.array([tensor_bytes(text) for text in texts], dtype="Int64")
     return operators_frame(**made), codes
+
+
+def _classes(
+    distinct: Mapping[str, Sequence[object]], types: Sequence[str | None], names: Sequence[str]
+) -> dict[str, object]:
+    """Columns of the operators' classes: as the reader told them, else by type and name."""
+    told = distinct.get("op_class", [None] * len(names))
+    is_communication = distinct.get("is_communication", [False] * len(names))
+    classes = [
+        "communication" if talk else known or _class(kind, name)
+        for kind, name, known, talk in zip(types, names, told, is_communication, strict=True)
+    ]
+    return {
+        "op_class": classes,
+        "is_communication": [name == "communication" for name in classes],
+    }
+
+
+def _derived_flops(
+    types: Sequence[str | None], inputs: Sequence[str], outputs: Sequence[str]
+) -> dict[str, object]:
+    """Columns of the FLOPs that follow from types and shapes."""
+    derived = [
+        (flops.from_tensors(kind, ins, outs) if kind and ins else None) or (None, None)
+        for kind, ins, outs in zip(types, inputs, outputs, strict=True)
+    ]
+    return {
+        "flops": pd.array([_size(value) for value, _ in derived], dtype="Int64"),
+        "flops_source": [source for _, source in derived],
+    }
 
 
 def _class(op_type: str | None, name: str) -> str:

@@ -63,6 +63,7 @@ def _read(source: Source) -> Trace:
     return _trace(MINDSPORE_CPU.name, source, ran, notes)
 
 
+# `cpu_op_execute_timestamp_*.txt` with the files beside it.
 MINDSPORE_CPU = Reader(
     name="mindspore_cpu",
     title="MindSpore profiler on CPU, FRAMEWORK/cpu_*",
@@ -142,6 +143,7 @@ def _read_summary(source: Source) -> Trace:
     return build_trace(meta, rows, notes=notes, limits=source.limits)
 
 
+# `cpu_op_detail_info_*.csv`, else `cpu_op_type_info_*.csv`: totals, nothing else is known.
 MINDSPORE_CPU_SUMMARY = Reader(
     name="mindspore_cpu_summary",
     title="MindSpore profiler on CPU, totals of each operator",

@@ -87,6 +87,7 @@ def _read(source: Source) -> Trace:
     return rows.trace(MINDSPORE_LEGACY.name, source, notes, runs=runs)
 
 
+# `output_timeline_data_*.txt`, or `gpu_op_execute_timestamp_*.txt`: every execution.
 MINDSPORE_LEGACY = Reader(
     name="mindspore_legacy",
     title="MindSpore profiler before 2.4, output_timeline_data",
@@ -145,6 +146,7 @@ def _read_display(source: Source) -> Trace:
     return rows.trace(MINDSPORE_LEGACY_DISPLAY.name, source, notes, runs=runs)
 
 
+# `ascend_timeline_display_*.json` and `timeline_display_*.json`.
 MINDSPORE_LEGACY_DISPLAY = Reader(
     name="mindspore_legacy_display",
     title="MindSpore profiler before 2.4, timeline_display",
@@ -207,6 +209,7 @@ def _take(kind: Kind, source: Source, beside: MindSporeBeside, rows: Rows) -> No
         beside.files.append(other.path)
 
 
+# Means and totals: `aicore_intermediate_*`, `output_op_compute_time_*`, `gpu_*_info`, …
 MINDSPORE_LEGACY_SUMMARY = Reader(
     name="mindspore_legacy_summary",
     title="MindSpore profiler before 2.4, aicore_intermediate and other totals",

@@ -186,6 +186,8 @@ def _read(source: Source) -> Trace:
     )
 
 
+# No operators, but the best headline there is. Layer information alone comes here, too, to be
+# told what it lacks.
 TENSORRT_TIMES = Reader(
     name="tensorrt_times",
     title="TensorRT run times, trtexec --exportTimes",

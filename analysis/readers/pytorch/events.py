@@ -149,14 +149,11 @@ def sort_events(events: list[Event]) -> Sorted:
         if kind == "annotation" and step is None:
             other[cat or ""] = other.get(cat or "", 0) + 1
             continue
-        start, dur = exact_ns(event.ts), exact_ns(event.dur)
-        if start is None or dur is None or not 0 <= dur < _MOST_NS or abs(start) >= _MOST_NS:
+        span = _span(row, event, kind)
+        if span is None:
             bad += 1
             bad_example = bad_example or f"event {row}: {clean_text(name, 80)}"
-            continue
-        lane = (plain(event.pid), plain(event.tid))
-        span = Span(row, kind, name, lane, start, dur, _args(event.args))
-        if step is not None:
+        elif step is not None:
             on_device = (cat or "").strip().lower().startswith("gpu")
             (found.device_steps if on_device else found.steps).append((int(step[1]), span))
         elif kind == "op":
@@ -172,6 +169,15 @@ def sort_events(events: list[Event]) -> Sorted:
             Diagnostic("info", "other_events", sum(other.values()), clean_text(most, 40))
         )
     return found
+
+
+def _span(row: int, event: Event, kind: Kind) -> Span | None:
+    """The event with its time; None where that is not valid."""
+    start, dur = exact_ns(event.ts), exact_ns(event.dur)
+    if start is None or dur is None or not 0 <= dur < _MOST_NS or abs(start) >= _MOST_NS:
+        return None
+    lane = (plain(event.pid), plain(event.tid))
+    return Span(row, kind, event.name or "", lane, start, dur, _args(event.args))
 
 
 def plain(raw: msgspec.Raw) -> bytes:

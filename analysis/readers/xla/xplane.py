@@ -241,8 +241,6 @@ def _operator(plane: Plane, programs: Programs, event: Event) -> dict[str, objec
     op_type = text_of(stats.get("hlo_category")) or opcode or framework_type
     if not op_type and name.lower().startswith(("memcpy", "memset")):
         op_type = name
-    occupancy = _OCCUPANCY.search(text_of(stats.get("kernel_details")))
-    percent = float(occupancy[1]) if occupancy else _number(stats.get("occupancy_pct"))
     members = known.members if known else None
     flop_count = _number(stats.get("model_flops")) or _number(stats.get("flops"))
     host = not plane.name.startswith("/device:")
@@ -258,8 +256,7 @@ def _operator(plane: Plane, programs: Programs, event: Event) -> dict[str, objec
         "members": members_text(members) if members else None,
         "members_source": members.kind if members else None,
         "is_communication": _COMMUNICATION.match(opcode or op_type) is not None,
-        # 0 is what tools write that do not know it: a running kernel occupies something.
-        "occupancy": percent / 100 if percent is not None and 0 < percent <= 100 else None,
+        "occupancy": _occupancy(stats),
     }
     for counter in COUNTERS:
         if counter in stats:
@@ -267,6 +264,13 @@ def _operator(plane: Plane, programs: Programs, event: Event) -> dict[str, objec
     if flop_count is not None and flop_count > 0:
         columns |= {"flops": flop_count, "flops_source": _FLOPS_SOURCE}
     return columns
+
+
+def _occupancy(stats: Mapping[str, object]) -> float | None:
+    """Occupancy as 0..1; 0 is what tools write that do not know it."""
+    told = _OCCUPANCY.search(text_of(stats.get("kernel_details")))
+    percent = float(told[1]) if told else _number(stats.get("occupancy_pct"))
+    return percent / 100 if percent is not None and 0 < percent <= 100 else None
 
 
 @lru_cache(maxsize=4096)
