@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import cache
 
 import pytest
 
@@ -27,7 +29,7 @@ LIGHT: list[Op] = [("add", "elementwise", 600, 600)]
 REGION: list[Op] = [("region", "unknown", 60, 60)]
 
 
-def trace_of(label: str, operators: list[Op], kind: str = "file") -> Trace:
+def trace_of(label: str, operators: Sequence[Op], kind: str = "file") -> Trace:
     names, classes, own, spans = zip(*operators, strict=True)
     count = range(len(operators))
     starts = [sum(spans[:at]) for at in count]
@@ -42,6 +44,11 @@ def trace_of(label: str, operators: list[Op], kind: str = "file") -> Trace:
 def pair(
     first: list[Op], second: list[Op], kinds: tuple[str, str] = ("file", "file")
 ) -> Comparison:
+    return pair_of(tuple(first), tuple(second), kinds)
+
+
+@cache
+def pair_of(first: tuple[Op, ...], second: tuple[Op, ...], kinds: tuple[str, str]) -> Comparison:
     sides = [trace_of(*given) for given in zip("ab", (first, second), kinds, strict=True)]
     return compare(*map(side_of_trace, sides))
 

@@ -156,12 +156,22 @@ def test_a_comparison_with_entered_runs_is_of_runs_and_says_what_it_rests_on() -
     assert gains["conv"] == 100 - 200
 
 
-@settings(max_examples=40)
-@given(
+CUTS = (
     st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 30)), min_size=1, max_size=8),
     st.lists(st.integers(0, 50), min_size=2, max_size=6),
     st.integers(1, 9),
 )
+
+
+@pytest.mark.exhaustive
+@settings(max_examples=40)
+@given(*CUTS)
+def test_many_cuts_lose_no_time(body: list[tuple[str, int]], gaps: list[int], entered: int) -> None:
+    test_cutting_loses_no_time.hypothesis.inner_test(body, gaps, entered)
+
+
+@settings(max_examples=10)
+@given(*CUTS)
 def test_cutting_loses_no_time(body: list[tuple[str, int]], gaps: list[int], entered: int) -> None:
     calls: list[Call] = []
     at = 0

@@ -177,7 +177,14 @@ def test_without_members_of_the_other_side_there_is_nothing_to_group_by() -> Non
     assert group_by_members(side(*UNFUSED), types) is None
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=40)
+@given(st.data())
+def test_every_operator_of_many_is_in_at_most_one_group(data: st.DataObject) -> None:
+    test_every_operator_is_in_at_most_one_group.hypothesis.inner_test(data)
+
+
+@settings(max_examples=10)
 @given(st.data())
 def test_every_operator_is_in_at_most_one_group(data: st.DataObject) -> None:
     names = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=4, unique=True)
