@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,7 +14,7 @@ from analysis.charts.figure import BARE, label_text
 from analysis.colours import LIGHT, OPACITY, Colours
 from analysis.compare.comparison import Comparison
 from analysis.wording.counted import mean_text
-from analysis.wording.waterfall import ends_ns, waterfall_steps
+from analysis.wording.waterfall import Step, ends_ns, waterfall_steps
 
 _LINE_CHARS = 32
 _BAR_HEIGHT = 36
@@ -27,45 +29,10 @@ def waterfall(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | N
     steps = waterfall_steps(comparison)
     if not steps:
         return None
-    inner = steps[1:-1]  # between the totals, which have the colours of their sides
-    changed = {"faster": colours.faster, "slower": colours.slower}
-    fills = [changed.get(step.kind, colours.neutral) for step in inner]
     scale, unit = (1e6, "ms") if abs(steps[0].value_ns) >= 1e6 else (1e3, "µs")
     ends = [end / scale for end in ends_ns(steps)]
     sizes = [step.value_ns / scale for step in steps]
-    figure = go.Figure(
-        # go.Waterfall knows two colours for changes: what is no gain and no loss would be one.
-        go.Bar(
-            orientation="h",
-            y=list(range(len(steps))),
-            x=sizes,
-            base=[end - size for end, size in zip(ends, sizes, strict=True)],
-            marker={
-                "color": [colours.baseline, *fills, colours.candidate],
-                # A gain is told from the candidate's total by it, as in the report.
-                "opacity": [OPACITY if step.kind == "faster" else 1.0 for step in steps],
-                "pattern": {"shape": ["/" if step.kind == "term" else "" for step in steps]},
-            },
-            text=[units.duration(step.value_ns, signed=step.kind != "total") for step in steps],
-            # Beside a long bar there is no room on a narrow page.
-            textposition=["inside" if step.kind == "total" else "outside" for step in steps],
-            insidetextanchor="end",
-            insidetextfont={"color": colours.ink},
-            cliponaxis=False,
-            customdata=np.array(
-                [
-                    (
-                        label_text(step.label, 160),
-                        units.grouped(step.value_ns, "d" if step.kind == "total" else "+d"),
-                        f"<br>{label_text(step.note, 80)}" if step.note else "",
-                    )
-                    for step in steps
-                ],
-                dtype=object,
-            ),
-            hovertemplate="%{customdata[0]}: %{customdata[1]} ns%{customdata[2]}<extra></extra>",
-        )
-    )
+    figure = go.Figure(_bars(steps, sizes, ends, colours))
     figure.update_layout(
         height=_BAR_HEIGHT * len(steps) + 56,
         # A loss has its number on the right, perhaps past the end of the axis.
@@ -73,17 +40,7 @@ def waterfall(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | N
         **BARE,
         showlegend=False,
         bargap=0.35,
-        shapes=[
-            {
-                "type": "line",
-                "x0": end,
-                "x1": end,
-                "y0": place + 0.33,
-                "y1": place + 0.67,
-                "line": {"color": colours.neutral, "width": 1},
-            }
-            for place, end in enumerate(ends[:-1])
-        ],
+        shapes=_joints(ends, colours),
         xaxis={
             "title": {"text": f"time {mean_text(comparison)}, {unit}"},
             "range": [min(0.0, min(ends) * 1.15), max(ends) * 1.05],
@@ -101,6 +58,54 @@ def waterfall(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | N
         },
     )
     return figure
+
+
+def _bars(
+    steps: Sequence[Step], sizes: Sequence[float], ends: Sequence[float], colours: Colours
+) -> go.Bar:
+    """A bar a step, from where the one before it ends; `sizes` and `ends` in the axis's unit."""
+    inner = steps[1:-1]  # between the totals, which have the colours of their sides
+    changed = {"faster": colours.faster, "slower": colours.slower}
+    fills = [changed.get(step.kind, colours.neutral) for step in inner]
+    # go.Waterfall knows two colours for changes: what is no gain and no loss would be one.
+    return go.Bar(
+        orientation="h",
+        y=list(range(len(steps))),
+        x=sizes,
+        base=[end - size for end, size in zip(ends, sizes, strict=True)],
+        marker={
+            "color": [colours.baseline, *fills, colours.candidate],
+            # A gain is told from the candidate's total by it, as in the report.
+            "opacity": [OPACITY if step.kind == "faster" else 1.0 for step in steps],
+            "pattern": {"shape": ["/" if step.kind == "term" else "" for step in steps]},
+        },
+        text=[units.duration(step.value_ns, signed=step.kind != "total") for step in steps],
+        # Beside a long bar there is no room on a narrow page.
+        textposition=["inside" if step.kind == "total" else "outside" for step in steps],
+        insidetextanchor="end",
+        insidetextfont={"color": colours.ink},
+        cliponaxis=False,
+        customdata=np.array([_hover(step) for step in steps], dtype=object),
+        hovertemplate="%{customdata[0]}: %{customdata[1]} ns%{customdata[2]}<extra></extra>",
+    )
+
+
+def _hover(step: Step) -> tuple[str, str, str]:
+    """What is read over a bar: label, whole nanoseconds, and the note on a line of its own."""
+    return (
+        label_text(step.label, 160),
+        units.grouped(step.value_ns, "d" if step.kind == "total" else "+d"),
+        f"<br>{label_text(step.note, 80)}" if step.note else "",
+    )
+
+
+def _joints(ends: Sequence[float], colours: Colours) -> list[dict[str, Any]]:
+    """Lines from where a bar ends down to the next one."""
+    line = {"color": colours.neutral, "width": 1}
+    return [
+        {"type": "line", "x0": end, "x1": end, "y0": i + 0.33, "y1": i + 0.67, "line": line}
+        for i, end in enumerate(ends[:-1])
+    ]
 
 
 def _two_lines(label: str) -> str:
