@@ -4,6 +4,7 @@ import { CLASSES, firstWhere } from "../data/calls.js";
 import { createColumns } from "../data/columns.js";
 import { DIMMED, readPalette } from "./palette.js";
 import { drawGaps, drawRibbons, drawRibbonsOf } from "./ribbons.js";
+import { drawRings } from "./rings.js";
 import { callsOfGroup, groupOfCall, litOperators, selectedCalls } from "../data/selection.js";
 import { cutMiddle, duration, moment, plainText, tickStep } from "../data/text.js";
 
@@ -370,46 +371,6 @@ export function createPainter(canvas, view) {
     drawScrollbar();
   }
 
-  /* A ring around each call, at least 3 px wide; a thin selected one gets a mark above as well.
-     Where rings would lie on each other, the first stands for all. */
-  function drawRings(calls, strong) {
-    const reached = new Map(); // row -> right end of its last ring
-    screen.save();
-    screen.beginPath();
-    screen.rect(Math.max(0, painter.plotLeft - 3), 0, plotWidth() + 3, painter.height);
-    screen.clip();
-    for (const call of calls) {
-      const row = rowOf(call);
-      if (row === undefined) continue;
-      const lane = view.sides[call.side].lanes[call.lane];
-      if (lane.end[call.index] < view.from || lane.start[call.index] > view.to) continue;
-      const start = Math.max(painter.plotLeft - 4, xOf(lane.start[call.index]));
-      const end = Math.min(view.width + 4, xOf(lane.end[call.index]));
-      const spare = Math.max(0, 3 - (end - start)) / 2;
-      if (end + spare <= (reached.get(row) ?? -Infinity) + 1) continue;
-      reached.set(row, end + spare);
-      drawRing(row, start - spare, end - start + 2 * spare, strong);
-    }
-    screen.restore();
-  }
-
-  function drawRing(row, left, size, strong) {
-    const { background, text } = view.palette;
-    for (const [colour, line] of [[background, strong ? 5 : 4], [text, strong ? 2.5 : 1.5]]) {
-      screen.strokeStyle = colour;
-      screen.lineWidth = line;
-      screen.strokeRect(left, row.top, size, row.height);
-    }
-    if (!strong || size >= 14) return;
-    const x = Math.min(Math.max(left + size / 2, painter.plotLeft + 1), view.width - 1);
-    screen.fillStyle = text;
-    screen.beginPath();
-    screen.moveTo(x, row.top - 2);
-    screen.lineTo(x - 4, row.top - 8);
-    screen.lineTo(x + 4, row.top - 8);
-    screen.fill();
-  }
-
   /* One line through all sides at the pointer, with its time on the axis. */
   function drawPointer() {
     if (view.pointerX === null || view.pointerX < painter.plotLeft) return;
@@ -451,13 +412,15 @@ export function createPainter(canvas, view) {
     screen.clearRect(0, 0, canvas.width, canvas.height);
     screen.drawImage(base, 0, 0);
     screen.setTransform(density(), 0, 0, density(), 0, 0);
-    drawRings(selectedCalls(view), true);
+    drawRings(screen, view, painter, selectedCalls(view), true);
     if (view.printing) return;
     const over = view.overGroup ?? (view.cursor && groupOfCall(view, view.cursor));
     if (painter.band && over !== null) drawRibbonsOf(screen, view, painter.band, over);
-    if (view.overGroup !== null) drawRings(callsOfGroup(view, view.overGroup), false);
+    if (view.overGroup !== null) {
+      drawRings(screen, view, painter, callsOfGroup(view, view.overGroup), false);
+    }
     drawPointer();
-    if (view.cursor) drawRings([view.cursor], false);
+    if (view.cursor) drawRings(screen, view, painter, [view.cursor], false);
   }
 
   return Object.assign(painter, {
