@@ -2,21 +2,13 @@
 
 import { CLASSES, firstWhere } from "../data/calls.js";
 import { createColumns } from "../data/columns.js";
+import { HEADER_LINE, layOutSides, SCROLLBAR_HEIGHT, SIDE_INDENT, SIDE_MARK } from "./layout.js";
 import { DIMMED, readPalette } from "./palette.js";
 import { drawGaps, drawRibbons, drawRibbonsOf } from "./ribbons.js";
 import { drawRings } from "./rings.js";
 import { callsOfGroup, groupOfCall, litOperators, selectedCalls } from "../data/selection.js";
 import { cutMiddle, duration, moment, plainText, tickStep } from "../data/text.js";
 
-const HEADER_LINE = 20;
-const SIDE_MARK = 5; // radius of the dot in the side's colour before its label
-const SIDE_INDENT = 2 * SIDE_MARK + 7;
-const LANE_GAP = 4;
-const SIDE_GAP = 16;
-const BAND_HEIGHT = { flow: 76, aligned: 34 }; // of the ribbons between two sides
-const AXIS_HEIGHT = 24;
-const SCROLLBAR_HEIGHT = 6;
-const MAX_LANES_HEIGHT = 6000; // browsers give up on canvases of some 16 000 device pixels
 const THIN = 0.7; // boxes narrower than this share columns of this width
 const LEAST_HEIGHT = 0.3; // of a lane: a column in which little ran
 const HATCH = 6; // px between the lines over time that is not drawn
@@ -74,54 +66,7 @@ export function createPainter(canvas, view) {
   }
 
   function layOut() {
-    const { sides, width } = view;
-    const shownLanes = sides.map((side) =>
-      Array.from(side.lanes.keys()).filter((lane) => view.unfolded || !side.smallLanes[lane])
-    );
-    const laneCount = shownLanes.reduce((sum, lanes) => sum + lanes.length, 0);
-    const roomy = laneCount <= sides.length ? 38 : laneCount <= 8 ? 28 : 20;
-    const laneHeight = Math.max(
-      1,
-      Math.min(roomy, MAX_LANES_HEIGHT / Math.max(1, laneCount) - LANE_GAP),
-    );
-    const named = sides.flatMap((
-      side,
-      sideIndex,
-    ) => (side.lanes.length > 1 ? shownLanes[sideIndex].map((lane) => side.laneLabels[lane]) : []));
-    const widest = named.reduce((most, label) => Math.max(most, textWidth(label, 11)), 0);
-    const gutter = named.length > 0 && laneHeight >= 12;
-    painter.plotLeft = gutter ? Math.ceil(Math.min(widest + 12, width * 0.2, 140)) : 0;
-    painter.rows = [];
-    painter.rowsOf = sides.map(() => []);
-    let y = 0;
-    painter.band = null;
-    sides.forEach((side, sideIndex) => {
-      // Ribbons need a free way to the second side: its text goes below its lanes.
-      const below = view.mode !== "time" && sideIndex > 0;
-      side.top = y;
-      side.oneLine =
-        SIDE_INDENT + textWidth(side.label, 14, 600) + 10 + textWidth(side.caption, 13) <= width;
-      const header = (side.oneLine ? 1 : 2) * HEADER_LINE + 4;
-      if (!below) y += header;
-      for (const lane of shownLanes[sideIndex]) {
-        const row = { side: sideIndex, lane, top: y, height: laneHeight };
-        painter.rows.push(row);
-        painter.rowsOf[sideIndex][lane] = row;
-        y += laneHeight + LANE_GAP;
-      }
-      side.bottom = y - LANE_GAP;
-      y = side.bottom + SIDE_GAP;
-      if (view.mode !== "time" && sideIndex === 0) {
-        y = side.bottom + BAND_HEIGHT[view.mode];
-        painter.band = { xOf, left: painter.plotLeft, right: width, top: side.bottom, bottom: y };
-      }
-      if (below) {
-        side.top = side.bottom + 4;
-        y = side.top + header + SIDE_GAP - 8;
-      }
-    });
-    painter.axisTop = Math.max(0, y - SIDE_GAP) + 4;
-    painter.height = Math.ceil(painter.axisTop + AXIS_HEIGHT + SCROLLBAR_HEIGHT);
+    layOutSides(view, painter, textWidth);
     canvas.style.height = `${painter.height}px`;
   }
 
