@@ -41,7 +41,7 @@ REPAIRED = frozenset(
 )
 _MEANS = ("averaged", "averaged_all", "means_only")
 _MOSTLY = 0.5  # share of operator time of unknown class from which the small-op ratio says little
-_MOST_NAMED = 6
+_MAX_NAMED = 6
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def answers(trace: Trace, experiment: Experiment | None = None) -> tuple[Answer,
     peak = experiment.record.peaks.gemm_flops_per_s if experiment else None
     has = fields(trace)
     named = hardware_counters(trace)
-    shown = ", ".join(named[:_MOST_NAMED]) + (", …" if len(named) > _MOST_NAMED else "")
+    shown = ", ".join(named[:_MAX_NAMED]) + (", …" if len(named) > _MAX_NAMED else "")
     memory = variant is not None and variant.peak_memory_bytes is not None
     made = (
         _latency(trace, has),

@@ -19,8 +19,8 @@ class FuseScopeError(Exception):
     @property
     def text(self) -> str:
         """What, where and the next step on one line."""
-        place = f" ({self.where})" if self.where else ""
-        return f"{self.what}{place}. {self.hint}"
+        index = f" ({self.where})" if self.where else ""
+        return f"{self.what}{index}. {self.hint}"
 
     def at(self, where: str) -> FuseScopeError:
         """The same error with `where` in front of the position known so far."""

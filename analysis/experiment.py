@@ -22,13 +22,13 @@ SCHEMA_VERSION = 1
 RECORD_NAME = "experiment.json"
 _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 # max|a-b| / max|a| up to which outputs of one precision are the same, to collectors and to doubts
-MOST_DIFFERENCE = 1e-4
+MAX_DIFFERENCE = 1e-4
 
 # A file is foreign, and what is larger than these fits no table of 64 bits once it is summed up.
-_MOST = 2**60
-Count = Annotated[int, msgspec.Meta(ge=0, le=_MOST)]
-Positive = Annotated[int, msgspec.Meta(ge=1, le=_MOST)]
-Whole = Annotated[int, msgspec.Meta(ge=-_MOST, le=_MOST)]
+_MAX = 2**60
+Count = Annotated[int, msgspec.Meta(ge=0, le=_MAX)]
+Positive = Annotated[int, msgspec.Meta(ge=1, le=_MAX)]
+Whole = Annotated[int, msgspec.Meta(ge=-_MAX, le=_MAX)]
 Duration = Annotated[int, msgspec.Meta(ge=0, le=2**50)]  # ns, up to 13 days
 Real = Annotated[float, msgspec.Meta(ge=-1e18, le=1e18)]
 PositiveFloat = Annotated[float, msgspec.Meta(gt=0, le=1e18)]

@@ -85,7 +85,7 @@ class Graph(msgspec.Struct, frozen=True, dict=True):
         return {node.name: node for node in self.nodes}
 
     @cached_property
-    def place(self) -> dict[str, int]:
+    def index(self) -> dict[str, int]:
         """Position of a node in the graph, by name."""
         return {node.name: position for position, node in enumerate(self.nodes)}
 

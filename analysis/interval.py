@@ -9,7 +9,7 @@ from analysis.axis import LogScale, Tick
 from analysis.compare.timing.verdict import Verdict
 
 _MARGIN = 0.12
-_LEAST_GAP = 0.09
+_MIN_GAP = 0.09
 # Rounder speedups first: the axis takes those that leave room to be read.
 _MARKS = (
     (1, 2, 0.5, 10, 0.1, 5, 0.2, 1.5, 0.7, 3, 0.3, 1.2, 0.8, 1.1, 0.9, 1.05, 0.95)
@@ -58,7 +58,7 @@ def _ticks(scale: LogScale) -> tuple[Tick, ...]:
     kept: list[Tick] = []
     for mark in _MARKS:
         at = scale.at(mark)
-        is_free = all(abs(at - other.at) >= _LEAST_GAP for other in kept)
+        is_free = all(abs(at - other.at) >= _MIN_GAP for other in kept)
         if scale.low <= mark <= scale.high and is_free:
             kept.append(Tick(at, f"{mark:g}×"))
     return tuple(sorted(kept, key=lambda tick: tick.at))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from analysis.errors import FuseScopeError
 
 MIB = 1024 * 1024
-_MOST = 2**50
+_MAX = 2**50
 
 
 @dataclass(frozen=True)
@@ -89,4 +89,4 @@ def _whole(text: str) -> int | None:
     if not (digits.isascii() and digits.isdigit() and len(digits) < 16):
         return None
     number = int(digits) * scale
-    return number if 1 <= number < _MOST else None
+    return number if 1 <= number < _MAX else None

@@ -41,10 +41,10 @@ def display_name(name: str) -> str:
     return shown or "unnamed"
 
 
-def shown(name: object, most: int = 60) -> str:
+def shown(name: object, maximum: int = 60) -> str:
     """The text of `name` in one line: '?' for what cannot be printed, cut with '…' to `most`."""
     text = "".join(char if char.isprintable() else "?" for char in str(name))
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return text if len(text) <= maximum else text[: maximum - 1] + "…"
 
 
 def printable(text: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("analysis", "app", "collectors")
-MOST_FILES = 22
+MAX_FILES = 22
 NOT_PRODUCT = ("benchmarks", "sample_traces", "scripts", "tests")
 
 
@@ -403,7 +403,7 @@ def test_no_folder_is_crowded() -> None:
     ).stdout.splitlines()
     crowd = Counter(str(Path(name).parent) for name in files)
     assert crowd
-    assert {folder: count for folder, count in crowd.items() if count > MOST_FILES} == {}
+    assert {folder: count for folder, count in crowd.items() if count > MAX_FILES} == {}
 
 
 @pytest.mark.parametrize(

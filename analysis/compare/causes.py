@@ -19,7 +19,7 @@ CauseCode = Literal["fusion", "precision", "device", "layout"]
 _FUSED = ("fused", "folded", "removed")
 _DTYPE = re.compile(r"^([a-z]+\d+)\[[^\]]*\](?::(\w+))?")
 _REORDERS = ("Reorder", "Transpose", "TransData")
-_LEAST_SHARE = 0.5  # of the time: what most of it ran in
+_MIN_SHARE = 0.5  # of the time: what most of it ran in
 _PRECISIONS = ("float", "bfloat", "int8", "uint8")
 
 
@@ -46,7 +46,7 @@ def causes(baseline: Side, candidate: Side, fusion: Fusion, ledger: Ledger) -> t
     devices = [clean_text(side.trace.meta.device or "", 80) for side in sides]
     if all(devices) and devices[0] != devices[1]:
         found.append(Cause("device", *devices))
-    layouts = [_most(side, 2) for side in sides]
+    layouts = [_commonest(side, 2) for side in sides]
     if all(layouts) and layouts[0] != layouts[1]:
         found.append(Cause("layout", *layouts))
     if _is_fused(ledger):
@@ -76,17 +76,17 @@ def _precision(side: Side) -> str:
     """The type of numbers in which most of the time was spent; '' where that is not known."""
     if side.is_quantised:
         return "int8"
-    dtype = _most(side, 1)
+    dtype = _commonest(side, 1)
     return dtype if dtype.startswith(_PRECISIONS) else ""
 
 
-def _most(side: Side, part: int) -> str:
+def _commonest(side: Side, part: int) -> str:
     """The type (1) or layout (2) of the first input of most of the operators' time."""
     table = by_operator(side.trace)
     texts = table["inputs"].astype("object")
     found = [_DTYPE.match(text) if isinstance(text, str) else None for text in texts]
     labels = pd.Series([(match[part] or "") if match else "" for match in found], dtype="object")
     time = table["total_ns"].astype(float).groupby(labels.to_numpy()).sum()
-    if time.empty or float(time.max()) < _LEAST_SHARE * float(time.sum()):
+    if time.empty or float(time.max()) < _MIN_SHARE * float(time.sum()):
         return ""
     return str(time.idxmax())

@@ -22,7 +22,7 @@ _ENDS_EARLY = ("cut_short", "gzip_cut_short", "event_cap")
 # all operators together become fewer by far more.
 _HEAVY_FACTOR = 3.0
 _ALL_FACTOR = 20.0
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 
 
 def comparability(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:
@@ -133,8 +133,8 @@ def _counters(first: Trace, second: Trace) -> Iterator[Diagnostic]:
 
 
 def _listed(names: list[str]) -> str:
-    shown = ", ".join(clean_text(name, 60) for name in names[:_MOST_NAMED])
-    more = len(names) - _MOST_NAMED
+    shown = ", ".join(clean_text(name, 60) for name in names[:_MAX_NAMED])
+    more = len(names) - _MAX_NAMED
     return f"{shown} and {more} more" if more > 0 else shown
 
 

@@ -18,9 +18,9 @@ from analysis.compare.ledger import Ledger
 from analysis.compare.side import Side
 from analysis.compare.timing.latency import are_paired, mixes_runs
 from analysis.compare.timing.verdict import Verdict
-from analysis.experiment import MOST_DIFFERENCE, ExperimentRecord
+from analysis.experiment import MAX_DIFFERENCE, ExperimentRecord
 from analysis.metrics.cache_use import subgraph_nodes, unsized_tensors
-from analysis.metrics.utilisation import MOST_UNKNOWN
+from analysis.metrics.utilisation import MAX_UNKNOWN
 from analysis.metrics.warmup import steady_runs
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, DiagnosticCode, Severity, Value
@@ -230,7 +230,7 @@ def _accuracy(baseline: Side, candidate: Side, figures: dict[str, Figure]) -> It
         difference = getattr(figures["output_difference"], name).value
         if side.is_quantised:
             yield _note("warning", "quantised", side=name, relative=difference)
-        elif difference is not None and difference > MOST_DIFFERENCE:
+        elif difference is not None and difference > MAX_DIFFERENCE:
             yield _note("warning", "large_output_difference", side=name, relative=difference)
         agreement = side.variant.agreement if side.variant else None
         if agreement is not None and agreement.distinct < FEW_CLASSES:
@@ -289,7 +289,7 @@ def _coverage(figures: dict[str, Figure], operators: pd.DataFrame) -> Iterator[D
         unknown = float(per_run[operators["op_class"] == "unknown"].sum()) / total
         if unknown > 0.01:
             code: DiagnosticCode = (
-                "classes_unknown" if unknown > MOST_UNKNOWN else "unknown_operators"
+                "classes_unknown" if unknown > MAX_UNKNOWN else "unknown_operators"
             )
             yield _note("warning", code, side=side, share=unknown)
         value = getattr(figures["compute_utilisation"], side).value

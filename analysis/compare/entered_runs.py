@@ -20,7 +20,7 @@ from analysis.metrics.breakdown import by_operator
 from analysis.quantity import Quantity
 from analysis.trace import Diagnostic, DiagnosticCode, Trace, runs_frame
 
-MOST_RUNS = 100_000
+MAX_RUNS = 100_000
 # The part of the time whose operators must agree on a number of runs before it is offered.
 _AGREE = 0.6
 _PER_RUN = (
@@ -38,7 +38,7 @@ def with_entered_runs(side: Side, runs: int | None) -> Side:
     average run: its noise is unknown.
     """
     trace = side.trace
-    if runs is None or not 1 <= runs <= MOST_RUNS or not lacks_runs(trace):
+    if runs is None or not 1 <= runs <= MAX_RUNS or not lacks_runs(trace):
         return side
     begins = _begins(trace, runs)
     made = _average(trace, runs) if begins is None else _cut(trace, begins)
@@ -108,11 +108,11 @@ def suggested_runs(trace: Trace, other: Trace) -> int | None:
         if votes:
             ratio = max(votes, key=votes.__getitem__)
             if ratio == int(ratio) and votes[ratio] >= _AGREE * sum(votes.values()):
-                return int(ratio) if 1 <= ratio <= MOST_RUNS else None
+                return int(ratio) if 1 <= ratio <= MAX_RUNS else None
     divisors = {d for count in set(counts.astype("int64")) for d in _divisors(int(count))}
     fitting = [d for d in divisors if time[counts % d == 0].sum() >= _AGREE * time.sum() > 0]
-    most = max(fitting, default=1)
-    return most if most > 1 else None
+    maximum = max(fitting, default=1)
+    return maximum if maximum > 1 else None
 
 
 def _executions(table: pd.DataFrame, *, total: bool = False) -> dict[Hashable, tuple[float, float]]:
@@ -131,8 +131,8 @@ def _executions(table: pd.DataFrame, *, total: bool = False) -> dict[Hashable, t
 
 
 def _divisors(number: int) -> list[int]:
-    small = [d for d in range(1, int(min(number, MOST_RUNS) ** 0.5) + 1) if number % d == 0]
-    return [d for d in {*small, *(number // d for d in small)} if d <= MOST_RUNS]
+    small = [d for d in range(1, int(min(number, MAX_RUNS) ** 0.5) + 1) if number % d == 0]
+    return [d for d in {*small, *(number // d for d in small)} if d <= MAX_RUNS]
 
 
 def _begins(trace: Trace, runs: int) -> np.ndarray | None:
@@ -153,9 +153,9 @@ def _begins(trace: Trace, runs: int) -> np.ndarray | None:
     if not len(regular):
         return None
     names, row = np.unique(operator[regular], return_inverse=True)
-    of_run, place = np.divmod(rank[regular], count[regular] // runs)
+    of_run, index = np.divmod(rank[regular], count[regular] // runs)
     first, last = (np.empty((len(names), runs), "int64") for _ in range(2))
-    for times, is_there in ((first, place == 0), (last, place == count[regular] // runs - 1)):
+    for times, is_there in ((first, index == 0), (last, index == count[regular] // runs - 1)):
         times[row[is_there], of_run[is_there]] = starts[regular][is_there]
     took = np.bincount(row, weights=calls["dur_ns"].to_numpy(dtype=float)[regular] + 1.0)
     agree = np.ones(len(names), dtype=bool)
@@ -230,7 +230,7 @@ def _with_launches(made: Trace, trace: Trace, runs: int) -> Trace:
     shares = {}
     for name in ("launches", "launch_ns"):
         if not trace.runs[name].isna().any():
-            least, more = divmod(int(trace.runs[name].sum()), runs)
-            whole = [least + (run < more) for run in range(len(made.runs))]
+            minimum, more = divmod(int(trace.runs[name].sum()), runs)
+            whole = [minimum + (run < more) for run in range(len(made.runs))]
             shares[name] = pd.array(whole, dtype="Int64")
     return replace(made, runs=made.runs.assign(**shares))

@@ -29,7 +29,7 @@ from analysis.metrics.small_ops import ShortOps, SmallOps
 from analysis.metrics.spans import run_spans
 from analysis.metrics.traffic import bytes_moved
 from analysis.metrics.utilisation import (
-    MOST_UNKNOWN,
+    MAX_UNKNOWN,
     counted_utilisation,
     heavy_operators,
     time_at_peak_ns,
@@ -110,7 +110,7 @@ def _small_figures(
     sides: tuple[Side, Side], small: tuple[SmallOps, SmallOps], known: Sequence[bool]
 ) -> tuple[Figure, ...]:
     """How much of it is light work; nothing of a side whose classes are mostly unknown."""
-    classed = [unknown_share(side.trace) <= MOST_UNKNOWN for side in sides]
+    classed = [unknown_share(side.trace) <= MAX_UNKNOWN for side in sides]
 
     def pair(pick: str, unit: str, told: Sequence[bool]) -> Pair:
         values = []
@@ -342,7 +342,7 @@ def _agreeing(pick: str, *sides: Side) -> tuple[Quantity, Quantity] | None:
         values.append(getattr(agreement, pick, None))
     if values == [None, None]:
         return None
-    for place, side in enumerate(sides):
+    for index, side in enumerate(sides):
         if side.experiment and side.label == side.experiment.record.settings.baseline:
-            values[place] = 1.0
+            values[index] = 1.0
     return _pair(values, "fraction", "not_recorded")

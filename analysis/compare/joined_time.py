@@ -21,7 +21,7 @@ from analysis.operators.members import parse_members
 from analysis.trace import Trace
 
 # Below this part on either side the two are taken for different models.
-LEAST_JOINED = 0.2
+MIN_JOINED = 0.2
 # What joins by its class alone may be of any model.
 _WEAK = ("op_class",)
 _SIDES = ("baseline", "candidate")
@@ -35,7 +35,7 @@ def are_different_models(
     if first and second and first.record.model.sha256 == second.record.model.sha256:
         return False
     known = [share for share in shares if share is not None]
-    return len(known) == len(shares) and min(known) < LEAST_JOINED
+    return len(known) == len(shares) and min(known) < MIN_JOINED
 
 
 def joined_shares(

@@ -125,10 +125,10 @@ class _Gains:
 
     def interval(self, alpha: float) -> tuple[np.ndarray, np.ndarray]:
         before, after = self.before, self.after
-        least = before.rounding_error(self.resolution_ns[0])
-        least = least + after.rounding_error(self.resolution_ns[1])
+        minimum = before.rounding_error(self.resolution_ns[0])
+        minimum = minimum + after.rounding_error(self.resolution_ns[1])
         return gain_intervals(
-            self.mean_ns, before.by_unit, after.by_unit, alpha, self.paired, least
+            self.mean_ns, before.by_unit, after.by_unit, alpha, self.paired, minimum
         )
 
     def summed(self, labels: np.ndarray, count: int) -> _Gains:

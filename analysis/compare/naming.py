@@ -9,7 +9,7 @@ from analysis.compare.side import Side
 from analysis.units import middle_cut
 
 # What a headline shows whole; names of files up to FITS are what their owner knows them by.
-MOST_CHARS = 34
+MAX_CHARS = 34
 FITS = 20
 _DIGEST = 6
 _PARTS = re.compile(r"[^\W_]+|[\W_]")
@@ -22,7 +22,7 @@ def named(baseline: Side, candidate: Side) -> tuple[Side, Side]:
 
 
 def short_names(baseline: Side, candidate: Side) -> tuple[str, str]:
-    """Names that differ within MOST_CHARS, where anything tells the sides apart.
+    """Names that differ within MAX_CHARS, where anything tells the sides apart.
 
     Variants keep their names; of two experiments, equal ones get the model or the file in front.
     Of long file names the beginning and the end that both have are left out, whole words at a
@@ -36,7 +36,7 @@ def short_names(baseline: Side, candidate: Side) -> tuple[str, str]:
     files = [name for side, name in zip(sides, names, strict=True) if side.experiment is None]
     if len(files) == 2 and max(map(len, names)) > FITS:
         names = without_common(*names)
-    if middle_cut(names[0], MOST_CHARS) == middle_cut(names[1], MOST_CHARS):
+    if middle_cut(names[0], MAX_CHARS) == middle_cut(names[1], MAX_CHARS):
         return _behind(names, _digests(sides))
     return names
 
@@ -44,9 +44,9 @@ def short_names(baseline: Side, candidate: Side) -> tuple[str, str]:
 def without_common(first: str, second: str) -> tuple[str, str]:
     """Both without the words that both begin and end with, as long as something telling is left."""
     a, b = _PARTS.findall(first), _PARTS.findall(second)
-    most = min(len(a), len(b))
-    start = next((n for n in range(most) if a[n] != b[n]), most)
-    end = next((n for n in range(most - start) if a[-1 - n] != b[-1 - n]), most - start)
+    maximum = min(len(a), len(b))
+    start = next((n for n in range(maximum) if a[n] != b[n]), maximum)
+    end = next((n for n in range(maximum - start) if a[-1 - n] != b[-1 - n]), maximum - start)
     starts = [start, *(n for n in reversed(range(start)) if a[n].isalnum())]
     ends = [end, *(n for n in reversed(range(end)) if a[-1 - n].isalnum())]
     # A number alone, or nothing, tells little: take in a word before it, else one behind it.
@@ -74,7 +74,7 @@ def _distinct(sides: tuple[Side, Side]) -> tuple[str, str]:
         fronts = models if models[0] != models[1] else [one.file_name for one in experiments]
         if fronts[0] != fronts[1]:
             first, second = without_common(fronts[0], fronts[1])
-            room = max(8, MOST_CHARS - len(label) - 3)
+            room = max(8, MAX_CHARS - len(label) - 3)
             shown = middle_cut(first, room), middle_cut(second, room)
             if shown[0] != shown[1]:
                 return f"{shown[0]} · {label}", f"{shown[1]} · {label}"
@@ -99,12 +99,12 @@ def _digests(sides: tuple[Side, Side]) -> tuple[str, str]:
 
 
 def _behind(names: tuple[str, str], told: tuple[str, str]) -> tuple[str, str]:
-    """The names with what tells them apart behind them, all of it within MOST_CHARS."""
-    short = [middle_cut(text, MOST_CHARS // 2) for text in told]
+    """The names with what tells them apart behind them, all of it within MAX_CHARS."""
+    short = [middle_cut(text, MAX_CHARS // 2) for text in told]
     if short[0] == short[1]:
         short = ["baseline", "candidate"]
     first, second = (
-        f"{middle_cut(name, MOST_CHARS - 3 - len(text))} ({text})"
+        f"{middle_cut(name, MAX_CHARS - 3 - len(text))} ({text})"
         for name, text in zip(names, short, strict=True)
     )
     return first, second

@@ -11,10 +11,10 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.roofs import Roofs
 from analysis.quantity import Basis
 
-MOST_DOTS = 1000
+MAX_DOTS = 1000
 ROOM = 2.0  # times, at the ends of both axes
-_LEAST_RATE = 1.0  # per second: a file may hold any number
-_MOST_CACHES = 4
+_MIN_RATE = 1.0  # per second: a file may hold any number
+_MAX_CACHES = 4
 # Dashes and gaps in px by what a roof is, none for a solid line: colour tells the sides only.
 _DASHES: dict[str, tuple[int, ...]] = {
     "peak": (),
@@ -137,7 +137,7 @@ def roofline_picture(comparison: Comparison) -> Picture | None:
         *(replace(line, side="baseline") for line in first if line not in shared),
         *(replace(line, side="candidate") for line in second if line not in shared),
     ]
-    return Picture(tuple(dots[:MOST_DOTS]), tuple(lines), max(0, len(dots) - MOST_DOTS))
+    return Picture(tuple(dots[:MAX_DOTS]), tuple(lines), max(0, len(dots) - MAX_DOTS))
 
 
 def _dot(record: dict[Any, Any], side: str) -> Dot:
@@ -166,6 +166,6 @@ def _lines(limits: Roofs, has_float: bool, has_int8: bool) -> list[Line]:
     ):
         if quantity is not None and quantity.value is not None:
             lines.append(Line(what, quantity.value, rises, None, quantity.basis))
-    for cache in limits.caches[:_MOST_CACHES]:
+    for cache in limits.caches[:_MAX_CACHES]:
         lines.append(Line(f"L{cache.level}", cache.bytes_per_s, True, None, "measured"))
-    return [line for line in lines if line.rate >= _LEAST_RATE]
+    return [line for line in lines if line.rate >= _MIN_RATE]

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.metrics.breakdown import steady_calls
-from analysis.metrics.utilisation import MOST_UNCOUNTED
+from analysis.metrics.utilisation import MAX_UNCOUNTED
 from analysis.metrics.warmup import steady_runs
 from analysis.operators.classes import is_heavy
 from analysis.trace import CALL_COLUMNS, Trace
@@ -207,7 +207,7 @@ def counted_flops(trace: Trace) -> float | None:
     flops = _added(columns) * table.n
     counted = heavy & np.isfinite(flops)
     uncounted_ns = float(table.dur_ns[heavy & ~counted].sum())
-    if uncounted_ns > MOST_UNCOUNTED * float(table.dur_ns[heavy].sum()):
+    if uncounted_ns > MAX_UNCOUNTED * float(table.dur_ns[heavy].sum()):
         return None
     total = float(flops[counted].sum()) / table.runs
     return total if np.isfinite(total) and total > 0 else None

@@ -13,7 +13,7 @@ import pandas as pd
 
 from analysis.graph import Graph, Node
 from analysis.metrics.traffic import operator_bytes
-from analysis.metrics.utilisation import MOST_UNCOUNTED
+from analysis.metrics.utilisation import MAX_UNCOUNTED
 from analysis.quantity import Reason
 
 
@@ -105,7 +105,7 @@ def share_of_roof(
 
     `operators` are rows of `by_operator`, `under` their columns of `roofline`. It is the mean of
     `bound_share` weighted with time: sum(FLOPs / bound) / sum(time). None where rows without a
-    bound have more than MOST_UNCOUNTED of the time.
+    bound have more than MAX_UNCOUNTED of the time.
     """
     counted = operators["flops"].notna()
     if not counted.any():
@@ -113,7 +113,7 @@ def share_of_roof(
     rows, under = operators[counted], under[counted]
     bounded = under["bound_share"].notna()
     time = rows["per_run_ns"]
-    if not bounded.any() or float(time[~bounded].sum()) > MOST_UNCOUNTED * float(time.sum()):
+    if not bounded.any() or float(time[~bounded].sum()) > MAX_UNCOUNTED * float(time.sum()):
         reason: Reason = under["roofline_reason"].dropna().iloc[0]
         return None, reason
     weighted = under["bound_share"][bounded].astype(float) * time[bounded]

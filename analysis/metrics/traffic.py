@@ -8,7 +8,7 @@ from analysis.metrics.breakdown import by_operator
 from analysis.trace import Trace
 
 # Operators without sizes beyond this share of the time would make the sum too low to show.
-MOST_UNSIZED = 0.05
+MAX_UNSIZED = 0.05
 
 
 def bytes_moved(trace: Trace) -> float | None:
@@ -21,7 +21,7 @@ def bytes_moved(trace: Trace) -> float | None:
     table = table[~table["is_communication"]]
     moved = operator_bytes(table)
     unsized = float(table["per_run_ns"][moved.isna()].sum())
-    if table.empty or unsized > MOST_UNSIZED * float(table["per_run_ns"].sum()):
+    if table.empty or unsized > MAX_UNSIZED * float(table["per_run_ns"].sum()):
         return None
     return float((moved * table["count"]).sum())
 

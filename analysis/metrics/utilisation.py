@@ -17,9 +17,9 @@ from analysis.quantity import Reason
 from analysis.trace import Trace
 
 # Heavy time without FLOPs beyond this share would make the model's figure too low to show.
-MOST_UNCOUNTED = 0.05
+MAX_UNCOUNTED = 0.05
 # Beyond this share of the time of unknown class nothing is said of classes.
-MOST_UNKNOWN = 0.5
+MAX_UNKNOWN = 0.5
 _INT8 = {
     "ConvInteger", "QLinearConv", "MatMulInteger", "MatMulIntegerToFloat", "QLinearMatMul", "QGemm",
     "DynamicQuantizeMatMul",
@@ -88,7 +88,7 @@ def unknown_share(trace: Trace) -> float:
 
 def why_no_heavy(trace: Trace) -> Reason:
     """Why a trace has no heavy operator: none ran, or nothing says what most of it is."""
-    return "classes_unknown" if unknown_share(trace) > MOST_UNKNOWN else "no_heavy_operators"
+    return "classes_unknown" if unknown_share(trace) > MAX_UNKNOWN else "no_heavy_operators"
 
 
 def utilisation(flops: float | None, time_ns: float | None, peak: float | None) -> float | None:
@@ -128,7 +128,7 @@ def _counted(trace: Trace) -> tuple[pd.DataFrame | None, Reason | None]:
         return None, why_no_heavy(trace)
     counted = heavy["flops"].notna()
     time = heavy["per_run_ns"]
-    if float(time[~counted].sum()) > MOST_UNCOUNTED * float(time.sum()):
+    if float(time[~counted].sum()) > MAX_UNCOUNTED * float(time.sum()):
         return None, "flops_unknown"
     return heavy[counted], None
 

@@ -40,9 +40,9 @@ def steady_runs(trace: Trace) -> SteadyRuns:
     dur_ns = kept["dur_ns"].to_numpy(dtype=float)
     slow = 0
     if not marked.any():
-        most = len(dur_ns) // 2
+        maximum = len(dur_ns) // 2
         while (
-            slow < most
+            slow < maximum
             and len(dur_ns) - slow >= 3
             and dur_ns[slow] > SLOW_FACTOR * float(np.median(dur_ns[slow + 1 :]))
         ):

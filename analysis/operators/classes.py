@@ -45,7 +45,7 @@ LABELS = {
 # Heavy to light: the class of a fused operator is its first member's in this order.
 _BY_WEIGHT = (*HEAVY, "normalisation", "pooling", "reduction", "activation", "elementwise",
               "data_movement", "layout")  # fmt: skip
-_MOST_CHARS = 512
+_MAX_CHARS = 512
 _NOT_LETTERS = re.compile(r"[_\-. ]")
 _SEPARATORS = re.compile(r"[+_|,/ ]+")
 # What sets apart versions, variants and gradients of one operator, at the end and in front.
@@ -54,7 +54,7 @@ _ORIGIN = re.compile(
     r"^(?:native|cudnn|miopen|mkldnn|onednn|mps|thnn|npu|quantized|qlinear|nhwc|fused|foreach|apply"
     r"|inplace|stateless|aclnn|sparse|wrapped|custom|optional)"
 )
-_MOST_CUTS = 5
+_MAX_CUTS = 5
 _KERNEL = re.compile(r"[<(]|::native::|^(?:triton|graph_\d+)_|cpp_fused|kernel|^__my[el]|^cijk_")
 _GENERATED = re.compile(r"^(?:graph_\d+_)?(?:triton_([a-z]+)|(cpp))_fused_?(.*?)_?\d*$")
 _TEMPLATES = ("tem", "mm")  # inductor's templates: matrix products, convolutions, attention
@@ -83,7 +83,7 @@ _CLASS_OF = {_bare(name): of for of, names in TYPES.items() for name in names.sp
 def _looked_up(text: str) -> str | None:
     """The class of one type, its variants cut off one at a time; None where no table has it."""
     bare = _bare(text)
-    for _ in range(_MOST_CUTS):
+    for _ in range(_MAX_CUTS):
         known = _CLASS_OF.get(bare)
         if known is not None or not bare:
             return known
@@ -105,7 +105,7 @@ def op_class(op_type: str | None) -> str:
     """
     if not op_type:
         return "unknown"
-    text = op_type[:_MOST_CHARS]
+    text = op_type[:_MAX_CHARS]
     if text.startswith("aten::") and _bare(text).removesuffix("out") in _ATEN_REDUCES:
         return "reduction"
     known = _looked_up(text)
@@ -126,7 +126,7 @@ def kernel_class(name: str) -> str:
     matrix products and convolutions unless they come of a template: inductor calls libraries for
     those and lists them for what it fused behind. Reads the first 512 characters.
     """
-    text = name[:_MOST_CHARS].strip()
+    text = name[:_MAX_CHARS].strip()
     generated = _GENERATED.match(text)
     if generated:
         return _generated_class(generated[1] or generated[2], generated[3])

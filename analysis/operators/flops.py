@@ -298,7 +298,7 @@ def logical_conv(node: Node, after: Graph, before: Graph) -> Node | None:
 
 
 # A longer kernel axis is no kernel; the loop over taps must stay short on hostile shapes.
-_MOST_TAPS = 65536
+_MAX_TAPS = 65536
 _FUSES_INTO_CONV = {
     "BatchNormalization", "Relu", "Clip", "LeakyRelu", "Sigmoid", "Tanh", "HardSigmoid",
     "HardSwish", "Add", "Sum", "Mul", "Identity",
@@ -314,7 +314,7 @@ def _valid_taps(node: Node, size: Shape, out: Shape, kernel: Shape) -> list[int]
     auto_pad = node.attributes.get("auto_pad", "NOTSET")
     taps = []
     for axis in range(rank):
-        if strides[axis] < 1 or kernel[axis] > _MOST_TAPS:
+        if strides[axis] < 1 or kernel[axis] > _MAX_TAPS:
             return None
         reach = (kernel[axis] - 1) * dilations[axis] + 1
         begin = pads[axis]

@@ -8,9 +8,9 @@ from functools import lru_cache
 
 from analysis.operators.members import inductor, members_text
 
-_MOST_READ = 4000
-_MOST_CHARS = 120
-_MOST_DEPTH = 24
+_MAX_READ = 4000
+_MAX_CHARS = 120
+_MAX_DEPTH = 24
 _TOKEN = re.compile(r"->|::|operator\s*(?:\(\)|<=>|<<=?|>>=?|<=?|>=?)|[<>(){}\[\], ]")
 _OPEN = {"<": ">", "(": ")", "{": "}", "[": "]"}
 _CLOSE = frozenset(_OPEN.values())
@@ -62,7 +62,7 @@ def kernel_type(name: str) -> str:
     of memory are 'Memcpy HtoD' and 'Memset' in every profiler's spelling. At most 120 characters,
     in time linear in the name's length.
     """
-    text = name[:_MOST_READ].strip()
+    text = name[:_MAX_READ].strip()
     if copy := memory_type(text):
         return copy
     text = _SUFFIX.sub("", text).rstrip()
@@ -74,7 +74,7 @@ def kernel_type(name: str) -> str:
     shown = ""
     for depth in (3, 2, 1, 0):
         shown = _shown(parsed, depth)
-        if len(shown) <= _MOST_CHARS:
+        if len(shown) <= _MAX_CHARS:
             break
     return _cut(_unnumbered(shown or text))
 
@@ -82,7 +82,7 @@ def kernel_type(name: str) -> str:
 @lru_cache(maxsize=65536)
 def kernel_members(name: str) -> tuple[str | None, str | None]:
     """A trace's `members` and `members_source` of a kernel that inductor named; else two None."""
-    members = inductor(name[:_MOST_READ])
+    members = inductor(name[:_MAX_READ])
     return (members_text(members), members.kind) if members else (None, None)
 
 
@@ -101,9 +101,9 @@ def memory_type(name: str) -> str:
 
 
 def _cut(text: str) -> str:
-    if len(text) > _MOST_CHARS and (tensile := _TENSILE.match(text)):
+    if len(text) > _MAX_CHARS and (tensile := _TENSILE.match(text)):
         text = tensile[0]
-    return text if len(text) <= _MOST_CHARS else text[: _MOST_CHARS - 1] + "…"
+    return text if len(text) <= _MAX_CHARS else text[: _MAX_CHARS - 1] + "…"
 
 
 def _unnumbered(text: str) -> str:
@@ -160,7 +160,7 @@ def _parse(text: str) -> list[_Part]:
         elif mark == "->" or mark.startswith("operator"):
             add("operator")
         elif mark in _OPEN:
-            if len(stack) >= _MOST_DEPTH:
+            if len(stack) >= _MAX_DEPTH:
                 break
             if mark == "(" and stack and parts[-1].text.strip() == "&":
                 stack.append((")", parts, None))  # '&(op_silu(float))': the brackets say nothing

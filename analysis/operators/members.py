@@ -21,8 +21,8 @@ Kind = Literal["names", "op_types", "range"]
 KINDS: tuple[Kind, ...] = ("names", "op_types", "range")
 
 MAX_DEPTH = 64
-_MOST_CHARS = 32_768  # of a name that lists names
-_MOST_TYPE_CHARS = 100
+_MAX_CHARS = 32_768  # of a name that lists names
+_MAX_TYPE_CHARS = 100
 _JOINED = " + "
 # Made by TensorRT: copies into another format, into a joined tensor, to the host, and its syncs.
 _INSERTED = re.compile(r"(?:COPY: )?Reformatting CopyNode for |__myl_Move_|\[trainStation\d+\]")
@@ -75,7 +75,7 @@ def tensorrt(layer: str) -> Members | None:
     copy = text.endswith(" copy") and "_output_" in text
     if _INSERTED.match(text) or copy or text.endswith("[DevicetoShapeHostCopy]"):
         return Members(())
-    if not text or len(text) > _MOST_CHARS or _MYELIN.match(text):
+    if not text or len(text) > _MAX_CHARS or _MYELIN.match(text):
         return None
     if _MYELIN_NUMBER.search(text):
         text = _MYELIN_NUMBER.sub("", text).replace("+/", " + /")
@@ -104,7 +104,7 @@ def type_in_name(name: str) -> str:
     'Conv_12' and '/block/Conv' are of type Conv. A name that is not of that form tells nothing.
     """
     word = name.rsplit("/", 1)[-1]
-    if len(word) > _MOST_TYPE_CHARS:
+    if len(word) > _MAX_TYPE_CHARS:
         return ""
     while (parts := word.rpartition("_"))[0] and parts[2].isdigit():
         word = parts[0]

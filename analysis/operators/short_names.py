@@ -16,8 +16,8 @@ from functools import lru_cache
 from analysis.operators.kernel_names import kernel_type
 from analysis.units import middle_cut
 
-_MOST_READ = 4000
-_MOST_TOKENS = 4  # that are added to tell two names apart
+_MAX_READ = 4000
+_MAX_TOKENS = 4  # that are added to tell two names apart
 _DTYPES = {"H": "fp16", "B": "bf16", "S": "fp32", "D": "fp64", "X": "tf32", "I8": "int8",
            "F8": "fp8", "B8": "bf8", "Z": "complex128", "C": "complex64"}  # fmt: skip
 _TENSILE = re.compile(
@@ -93,7 +93,7 @@ def short_name(name: str) -> str:
     """
     if known := library_kernel(name):
         return known
-    text = name[:_MOST_READ]
+    text = name[:_MAX_READ]
     kind = kernel_type(text)
     if _CK.match(text):
         tile = _MANGLED_NUMBERS.findall(text)[:4]
@@ -106,7 +106,7 @@ def short_name(name: str) -> str:
 
 def library_kernel(name: str) -> str:
     """The short form of a kernel of a library whose names are codes; '' for any other name."""
-    text = name[:_MOST_READ]
+    text = name[:_MAX_READ]
     if match := _TENSILE.match(text):
         return _tensile(match)
     if match := _CUTLASS.search(text):
@@ -151,10 +151,10 @@ def _apart(names: Sequence[str]) -> list[str]:
     """For each name the parts that the others lack, as few as tell them all apart, else a hash."""
     if len(names) == 1:
         return [""]
-    words = [list(dict.fromkeys(_WORDS.findall(name[:_MOST_READ]))) for name in names]
+    words = [list(dict.fromkeys(_WORDS.findall(name[:_MAX_READ]))) for name in names]
     common = set(words[0]).intersection(*words[1:])
     own = [[word for word in listed if word not in common] for listed in words]
-    for count in range(1, _MOST_TOKENS + 1):
+    for count in range(1, _MAX_TOKENS + 1):
         marks = [" ".join(listed[:count]) for listed in own]
         if len(set(marks)) == len(names) and all(len(mark) <= 24 for mark in marks):
             return [f" · {mark}" if mark else "" for mark in marks]

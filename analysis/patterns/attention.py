@@ -8,7 +8,7 @@ from analysis.patterns.view import View
 # What may stand between the scores and Softmax, and between Softmax and the second product.
 _BETWEEN = frozenset(("Mul", "Div", "Add", "Sub", "Where", "Cast", "Reshape", "Transpose"))
 _PRODUCTS = frozenset(("MatMul", "FusedMatMul", "Gemm", "Einsum"))
-_MOST = 6  # operators between two of the three
+_MAX = 6  # operators between two of the three
 
 
 def attentions(graph: Graph | View) -> list[tuple[Node, ...]]:
@@ -26,7 +26,7 @@ def _scores(view: View, softmax: Node) -> list[Node]:
     """From the product of the scores up to Softmax; empty where there is none."""
     path: list[Node] = []
     node = view.producer(softmax.inputs[0])
-    while node is not None and len(path) <= _MOST:
+    while node is not None and len(path) <= _MAX:
         path.insert(0, node)
         if node.op_type in _PRODUCTS:
             return path
@@ -44,7 +44,7 @@ def _values(view: View, softmax: Node) -> list[Node]:
     """From behind Softmax to the product with the values; empty where there is none."""
     path: list[Node] = []
     node = softmax
-    while len(path) <= _MOST:
+    while len(path) <= _MAX:
         readers = view.consumers(node.outputs[0])
         if not readers:
             return []

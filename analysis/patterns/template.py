@@ -96,9 +96,9 @@ def sorted_nodes(view: View, op_types: tuple[str, ...]) -> list[Node]:
     """Nodes of these types in graph order."""
     if len(op_types) == 1:
         return view.by_type.get(op_types[0], [])
-    place = {id(node): index for index, node in enumerate(view.graph.nodes)}
+    position = {id(node): index for index, node in enumerate(view.graph.nodes)}
     nodes = [node for op_type in op_types for node in view.by_type.get(op_type, ())]
-    return sorted(nodes, key=lambda node: place[id(node)])
+    return sorted(nodes, key=lambda node: position[id(node)])
 
 
 def template(text: str) -> Template:

@@ -100,7 +100,7 @@ _FOREIGN = (
 _OPENS = "docs/formats.md lists what FuseScope opens, and how to record it."
 _ZIP = b"PK\x03\x04"
 _JSON = re.compile(rb'\{\s*["}]|\[\s*(?:[\[{"\]\d-]|true|false|null)')
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 
 
 def read(source: Source, wanted: Wanted | None = None) -> Trace | Experiment:
@@ -198,7 +198,7 @@ def _only(found: Found, name: str, files: Sequence[Source]) -> Trace | Experimen
             display_name(r.source.path) if "/" not in r.source.path else r.source.path
             for r in found.recordings
         ]
-        listed = ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")
+        listed = ", ".join(names[:_MAX_NAMED]) + (", …" if len(names) > _MAX_NAMED else "")
         raise FuseScopeError(
             f"Here are {len(names)} recordings: {listed}", where=name, hint="Give one of them."
         )

@@ -29,8 +29,8 @@ _PHASE = re.compile(rb'"ph"\s*:\s*"[XBEMbeinNCsftPOD(,]"')
 _HEADER = re.compile(rb'"traceEvents"\s*:\s*\[')
 _EMPTY = (b"", b"null", b'""')
 _NOT_TIMED = ("M", "i", "I", "C", "s", "t", "f", "P")  # labels, instants, counters, arrows
-_MOST_DEPTH = 10_000
-_MOST_NS = 2**61  # the span of any two such times fits 64 bits
+_MAX_DEPTH = 10_000
+_MAX_NS = 2**61  # the span of any two such times fits 64 bits
 
 
 class _Event(msgspec.Struct, gc=False):
@@ -141,7 +141,7 @@ def _spans(events: Sequence[_Event], notes: list[Diagnostic]) -> _Spans:
             continue
         start = exact_ns(event.ts)
         dur = exact_ns(event.dur) if phase == "X" else 0
-        if start is None or dur is None or not 0 <= dur < _MOST_NS or abs(start) >= _MOST_NS:
+        if start is None or dur is None or not 0 <= dur < _MAX_NS or abs(start) >= _MAX_NS:
             bad += 1
             bad_example = bad_example or f"event {row}: {clean_text(event.name or '', 80)}"
             continue
@@ -164,7 +164,7 @@ def _pair(begun: list[tuple[int, int, _Event, Lane]], found: _Spans) -> int:
     for time, row, event, lane in begun:
         stack = running.setdefault(lane, [])
         if event.ph == "B":
-            if len(stack) < _MOST_DEPTH:
+            if len(stack) < _MAX_DEPTH:
                 stack.append((time, row, event.name or ""))
             else:
                 unpaired += 1

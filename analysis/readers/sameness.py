@@ -21,7 +21,7 @@ _EPOCH_NS = 10**17  # 1973: clocks that count from the start of a machine show l
 _LATEST_NS = 2**61  # shifted times still fit 64 bits
 _SQLITE = b"SQLite format 3\x00"
 _NEAR_NS = 500  # times that went through doubles are off by a quarter of a µs
-_MOST = 0.5  # of the smaller side: one may hold tasks that the other leaves out
+_MAX = 0.5  # of the smaller side: one may hold tasks that the other leaves out
 _ROUNDING = 1e-3  # relative, of a total; means of part of the executions differ by more
 _SPREAD = 0.1
 _MEANS = ("means_only", "averaged", "averaged_all")
@@ -59,12 +59,12 @@ def _holds_starts(content: bytes, trace: Trace) -> bool:
     starts = _computing(trace)["start_ns"].dropna()
     if starts.empty:
         return False
-    places = np.linspace(0, len(starts) - 1, min(_SAMPLES, len(starts))).astype("int64")
-    picked = [int(ns) for ns in starts.iloc[places] if ns >= _DISTINCT_US * 1000]
+    indices = np.linspace(0, len(starts) - 1, min(_SAMPLES, len(starts))).astype("int64")
+    picked = [int(ns) for ns in starts.iloc[indices] if ns >= _DISTINCT_US * 1000]
     is_database, found = content.startswith(_SQLITE), 0
     for tried, ns in enumerate(picked, start=1):
         found += _stored(ns, is_database=is_database) in content
-        if tried - found > len(picked) * (1 - _MOST):
+        if tried - found > len(picked) * (1 - _MAX):
             return False
     return bool(picked)
 
@@ -109,7 +109,7 @@ def _same_times(own: pd.DataFrame, its: pd.DataFrame) -> bool:
     left = own.loc[own["name"].isin(shared), ["name", "start_ns"]].astype({"start_ns": "int64"})
     right = its.loc[its["name"].isin(shared), ["name", "start_ns"]].astype({"start_ns": "int64"})
     left, right = left.sort_values("start_ns"), right.sort_values("start_ns")
-    least = min(len(own), len(its))
+    minimum = min(len(own), len(its))
     shifts = [0]
     if min(first, start) < _EPOCH_NS and max(last, end) < _LATEST_NS:
         shifts.append(int(left["start_ns"].iloc[0]) - int(right["start_ns"].iloc[0]))
@@ -123,7 +123,7 @@ def _same_times(own: pd.DataFrame, its: pd.DataFrame) -> bool:
             tolerance=_NEAR_NS,
         )
         found, free = int(joined["at"].notna().sum()), int(shift != 0)  # one is near by the shift
-        if found - free >= _MOST * (least - free):
+        if found - free >= _MAX * (minimum - free):
             return True
     return False
 
@@ -141,7 +141,7 @@ def _same_sums(own: pd.DataFrame, its: pd.DataFrame, *, is_mean: bool) -> bool:
     whole = int(its["dur_ns"].sum())
     for mine, theirs in _KEYS:
         both = _sums(own, mine).join(_sums(its, theirs).add_suffix("_its"), how="inner")
-        if both.empty or both["dur_ns_its"].sum() < _MOST * whole:
+        if both.empty or both["dur_ns_its"].sum() < _MAX * whole:
             continue
         counted = (both["n"] == both["n_its"]).to_numpy() & (not is_mean)
         off = _distance(both["dur_ns"], both["dur_ns_its"])
@@ -153,7 +153,7 @@ def _same_sums(own: pd.DataFrame, its: pd.DataFrame, *, is_mean: bool) -> bool:
         else:
             near = (mean_off <= _SPREAD) | (is_mean & (run_off <= _SPREAD))
             agrees = np.where(counted, off <= _ROUNDING, near)
-        return bool(both["dur_ns_its"].to_numpy()[agrees].sum() >= _MOST * whole)
+        return bool(both["dur_ns_its"].to_numpy()[agrees].sum() >= _MAX * whole)
     return abs(int(own["dur_ns"].sum()) - whole) <= _ROUNDING * whole and not is_mean
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 from analysis.compare.comparison import Comparison
 from analysis.compare.doubts import FEW_CLASSES, MUCH_BIAS
 from analysis.compare.timing.statistics import MIN_SAMPLES
-from analysis.experiment import MOST_DIFFERENCE, Experiment
+from analysis.experiment import MAX_DIFFERENCE, Experiment
 from analysis.graph import Graph
 from analysis.recipes.cell import Cell
 from analysis.recipes.measures import Figures, sampled_ns
@@ -103,11 +103,11 @@ def _profile(recipe: Recipe, known: Sequence[Figures], answer: Comparison) -> It
         if (value := figures["profiler_inflation"].value) is not None
     }
     if inflation:
-        least = min(inflation, key=inflation.__getitem__)
-        most = max(inflation, key=inflation.__getitem__)
-        low, high = inflation[least], inflation[most]
+        minimum = min(inflation, key=inflation.__getitem__)
+        maximum = max(inflation, key=inflation.__getitem__)
+        low, high = inflation[minimum], inflation[maximum]
         much = high > 1 + MUCH_BIAS or low < 1 - MUCH_BIAS
-        yield Note("inflation", much, {"low": low, "least": least, "high": high, "most": most})
+        yield Note("inflation", much, {"low": low, "least": minimum, "high": high, "most": maximum})
     for one in answer.diagnostics:
         if one.code == "weak_attribution":
             yield _doubt("weak_attribution", **_pair(recipe), **one.values)
@@ -122,7 +122,7 @@ def _pair(recipe: Recipe) -> dict[str, Value]:
 def _figures(recipe: Recipe, cells: Mapping[str, Mapping[str, Cell]]) -> Iterator[Note]:
     for variant, row in cells.items():
         difference = _value(row, "output_difference")
-        if variant != "int8" and difference is not None and difference > MOST_DIFFERENCE:
+        if variant != "int8" and difference is not None and difference > MAX_DIFFERENCE:
             yield _doubt("outputs_differ", variant=variant, difference=difference)
         for code in _UTILISATIONS:
             share = _value(row, code)

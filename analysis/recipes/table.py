@@ -25,7 +25,7 @@ from analysis.recipes.recipe import Recipe, Step
 
 __all__ = ["Cell", "Note", "PublishedRow", "RecipeRow", "RecipeTable", "recipe_table"]
 
-MOST_GRAPH_NODES = 12  # a longer list of operators says less than their number
+MAX_GRAPH_NODES = 12  # a longer list of operators says less than their number
 
 _NOT_RECORDED = Quantity(None, "number", "measured", "not_recorded")
 
@@ -155,7 +155,7 @@ def _own(code: str, step: Step, recipe: Recipe, known: Figures) -> Quantity:
 
 def _graph(side: Side) -> tuple[str, ...]:
     nodes = side.graph.nodes if side.graph is not None else ()
-    return tuple(node.op_type for node in nodes) if len(nodes) <= MOST_GRAPH_NODES else ()
+    return tuple(node.op_type for node in nodes) if len(nodes) <= MAX_GRAPH_NODES else ()
 
 
 def _published(recipe: Recipe) -> tuple[PublishedRow, ...]:

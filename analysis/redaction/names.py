@@ -33,7 +33,7 @@ class Names:
         elif "user" in key or "owner" in key:
             self._add_user(text)
         elif not text.replace(".", "").isdigit():
-            self._add("private", text, least=3)
+            self._add("private", text, minimum=3)
 
     def learn(self, text: str) -> None:
         """Any text: owners of folders, shares, hosts in names of traces, addresses."""
@@ -55,8 +55,8 @@ class Names:
     def address(self, rest: str) -> str:
         """'<user1>@<host1>:8080' of what stands before the first / of a URL, '' for none."""
         authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
-        user, at, place = authority.rpartition("@")
-        host, colon, port = place.partition(":")
+        user, at, index = authority.rpartition("@")
+        host, colon, port = index.partition(":")
         made = ""
         if at:
             made = f"{self._add_user(user.partition(':')[0]) or '<user>'}@"
@@ -66,23 +66,23 @@ class Names:
 
     def _add_user(self, text: str) -> str | None:
         words = text.strip().split()
-        whole = self._add("user", " ".join(words), least=2)
-        for place, word in enumerate(words if len(words) > 1 else ()):
-            if whole and (place == 0 or (word[:1].isupper() and len(word) > 2)):
+        whole = self._add("user", " ".join(words), minimum=2)
+        for index, word in enumerate(words if len(words) > 1 else ()):
+            if whole and (index == 0 or (word[:1].isupper() and len(word) > 2)):
                 self._alias(word, whole)
         return whole
 
     def _add_host(self, text: str) -> str | None:
-        whole = self._add("host", text.strip().strip("."), least=2)
+        whole = self._add("host", text.strip().strip("."), minimum=2)
         short = text.strip().partition(".")[0]
         if whole and len(short) > 2 and not short.isdigit():
             self._alias(short, whole)
         return whole
 
-    def _add(self, kind: str, word: str, least: int) -> str | None:
+    def _add(self, kind: str, word: str, minimum: int) -> str | None:
         """The placeholder of a name; None for one that names nobody."""
         key = word.casefold()
-        if len(key) < least or key in _NOBODY or key.isdigit():
+        if len(key) < minimum or key in _NOBODY or key.isdigit():
             return None
         return self.words.setdefault(key, self.words.get(key) or self.number(kind, key))
 

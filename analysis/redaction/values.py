@@ -109,9 +109,9 @@ def _mapped(frame: pd.DataFrame, change: Texts) -> pd.DataFrame:
         new = [change(text) for text in old]
         if new != old:
             distinct = list(dict.fromkeys(new))
-            place = {text: number for number, text in enumerate(distinct)}
+            index = {text: number for number, text in enumerate(distinct)}
             codes = [
-                -1 if code < 0 else place[new[code]] for code in frame[column].cat.codes.to_numpy()
+                -1 if code < 0 else index[new[code]] for code in frame[column].cat.codes.to_numpy()
             ]
             out[column] = pd.Categorical.from_codes(codes, pd.Index(distinct, dtype="object"))
     return out

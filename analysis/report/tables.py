@@ -43,7 +43,7 @@ class TypeSide:
     full_provider: str
     count: str
     total: str
-    least: str
+    minimum: str
     mean: str
     largest: str
     share: str
@@ -163,7 +163,7 @@ def _type_side(record: dict[Any, Any], side: str, total: str) -> TypeSide:
         full_provider=provider,
         count=units.count(known(record[f"count_{side}"])),
         total=total,
-        least=units.duration(known(record[f"min_ns_{side}"])),
+        minimum=units.duration(known(record[f"min_ns_{side}"])),
         mean=units.duration(known(record[f"mean_ns_{side}"])),
         largest=units.duration(known(record[f"max_ns_{side}"])),
         share=units.percent(known(record[f"share_{side}"])),

@@ -72,8 +72,8 @@ def no_roofline(comparison: Comparison) -> str:
             for code in codes:
                 if isinstance(reason, str) and reason == code:
                     lacking[code] = lacking.get(code, 0.0) + float(time)
-    most = max(lacking, key=lambda code: lacking[code]) if lacking else codes[0]
-    return f"No roofline: {REASONS[most]}."
+    maximum = max(lacking, key=lambda code: lacking[code]) if lacking else codes[0]
+    return f"No roofline: {REASONS[maximum]}."
 
 
 def roofline_notes(comparison: Comparison, picture: Picture) -> tuple[str, ...]:

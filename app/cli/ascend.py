@@ -18,7 +18,7 @@ from analysis.wording import diagnostic_sentence
 from app.cli.outputs import refuse_lost
 
 _HINT = "Choose another place with --ascend."
-_MOST_CHARS = 60
+_MAX_CHARS = 60
 
 
 def write_ascend(
@@ -104,7 +104,7 @@ def _folders(traces: Mapping[str, Trace]) -> dict[str, str]:
     """A folder name for each trace: its name without what a file name should not hold."""
     taken: dict[str, str] = {}
     for name in traces:
-        base = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:_MOST_CHARS]
+        base = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:_MAX_CHARS]
         place, number = base or ("trace" if name else ""), 2
         while place in taken.values():
             place, number = f"{base or 'trace'}-{number}", number + 1

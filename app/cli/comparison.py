@@ -17,7 +17,7 @@ from analysis.text import clean_text
 from app.cli.ledger import print_ledger
 
 _TOP_ROWS = 12
-_MOST_OTHERS = 8
+_MAX_OTHERS = 8
 _KERNEL_CHARS = 44  # of which a library's kernel gets a short name
 _WIDE = 120  # columns of the terminal from which long names of sides fit above figures
 _SHORT = 16  # characters of a name that always fits
@@ -37,8 +37,8 @@ def print_comparison(comparison: Comparison, others: list[str], *, is_brief: boo
     for side, runs in offered_runs(comparison).items():
         console.print(f"{wording.offer_sentence(side, runs)} --{side}-runs {runs or 'N'}")
     if others:
-        listed = ", ".join(others[:_MOST_OTHERS])
-        more = f" and {len(others) - _MOST_OTHERS} more" if len(others) > _MOST_OTHERS else ""
+        listed = ", ".join(others[:_MAX_OTHERS])
+        more = f" and {len(others) - _MAX_OTHERS} more" if len(others) > _MAX_OTHERS else ""
         console.print(f"Also recorded: {listed}{more}; choose with --baseline and --candidate.")
     if is_brief:
         return

@@ -21,7 +21,7 @@ from app.cli.recipe import recipe
 from app.cli.serve import serve
 from app.cli.zoo import zoo
 
-_MOST_CHARS = 1000  # of an error: names in it come from files
+_MAX_CHARS = 1000  # of an error: names in it come from files
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 _NO_MEMORY = re.compile(
     r"cannot allocate memory|failed to map segment|unable to allocate", re.IGNORECASE
@@ -95,7 +95,7 @@ def _run() -> int:
     except FuseScopeError as error:
         from analysis.text import clean_text
 
-        streams.tell(clean_text(error.text, _MOST_CHARS))
+        streams.tell(clean_text(error.text, _MAX_CHARS))
         return 2
     except BrokenPipeError:
         streams.is_stuck()

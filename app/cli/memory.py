@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from analysis.errors import FuseScopeError
 
-_LEAST_BYTES = 450_000_000  # of address space: what the libraries of `compare` map
+_MIN_BYTES = 450_000_000  # of address space: what the libraries of `compare` map
 DASHBOARD_BYTES = 800_000_000  # what the server maps with its first page open
 _HINT = "Raise the limit (ulimit -v), or close other programs."
 
@@ -20,15 +20,15 @@ class LittleMemoryError(FuseScopeError):
     """Memory is too little to begin; what tells it may not load a library either."""
 
 
-def check(least_bytes: int = _LEAST_BYTES) -> None:
+def check(min_bytes: int = _MIN_BYTES) -> None:
     """Raises LittleMemoryError where the limit on address space is below what a verb needs."""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
         return
-    if limit < least_bytes:
+    if limit < min_bytes:
         raise LittleMemoryError(
             f"FuseScope may take {limit // 1_000_000} MB of memory here and needs at least "
-            f"{least_bytes // 1_000_000} MB",
+            f"{min_bytes // 1_000_000} MB",
             hint=_HINT,
         )
     # Each thread of a pool that nothing here uses would map as much again.

@@ -15,7 +15,7 @@ from app.sources import places
 
 _FIRST_FIELD = 0x08  # ir_version, a number, stands first in what exporters write
 _NEXT_FIELDS = frozenset(b"\x12\x1a\x22\x28\x32\x3a\x42")  # producer, domain, version, graph, …
-_MOST_VERSION = 64
+_MAX_VERSION = 64
 
 
 def read_given(path: Path, wanted: Wanted | None = None) -> Trace | Experiment:
@@ -46,7 +46,7 @@ def _is_model(path: Path) -> bool:
     starts_so = (
         len(head) == 3
         and head[0] == _FIRST_FIELD
-        and 0 < head[1] < _MOST_VERSION
+        and 0 < head[1] < _MAX_VERSION
         and head[2] in _NEXT_FIELDS
     )
     return starts_so or (bool(head) and path.suffix.lower() == ".onnx")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from analysis import wording
-from analysis.compare.entered_runs import MOST_RUNS, offered_runs
+from analysis.compare.entered_runs import MAX_RUNS, offered_runs
 from app import state
 from app.sources.comparisons import Shown
 
@@ -31,7 +31,7 @@ def _field(side: str, id_: str, value: int | None, *, forget: bool = False) -> N
         runs = field.number_input(
             f"Runs in the {side}",
             min_value=1,
-            max_value=MOST_RUNS,
+            max_value=MAX_RUNS,
             value=value,
             step=1,
             key=f"{side}_runs",

@@ -11,9 +11,9 @@ import streamlit as st
 
 from app.sources import places
 
-MOST_MODELS = 200
-_MOST_ENTRIES = 20_000  # of all folders together, so that a page does not wait for a disk
-_MOST_DEPTH = 6
+MAX_MODELS = 200
+_MAX_ENTRIES = 20_000  # of all folders together, so that a page does not wait for a disk
+_MAX_DEPTH = 6
 _FRESH_S = 5.0
 
 
@@ -34,7 +34,7 @@ def found(folders: tuple[Path, ...]) -> OwnModels:
     for folder in folders:
         for path in walk.files(folder):
             inside = places.below_folders(str(path.relative_to(folder)), (folder,))
-            if inside is not None and len(sizes) < MOST_MODELS:
+            if inside is not None and len(sizes) < MAX_MODELS:
                 sizes[places.link_name(inside)] = inside.stat().st_size
             elif inside is not None:
                 walk.is_cut = True
@@ -45,14 +45,14 @@ class _Walk:
     """Looks at so many entries at most."""
 
     def __init__(self) -> None:
-        self.left = _MOST_ENTRIES
+        self.left = _MAX_ENTRIES
         self.is_cut = False
 
     def files(self, folder: Path) -> Iterator[Path]:
         for here, folders, files in os.walk(folder):
             depth = len(Path(here).relative_to(folder).parts)
             hidden = [name for name in folders if name.startswith(".")]
-            folders[:] = sorted(set(folders) - set(hidden)) if depth < _MOST_DEPTH else []
+            folders[:] = sorted(set(folders) - set(hidden)) if depth < _MAX_DEPTH else []
             self.left -= len(files) + len(folders)
             if self.left < 0:
                 self.is_cut = True

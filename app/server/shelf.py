@@ -14,7 +14,7 @@ from analysis.trace import Trace
 Value = TypeVar("Value")
 
 # The pair on screen has to stay, however large it is.
-LEAST = 2
+MIN = 2
 # A node or a tensor of a graph with its attributes, roughly.
 _NODE_BYTES = 1_000
 _BASE_BYTES = 64 * 1024
@@ -27,9 +27,9 @@ class Shelf(Generic[Value]):
     Threads may share one.
     """
 
-    def __init__(self, most: int, most_bytes: int, weigh: Callable[[Value], int]) -> None:
-        self.most = most
-        self.most_bytes = most_bytes
+    def __init__(self, maximum: int, max_bytes: int, weigh: Callable[[Value], int]) -> None:
+        self.maximum = maximum
+        self.max_bytes = max_bytes
         self._weigh = weigh
         self._kept: dict[str, tuple[Value, int]] = {}
         self._used: dict[str, int] = {}
@@ -74,9 +74,9 @@ class Shelf(Generic[Value]):
         return sum(weight for _, weight in self._kept.values())
 
     def _is_full(self) -> bool:
-        if len(self._kept) <= LEAST:
+        if len(self._kept) <= MIN:
             return False
-        return len(self._kept) > self.most or self._total() > self.most_bytes
+        return len(self._kept) > self.maximum or self._total() > self.max_bytes
 
 
 def weight(value: Trace | Experiment) -> int:

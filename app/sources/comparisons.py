@@ -21,8 +21,8 @@ from app.server.shelf import Shelf, weight
 if TYPE_CHECKING:
     from analysis.advice import MissedFusion, Unjudged
 
-MOST_COMPARISONS = 6
-MOST_COMPARISONS_BYTES = 192 * MIB
+MAX_COMPARISONS = 6
+MAX_COMPARISONS_BYTES = 192 * MIB
 _COMPARING = threading.RLock()
 _NUMBER: WeakKeyDictionary[Trace, int] = WeakKeyDictionary()
 _COUNT = count()
@@ -109,7 +109,7 @@ def _numbers(*sides: Side) -> tuple[int, ...]:
 @st.cache_resource(show_spinner=False)
 def _comparisons() -> Shelf[Shown]:
     """Comparisons of the whole server, with the traces that they hold."""
-    return Shelf(MOST_COMPARISONS, MOST_COMPARISONS_BYTES, _weight)
+    return Shelf(MAX_COMPARISONS, MAX_COMPARISONS_BYTES, _weight)
 
 
 def _weight(shown: Shown) -> int:

@@ -32,8 +32,8 @@ from app.state import MAX_OPENED, MAX_OPENED_BYTES, Fate, Opened
 
 _UPLOAD = re.compile(r"upload:[0-9a-f]{12}(/|$)")
 # Folders of the command line beyond this are opened only when their path is given.
-_MOST_FILES = 500
-_MOST_BYTES = 512 * MIB
+_MAX_FILES = 500
+_MAX_BYTES = 512 * MIB
 
 NOT_HERE = Fate(
     "link", False, "The link names something that is not here, so that part of it is left out."
@@ -131,13 +131,13 @@ def _state(path: Path) -> str:
 
     Raises FuseScopeError for a folder with more files than are read of one.
     """
-    most = places.limits().zip_members
+    maximum = places.limits().zip_members
     try:
         below = (Path(f, n) for f, _, ns in os.walk(path) for n in ns)
-        files = [path] if not path.is_dir() else list(itertools.islice(below, most + 1))
-        if len(files) > most:
+        files = [path] if not path.is_dir() else list(itertools.islice(below, maximum + 1))
+        if len(files) > maximum:
             raise FuseScopeError(
-                f"This folder holds more than {most} files",
+                f"This folder holds more than {maximum} files",
                 where=display_name(str(path)),
                 hint=places.limits().hint("zip_members"),
             )
@@ -264,7 +264,7 @@ def _is_large(path: Path) -> bool:
                 size += os.lstat(os.path.join(folder, name)).st_size
             except OSError:
                 continue  # gone since it was listed
-            if count > _MOST_FILES or size > _MOST_BYTES:
+            if count > _MAX_FILES or size > _MAX_BYTES:
                 return True
     return False
 

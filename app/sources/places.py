@@ -19,8 +19,8 @@ FOLDERS_VARIABLE = "FUSESCOPE_FOLDERS"
 FILES_VARIABLE = "FUSESCOPE_FILES"
 EXPERIMENTS_VARIABLE = "FUSESCOPE_RECORDINGS"
 LIMITS_VARIABLE = "FUSESCOPE_LIMITS"
-MOST_EXPERIMENTS = 40
-MOST_RULE_FILES = 40
+MAX_EXPERIMENTS = 40
+MAX_RULE_FILES = 40
 _RULE_FILE = re.compile(r"\w[\w.+-]{0,79}\.toml", re.ASCII)  # what a variant may be called
 _NUMBERED = re.compile(r"([0-9]{1,4}):(.*)", re.DOTALL)
 
@@ -81,7 +81,7 @@ def experiments() -> dict[str, Path]:
                 found.append((path.stat().st_mtime_ns, path.name, path))
         except OSError:
             continue  # gone since it was listed
-    return {name: path for _, name, path in sorted(found, reverse=True)[:MOST_EXPERIMENTS]}
+    return {name: path for _, name, path in sorted(found, reverse=True)[:MAX_EXPERIMENTS]}
 
 
 def rule_files() -> dict[str, Path]:
@@ -99,7 +99,7 @@ def rule_files() -> dict[str, Path]:
                 continue
             if below_folders(path.name, (folder,)) is not None:
                 found[path.name] = path
-    return dict(list(found.items())[:MOST_RULE_FILES])
+    return dict(list(found.items())[:MAX_RULE_FILES])
 
 
 def path_below_folders(text: str, *, or_folder: bool = False) -> Path:

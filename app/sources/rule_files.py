@@ -10,7 +10,7 @@ from pathlib import Path
 from analysis.errors import FuseScopeError
 
 _PREFIX = "rules:"
-_MOST_BYTES = 64 * 1024
+_MAX_BYTES = 64 * 1024
 
 
 def read_rules(given: str) -> tuple[str, str | None]:
@@ -31,9 +31,9 @@ def read_rules(given: str) -> tuple[str, str | None]:
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise _unreadable(given, "it is no regular file")
-        data = file.read(_MOST_BYTES + 1)
-    if len(data) > _MOST_BYTES:
-        raise _unreadable(given, f"it is larger than {_MOST_BYTES // 1024} KiB")
+        data = file.read(_MAX_BYTES + 1)
+    if len(data) > _MAX_BYTES:
+        raise _unreadable(given, f"it is larger than {_MAX_BYTES // 1024} KiB")
     try:
         return Path(given).name, data.decode("utf-8-sig")
     except UnicodeDecodeError:

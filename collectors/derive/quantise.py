@@ -33,7 +33,7 @@ _CODING, _DECODING = "QuantizeLinear", "DequantizeLinear"
 _TO_FLOAT = {_DECODING, "MatMulIntegerToFloat", "DynamicQuantizeMatMul"}
 _PER_CHANNEL_OPSET = 13  # QuantizeLinear has an axis from there on
 _CPU_FLAGS = Path("/proc/cpuinfo")
-_MOST_TOLD = 24  # op types
+_MAX_TOLD = 24  # op types
 
 
 def derive(job: DeriveJob, variant: Variant, model: onnx.ModelProto) -> Derived:
@@ -48,7 +48,7 @@ def derive(job: DeriveJob, variant: Variant, model: onnx.ModelProto) -> Derived:
     narrow = needs_narrow_weights()
     signed = _has_signed_kernels()
     path = folder / "model.onnx"
-    count = feeds.count(job.settings, least=2)
+    count = feeds.count(job.settings, minimum=2)
     large = weights_bytes(plain.model) > ONE_FILE_BYTES
     if name_all_axes(plain.model):
         save(plain.model, plain.path)
@@ -178,9 +178,9 @@ def needs_narrow_weights() -> bool:
 
 def listed(counts: Counter[str]) -> str:
     """'53 Conv, 16 Add', the most frequent first; 'none'."""
-    most = counts.most_common(_MOST_TOLD)
-    rest = sum(counts.values()) - sum(number for _, number in most)
-    parts = [f"{number} {op_type}" for op_type, number in most]
+    maximum = counts.most_common(_MAX_TOLD)
+    rest = sum(counts.values()) - sum(number for _, number in maximum)
+    parts = [f"{number} {op_type}" for op_type, number in maximum]
     return ", ".join(parts + ([f"{rest} others"] if rest else [])) or "none"
 
 
@@ -230,7 +230,7 @@ def _quantise(
 
     class Calibration(quantization.CalibrationDataReader):  # type: ignore[misc]
         def __init__(self) -> None:
-            self._feeds = (feeds.draw(settings, "calibration", place) for place in range(count))
+            self._feeds = (feeds.draw(settings, "calibration", index) for index in range(count))
 
         def get_next(self) -> dict[str, Any] | None:
             return next(self._feeds, None)

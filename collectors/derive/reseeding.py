@@ -203,10 +203,10 @@ def _drawn(graph: onnx.GraphProto) -> dict[str, _Slot]:
             if node.op_type in _COPYING and node.outputs[0] in drawn:
                 drawn.setdefault(node.inputs[0], drawn[node.outputs[0]])
             continue
-        for place, name in enumerate(node.inputs):
-            use = _USES.get((node.op_type, place))
+        for index, name in enumerate(node.inputs):
+            use = _USES.get((node.op_type, index))
             if use is not None and name and name not in varying:
-                drawn.setdefault(name, _Slot(use, _fan_in(node, place, shapes.get(name, ()))))
+                drawn.setdefault(name, _Slot(use, _fan_in(node, index, shapes.get(name, ()))))
     return drawn
 
 
@@ -221,15 +221,15 @@ def _running(nodes: Iterable[Node], inputs: Iterable[str]) -> list[Node]:
     return running
 
 
-def _fan_in(node: Node, place: int, shape: tuple[int, ...]) -> int:
+def _fan_in(node: Node, index: int, shape: tuple[int, ...]) -> int:
     """Products that are summed for one output, from the weight's shape at its operator."""
     if len(shape) < 2:
         return math.prod(shape) if shape else 0
     if node.op_type == "Gemm":
-        transposed = bool(node.attributes.get("transB" if place else "transA", 0))
-        return shape[-1] if transposed == bool(place) else shape[0]
+        transposed = bool(node.attributes.get("transB" if index else "transA", 0))
+        return shape[-1] if transposed == bool(index) else shape[0]
     if node.op_type == "MatMul":
-        return shape[-2] if place else shape[-1]
+        return shape[-2] if index else shape[-1]
     return shape[0] if node.op_type == "ConvTranspose" else math.prod(shape[1:])
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import onnx
 
 from analysis.errors import FuseScopeError
-from analysis.experiment import MOST_DIFFERENCE
+from analysis.experiment import MAX_DIFFERENCE
 from collectors import kernels
 from collectors.derive import cut, pieces
 from collectors.kernels import compiled
@@ -185,7 +185,7 @@ class _Calls:
         )
         difference = finite_difference(theirs.reshape(-1), ours)
         self.difference = max(self.difference, difference)
-        if not difference < MOST_DIFFERENCE:
+        if not difference < MAX_DIFFERENCE:
             raise FuseScopeError(
                 f"The kernel for '{group.name[:60]}' computes something else than ONNX Runtime: "
                 f"its output difference is {difference:.2g}",

@@ -44,10 +44,10 @@ def remove(path: str | Path) -> None:
     shutil.rmtree(path, ignore_errors=True)
 
 
-def remove_stale(place: str | Path, is_ours: Callable[[str], bool]) -> None:
+def remove_stale(index: str | Path, is_ours: Callable[[str], bool]) -> None:
     """Removes this user's files and folders in `place` whose name is ours and whose owner is gone.
     Follows no links."""
-    with contextlib.suppress(OSError), os.scandir(place) as entries:
+    with contextlib.suppress(OSError), os.scandir(index) as entries:
         for entry in entries:
             if is_ours(entry.name):
                 with contextlib.suppress(OSError):

@@ -13,7 +13,7 @@ from typing import IO, Self
 from analysis.errors import FuseScopeError
 from collectors.files import ownership
 
-_MOST_NUMBERS = 10_000
+_MAX_NUMBERS = 10_000
 _ENDING = ".fusescope.partial"
 _NAME_CHARS = 56  # a name may be as long as the system allows (255 bytes), and ours is longer
 _DRAFT = re.compile(rf"\..*\.[0-9a-f]{{8}}{re.escape(_ENDING)}", re.DOTALL)
@@ -89,7 +89,7 @@ class Draft:
     def publish_numbered(self) -> Path:
         """Likewise, under the first free name of x.zip, x-2.zip, x-3.zip, …"""
         target = self.target
-        for number in range(1, _MOST_NUMBERS):
+        for number in range(1, _MAX_NUMBERS):
             with contextlib.suppress(FileExistsError):
                 end = f"-{number}" if number > 1 else ""
                 return self._named(target.with_name(f"{target.stem}{end}{target.suffix}"))

@@ -66,19 +66,19 @@ def is_full(path: Path) -> bool:
 def refused(error: OSError) -> FuseScopeError:
     """The temporary folder takes nothing more."""
     try:
-        place = tempfile.gettempdir()
-        if os.path.basename(place).startswith(WORKER):  # its own folder, from inside
-            place = os.path.dirname(place)
+        index = tempfile.gettempdir()
+        if os.path.basename(index).startswith(WORKER):  # its own folder, from inside
+            index = os.path.dirname(index)
     except OSError:  # none of the places that Python tries can be written to
-        place = os.environ.get("TMPDIR", "/tmp")
+        index = os.environ.get("TMPDIR", "/tmp")
         return FuseScopeError(
             "No temporary folder can be written to",
-            where=place,
+            where=index,
             hint="It is read-only or full: free some space there, or name another folder in the "
             "environment as TMPDIR.",
         )
     return FuseScopeError(
         f"The temporary folder cannot be written to: {(error.strerror or 'refused').lower()}",
-        where=place,
+        where=index,
         hint="Free some space there, or name another folder in the environment as TMPDIR.",
     )

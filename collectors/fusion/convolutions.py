@@ -91,69 +91,69 @@ def one_a_channel(site: Site) -> Iterator[Block]:
         yield Block("constant_shape", site.tensor("k"), facts)
 
 
-def fold_normalisation(place: Place) -> NewNode:
+def fold_normalisation(index: Place) -> NewNode:
     """y = s·(W∗x + b - mean) + shift with s = scale / √(var + ε), so W' = s·W and
     b' = s·(b - mean) + shift."""
-    scale, shift, mean, var = (place.array(name) for name in ("scale", "shift", "mean", "var"))
-    factor = scale / np.sqrt(var + place.attribute("y", "epsilon", 1e-5))
-    return _folded(place, factor, shift - factor * mean)
+    scale, shift, mean, var = (index.array(name) for name in ("scale", "shift", "mean", "var"))
+    factor = scale / np.sqrt(var + index.attribute("y", "epsilon", 1e-5))
+    return _folded(index, factor, shift - factor * mean)
 
 
-def fold_constant(place: Place) -> NewNode:
+def fold_constant(index: Place) -> NewNode:
     """One Mul, Div, Add or Sub of a constant behind the convolution, into its weights."""
-    channels = _outputs(place)
-    constant = np.broadcast_to(place.array("k").reshape(-1), channels)
+    channels = _outputs(index)
+    constant = np.broadcast_to(index.array("k").reshape(-1), channels)
     one, zero = np.ones(channels), np.zeros(channels)
     factor, shift = {
         "Mul": (constant, zero),
         "Div": (1 / constant, zero),
         "Add": (one, constant),
         "Sub": (one, -constant),
-    }[place.node("y").op_type]
-    return _folded(place, factor, shift)
+    }[index.node("y").op_type]
+    return _folded(index, factor, shift)
 
 
-def fused_conv(place: Place) -> NewNode:
+def fused_conv(index: Place) -> NewNode:
     """FusedConv: convolution, then the addition of `r` where there is one, then the activation."""
-    convolution = place.node("c")
+    convolution = index.node("c")
     inputs = list(convolution.inputs)
-    if place.has("a"):
+    if index.has("a"):
         inputs += [""] * (3 - len(inputs))
-        inputs.append(place.tensor("r"))
+        inputs.append(index.tensor("r"))
     attributes: dict[str, Attribute] = {}
-    if place.has("y"):
-        attributes["activation"] = place.node("y").op_type
-        if parameters := _parameters(place):
+    if index.has("y"):
+        attributes["activation"] = index.node("y").op_type
+        if parameters := _parameters(index):
             attributes["activation_params"] = parameters
     return NewNode("FusedConv", tuple(inputs), "c", CONTRIB, keeps=True, attributes=attributes)
 
 
-def _parameters(place: Place) -> list[float]:
-    node = place.node("y")
+def _parameters(index: Place) -> list[float]:
+    node = index.node("y")
     if node.op_type != "Clip":
-        return [place.attribute("y", name, value) for name, value in ACTIVATIONS[node.op_type]]
+        return [index.attribute("y", name, value) for name, value in ACTIVATIONS[node.op_type]]
     if len(node.inputs) == 1:  # attributes, before opset 11
-        return [place.attribute("y", "min", _LOWEST), place.attribute("y", "max", _HIGHEST)]
+        return [index.attribute("y", "min", _LOWEST), index.attribute("y", "max", _HIGHEST)]
     bounds = [_LOWEST, _HIGHEST]
     for position, name in enumerate(node.inputs[1:3]):
         if name:
-            bounds[position] = float(place.source.array(name).reshape(-1)[0])
+            bounds[position] = float(index.source.array(name).reshape(-1)[0])
     return bounds
 
 
-def _folded(place: Place, factor: Numbers, shift: Numbers) -> NewNode:
+def _folded(index: Place, factor: Numbers, shift: Numbers) -> NewNode:
     """The convolution with factor·W as weight and factor·b + shift as bias."""
-    node, weight = place.node("c"), place.array("w")
+    node, weight = index.node("c"), index.array("w")
     has_bias = len(node.inputs) > 2 and bool(node.inputs[2])
-    bias = place.source.array(node.inputs[2]) if has_bias else np.zeros(len(factor))
+    bias = index.source.array(node.inputs[2]) if has_bias else np.zeros(len(factor))
     if node.op_type == "Conv":
         folded = weight * factor.reshape(-1, *[1] * (weight.ndim - 1))
     else:  # [C in, C out / group, …]: the outputs of a group lie side by side
-        groups = int(place.attribute("c", "group", 1))
+        groups = int(index.attribute("c", "group", 1))
         split = weight.reshape(groups, -1, *weight.shape[1:])
         folded = split * factor.reshape(groups, 1, -1, *[1] * (weight.ndim - 2))
         folded = folded.reshape(weight.shape)
-    names = [place.source.new_name(f"{node.name}/{of}") for of in ("folded_weight", "folded_bias")]
+    names = [index.source.new_name(f"{node.name}/{of}") for of in ("folded_weight", "folded_bias")]
     return NewNode(
         node.op_type,
         (node.inputs[0], *names),
@@ -163,11 +163,11 @@ def _folded(place: Place, factor: Numbers, shift: Numbers) -> NewNode:
     )
 
 
-def _outputs(place: Place) -> int:
-    weight = place.array("w")
-    if place.node("c").op_type == "Conv":
+def _outputs(index: Place) -> int:
+    weight = index.array("w")
+    if index.node("c").op_type == "Conv":
         return int(weight.shape[0])
-    return int(weight.shape[1] * place.attribute("c", "group", 1))
+    return int(weight.shape[1] * index.attribute("c", "group", 1))
 
 
 def _channels_out(site: Site, weight: tuple[int, ...]) -> int:

@@ -99,39 +99,39 @@ def value_a_channel(site: Site) -> Iterator[Block]:
                 yield Block("constant_shape", site.tensor(name), facts)
 
 
-def affine(place: Place) -> NewNode:
+def affine(index: Place) -> NewNode:
     """BatchNormalization with mean 0 and variance 1, which computes scale · x + shift."""
-    known = place.view.tensor(place.tensor("x")).shape
+    known = index.view.tensor(index.tensor("x")).shape
     assert known is not None
     scale, shift = np.ones(known[1]), np.zeros(known[1])
     for step, constant in (("m", "k"), ("y", "k2")):
-        factor, offset = _line(place, step, constant, known[1])
+        factor, offset = _line(index, step, constant, known[1])
         scale, shift = factor * scale, factor * shift + offset
-    node = place.node("y")
+    node = index.node("y")
     values = {
         "scale": scale,
         "shift": shift,
         "mean": np.zeros(known[1]),
         "variance": np.ones(known[1]),
     }
-    names = {of: place.source.new_name(f"{node.name}/{of}") for of in values}
+    names = {of: index.source.new_name(f"{node.name}/{of}") for of in values}
     return NewNode(
         _NORMAL,
-        (place.tensor("x"), *names.values()),
+        (index.tensor("x"), *names.values()),
         "y",
         attributes={"epsilon": 0.0},
         weights={names[of]: numbers for of, numbers in values.items()},
     )
 
 
-def _line(place: Place, step: str, constant: str, channels: int) -> tuple[Numbers, Numbers]:
+def _line(index: Place, step: str, constant: str, channels: int) -> tuple[Numbers, Numbers]:
     """Factor and offset of one step."""
-    node = place.node(step)
+    node = index.node(step)
     if node.op_type == _NORMAL:
-        scale, shift, mean, var = (place.source.array(name) for name in node.inputs[1:5])
-        factor = scale / np.sqrt(var + place.attribute(step, "epsilon", 1e-5))
+        scale, shift, mean, var = (index.source.array(name) for name in node.inputs[1:5])
+        factor = scale / np.sqrt(var + index.attribute(step, "epsilon", 1e-5))
         return factor, shift - factor * mean
-    value = np.broadcast_to(place.array(constant).reshape(-1), channels)
+    value = np.broadcast_to(index.array(constant).reshape(-1), channels)
     one, zero = np.ones(channels), np.zeros(channels)
     lines = {
         "Mul": (value, zero),
@@ -168,34 +168,34 @@ def bias_used_once(site: Site) -> Iterator[Block]:
         yield from (block for block in single_use(site) if block.tensor == site.tensor("b"))
 
 
-def bias_gelu(place: Place) -> NewNode:
+def bias_gelu(index: Place) -> NewNode:
     """The operator BiasGelu."""
-    return NewNode("BiasGelu", (place.tensor("i"), place.tensor("bias")), "y", CONTRIB)
+    return NewNode("BiasGelu", (index.tensor("i"), index.tensor("bias")), "y", CONTRIB)
 
 
-def gelu(place: Place) -> NewNode:
+def gelu(index: Place) -> NewNode:
     """The operator Gelu."""
-    return NewNode("Gelu", (place.tensor("x"),), "y", CONTRIB)
+    return NewNode("Gelu", (index.tensor("x"),), "y", CONTRIB)
 
 
-def fast_gelu(place: Place) -> NewNode:
+def fast_gelu(index: Place) -> NewNode:
     """The operator FastGelu."""
-    return NewNode("FastGelu", (place.tensor("x"),), "y", CONTRIB)
+    return NewNode("FastGelu", (index.tensor("x"),), "y", CONTRIB)
 
 
-def quick_gelu(place: Place) -> NewNode:
+def quick_gelu(index: Place) -> NewNode:
     """x · sigmoid(alpha · x)."""
-    alpha = place.scalar("alpha") if place.has("m") else 1.0
-    return NewNode("QuickGelu", (place.tensor("x"),), "y", CONTRIB, attributes={"alpha": alpha})
+    alpha = index.scalar("alpha") if index.has("m") else 1.0
+    return NewNode("QuickGelu", (index.tensor("x"),), "y", CONTRIB, attributes={"alpha": alpha})
 
 
-def layer_norm(place: Place) -> NewNode:
+def layer_norm(index: Place) -> NewNode:
     """The operator LayerNormalization over the last axis."""
     return NewNode(
         "LayerNormalization",
-        (place.tensor("x"), place.tensor("scale"), place.tensor("shift")),
+        (index.tensor("x"), index.tensor("scale"), index.tensor("shift")),
         "y",
-        attributes={"axis": -1, "epsilon": place.scalar("epsilon")},
+        attributes={"axis": -1, "epsilon": index.scalar("epsilon")},
     )
 
 
@@ -229,21 +229,21 @@ def last_axis(site: Site) -> Iterator[Block]:
         yield Block("form", site.tensor("y"), {"expected": "LayerNormalization of one output"})
 
 
-def skip_layer_norm(place: Place) -> NewNode:
+def skip_layer_norm(index: Place) -> NewNode:
     """SkipLayerNormalization; the sum comes out too where somebody else needs it."""
-    node, total = place.node("y"), place.tensor("a")
-    others = [reader for reader in place.view.consumers(total) if reader.name != node.name]
-    wanted = bool(others) or total in place.view.outputs
+    node, total = index.node("y"), index.tensor("a")
+    others = [reader for reader in index.view.consumers(total) if reader.name != node.name]
+    wanted = bool(others) or total in index.view.outputs
     outputs = (node.outputs[0], "", "", total) if wanted else (node.outputs[0],)
-    inputs = [place.tensor("p"), place.tensor("o"), *node.inputs[1:3]]
-    if place.has("b"):
+    inputs = [index.tensor("p"), index.tensor("o"), *node.inputs[1:3]]
+    if index.has("b"):
         inputs += [""] * (4 - len(inputs))
-        inputs.append(place.tensor("bias"))
+        inputs.append(index.tensor("bias"))
     return NewNode(
         "SkipLayerNormalization",
         tuple(inputs),
         "y",
         CONTRIB,
         outputs=outputs,
-        attributes={"epsilon": place.attribute("y", "epsilon", 1e-5)},
+        attributes={"epsilon": index.attribute("y", "epsilon", 1e-5)},
     )

@@ -133,7 +133,7 @@ class Trial:
     def _resized(self, changed: Sequence[Dimension], size: int) -> dict[str, Array]:
         """The inputs with their values repeated, or the first of them, along these dimensions."""
         feeds = dict(self.feeds)
-        for name, axis in (place for dimension in changed for place in dimension.places):
+        for name, axis in (index for dimension in changed for index in dimension.places):
             feeds[name] = feeds[name].take(np.arange(size) % feeds[name].shape[axis], axis)
         return feeds
 
@@ -153,7 +153,7 @@ def _with_interface(
             whole = shapes.dims(value) is not None
             graph.input.append(value if whole else known[value.name])
     graph.output.extend(declared.graph.output)
-    sizes = {place: dimension.size for dimension in fixed for place in dimension.places}
+    sizes = {index: dimension.size for dimension in fixed for index in dimension.places}
     named = {dimension.name: dimension.size for dimension in fixed if dimension.name}
     for value in (*graph.input, *graph.output):
         for axis, dim in enumerate(value.type.tensor_type.shape.dim):

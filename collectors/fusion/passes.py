@@ -63,8 +63,8 @@ def matches(working: Working, rewrite: Rewrite) -> list[Match]:
     convolutions that one addition joins the later one first: then nothing has to wait."""
     told = Conditions(opset=working.opset)
     found = [m for m in find(working.view, rewrite.own, told) if not _feeds_itself(m, working)]
-    place = working.view.graph.place
-    return sorted(found, key=lambda m: (-len(m.nodes), -place[m.nodes[0].name]))
+    index = working.view.graph.index
+    return sorted(found, key=lambda m: (-len(m.nodes), -index[m.nodes[0].name]))
 
 
 def _feeds_itself(match: Match, working: Working) -> bool:

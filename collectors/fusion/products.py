@@ -134,44 +134,44 @@ def two_axes(site: Site) -> Iterator[Block]:
                 yield Block("rank", site.tensor(name), {"axes": axes, "needs": 2})
 
 
-def gemm(place: Place) -> NewNode:
+def gemm(index: Place) -> NewNode:
     """MatMul and Add as Gemm."""
-    product = place.node("m")
-    return NewNode("Gemm", (*product.inputs, place.tensor("bias")), "m")
+    product = index.node("m")
+    return NewNode("Gemm", (*product.inputs, index.tensor("bias")), "m")
 
 
-def transposed_gemm(place: Place) -> NewNode:
+def transposed_gemm(index: Place) -> NewNode:
     """Gemm that reads its matrices as they are stored."""
-    node = place.node("y")
+    node = index.node("y")
     attributes = {
-        f"trans{end.upper()}": int(place.attribute("y", f"trans{end.upper()}", 0)) ^ 1
+        f"trans{end.upper()}": int(index.attribute("y", f"trans{end.upper()}", 0)) ^ 1
         for end in ("a", "b")
-        if place.has(f"t{end}")
+        if index.has(f"t{end}")
     }
-    inputs = (place.tensor("a"), place.tensor("b"), *node.inputs[2:])
+    inputs = (index.tensor("a"), index.tensor("b"), *node.inputs[2:])
     return NewNode("Gemm", inputs, "y", keeps=True, attributes=attributes)
 
 
-def fused_gemm(place: Place) -> NewNode:
+def fused_gemm(index: Place) -> NewNode:
     """FusedGemm: the product and its activation."""
-    op_type = place.node("y").op_type
+    op_type = index.node("y").op_type
     attributes: dict[str, str | float] = {"activation": op_type}
     for name, value in ACTIVATIONS[op_type]:
-        attributes[f"activation_{name}"] = place.attribute("y", name, value)
-    keeps = place.node("g").op_type == "Gemm"
+        attributes[f"activation_{name}"] = index.attribute("y", name, value)
+    keeps = index.node("g").op_type == "Gemm"
     return NewNode(
-        "FusedGemm", place.node("g").inputs, "g", CONTRIB, keeps=keeps, attributes=attributes
+        "FusedGemm", index.node("g").inputs, "g", CONTRIB, keeps=keeps, attributes=attributes
     )
 
 
-def fused_product(place: Place) -> NewNode:
+def fused_product(index: Place) -> NewNode:
     """FusedMatMul: alpha · op(a) · op(b)."""
     alpha = 1.0
     for name, step in (("ka", "sa"), ("kb", "sb"), ("k", "y")):
-        if place.has(step) and name in place.match.tensors:
-            factor = place.scalar(name)
-            alpha = alpha / factor if place.node(step).op_type == "Div" else alpha * factor
+        if index.has(step) and name in index.match.tensors:
+            factor = index.scalar(name)
+            alpha = alpha / factor if index.node(step).op_type == "Div" else alpha * factor
     attributes: dict[str, int | float] = {"alpha": alpha}
-    attributes |= {f"trans{end.upper()}": 1 for end in ("a", "b") if place.has(f"t{end}")}
-    inputs = (place.tensor("a"), place.tensor("b"))
+    attributes |= {f"trans{end.upper()}": 1 for end in ("a", "b") if index.has(f"t{end}")}
+    inputs = (index.tensor("a"), index.tensor("b"))
     return NewNode("FusedMatMul", inputs, "m", CONTRIB, attributes=attributes)

@@ -169,9 +169,9 @@ NAMES = tuple(rewrite.name for rewrite in REWRITES)
 _ORDER = tuple(LEVELS)
 
 
-def at_most(level: Level, most: Level) -> bool:
+def at_most(level: Level, maximum: Level) -> bool:
     """Whether what needs `level` is done at the level `most`."""
-    return _ORDER.index(level) <= _ORDER.index(most)
+    return _ORDER.index(level) <= _ORDER.index(maximum)
 
 
 def level_of(op_types: tuple[str, ...]) -> Level | None:

@@ -22,8 +22,8 @@ from collectors.workers.jobs import Optimization
 
 _RULE_SETS = "collectors.fusion.rule_sets"
 FILE_BYTES = 64 * 1024
-_MOST = 200  # entries of a list
-_MOST_TYPES = 32  # op types of one pattern
+_MAX = 200  # entries of a list
+_MAX_TYPES = 32  # op types of one pattern
 _KEYS = ("level", "patterns", "include", "exclude", "largest_intermediate", "optimization")
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?) ?(B|kB|KB|MB|GB|KiB|MiB|GiB)?", re.ASCII)
 _UNITS = {
@@ -153,7 +153,7 @@ def _rules(table: Mapping[str, Any], text: str) -> Rules:
 
 
 def _patterns(listed: Any) -> tuple[str | tuple[str, ...], ...]:
-    if not isinstance(listed, list) or not listed or len(listed) > _MOST:
+    if not isinstance(listed, list) or not listed or len(listed) > _MAX:
         raise FuseScopeError(
             "patterns is no list of 1 to 200 patterns",
             hint='Write patterns = [["Conv", "Relu"], "gelu"], or leave it out for all.',
@@ -180,10 +180,10 @@ def _pattern(entry: Any) -> str | tuple[str, ...]:
             hint='Write a name in quotation marks, or a list of op types: ["Conv", "Relu"].',
         )
     joined = _listing(entry)
-    if not 2 <= len(entry) <= _MOST_TYPES:
+    if not 2 <= len(entry) <= _MAX_TYPES:
         raise FuseScopeError(
             f"The pattern {joined} has {len(entry)} operators",
-            hint=f"List 2 to {_MOST_TYPES} op types in the order that data flows.",
+            hint=f"List 2 to {_MAX_TYPES} op types in the order that data flows.",
         )
     if registry.level_of(tuple(entry)) is None:
         raise FuseScopeError(f"No rewrite is known for {joined}", hint=_unknown_types(entry))
@@ -207,7 +207,7 @@ def _globs(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
     listed = table.get(key, [])
     if (
         not isinstance(listed, list)
-        or len(listed) > _MOST
+        or len(listed) > _MAX
         or not all(isinstance(glob, str) and 0 < len(glob) <= 500 for glob in listed)
     ):
         raise FuseScopeError(

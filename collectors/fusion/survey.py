@@ -26,7 +26,7 @@ def opportunities(
         *_groups(graph, ideal, actual, differences),
         *_blocked(graph, ideal),
     ]
-    return tuple(sorted(rows, key=lambda row: min(graph.place[name] for name in row.operators)))
+    return tuple(sorted(rows, key=lambda row: min(graph.index[name] for name in row.operators)))
 
 
 def asked(rules: Rules, actual: Fused, rows: Sequence[Opportunity]) -> tuple[Asked, ...]:

@@ -10,7 +10,7 @@ import onnx
 import onnxruntime as ort
 from onnx import helper, numpy_helper
 
-from analysis.experiment import MOST_DIFFERENCE
+from analysis.experiment import MAX_DIFFERENCE
 from analysis.graph import Graph, Node, Tensor
 from analysis.patterns import View
 from collectors.errors.engine import clean
@@ -20,7 +20,7 @@ from collectors.models.array import Array
 from collectors.runtimes.onnxruntime import PROVIDERS, options
 from collectors.tensors.difference import difference_of
 
-TOLERANCE = MOST_DIFFERENCE  # max|a-b| / max|a|
+TOLERANCE = MAX_DIFFERENCE  # max|a-b| / max|a|
 _DRAWS = ("normal", "positive")  # the second where the first gives no finite numbers, or zeros
 
 
@@ -37,7 +37,7 @@ class Verification:
         self._view = View(graph)
         self._seed = seed
         self._nodes = {node.name: node for node in model.graph.node}
-        self._place = {name: place for place, name in enumerate(self._nodes)}
+        self._place = {name: index for index, name in enumerate(self._nodes)}
         # Identity nodes, and what is as good as one, by the tensor that they hand on.
         self._handing_on: dict[str, list[str]] = {}
         for node in model.graph.node:

@@ -47,7 +47,7 @@ class Working:
             node.name: Origin((node.name,), (node.op_type,)) for node in model.graph.node
         }
         self.weights = {tensor.name: tensor for tensor in model.graph.initializer}
-        self._place = {name: place for place, name in enumerate(self.nodes)}
+        self._place = {name: index for index, name in enumerate(self.nodes)}
         self._tensors = dict(graph.tensor)
         self._names = {*self._tensors, *(name for node in graph.nodes for name in node.outputs)}
         self._view: View | None = None

@@ -117,4 +117,4 @@ def constants(file: str) -> list[Array]:
     if not file:
         return []
     with np.load(file, allow_pickle=False) as archive:
-        return [archive[f"arr_{place}"].reshape(-1) for place in range(len(archive.files))]
+        return [archive[f"arr_{index}"].reshape(-1) for index in range(len(archive.files))]

@@ -9,7 +9,7 @@ from analysis.graph import Graph, Node
 from collectors.kernels import Kernel, compiled
 from collectors.kernels.group import STANDARD, Program, shape_of, size
 
-MOST_TAPS = 121  # each is a line of the kernel
+MAX_TAPS = 121  # each is a line of the kernel
 TILE_BYTES = 20 * 1024  # of scratch memory for a thread: fits the first cache beside the output
 _WORTH_A_THREAD = 1 << 21  # multiply-adds: about as long as waking the threads
 
@@ -105,11 +105,11 @@ class Depthwise:
         has_bias = len(self.operands) > 2
         reach = self._reach[0]
         weights, taps = [], []
-        for place, (row, column) in enumerate(self._taps()):
-            weights.append(f"w{place} = w[c * {size(self.kernel)} + {place}]")
+        for index, (row, column) in enumerate(self._taps()):
+            weights.append(f"w{index} = w[c * {size(self.kernel)} + {index}]")
             phase = (row % down) * across + column % across
             offset = phase * tile.phase + row // down * tile.width + column // across
-            taps.append(f"w{place} * mine[{offset} + i]")
+            taps.append(f"w{index} * mine[{offset} + i]")
         arrays = ["y", "x", "w", *(["b"] if has_bias else []), "scratch"]
         numbers = ["planes", "channels", "height", "columns", "rows_out", "columns_out", "parts"]
         signature = ", ".join([*["float32[::1]"] * len(arrays), *["intp"] * len(numbers)])
@@ -207,7 +207,7 @@ def _depthwise(node: Node, graph: Graph) -> Iterator[Depthwise]:
         return
     kernel = (weight[2], weight[3])
     strides, dilations = _pair(node, "strides"), _pair(node, "dilations")
-    if output[1] != channels or size(kernel) > MOST_TAPS or strides is None or dilations is None:
+    if output[1] != channels or size(kernel) > MAX_TAPS or strides is None or dilations is None:
         return
     before = _padding(node, image, output, kernel, strides, dilations)
     if before is not None:

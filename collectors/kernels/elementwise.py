@@ -12,7 +12,7 @@ from collectors.kernels import Kernel, compiled, formulas
 from collectors.kernels.formulas import Formula
 from collectors.kernels.group import STANDARD, Program, parts, shape_of, size
 
-MOST_ARRAYS = 8  # beyond, the compiler no longer proves that they do not overlap
+MAX_ARRAYS = 8  # beyond, the compiler no longer proves that they do not overlap
 
 Kind = Literal["full", "scalar", "row"]
 Rows = tuple[int, int, int]  # outer, mid, inner: a row operand has one value for each of mid
@@ -120,8 +120,8 @@ class Chain:
 
     def _body(self, target: str) -> list[str]:
         lines = [
-            f"t{place} = {formula([f'v{n}' if n >= 0 else f't{-1 - n}' for n in arguments])}"
-            for place, (formula, arguments) in enumerate(self.steps)
+            f"t{index} = {formula([f'v{n}' if n >= 0 else f't{-1 - n}' for n in arguments])}"
+            for index, (formula, arguments) in enumerate(self.steps)
         ]
         full = [f"v{n} = xa{n}[i]" for n, kind in enumerate(self.kinds) if kind == "full"]
         return [*full, *lines, f"x{target}[i] = t{len(self.steps) - 1}"]
@@ -158,9 +158,9 @@ class _Builder:
             rows = kind[1] or rows
         if before is not None and before not in reads:
             return False
-        if list(operands.values()).count("full") + 1 > MOST_ARRAYS:
+        if list(operands.values()).count("full") + 1 > MAX_ARRAYS:
             return False
-        number = {name: place for place, name in enumerate(operands)}
+        number = {name: index for index, name in enumerate(operands)}
         own = -len(self.steps)  # of the step before: -1 - n
         arguments = tuple(own if name == before else number[name] for name in reads)
         self.nodes.append(node)

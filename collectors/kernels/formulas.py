@@ -147,8 +147,8 @@ def formula_of(node: Node, graph: Graph) -> tuple[tuple[str, ...], Formula] | No
     inputs = node.inputs
     plain = _PLAIN.get(node.op_type)
     if plain is not None:
-        least, most, formula = plain
-        return (inputs, formula) if least <= len(inputs) <= most and all(inputs) else None
+        minimum, maximum, formula = plain
+        return (inputs, formula) if minimum <= len(inputs) <= maximum and all(inputs) else None
     match node.op_type:
         case "Pow":
             return _power(node, graph)

@@ -39,12 +39,12 @@ def make(
             raise _unknown(name, names)
     arrays: list[Array] = []
     facts: list[InputFacts] = []
-    for place, value in enumerate(inputs):
+    for index, value in enumerate(inputs):
         dtype, shape = dtype_of(value), shapes[value.name]
         if value.name in given:
             array, source = _checked(given[value.name], value.name, dtype, shape), "file"
         else:
-            chance = np.random.default_rng([seed, place])
+            chance = np.random.default_rng([seed, index])
             array, source = drawn(chance, dtype, shape, ranges.get(value.name))
             source = f"seed {seed}, {source}"
         arrays.append(np.ascontiguousarray(array) if array.ndim else array)

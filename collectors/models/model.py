@@ -136,9 +136,9 @@ def _name_graph(graph: onnx.GraphProto, taken: set[str], depth: int) -> None:
             f"The model nests graphs deeper than {MAX_DEPTH}", hint="Flatten the model."
         )
     declared = {node.name for node in graph.node}
-    for place, node in enumerate(graph.node):
+    for index, node in enumerate(graph.node):
         if not node.name or node.name in taken:
-            name = f"{node.op_type}_{place}"
+            name = f"{node.op_type}_{index}"
             while name in taken or name in declared:
                 name += "_"
             node.name = name

@@ -133,12 +133,12 @@ def _shape(value: onnx.ValueInfoProto, named: Mapping[str, int], batch: int | No
             hint=f"Give one: --shape {value.name[:60]}=1,3,224,224.",
         )
     shape: list[int] = []
-    for place, dim in enumerate(declared):
+    for index, dim in enumerate(declared):
         if isinstance(dim, int):
             shape.append(dim)
         elif dim in named:
             shape.append(named[dim])
-        elif place == 0:
+        elif index == 0:
             shape.append(batch or 1)
         else:
             example = ",".join(str(d) if isinstance(d, int) else "1" for d in declared)

@@ -120,8 +120,8 @@ def prepare(
     order = sorted(plan.names, key=lambda name: name != plan.baseline)
     for done, name in enumerate(order):
         report("check", f"Trying {name} alone", done, len(order))
-        most = AGREEMENT_SHARE * pool.seconds
-        trials.check(name, _within(deadline, AGREEMENT_SHARE / len(order), most))
+        maximum = AGREEMENT_SHARE * pool.seconds
+        trials.check(name, _within(deadline, AGREEMENT_SHARE / len(order), maximum))
         if trials.is_optimised(name):
             report("check", f"Following the tensors of {name}", done, len(order))
             trials.match(name, _within(deadline, MATCHING_SHARE / len(order), pool.seconds))
@@ -129,8 +129,8 @@ def prepare(
     own_fusions = None
     if recording.own_pass and any(one.optimization != "none" for one in plan.variants):
         report("check", "Trying FuseScope's own fusion pass")
-        most = _within(deadline, OWN_PASS_SHARE, pool.seconds)
-        own_fusions = _own_fusions(recording, settings, folder, pool, most)
+        maximum = _within(deadline, OWN_PASS_SHARE, pool.seconds)
+        own_fusions = _own_fusions(recording, settings, folder, pool, maximum)
     report("peaks", "Measuring what this machine can do")
     job = PeaksJob(settings.threads, settings.spin, facts.caches, pool.memory_bytes // 4)
     peaks = pool.run("peaks", job, Peaks)
@@ -175,7 +175,7 @@ def _derive_job(
     )
 
 
-def _within(deadline: Deadline, share: float, most: float) -> float:
+def _within(deadline: Deadline, share: float, maximum: float) -> float:
     """Seconds: at most that share of what is left of the budget."""
     left = deadline.left_s()
-    return most if left is None else min(most, share * left)
+    return maximum if left is None else min(maximum, share * left)

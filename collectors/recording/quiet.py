@@ -35,10 +35,10 @@ def lower_quartile(values: Iterable[float]) -> float:
     ordered = sorted(values)
     if not ordered:
         raise ValueError("no values")
-    place = 0.25 * (len(ordered) - 1)
-    low = math.floor(place)
+    index = 0.25 * (len(ordered) - 1)
+    low = math.floor(index)
     high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+    return ordered[low] + (index - low) * (ordered[high] - ordered[low])
 
 
 def block_level(wall_ns: Mapping[tuple[str, int], Sequence[int]]) -> float:

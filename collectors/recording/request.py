@@ -144,7 +144,7 @@ class Recording:
         return tuple(dict.fromkeys((*variants.with_cuts(named), *needed)))
 
     def _check_numbers(self) -> None:
-        for option, least, most, value in (
+        for option, minimum, maximum, value in (
             ("--batch", 1, 1 << 20, self.batch),
             ("--threads", 1, 4 * machine.logical_cores(), self.threads),
             ("--blocks", 1, 1000, self.blocks),
@@ -152,9 +152,9 @@ class Recording:
             ("profiled_rounds", 1, 1000, self.profiled_rounds),
             ("--seed", 0, 1 << 32, self.seed),
         ):
-            if value is not None and not least <= value <= most:
+            if value is not None and not minimum <= value <= maximum:
                 raise FuseScopeError(
-                    f"{option} is {value}", hint=f"Give a number from {least} to {most}."
+                    f"{option} is {value}", hint=f"Give a number from {minimum} to {maximum}."
                 )
         for option, amount in (
             ("--seconds", self.seconds),

@@ -99,11 +99,11 @@ class Series:
     def samples(self, variant: str) -> Samples:
         """All un-profiled runs of one variant, both copies of the baseline."""
         rows = [
-            (block, place, lane.copy, lane.wall_ns[place], lane.cpu_ns[place])
+            (block, index, lane.copy, lane.wall_ns[index], lane.cpu_ns[index])
             for block, measured in enumerate(self.complete)
             for lane in sorted(measured.lanes, key=lambda lane: lane.copy)
             if lane.variant == variant
-            for place in range(len(lane.wall_ns))
+            for index in range(len(lane.wall_ns))
         ]
         columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(5)]
         return Samples(*columns)

@@ -81,7 +81,7 @@ def load_inputs(settings: SessionSettings) -> dict[str, Array]:
     them, aligned by chance and gone when the array goes.
     """
     with np.load(settings.inputs, allow_pickle=False) as archive:
-        return {name: archive[f"arr_{place}"] for place, name in enumerate(settings.input_names)}
+        return {name: archive[f"arr_{index}"] for index, name in enumerate(settings.input_names)}
 
 
 def numpy_of(value: Any) -> Array | None:

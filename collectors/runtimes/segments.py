@@ -72,7 +72,7 @@ class SegmentsSession:
         self._pieces: list[_Session | _Kernel] = []
         self._buffers = [_aligned(size) for size in plan.buffers]
         known = False
-        for place, step in enumerate(plan.steps):
+        for index, step in enumerate(plan.steps):
             if step.kernel is not None:
                 self._pieces.append(
                     _Kernel(
@@ -84,7 +84,7 @@ class SegmentsSession:
                 )
                 continue
             if profile is not None:
-                ort_options.profile_file_prefix = str(profile / f"{place:05d}")
+                ort_options.profile_file_prefix = str(profile / f"{index:05d}")
             before = _clocks()
             session = ort.InferenceSession(step.file, ort_options, providers=PROVIDERS)
             if profile is not None and not known:
@@ -128,8 +128,8 @@ class SegmentsSession:
         only `ts` is changed, by whole microseconds.
         """
         events: list[dict[str, Any]] = []
-        for place, piece in enumerate(self._pieces):
-            events += piece.events(self._zero, place)
+        for index, piece in enumerate(self._pieces):
+            events += piece.events(self._zero, index)
         events.sort(key=lambda event: event["ts"])
         with to.open("wb") as merged:
             merged.write(b"[\n")
@@ -170,7 +170,7 @@ class _Session:
         for name, value in zip(self._writes, fetches, strict=True):
             values[name] = value
 
-    def events(self, zero: int, place: int) -> list[dict[str, Any]]:
+    def events(self, zero: int, index: int) -> list[dict[str, Any]]:
         """The session's profile, in µs after `zero`; the session ends."""
         shift = (self._session.get_profiling_start_time_ns() - zero) // 1000
         file = Path(self._session.end_profiling())
@@ -225,10 +225,10 @@ class _Kernel:
         }
 
     def run(self, values: Values, clock: Callable[[], int] | None) -> None:
-        for place, (argument, name, count) in enumerate(self._fed):
+        for index, (argument, name, count) in enumerate(self._fed):
             address = values[name].data_ptr()
-            if address != self._addresses[place]:
-                self._addresses[place] = address
+            if address != self._addresses[index]:
+                self._addresses[index] = address
                 self._arguments[argument] = _floats_at(address, count)
         if clock is None:
             self._function(*self._arguments)
@@ -239,7 +239,7 @@ class _Kernel:
         over = self._call.over
         values[self._output] = values[over] if over else self._value
 
-    def events(self, zero: int, place: int) -> list[dict[str, Any]]:
+    def events(self, zero: int, index: int) -> list[dict[str, Any]]:
         """An event a call as the engine writes them for its nodes, in µs after `zero`."""
         return [
             {
@@ -250,7 +250,7 @@ class _Kernel:
                 "ts": (start - zero) / 1000,
                 "ph": "X",
                 "name": f"{self._call.node}_kernel_time",
-                "args": {**self._told, "node_index": str(place)},
+                "args": {**self._told, "node_index": str(index)},
             }
             for start, dur in self._calls
         ]

@@ -52,8 +52,8 @@ def structure(graph: onnx.GraphProto) -> Structure:
 
 def _digest(graph: onnx.GraphProto, outer: Mapping[str, str], types: Counter[str]) -> str:
     known = dict(outer)
-    for place, value in enumerate(graph.input):
-        known[value.name] = f"input {place}"
+    for index, value in enumerate(graph.input):
+        known[value.name] = f"input {index}"
     for tensor in graph.initializer:
         known[tensor.name] = f"weight {tensor.data_type} {list(tensor.dims)}"
     for sparse in graph.sparse_initializer:
@@ -69,8 +69,8 @@ def _digest(graph: onnx.GraphProto, outer: Mapping[str, str], types: Counter[str
         ]
         digest = _hash(parts)
         nodes.append(digest)
-        for place, name in enumerate(node.output):
-            known[name] = f"{digest} {place}"
+        for index, name in enumerate(node.output):
+            known[name] = f"{digest} {index}"
     return _hash([*sorted(nodes), *(known.get(value.name, "") for value in graph.output)])
 
 

@@ -78,16 +78,16 @@ def _difference(job: Job, outputs: list[Array | None]) -> tuple[float | None, fl
     """Against the baseline; the baseline itself leaves its outputs for the others."""
     if job.reference is None:
         known = {
-            f"{place:05d}": output
-            for place, output in enumerate(outputs)
+            f"{index:05d}": output
+            for index, output in enumerate(outputs)
             if output is not None and output.dtype.kind in "fiub"
         }
         np.savez(job.outputs, allow_pickle=False, **known)
         return None
     with np.load(job.reference, allow_pickle=False) as archive:
         reference = [
-            archive[f"{place:05d}"] if f"{place:05d}" in archive.files else None
-            for place in range(len(outputs))
+            archive[f"{index:05d}"] if f"{index:05d}" in archive.files else None
+            for index in range(len(outputs))
         ]
     return difference_of(reference, outputs)
 

@@ -25,10 +25,10 @@ CHAIN_NODES = (50, 250)
 CHAIN_ROUNDS = 60
 LEVEL_SECONDS = 0.3
 MEMORY_SECONDS = 0.8
-LEAST_REPETITIONS = 5
+MIN_REPETITIONS = 5
 # One array; three of them are read and written.
-LEAST_ARRAY_BYTES = 64 * 2**20
-MOST_ARRAY_BYTES = 384 * 2**20
+MIN_ARRAY_BYTES = 64 * 2**20
+MAX_ARRAY_BYTES = 384 * 2**20
 BEYOND_CACHE = 2  # times the last level, that the three arrays exceed at least
 _ARRAYS = 3
 _FLOAT_BYTES = 4
@@ -104,7 +104,7 @@ def _memory_array_bytes(caches: dict[int, Cache], job: Job) -> int:
     """Bytes of an array, 0 where arrays that exceed the caches would be too large."""
     last = caches[max(caches)] if caches else None
     cached = last.bytes * min(last.instances, job.threads) if last else 0
-    array_bytes = min(max(LEAST_ARRAY_BYTES, 2 * cached), MOST_ARRAY_BYTES)
+    array_bytes = min(max(MIN_ARRAY_BYTES, 2 * cached), MAX_ARRAY_BYTES)
     return array_bytes if _ARRAYS * array_bytes >= BEYOND_CACHE * cached else 0
 
 
@@ -114,10 +114,10 @@ def _bandwidth(level: int | None, array_bytes: int, nodes: int, job: Job) -> Ban
     fits = job.memory_bytes is None or _ARRAYS * array_bytes <= job.memory_bytes
     if not floats or not fits:
         return None
-    names = ["a", *(f"t{place}" for place in range(nodes - 1)), "y"]
+    names = ["a", *(f"t{index}" for index in range(nodes - 1)), "y"]
     chain = [
-        helper.make_node("Add", [names[place], "b"], [names[place + 1]], name=f"Add_{place}")
-        for place in range(nodes)
+        helper.make_node("Add", [names[index], "b"], [names[index + 1]], name=f"Add_{index}")
+        for index in range(nodes)
     ]
     one = np.ones(floats, np.float32)
     try:
@@ -126,7 +126,7 @@ def _bandwidth(level: int | None, array_bytes: int, nodes: int, job: Job) -> Ban
     except (MemoryError, RuntimeError):  # of the engine, when it cannot allocate
         return None
     seconds = MEMORY_SECONDS if level is None else LEVEL_SECONDS
-    times = _repeat(add, PRODUCT_REPETITIONS, seconds, least=LEAST_REPETITIONS)
+    times = _repeat(add, PRODUCT_REPETITIONS, seconds, minimum=MIN_REPETITIONS)
     moved = nodes * _ARRAYS * floats * _FLOAT_BYTES
     return Bandwidth(
         level=level,
@@ -150,10 +150,10 @@ def _dispatch_ns(job: Job) -> float | None:
 
 
 def _chain(count: int, job: Job) -> Callable[[], None]:
-    names = ["a", *(f"t{place}" for place in range(count - 1)), "y"]
+    names = ["a", *(f"t{index}" for index in range(count - 1)), "y"]
     nodes = [
-        helper.make_node("Neg", [names[place]], [names[place + 1]], name=f"Neg_{place}")
-        for place in range(count)
+        helper.make_node("Neg", [names[index]], [names[index + 1]], name=f"Neg_{index}")
+        for index in range(count)
     ]
     chain = _bound(nodes, {"a": np.ones(16, np.float32)}, [], job)
     for _ in range(5):
@@ -162,7 +162,7 @@ def _chain(count: int, job: Job) -> Callable[[], None]:
 
 
 def _repeat(
-    execute: Callable[[], None], repetitions: int, seconds: float, least: int = 1
+    execute: Callable[[], None], repetitions: int, seconds: float, minimum: int = 1
 ) -> list[int]:
     """Times of `repetitions` runs in ns; fewer, but `least`, when `seconds` are over."""
     deadline = time.perf_counter() + seconds if seconds else None
@@ -171,7 +171,7 @@ def _repeat(
         started = time.perf_counter_ns()
         execute()
         times.append(time.perf_counter_ns() - started)
-        if deadline is not None and len(times) >= least and time.perf_counter() > deadline:
+        if deadline is not None and len(times) >= minimum and time.perf_counter() > deadline:
             break
     return times
 

@@ -20,7 +20,7 @@ from collectors.runtimes.onnxruntime import Session
 from collectors.tensors import feeds
 from collectors.workers.jobs import SessionSettings
 
-LEAST_CLASSES = 5
+MIN_CLASSES = 5
 NEAR = 5  # classes of the variant that the baseline's may be among
 _SCORING = {"Gemm", "MatMul", "Conv"}
 # What may stand between the scores and the output: it leaves the order of the classes as it is,
@@ -31,7 +31,7 @@ _BEHIND = {
     "QuantizeLinear", "DequantizeLinear",
 }  # fmt: skip
 _RESHAPING = {"Reshape", "Flatten", "Squeeze"}
-_MOST_BEHIND = 12
+_MAX_BEHIND = 12
 _FEATURES = {"Relu"}  # a model that ends with it hands out features, no scores
 
 Classes = npt.NDArray[np.int64]
@@ -42,7 +42,7 @@ class NoScores(Exception):
     """The outputs cannot be ranked: some are not finite, or no samples could be tried."""
 
 
-def scores_classes(graph: Graph, place: int, shape: Sequence[int]) -> bool:
+def scores_classes(graph: Graph, index: int, shape: Sequence[int]) -> bool:
     """Whether the output at `place`, which ran with that shape, scores classes along axis 1.
 
     So it is where all of these hold: it has at least 5 classes, [N, C] or [N, C, …]; it comes from
@@ -51,10 +51,10 @@ def scores_classes(graph: Graph, place: int, shape: Sequence[int]) -> bool:
     LogSoftmax, Sigmoid, Relu, pooling, resizing, changes of dtype and, of [N, C], of shape; and it
     is no Relu's own result, which would be a feature map.
     """
-    if len(shape) < 2 or shape[1] < LEAST_CLASSES:
+    if len(shape) < 2 or shape[1] < MIN_CLASSES:
         return False
-    name = graph.outputs[place]
-    for behind in range(_MOST_BEHIND + 1):
+    name = graph.outputs[index]
+    for behind in range(_MAX_BEHIND + 1):
         node = graph.producer.get(name)
         if node is None or (behind == 0 and node.op_type in _FEATURES):
             return False
@@ -86,13 +86,13 @@ def keep_classes(
     session: Session, settings: SessionSettings, graph: Graph, file: Path, *, seconds: float
 ) -> None:
     """Writes the classes that the baseline chooses, where it scores any. Raises NoScores."""
-    place = _scoring_output(graph, session.outputs())
-    if place is None:
+    index = _scoring_output(graph, session.outputs())
+    if index is None:
         return
     chosen: dict[str, Array] = {}
-    for number, scores in _scored(session, settings, place, feeds.count(settings), seconds):
+    for number, scores in _scored(session, settings, index, feeds.count(settings), seconds):
         chosen[f"sample_{number}"] = np.argmax(scores, axis=1)
-    np.savez(file, allow_pickle=False, place=np.array(place), **chosen)
+    np.savez(file, allow_pickle=False, index=np.array(index), **chosen)
 
 
 def with_classes(
@@ -105,13 +105,13 @@ def with_classes(
     if not file.is_file():
         return None
     with np.load(file, allow_pickle=False) as archive:
-        place = int(archive["place"])
+        index = int(archive["place"])
         chosen: list[Classes] = [
             archive[f"sample_{number}"] for number in range(len(archive.files) - 1)
         ]
     first = near = samples = positions = classes = 0
     distinct: set[int] = set()
-    for number, scores in _scored(session, settings, place, len(chosen), seconds):
+    for number, scores in _scored(session, settings, index, len(chosen), seconds):
         best = chosen[number]
         ranks = ranks_of(best, scores)
         first += int((ranks == 0).sum())
@@ -121,7 +121,7 @@ def with_classes(
         classes = scores.shape[1]
         distinct.update(np.unique(best).tolist())
     return Agreement(
-        output=graph.outputs[place],
+        output=graph.outputs[index],
         classes=classes,
         samples=samples,
         positions=positions,
@@ -143,24 +143,24 @@ def ranks_of(best: Classes, scores: Scores) -> Classes:
 
 def _scoring_output(graph: Graph, outputs: Sequence[Array | None]) -> int | None:
     """The first output that scores classes in floating-point numbers."""
-    for place, output in enumerate(outputs):
+    for index, output in enumerate(outputs):
         is_float = output is not None and output.dtype.kind == "f" and output.size > 0
-        if output is not None and is_float and scores_classes(graph, place, output.shape):
-            return place
+        if output is not None and is_float and scores_classes(graph, index, output.shape):
+            return index
     return None
 
 
 def _scored(
-    session: Session, settings: SessionSettings, place: int, most: int, seconds: float
+    session: Session, settings: SessionSettings, index: int, maximum: int, seconds: float
 ) -> Iterator[tuple[int, Scores]]:
     """Number of the feed and the scores for it; fewer feeds when time is short, but one."""
     started = time.monotonic()
-    for number in range(most):
+    for number in range(maximum):
         if number and time.monotonic() - started > seconds:
             return
         session.feed(feeds.draw(settings, "agreement", number))
         session.run()
-        scores = session.outputs()[place]
+        scores = session.outputs()[index]
         if scores is None or not np.isfinite(scores).all():
             raise NoScores("its scores are not all finite")
         yield number, cast("Scores", scores)

@@ -19,14 +19,14 @@ SAMPLES = 16  # in all
 _STREAMS: dict[Purpose, int] = {"calibration": 1, "agreement": 2}
 
 
-def count(settings: SessionSettings, *, least: int = 1) -> int:
+def count(settings: SessionSettings, *, minimum: int = 1) -> int:
     """How many feeds have SAMPLES samples together."""
-    return max(least, -(-SAMPLES // settings.drawing.batch))
+    return max(minimum, -(-SAMPLES // settings.drawing.batch))
 
 
-def draw(settings: SessionSettings, purpose: Purpose, place: int) -> dict[str, Array]:
+def draw(settings: SessionSettings, purpose: Purpose, index: int) -> dict[str, Array]:
     """The values of feed number `place`, by input name."""
-    return {name: array for name, array, _ in _drawn(settings, purpose, place)}
+    return {name: array for name, array, _ in _drawn(settings, purpose, index)}
 
 
 def told(settings: SessionSettings) -> str:
@@ -35,11 +35,11 @@ def told(settings: SessionSettings) -> str:
     return f"seed {settings.drawing.seed}, {', '.join(made)}" if made else "no inputs"
 
 
-def _drawn(settings: SessionSettings, purpose: Purpose, place: int) -> list[tuple[str, Array, str]]:
+def _drawn(settings: SessionSettings, purpose: Purpose, index: int) -> list[tuple[str, Array, str]]:
     drawing = settings.drawing
     found = []
     for at, (name, recorded) in enumerate(load_inputs(settings).items()):
-        chance = np.random.default_rng([drawing.seed, at, _STREAMS[purpose], place])
+        chance = np.random.default_rng([drawing.seed, at, _STREAMS[purpose], index])
         between = drawing.ranges.get(name)
         if name in drawing.from_file and recorded.dtype.kind != "f":
             array, source = chance.choice(recorded.reshape(-1), recorded.shape), "the file's values"

@@ -19,7 +19,7 @@ from collectors.zoo import ZooModel
 __all__ = ["Entry", "chosen", "entries", "export"]
 
 SECONDS = 300.0
-MOST_BATCH = 1 << 20
+MAX_BATCH = 1 << 20
 
 chosen = zoo.chosen
 
@@ -43,8 +43,8 @@ def export(model: ZooModel, out: Path, *, batch: int | None = None) -> Path:
     The batch stays open unless one is given. Raises FuseScopeError where it cannot be written,
     and where the file exists: nothing is overwritten.
     """
-    if batch is not None and not 1 <= batch <= MOST_BATCH:
-        raise FuseScopeError(f"--batch is {batch}", hint=f"Give a number from 1 to {MOST_BATCH}.")
+    if batch is not None and not 1 <= batch <= MAX_BATCH:
+        raise FuseScopeError(f"--batch is {batch}", hint=f"Give a number from 1 to {MAX_BATCH}.")
     path = (out / f"{model.name}.onnx" if out.is_dir() else out).absolute()
     if not path.suffix:
         path = path.with_name(f"{path.name}.onnx")

@@ -27,9 +27,9 @@ def run(
     change its initialisers. Raises KeyError for an operator that no calibrated model has."""
     graph = model.graph
     weights = {tensor.name: tensor for tensor in graph.initializer}
-    last_use = {name: place for place, node in enumerate(graph.node) for name in node.input}
+    last_use = {name: index for index, node in enumerate(graph.node) for name in node.input}
     values = {name: array.astype(np.float64) for name, array in feeds.items()}
-    for place, node in enumerate(graph.node):
+    for index, node in enumerate(graph.node):
         before_node(node, values)
         inputs = [
             values[name] if name in values else numpy_helper.to_array(weights[name])
@@ -39,7 +39,7 @@ def run(
         attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
         values[node.output[0]] = _OPERATORS[node.op_type](inputs, attributes)
         for name in node.input:
-            if last_use[name] == place:
+            if last_use[name] == index:
                 values.pop(name, None)
 
 

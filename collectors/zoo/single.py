@@ -21,9 +21,9 @@ def run(model: onnx.ModelProto, feeds: Mapping[str, Array], before_node: BeforeN
     """Runs the nodes in order. `before_node` sees every node and the tensors so far, and may
     change its initialisers. Every node has one output."""
     weights = {tensor.name: tensor for tensor in model.graph.initializer}
-    last_use = {name: place for place, node in enumerate(model.graph.node) for name in node.input}
+    last_use = {name: index for index, node in enumerate(model.graph.node) for name in node.input}
     values = dict(feeds)
-    for place, node in enumerate(model.graph.node):
+    for index, node in enumerate(model.graph.node):
         before_node(node, values)
         read = {name: values[name] for name in node.input if name in values}
         graph = helper.make_graph(
@@ -41,5 +41,5 @@ def run(model: onnx.ModelProto, feeds: Mapping[str, Array], before_node: BeforeN
         )
         [values[node.output[0]]] = session.run(None, read)
         for name in read:
-            if last_use[name] == place:
+            if last_use[name] == index:
                 del values[name]

@@ -29,7 +29,7 @@ def test_tabs_that_stay_open_hold_no_more_files_than_the_server(
     start: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state, "MAX_OPENED", KEPT)
-    monkeypatch.setattr(comparisons, "MOST_COMPARISONS", COMPARED)
+    monkeypatch.setattr(comparisons, "MAX_COMPARISONS", COMPARED)
     traces: list[weakref.ref[Trace]] = []
     read = uploads.read_all
 

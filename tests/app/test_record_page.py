@@ -180,7 +180,7 @@ def test_models_below_the_folders_are_listed(
 def test_a_path_is_typed_only_where_not_all_models_are_listed(
     open_page: Open, tree: Path, asked: list[Recording], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own_models, "MOST_MODELS", 1)
+    monkeypatch.setattr(own_models, "MAX_MODELS", 1)
     (tree / "secret.onnx").write_bytes(b"x")
     for name in ("a.onnx", "b.onnx"):
         (tree / "open" / name).write_bytes(b"x")

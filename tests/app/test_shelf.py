@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from analysis.readers import read
 from analysis.readers.input.source import Source
-from app.server.shelf import LEAST, Shelf, weight
+from app.server.shelf import MIN, Shelf, weight
 from tests.factories import FUSED_OPERATORS, experiment_zip, profile_json
 
 
@@ -43,7 +43,7 @@ def test_bounds_hold_whatever_comes(steps: list[tuple[str, int]]) -> None:
         gone = kept.put({key: value})
         assert kept.get(key) == value
         assert len(kept.values()) <= 3
-        assert kept.bytes <= 100 or len(kept.values()) <= LEAST
+        assert kept.bytes <= 100 or len(kept.values()) <= MIN
         assert sorted(gone) == sorted(v for k, v in before.items() if k not in kept.values())
 
 

@@ -218,7 +218,7 @@ def test_a_folder_of_the_command_line_opens(tree: Path, monkeypatch: pytest.Monk
     assert file.name == "prof"
     [linked], _ = loading.open_link(file.id, {})
     assert linked.value is file.value
-    monkeypatch.setattr(loading, "_MOST_BYTES", 10)
+    monkeypatch.setattr(loading, "_MAX_BYTES", 10)
     files, [fate] = loading.open_given()
     assert files == []
     assert "large folder" in fate.text

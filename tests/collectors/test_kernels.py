@@ -247,7 +247,7 @@ def test_more_arrays_than_the_compiler_can_tell_apart_cut_a_chain() -> None:
     nodes[-1] = ("Add", nodes[-1][1], ["y"], {})
     found = chains_of(model_of(nodes, dict.fromkeys(names, (5,)), {}))
     assert [len(one.nodes) for one in found] == [6, 5]
-    assert all(len(one.operands) < elementwise.MOST_ARRAYS for one in found)
+    assert all(len(one.operands) < elementwise.MAX_ARRAYS for one in found)
 
 
 def test_no_text_of_a_model_gets_into_the_code() -> None:

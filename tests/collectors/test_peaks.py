@@ -25,8 +25,8 @@ def job(caches: tuple[Cache, ...] = CACHES, memory_bytes: int | None = None) -> 
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GEMM_SECONDS", "INT8_SECONDS", "LEVEL_SECONDS", "MEMORY_SECONDS"):
         monkeypatch.setattr(peaks, name, 0.01)
-    monkeypatch.setattr(peaks, "LEAST_ARRAY_BYTES", 4 * MIB)
-    monkeypatch.setattr(peaks, "MOST_ARRAY_BYTES", 8 * MIB)
+    monkeypatch.setattr(peaks, "MIN_ARRAY_BYTES", 4 * MIB)
+    monkeypatch.setattr(peaks, "MAX_ARRAY_BYTES", 8 * MIB)
 
 
 @pytest.mark.usefixtures("short")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from analysis import wording
 from analysis.compare import compare
-from analysis.compare.naming import MOST_CHARS, short_names, without_common
+from analysis.compare.naming import MAX_CHARS, short_names, without_common
 from analysis.compare.side import Side, side_of_trace, side_of_variant
 from analysis.experiment import Experiment
 from analysis.readers import read
@@ -100,7 +100,7 @@ def test_names_differ_where_they_are_cut(start: str, one: str, other: str, end: 
     left, right = replace(BARE[0], label=start + one + end), replace(BARE[1], label=start + other)
     for pair in ((left, right), (left, replace(right, label=left.label))):
         first, second = short_names(*pair)
-        assert middle_cut(first, MOST_CHARS) != middle_cut(second, MOST_CHARS)
+        assert middle_cut(first, MAX_CHARS) != middle_cut(second, MAX_CHARS)
     first, second = without_common(start + one + end, start + other + end)
     assert first in start + one + end and second in start + other + end
 

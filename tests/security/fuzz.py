@@ -28,7 +28,7 @@ from analysis.trace import Trace
 from tests import miniatures
 from tests.security.mutations import mutated
 
-MOST_CPU_S = 1.0
+MAX_CPU_S = 1.0
 MEMORY_BYTES = 1024 * 1024 * 1024  # beyond what Python and its libraries take themselves
 _SEED_STEP = 1_000_003
 _SHOWN_EVERY = 5  # what is shown of a trace takes longer than reading it
@@ -77,11 +77,11 @@ def fuzz_file(
             value, seconds = attempt(source, show=show)
             if show and others:
                 read_all([*others, Source(target.name, data, path=target.path)])
-            if seconds > MOST_CPU_S:  # the machine may have been busy: only a repeat counts
+            if seconds > MAX_CPU_S:  # the machine may have been busy: only a repeat counts
                 again = Source(target.name, data, path=target.path, beside=others)
                 seconds = min(seconds, attempt(again, show=show)[1])
             outcome.slowest_s = max(outcome.slowest_s, seconds)
-            if seconds > MOST_CPU_S:
+            if seconds > MAX_CPU_S:
                 outcome.failures.append(f"seed {seed}: {seconds:.2f} s of CPU time")
             if isinstance(value, FuseScopeError):
                 outcome.refused += 1

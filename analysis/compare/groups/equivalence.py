@@ -27,16 +27,16 @@ def in_order(graph: Graph) -> list[Node]:
     waiting: dict[str, list[int]] = {}
     missing = [0] * len(graph.nodes)
     made = {name for node in graph.nodes for name in node.outputs if name}
-    for place, node in enumerate(graph.nodes):
+    for index, node in enumerate(graph.nodes):
         for name in set(read_by(node)) & made:
-            waiting.setdefault(name, []).append(place)
-            missing[place] += 1
-    ready = [place for place, count in enumerate(missing) if not count]
+            waiting.setdefault(name, []).append(index)
+            missing[index] += 1
+    ready = [index for index, count in enumerate(missing) if not count]
     order: list[int] = []
     done: set[str] = set()
-    for place in ready:  # grows while it is walked
-        order.append(place)
-        for name in graph.nodes[place].outputs:
+    for index in ready:  # grows while it is walked
+        order.append(index)
+        for name in graph.nodes[index].outputs:
             if name and name not in done:
                 done.add(name)
                 for reader in waiting.get(name, ()):
@@ -44,11 +44,11 @@ def in_order(graph: Graph) -> list[Node]:
                     if not missing[reader]:
                         ready.append(reader)
     if len(order) < len(graph.nodes):
-        stuck = next(n for place, n in enumerate(graph.nodes) if missing[place])
+        stuck = next(n for index, n in enumerate(graph.nodes) if missing[index])
         raise FuseScopeError(
             f"The graph has a cycle through '{stuck.name[:80]}'", hint="Record it again."
         )
-    return [graph.nodes[place] for place in order]
+    return [graph.nodes[index] for index in order]
 
 
 def read_by(node: Node) -> Iterable[str]:
@@ -99,9 +99,9 @@ def duplicates(graph: Graph, order: Iterable[Node]) -> dict[str, str]:
         settings = tuple(sorted((name, str(value)) for name, value in node.attributes.items()))
         known = (same.get(name, name) for name in node.inputs)
         given = tuple(equal.get(name, name) for name in known)
-        for place, name in enumerate(node.outputs):
+        for index, name in enumerate(node.outputs):
             if name:
-                key = (node.op_type, node.domain, settings, given, place)
+                key = (node.op_type, node.domain, settings, given, index)
                 kept = first.setdefault(key, name)
                 if kept != name:
                     same[name] = kept

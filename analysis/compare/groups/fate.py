@@ -27,24 +27,24 @@ def fates(
     `constant` those that do not depend on the model's inputs.
     """
     found: list[Fate] = ["runs"] * len(nodes)
-    for place, node in enumerate(nodes):
+    for index, node in enumerate(nodes):
         made = [name for name in node.outputs if name]
         if any(name in anchored for name in made):
             continue
         if node.op_type == "Constant":
-            found[place] = "loaded"
+            found[index] = "loaded"
         elif made and all(name in constant for name in made):
-            found[place] = "folded"
+            found[index] = "folded"
     sources = _remove_handed_on(model, nodes, optimised, anchored, constant, found)
     needed = {*model.outputs, *anchored}
-    for place in range(len(nodes) - 1, -1, -1):
-        node = nodes[place]
-        if found[place] not in ("runs", "removed"):
+    for index in range(len(nodes) - 1, -1, -1):
+        node = nodes[index]
+        if found[index] not in ("runs", "removed"):
             continue
         if not any(name in needed for name in node.outputs):
-            found[place] = "removed"
-        elif place in sources:
-            needed.add(sources[place])
+            found[index] = "removed"
+        elif index in sources:
+            needed.add(sources[index])
         elif not reads_only_a_shape(node, anchored):
             needed.update(read_by(node))
     return found
@@ -66,9 +66,9 @@ def _remove_handed_on(
     """Marks nodes that hand on a tensor and are gone; place -> that tensor."""
     same: DisjointSets[str] = DisjointSets()
     sources: dict[int, str] = {}
-    for place, node in enumerate(nodes):
+    for index, node in enumerate(nodes):
         kept = optimised.node.get(node.name)
-        if found[place] != "runs" or (kept is not None and kept.op_type == node.op_type):
+        if found[index] != "runs" or (kept is not None and kept.op_type == node.op_type):
             continue
         given = passed_through(node, model)
         if given is not None:
@@ -77,7 +77,7 @@ def _remove_handed_on(
             if lost and result not in anchored and given != node.inputs[0]:
                 continue  # neither end of a chain is left, but its middle may be
             if result not in anchored or (lost and source not in constant):
-                found[place] = "removed"
-                sources[place] = given
+                found[index] = "removed"
+                sources[index] = given
                 same.join(source, result)
     return sources

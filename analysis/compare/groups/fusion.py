@@ -100,14 +100,14 @@ def group_places(names: Sequence[str], claims: Sequence[Sequence[Operator]]) -> 
     """
     named: dict[str, set[int]] = {}
     rows: dict[int, set[int]] = {}
-    for place, operators in enumerate(claims):
+    for index, operators in enumerate(claims):
         for operator in operators:
             if operator.row is None:
-                named.setdefault(clean_text(operator.name), set()).add(place)
+                named.setdefault(clean_text(operator.name), set()).add(index)
             else:
-                rows.setdefault(operator.row, set()).add(place)
+                rows.setdefault(operator.row, set()).add(index)
     found = []
     for row, name in enumerate(names):
-        places = rows.get(row) or named.get(name) or set()
-        found.append(min(places) if len(places) == 1 else -1)
+        indices = rows.get(row) or named.get(name) or set()
+        found.append(min(indices) if len(indices) == 1 else -1)
     return found

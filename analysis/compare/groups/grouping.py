@@ -80,7 +80,7 @@ def _from_graphs(model: Graph, baseline: Side, candidate: Side) -> Fusion:
     lineages = tuple(_lineage(model, side) for side in sides)
     weights = lineages[0].weights | lineages[1].weights
     shape_readers = lineages[0].shape_readers | lineages[1].shape_readers
-    joined = _joined(lineages, model.place)
+    joined = _joined(lineages, model.index)
     groups = tuple(
         _group(number, model, sides, parts, (weights, shape_readers))
         for number, parts in enumerate(joined, start=1)
@@ -123,7 +123,7 @@ def _doubts(lineages: tuple[Lineage, ...]) -> Iterator[Diagnostic]:
 Parts = tuple[list[LineageGroup], list[LineageGroup]]
 
 
-def _joined(lineages: tuple[Lineage, ...], place: dict[str, int]) -> list[Parts]:
+def _joined(lineages: tuple[Lineage, ...], index: dict[str, int]) -> list[Parts]:
     """Groups of both sides, joined where they share originals, in model order."""
     owner: dict[str, int] = {}
     parts: dict[int, Parts] = {}
@@ -138,7 +138,7 @@ def _joined(lineages: tuple[Lineage, ...], place: dict[str, int]) -> list[Parts]
             whole[side].append(group)
             for name in {name for part in whole for one in part for name in one.original}:
                 owner[name] = kept
-    return sorted(parts.values(), key=lambda pair: min(place[g.original[0]] for g in pair[0]))
+    return sorted(parts.values(), key=lambda pair: min(index[g.original[0]] for g in pair[0]))
 
 
 def _group(
@@ -218,7 +218,7 @@ def _nodes(graph: Graph | None, names: Iterable[str]) -> list[Node]:
     """These nodes in the order of the graph."""
     if graph is None:
         return []
-    return [graph.node[name] for name in sorted(set(names), key=graph.place.__getitem__)]
+    return [graph.node[name] for name in sorted(set(names), key=graph.index.__getitem__)]
 
 
 def _operators(nodes: Iterable[Node]) -> tuple[Operator, ...]:

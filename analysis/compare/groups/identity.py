@@ -85,7 +85,7 @@ class _Search:
         self._same = same
         self._copies = duplicates(optimised, order)
         self._made = {name for name in model.producer if name}
-        self._place = {name: place for place, name in enumerate(model.producer)}
+        self._index = {name: index for index, name in enumerate(model.producer)}
         given = {*model.inputs} - self._made
         self._by_value: dict[str, list[TensorMatch]] = {}
         self._refuted: set[str] = set()
@@ -151,7 +151,7 @@ class _Search:
             if row.layout == "" and stored and stored.shape == self._shape(row.original)
         ]
         found = named_alike or made_alike or alike or [row.original for row in rows]
-        return min(found, key=lambda name: self._place.get(name, -1))
+        return min(found, key=lambda name: self._index.get(name, -1))
 
     def _handed_down(self, node: Node) -> list[str]:
         """Tensors of the model that the engine's own nodes above hand down, nearest first."""
@@ -202,9 +202,9 @@ class _Search:
         weights = {name for name in node.inputs if name in tensors and tensors[name].constant}
         if not weights <= set(original.inputs):
             return None
-        place = node.outputs.index(name)
+        index = node.outputs.index(name)
         outputs = original.outputs
-        return outputs[place] if place < len(outputs) and outputs[place] else None
+        return outputs[index] if index < len(outputs) and outputs[index] else None
 
     def _blocked(self, node: Node) -> str | None:
         """ONNX Runtime names a node in blocked layout after the tensor that it first produced,
@@ -245,10 +245,10 @@ class _Search:
                 return reader.outputs[0]
         return None
 
-    def _makers(self, name: str, most: int) -> list[Node]:
+    def _makers(self, name: str, maximum: int) -> list[Node]:
         """The node that makes a tensor, and the one that makes its first input."""
         found: list[Node] = []
-        while len(found) < most and name in self._model.producer:
+        while len(found) < maximum and name in self._model.producer:
             found.append(self._model.producer[name])
             name = found[-1].inputs[0] if found[-1].inputs else ""
         return found

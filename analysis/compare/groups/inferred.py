@@ -99,8 +99,8 @@ def _pairs(
     baseline: Trace, candidate: Trace, sides: tuple[tuple[_Ran, ...], tuple[_Ran, ...]]
 ) -> list[tuple[int, int]]:
     """Positions (baseline, candidate) of operators that agree in everything both tell of them."""
-    places = [
-        {row: place for place, row in enumerate(compute_operators(trace))}
+    indices = [
+        {row: index for index, row in enumerate(compute_operators(trace))}
         for trace in (baseline, candidate)
     ]
     counts = [Counter(_description(ran) for ran in side) for side in sides]
@@ -113,7 +113,7 @@ def _pairs(
     for before, after in zip(
         joined["operator_baseline"], joined["operator_candidate"], strict=True
     ):
-        b, c = places[0].get(int(before)), places[1].get(int(after))
+        b, c = indices[0].get(int(before)), indices[1].get(int(after))
         if b is None or c is None:
             continue  # communication
         one, other = sides[0][b], sides[1][c]
@@ -167,7 +167,7 @@ def _replaced(
     """Groups inside one stretch: piece by piece where names say where each starts, else whole."""
     if not before or not after:
         return []
-    names = {sides[0][at].operator.name: place for place, at in enumerate(before)}
+    names = {sides[0][at].operator.name: index for index, at in enumerate(before)}
     starts = [names.get(sides[1][at].operator.name, -1) for at in after]
     if starts[0] == 0 and all(a < b for a, b in pairwise(starts)):
         ends = [*starts[1:], len(before)]

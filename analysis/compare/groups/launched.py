@@ -146,8 +146,8 @@ def _kind(before: Sequence[Operator], after: Sequence[Operator]) -> Kind:
 
 def _with_groups(fusion: Fusion, groups: Iterable[Group], traces: tuple[Trace, Trace]) -> Fusion:
     """In order of the baseline; the counts of what is in a group follow."""
-    place = {row: at for at, row in enumerate(compute_operators(traces[0]))}
-    ordered = sorted(groups, key=lambda group: min(place[op.row or 0] for op in group.baseline))
+    index = {row: at for at, row in enumerate(compute_operators(traces[0]))}
+    ordered = sorted(groups, key=lambda group: min(index[op.row or 0] for op in group.baseline))
     numbered = tuple(replace(group, id=id_) for id_, group in enumerate(ordered, start=1))
     left = _without_group(traces, numbered)
     inferred = sum(group.known_by == "inferred" for group in numbered)

@@ -131,7 +131,7 @@ class _Partition:
         self._fate = fates(model, self._old, optimised, anchored, constant)
         self._weights = self._folded(constant)
         self._shape_readers = {
-            place for place in self._running() if reads_only_a_shape(self._nodes[place], anchored)
+            index for index in self._running() if reads_only_a_shape(self._nodes[index], anchored)
         }
         # A value is one tensor, or several of which the engine made one; equal are all that
         # hold the same numbers, whether the engine knew it or not.
@@ -139,9 +139,9 @@ class _Partition:
         self._equal: DisjointSets[str] = DisjointSets()
         self._join_tensors(same)
         self._inserted = {
-            place
-            for place in range(self._first_new, len(self._nodes))
-            if self._is_inserted(self._nodes[place])
+            index
+            for index in range(self._first_new, len(self._nodes))
+            if self._is_inserted(self._nodes[index])
         }
         self._inserted |= self._repeats()
         self._sets: DisjointSets[int] = DisjointSets()
@@ -169,20 +169,20 @@ class _Partition:
             kept = [name for name in names if name in used]
             if kept:
                 self._values.join_all([kept[0], *(name for name in names if name not in used)])
-        for place, node in enumerate(self._old):
+        for index, node in enumerate(self._old):
             given = passed_through(node, self._model)
-            if self._fate[place] == "removed" and given is not None:
+            if self._fate[index] == "removed" and given is not None:
                 for values in (self._values, self._equal):
                     values.join(given, node.outputs[0])
 
     def _folded(self, constant: set[str]) -> frozenset[str]:
         """Constant tensors, except those that a node still makes in every run."""
-        made = {name for place in self._running() for name in self._nodes[place].outputs}
+        made = {name for index in self._running() for name in self._nodes[index].outputs}
         return frozenset(constant - made)
 
-    def _value(self, place: int, name: str) -> str | None:
+    def _value(self, index: int, name: str) -> str | None:
         """The value behind a tensor of a node; None for a weight or without a known identity."""
-        if place < self._first_new:
+        if index < self._first_new:
             return None if name in self._weights else self._values.find(name)
         identity = self._identity.get(name)
         return None if identity is None else self._values.find(identity.tensor)
@@ -191,9 +191,9 @@ class _Partition:
         """Whether a node only hands a tensor on in another layout, shape or dtype."""
         if not only_changes_layout(node, self._model) or not node.inputs:
             return False
-        place = self._first_new
-        source = self._value(place, node.inputs[0])
-        results = [self._value(place, name) for name in node.outputs if name]
+        index = self._first_new
+        source = self._value(index, node.inputs[0])
+        results = [self._value(index, name) for name in node.outputs if name]
         return source is not None and all(result == source for result in results)
 
     def _repeats(self) -> set[int]:
@@ -201,23 +201,23 @@ class _Partition:
         DequantizeLinear along a path, which changes nothing."""
         repeated = self._quantised_for_nothing()
         makers: dict[str, list[int]] = {}
-        for place in range(self._first_new, len(self._nodes)):
-            for name in filter(None, self._nodes[place].outputs):
-                value = self._value(place, name)
-                if value is not None and place not in self._inserted | repeated:
-                    makers.setdefault(value, []).append(place)
+        for index in range(self._first_new, len(self._nodes)):
+            for name in filter(None, self._nodes[index].outputs):
+                value = self._value(index, name)
+                if value is not None and index not in self._inserted | repeated:
+                    makers.setdefault(value, []).append(index)
         given = {self._values.find(name) for name in self._model.inputs}
-        for value, places in makers.items():
+        for value, indices in makers.items():
             again = [
-                place
-                for place in (places if value in given else places[1:])
-                if only_repeats(self._nodes[place], self._model)
-                and all(self._value(place, o) == value for o in self._nodes[place].outputs if o)
+                index
+                for index in (indices if value in given else indices[1:])
+                if only_repeats(self._nodes[index], self._model)
+                and all(self._value(index, o) == value for o in self._nodes[index].outputs if o)
             ]
             if again and value in given:
                 repeated.update(again)  # a quantised input stands for the input
             elif again:
-                repeated.update(self._after(places[0], again[-1]).intersection(again))
+                repeated.update(self._after(indices[0], again[-1]).intersection(again))
         return repeated
 
     def _quantised_for_nothing(self) -> set[int]:
@@ -225,33 +225,33 @@ class _Partition:
         place_of = {name: p for p in range(self._first_new, len(self._nodes))
                     for name in self._nodes[p].outputs if name}  # fmt: skip
         ends, starts = set(), set()
-        for place in range(self._first_new, len(self._nodes)):
-            node = self._nodes[place]
+        for index in range(self._first_new, len(self._nodes)):
+            node = self._nodes[index]
             start = place_of.get(node.inputs[0]) if node.inputs else None
             if node.op_type != "DequantizeLinear" or start is None:
                 continue
             first = self._nodes[start]
             own = all(only_repeats(n, self._model) and n.inputs for n in (node, first))
             if own and first.op_type == "QuantizeLinear" and node.outputs:
-                values = (self._value(start, first.inputs[0]), self._value(place, node.outputs[0]))
+                values = (self._value(start, first.inputs[0]), self._value(index, node.outputs[0]))
                 equal = {value and self._equal.find(value) for value in values}
                 if None not in equal and len(equal) == 1:
-                    ends.add(place)
+                    ends.add(index)
                     starts.add(start)
         read_elsewhere = {
             name
-            for place in range(self._first_new, len(self._nodes))
-            if place not in ends
-            for name in read_by(self._nodes[place])
+            for index in range(self._first_new, len(self._nodes))
+            if index not in ends
+            for name in read_by(self._nodes[index])
         }
         kept = {p for p in starts if not read_elsewhere.isdisjoint(self._nodes[p].outputs)}
         return ends | (starts - kept)
 
-    def _after(self, place: int, last: int) -> set[int]:
+    def _after(self, index: int, last: int) -> set[int]:
         """Optimised nodes up to `last` that depend on this one."""
-        reached = {name for name in self._nodes[place].outputs if name}
+        reached = {name for name in self._nodes[index].outputs if name}
         found = set()
-        for later in range(place + 1, last + 1):  # they are in order
+        for later in range(index + 1, last + 1):  # they are in order
             if any(name in reached for name in read_by(self._nodes[later])):
                 reached.update(filter(None, self._nodes[later].outputs))
                 found.add(later)
@@ -264,51 +264,51 @@ class _Partition:
         readers: dict[str, list[int]] = {}
         new_makers: dict[str, list[int]] = {}
         loose: dict[str, int] = {}
-        for place in self._placed():
-            for name in filter(None, self._nodes[place].outputs):
-                value = self._value(place, name)
-                if place < self._first_new:
-                    makers.setdefault(self._values.find(name), []).append(place)
+        for index in self._placed():
+            for name in filter(None, self._nodes[index].outputs):
+                value = self._value(index, name)
+                if index < self._first_new:
+                    makers.setdefault(self._values.find(name), []).append(index)
                 elif value is None:
-                    loose[name] = place
+                    loose[name] = index
                 else:
-                    new_makers.setdefault(value, []).append(place)
-            for name in self._reads(place) if place < self._first_new else ():
-                value = self._value(place, name)
+                    new_makers.setdefault(value, []).append(index)
+            for name in self._reads(index) if index < self._first_new else ():
+                value = self._value(index, name)
                 if value is not None:
-                    readers.setdefault(value, []).append(place)
-        for value, places in makers.items():
+                    readers.setdefault(value, []).append(index)
+        for value, indices in makers.items():
             belongs = new_makers.get(value) or readers.get(value, [])
-            self._sets.join_all(sorted([*places, *belongs]))
+            self._sets.join_all(sorted([*indices, *belongs]))
         between = set(self._running())
-        for place in range(self._first_new - 1, -1, -1):
+        for index in range(self._first_new - 1, -1, -1):
             # Gone like what it stood between: both sides of it are in one group.
-            made = [name for name in self._nodes[place].outputs[:1] if name]
+            made = [name for name in self._nodes[index].outputs[:1] if name]
             values = [self._values.find(name) for name in made]
-            if self._fate[place] != "removed" or not made or values[0] in new_makers:
+            if self._fate[index] != "removed" or not made or values[0] in new_makers:
                 continue
             if values[0] in makers and any(p in between for p in self._readers.get(made[0], ())):
-                self._sets.join(makers[values[0]][0], place)
-                between.add(place)
-        for place in range(self._first_new, len(self._nodes)):
-            for name in read_by(self._nodes[place]):
+                self._sets.join(makers[values[0]][0], index)
+                between.add(index)
+        for index in range(self._first_new, len(self._nodes)):
+            for name in read_by(self._nodes[index]):
                 if name in loose:
-                    self._sets.join(loose[name], place)
+                    self._sets.join(loose[name], index)
 
     @cached_property
     def _readers(self) -> dict[str, list[int]]:
         """The model's tensor -> nodes that read it."""
         found: dict[str, list[int]] = {}
-        for place, node in enumerate(self._old):
+        for index, node in enumerate(self._old):
             for name in read_by(node):
-                found.setdefault(name, []).append(place)
+                found.setdefault(name, []).append(index)
         return found
 
-    def _reads(self, place: int) -> Iterable[str]:
-        return () if place in self._shape_readers else read_by(self._nodes[place])
+    def _reads(self, index: int) -> Iterable[str]:
+        return () if index in self._shape_readers else read_by(self._nodes[index])
 
     def _running(self) -> Iterable[int]:
-        return (place for place in range(self._first_new) if self._fate[place] == "runs")
+        return (index for index in range(self._first_new) if self._fate[index] == "runs")
 
     def _placed(self) -> Iterable[int]:
         """Nodes that other nodes can be grouped with."""
@@ -334,14 +334,14 @@ class _Partition:
     def _frontier(self) -> Frontier:
         outputs = map(self._values.find, self._model.outputs)
         frontier = Frontier(outputs, self._equal.find)
-        for place in self._placed():
-            side, group = int(place >= self._first_new), self._sets.find(place)
-            for name in filter(None, self._nodes[place].outputs):
-                value = self._value(place, name)
+        for index in self._placed():
+            side, group = int(index >= self._first_new), self._sets.find(index)
+            for name in filter(None, self._nodes[index].outputs):
+                value = self._value(index, name)
                 if value is not None:
                     frontier.add_made(side, value, group)
-            for name in self._reads(place):
-                value = self._value(place, name)
+            for name in self._reads(index):
+                value = self._value(index, name)
                 if value is not None:
                     frontier.add_read(side, value, group)
         return frontier
@@ -350,26 +350,26 @@ class _Partition:
 
     def _result(self) -> Lineage:
         members: dict[int, list[int]] = {}
-        for place in range(len(self._nodes)):
-            if place not in self._inserted:
-                members.setdefault(self._sets.find(place), []).append(place)
+        for index in range(len(self._nodes)):
+            if index not in self._inserted:
+                members.setdefault(self._sets.find(index), []).append(index)
         merged = {self._sets.find(group) for group in self._merged}
         groups: list[LineageGroup] = []
         shape_readers = self._names(self._shape_readers)
         number: dict[int, int] = {}
         unexplained: list[str] = []
-        for root, places in sorted(members.items(), key=lambda item: item[1][0]):
-            old = [place for place in places if place < self._first_new]
+        for root, indices in sorted(members.items(), key=lambda item: item[1][0]):
+            old = [index for index in indices if index < self._first_new]
             if not old:
-                unexplained += [self._nodes[place].name for place in places]
+                unexplained += [self._nodes[index].name for index in indices]
                 continue
             number[root] = len(groups)
-            groups.append(self._group(old, places[len(old) :], root in merged, shape_readers))
+            groups.append(self._group(old, indices[len(old) :], root in merged, shape_readers))
         return Lineage(
             groups=tuple(groups),
             weights=self._weights,
             shape_readers=shape_readers,
-            inserted=tuple(self._nodes[place].name for place in sorted(self._inserted)),
+            inserted=tuple(self._nodes[index].name for index in sorted(self._inserted)),
             unexplained=tuple(unexplained),
             mismatches=tuple(
                 Mismatch(number.get(found.group, -1), found.reads, found.writes)
@@ -382,24 +382,24 @@ class _Partition:
     def _group(
         self, old: list[int], new: list[int], merged: bool, shape_readers: frozenset[str]
     ) -> LineageGroup:
-        nodes = [self._nodes[place] for place in old]
+        nodes = [self._nodes[index] for index in old]
         inputs, outputs = boundary(self._model, nodes, self._weights, shape_readers)
-        fates_here = {self._fate[place] for place in old}
+        fates_here = {self._fate[index] for index in old}
         fate = "runs" if "runs" in fates_here else self._fate[old[0]]
         known: GroupKnownBy = "structure" if fate == "removed" else "name"
-        for place in new:
-            for name in filter(None, self._nodes[place].outputs):
+        for index in new:
+            for name in filter(None, self._nodes[index].outputs):
                 identity = self._identity.get(name)
                 if identity is not None:
                     known = max(known, identity.evidence, key=WEAKEST.index)
         return LineageGroup(
             original=tuple(node.name for node in nodes),
-            optimised=tuple(self._nodes[place].name for place in new),
+            optimised=tuple(self._nodes[index].name for index in new),
             inputs=inputs,
             outputs=outputs,
             known_by="merged" if merged else known,
             fate=fate,
         )
 
-    def _names(self, places: set[int]) -> frozenset[str]:
-        return frozenset(self._nodes[place].name for place in places)
+    def _names(self, indices: set[int]) -> frozenset[str]:
+        return frozenset(self._nodes[index].name for index in indices)

@@ -166,11 +166,11 @@ def _take_in(
         for position, ran in enumerate(own)
         if ran.members is None and ran.operator.name not in listed_by_any
     }
-    place = {name: at for at, listed in own_claims.items() for name in listed}
+    index = {name: at for at, listed in own_claims.items() for name in listed}
     added: set[str] = set()
     for position, listed in list(claims.items()):
         missing = sum(name not in names for name in listed)
-        at = sorted(place[name] for name in listed if name in place)
+        at = sorted(index[name] for name in listed if name in index)
         if not missing or not at:
             continue
         wanted = [p for p in range(at[0], at[-1]) if p in free]

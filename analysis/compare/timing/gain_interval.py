@@ -22,7 +22,7 @@ def gain_intervals(
     after: np.ndarray,
     alpha: float,
     paired: bool,
-    least: np.ndarray | float = 0.0,
+    minimum: np.ndarray | float = 0.0,
 ) -> Bounds:
     """(low, high) around the gain before - after of each column, two-sided at level 1 - alpha.
 
@@ -43,7 +43,7 @@ def gain_intervals(
         floor = of_before**2 / (len(before) - 1) + of_after**2 / (len(after) - 1)
         with np.errstate(divide="ignore", invalid="ignore"):
             df = np.where(floor > 0, error**2 / floor, min(len(before), len(after)) - 1)
-    half_width = student_t_each(1 - alpha / 2, df) * np.sqrt(np.maximum(error, least))
+    half_width = student_t_each(1 - alpha / 2, df) * np.sqrt(np.maximum(error, minimum))
     return gain - half_width, gain + half_width
 
 

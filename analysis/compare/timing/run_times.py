@@ -225,9 +225,9 @@ def _units(runs: pd.DataFrame, blocks: list[int] | None) -> _Units:
         batch = np.arange(len(runs)) * min(len(runs), MAX_BATCHES) // max(1, len(runs))
         of = pd.Series(batch, index=runs.index)
     else:
-        place = {block: unit for unit, block in enumerate(blocks)}
+        index = {block: unit for unit, block in enumerate(blocks)}
         kept = runs.loc[runs["block"].isin(blocks), "block"]
-        of = pd.Series([place[int(block)] for block in kept], index=kept.index)
+        of = pd.Series([index[int(block)] for block in kept], index=kept.index)
     return _Units(of, np.bincount(of).astype(float), alike=blocks is not None)
 
 

@@ -17,8 +17,8 @@ from analysis.trace import Trace
 
 FACTOR = 3.0
 # Of the runs: where more are as slow, slow is what the operator is at that place of the run.
-MOST_SHARE = 0.25
-_LEAST_RUNS = 3
+MAX_SHARE = 0.25
+_MIN_RUNS = 3
 _NAME_CHARS = 80
 
 
@@ -54,14 +54,14 @@ def excess_ns(calls: pd.DataFrame, resolution_ns: float) -> np.ndarray:
     excess = np.zeros(len(calls))
     table = calls[["operator", "run", "dur_ns"]].reset_index(drop=True)
     by_run = table.groupby(["operator", "run"], sort=False)["dur_ns"]
-    table["place"], size = by_run.cumcount(), by_run.transform("size")
+    table["position"], size = by_run.cumcount(), by_run.transform("size")
     table = table[size == table["operator"].map(_usual_size(by_run.size()))]
-    by_place = table.groupby(["operator", "place"], sort=False)["dur_ns"]
-    runs, median_ns = by_place.transform("size"), by_place.transform("median")
-    is_far = (table["dur_ns"] > FACTOR * (median_ns + resolution_ns)) & (runs >= _LEAST_RUNS)
+    by_position = table.groupby(["operator", "position"], sort=False)["dur_ns"]
+    runs, median_ns = by_position.transform("size"), by_position.transform("median")
+    is_far = (table["dur_ns"] > FACTOR * (median_ns + resolution_ns)) & (runs >= _MIN_RUNS)
     table, runs, median_ns = table[is_far], runs[is_far], median_ns[is_far]
-    as_slow = table.groupby(["operator", "place"], sort=False)["dur_ns"].transform("size")
-    is_single = as_slow <= np.maximum(1, runs * MOST_SHARE)
+    as_slow = table.groupby(["operator", "position"], sort=False)["dur_ns"].transform("size")
+    is_single = as_slow <= np.maximum(1, runs * MAX_SHARE)
     excess[table.index[is_single]] = (table["dur_ns"] - median_ns)[is_single]
     return excess
 

@@ -14,7 +14,7 @@ import msgspec
 from analysis.errors import FuseScopeError
 from analysis.limits import Limits
 from analysis.readers.amd.rows import (
-    MOST_COUNTERS,
+    MAX_COUNTERS,
     RocprofRows,
     agent_name,
     copy_name,
@@ -34,7 +34,7 @@ from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS
 
 PartT = TypeVar("PartT")
 
-_MOST_COUNTED = 1e300  # a larger number is no counter, and no double
+_MAX_COUNTED = 1e300  # a larger number is no counter, and no double
 _SIGN = re.compile(rb'\{\s*"rocprofiler-sdk-tool"\s*:')
 _GPU = 2  # rocprofiler_agent_type_t
 
@@ -275,7 +275,7 @@ def _counter_columns(
         name = _text(counter.name)
         if name and name not in OPERATOR_COLUMNS and name not in CALL_COLUMNS:
             names[_handle(counter.id) or ""] = name
-    place = {str(number): row for row, number in enumerate(dispatches) if number is not None}
+    index = {str(number): row for row, number in enumerate(dispatches) if number is not None}
     columns: dict[str, list[object]] = {}
     beyond: list[str] = []
     records = _typed(tool.callback_records, _Records).counter_collection
@@ -283,7 +283,7 @@ def _counter_columns(
         data = record.dispatch_data
         info = data.dispatch_info if isinstance(data, _Counted) else None
         number = _handle(info.dispatch_id) if isinstance(info, _Info) else None
-        row = place.get(number or "")
+        row = index.get(number or "")
         if row is None:
             continue
         for item in _typed_items(record.records, _Value, where, limits):
@@ -291,9 +291,9 @@ def _counter_columns(
             value = item.value
             if known_name is None or isinstance(value, bool) or not isinstance(value, int | float):
                 continue
-            if not abs(value) < _MOST_COUNTED:
+            if not abs(value) < _MAX_COUNTED:
                 continue
-            if known_name not in columns and len(columns) >= MOST_COUNTERS:
+            if known_name not in columns and len(columns) >= MAX_COUNTERS:
                 beyond.append(known_name)
                 continue
             column = columns.setdefault(known_name, [None] * len(dispatches))

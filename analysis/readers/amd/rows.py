@@ -13,7 +13,7 @@ from analysis.text import clean_text
 from analysis.trace import Diagnostic, noted
 
 COPY = "MEMORY_COPY"
-MOST_COUNTERS = 300  # of one recording; hardware counts a few dozen at a time
+MAX_COUNTERS = 300  # of one recording; hardware counts a few dozen at a time
 _OBJECT_FILE = re.compile(r"\s?(?:\(?\.kd\)?|\[clone \.kd\])$")
 
 

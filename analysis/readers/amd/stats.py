@@ -30,10 +30,10 @@ def _sniff(head: bytes) -> bool:
     if not has_columns(head, *_STATS):
         return False
     rows = head_cells(head)
-    begin = next((place for place, row in enumerate(rows) if is_head(row, *_STATS)), len(rows))
+    begin = next((index for index, row in enumerate(rows) if is_head(row, *_STATS)), len(rows))
     keys = [column_key(cell) for cell in rows[begin]] if begin < len(rows) else []
-    place = next((at for at, key in enumerate(keys) if key in _NAMES), 0)
-    names = [row[place] for row in rows[begin + 1 :] if len(row) > place]
+    index = next((at for at, key in enumerate(keys) if key in _NAMES), 0)
+    names = [row[index] for row in rows[begin + 1 :] if len(row) > index]
     return not names or any(_is_kernel(name) for name in names)
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from analysis.readers.amd.rows import (
-    MOST_COUNTERS,
+    MAX_COUNTERS,
     RocprofRows,
     agent_name,
     copy_name,
@@ -80,7 +80,7 @@ def add_dispatches(rows: RocprofRows, source: Source) -> None:
                 continue
             numbers = column.numbers()
             told = sum(number is not None for number in numbers)
-            if len(counters) < MOST_COUNTERS:
+            if len(counters) < MAX_COUNTERS:
                 counters.update({column.head: numbers} if told else {})
             else:
                 beyond += [column.head] * told
@@ -175,7 +175,7 @@ def _one_row_each(
             kept.append(row)
         if not counter or column_key(counter) in _NO_COUNTERS or counter in columns:
             continue
-        if counter in counters or len(counters) < MOST_COUNTERS:
+        if counter in counters or len(counters) < MAX_COUNTERS:
             counters.setdefault(counter, {})[first[key]] = numbers[row]
         else:
             beyond.append(counter)
@@ -183,7 +183,7 @@ def _one_row_each(
     return {
         **{name: [cells[row] for row in kept] for name, cells in columns.items()},
         **{
-            name: [found.get(place) for place in range(len(kept))]
+            name: [found.get(index) for index in range(len(kept))]
             for name, found in counters.items()
         },
     }

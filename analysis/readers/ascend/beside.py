@@ -195,7 +195,7 @@ def _join_cache(
         if table is None:
             continue
         partners = _cache_partners(table, rows)
-        joined = sum(place is not None for place in partners)
+        joined = sum(index is not None for index in partners)
         fits = joined * 2 >= len(table) or (is_alone and not any(rows.tasks))
         if fits and (best is None or joined > best[0]):
             best = joined, source, table, partners
@@ -203,14 +203,14 @@ def _join_cache(
         return
     _, source, table, partners = best
     found.files.append(source.path)
-    places = zip(table.texts("Op Name"), partners, strict=True)
-    unmatched = [name or "" for name, place in places if place is None]
+    partner_of = zip(table.texts("Op Name"), partners, strict=True)
+    unmatched = [name or "" for name, index in partner_of if index is None]
     found.notes += noted("info", "companion_unmatched", unmatched, chars=80)
     for head, name in (("Hit Rate", "l2_hit_rate"), ("Victim Rate", "l2_victim_rate")):
         values: list[object] = [None] * len(rows.tasks)
-        for value, place in zip(table.numbers(head), partners, strict=True):
-            if place is not None:
-                values[place] = value
+        for value, index in zip(table.numbers(head), partners, strict=True):
+            if index is not None:
+                values[index] = value
         found.columns[name] = values
 
 
@@ -220,22 +220,22 @@ def _cache_partners(table: CsvTable, rows: AscendRows) -> list[int | None]:
     by_name: dict[tuple[object, ...], list[int]] = {}
     by_task: dict[tuple[object, ...], list[int]] = {}
     columns = rows.columns
-    for place, (stream, number, name) in enumerate(
+    for index, (stream, number, name) in enumerate(
         zip(columns["stream"], rows.tasks, columns["name"], strict=True)
     ):
         if number is not None:
-            by_name.setdefault((stream, number, name), []).append(place)
-            by_task.setdefault((stream, number), []).append(place)
+            by_name.setdefault((stream, number, name), []).append(index)
+            by_task.setdefault((stream, number), []).append(index)
     lines = list(zip(table.texts(*STREAM), table.texts(*TASK), table.texts("Op Name"), strict=True))
     often = Counter((stream, task) for stream, task, _ in lines)
     seen: Counter[tuple[object, ...]] = Counter()
     partners: list[int | None] = []
     for line in lines:
         task = (line[0], line[1])
-        places = by_name.get(line, [])
-        if not places and often[task] == 1 and len(by_task.get(task, [])) == 1:
-            places = by_task[task]
-        partners.append(places[seen[line]] if seen[line] < len(places) else None)
+        indices = by_name.get(line, [])
+        if not indices and often[task] == 1 and len(by_task.get(task, [])) == 1:
+            indices = by_task[task]
+        partners.append(indices[seen[line]] if seen[line] < len(indices) else None)
         seen[line] += 1
     return partners
 

@@ -73,8 +73,8 @@ _NO_LAYOUT = ("", "ND", "NULL", "N/A", "UNDEFINED", "RESERVED")
 _FOPS = re.compile(r"ai[cv]_(cube|vector|vec)_fops")
 # A spreadsheet shows long numbers as 1.69512E+15, and saves them so.
 _ROUNDED = re.compile(r"\d(?:[.,](\d*))?E\+?(\d+)", re.IGNORECASE)
-_LEAST_SORTED = 8
-_MOST_JOINED = 64  # tables put one after the other
+_MIN_SORTED = 8
+_MAX_JOINED = 64  # tables put one after the other
 _FAR_BACK = 3  # of the whole span of the table, at least this part
 _CORE_TIMES = {
     "aicore_time(us)": ("us", 1e3), "aiv_time(us)": ("us", 1e3), "Aicore Time(ms)": ("ms", 1e6),
@@ -136,10 +136,10 @@ def ascend_rows(table: CsvTable) -> AscendRows:
     _check_order(columns, notes)
     check_core_times(columns, notes)
     tasks, steps = table.texts(*TASK), table.texts(*STEP)
-    control = [place for place, kind in enumerate(kinds) if kind == "control"]
+    control = [index for index, kind in enumerate(kinds) if kind == "control"]
     if control:
         notes += noted("info", "not_operators", [cores[p] or types[p] or "" for p in control])
-        kept = [place for place, kind in enumerate(kinds) if kind != "control"]
+        kept = [index for index, kind in enumerate(kinds) if kind != "control"]
         columns = {name: [values[p] for p in kept] for name, values in columns.items()}
         tasks, steps = [tasks[p] for p in kept], [steps[p] for p in kept]
     return AscendRows(columns, tasks, steps, notes)
@@ -279,13 +279,13 @@ def _starts(table: CsvTable, notes: list[Diagnostic]) -> list[object]:
         return [None] * len(table)
     starts: list[object] = list(table.times(*START))
     rounded = [
-        place
-        for place, cell in enumerate(column.cells)
+        index
+        for index, cell in enumerate(column.cells)
         if (match := _ROUNDED.fullmatch(cell)) and int(match[2][:4]) > len(match[1] or "")
     ]
-    for place in rounded:
-        starts[place] = None
-    examples = [f"row {table.rows[place]}: {column.cells[place]}" for place in rounded]
+    for index in rounded:
+        starts[index] = None
+    examples = [f"row {table.rows[index]}: {column.cells[index]}" for index in rounded]
     notes += noted("warning", "rounded_starts", examples)
     return starts
 
@@ -356,13 +356,13 @@ def _check_order(columns: dict[str, list[object]], notes: list[Diagnostic]) -> N
         if isinstance(start, int):
             first.setdefault((start, name), row)
     starts = [(start, row) for (start, _), row in first.items()]
-    if len(starts) < _LEAST_SORTED:
+    if len(starts) < _MIN_SORTED:
         return
     span = max(start for start, _ in starts) - min(start for start, _ in starts)
     steps = [(after[0] - before[0], after[1]) for before, after in itertools.pairwise(starts)]
     back = [row for step, row in steps if step < 0]
     far = [row for step, row in steps if step < -span / _FAR_BACK]
-    if far and len(far) == len(back) <= _MOST_JOINED:
+    if far and len(far) == len(back) <= _MAX_JOINED:
         notes.append(Diagnostic("warning", "starts_go_back", len(far), f"row {far[0]}"))
 
 

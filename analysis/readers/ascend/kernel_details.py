@@ -141,7 +141,7 @@ def _numbers(order: list[str]) -> dict[str, int]:
     }
     if len(set(own.values())) == len(order):
         return own
-    return {step: place for place, step in enumerate(order)}
+    return {step: index for index, step in enumerate(order)}
 
 
 def _duration(span_ns: int | None, total_ns: int, time: StepTime | None) -> int:

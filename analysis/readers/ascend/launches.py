@@ -18,7 +18,7 @@ from analysis.text import clean_text
 Point = tuple[object, object, int]  # process, thread, start in ns
 _FRAMEWORK_OP = re.compile(r"[A-Za-z_]\w*::")  # aten::, npu::, c10d::
 _NO_OPERATOR = re.compile(r"autograd::engine|Optimizer\.|ProfilerStep")
-_MOST_TENSORS = 4096
+_MAX_TENSORS = 4096
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,11 @@ def _around(calls: Sequence[HostCall], starts: Sequence[int]) -> Iterable[tuple[
     begins = [call.start_ns for call in calls]
     # Open calls, each with the innermost operator of the framework among it and those around it.
     stack: list[tuple[HostCall, HostCall | None]] = []
-    place = 0
+    index = 0
     for start in starts:
-        while place < len(calls) and begins[place] <= start:
-            call = calls[place]
-            place += 1
+        while index < len(calls) and begins[index] <= start:
+            call = calls[index]
+            index += 1
             while stack and stack[-1][0].end_ns < call.start_ns:
                 stack.pop()
             around = stack[-1][1] if stack else None
@@ -97,7 +97,7 @@ def input_text(dims: bytes, dtypes: bytes) -> str:
         for dtype, shape in zip(map(dtype_name, _slots(dtypes)), _slots(dims), strict=False)
         if dtype_bytes(dtype) is not None and re.fullmatch(r"[0-9,]*", shape)
     ]
-    if len(tensors) > _MOST_TENSORS:
+    if len(tensors) > _MAX_TENSORS:
         return ""
     return shape_text([dtype for dtype, _ in tensors], [shape for _, shape in tensors])
 

@@ -151,13 +151,13 @@ def _merged(
         keys = ("name", "provider", "device", "stream", "start_ns", "dur_ns")
         identity = list(zip(*(timeline.columns[key] for key in keys), strict=True))
         kept = []
-        for place, key in enumerate(identity):
+        for index, key in enumerate(identity):
             # Only another file repeats a task; in one file two equal rows are two tasks.
             if len(parts) == 1 or key not in seen:
-                kept.append(place)
+                kept.append(index)
         seen.update(identity)
         columns.extend({n: [cells[p] for p in kept] for n, cells in timeline.columns.items()})
-        pids += [timeline.pids[place] for place in kept]
+        pids += [timeline.pids[index] for index in kept]
         labels += [label] * len(kept)
     return columns, pids, labels
 

@@ -77,6 +77,6 @@ def _agree(*figures: int) -> bool:
     """Whether count, total, min, mean and max fit; nothing is said where one lacks."""
     if len(figures) < 5:
         return True
-    count, total, least, mean, most = figures
-    in_order = least <= mean * _TOLERANCE + 1 and mean <= most * _TOLERANCE + 1
+    count, total, minimum, mean, maximum = figures
+    in_order = minimum <= mean * _TOLERANCE + 1 and mean <= maximum * _TOLERANCE + 1
     return in_order and abs(count * mean - total) <= total * (_TOLERANCE - 1) + count

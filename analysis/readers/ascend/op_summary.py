@@ -31,7 +31,7 @@ _HEADS = ("Op Name", ("Task Duration", "Duration"))
 _BLOCKS = ("Block Dim", "Block Num")
 _SLICE = re.compile(r"(op_summary)_slice_\d{1,9}_(\d+)\.csv")
 _ITERATION = re.compile(r"op_summary_(\d+)_(\d+)_(\d{1,9})\.csv")
-_MOST_PARTS = 10_000
+_MAX_PARTS = 10_000
 
 
 def _sniff(head: bytes) -> bool:
@@ -84,7 +84,7 @@ def _parts(beside: Beside) -> list[Source]:
     """Other slices of the same table, or other iterations of the same device and model."""
     family = _family(beside.source)
     found = beside.those(_sniff) if family is not None else []
-    return [other for other in found if _family(other) == family][:_MOST_PARTS]
+    return [other for other in found if _family(other) == family][:_MAX_PARTS]
 
 
 OP_SUMMARY = Reader(

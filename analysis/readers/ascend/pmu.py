@@ -14,7 +14,7 @@ from typing import NamedTuple
 from analysis.readers.input.sqlite import Database, Table
 from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic, noted
 
-_MOST_COUNTERS = 300  # of one recording; one setting of aic_metrics has about 30
+_MAX_COUNTERS = 300  # of one recording; one setting of aic_metrics has about 30
 _TAKEN = frozenset((*OPERATOR_COLUMNS, *CALL_COLUMNS))
 # Vector cores have no cube and no L1; the file lists their counters as zeros all the same.
 _EMPTY = re.compile(r"aiv_(mac|mte1|fixpipe)_(time\(us\)|ratio)")
@@ -40,9 +40,9 @@ def counters(
     which tells the runs apart.
     """
     table = database.read("TASK_PMU_INFO", "globalTaskId", "name", "value", "timestampNs")
-    places: dict[object, list[int]] = defaultdict(list)
-    for place in sorted(range(len(tasks)), key=lambda p: tasks[p].start or 0):
-        places[tasks[place].number].append(place)
+    indices: dict[object, list[int]] = defaultdict(list)
+    for index in sorted(range(len(tasks)), key=lambda p: tasks[p].start or 0):
+        indices[tasks[index].number].append(index)
     heads: dict[str, tuple[str, float]] = {}
     columns: dict[str, list[object]] = {}
     lost = ambiguous = 0
@@ -57,7 +57,7 @@ def counters(
     for number, name, value, time in counters:
         if name is None or value is None:
             continue
-        found = places.get(number, [])
+        found = indices.get(number, [])
         if len(found) > 1 and time is None:
             ambiguous += 1
             continue
@@ -68,7 +68,7 @@ def counters(
         if name not in heads:
             heads[name] = _head(name)
         head, scale = heads[name]
-        if head not in columns and len(columns) >= _MOST_COUNTERS:
+        if head not in columns and len(columns) >= _MAX_COUNTERS:
             beyond.append(name)
             continue
         columns.setdefault(head, [None] * len(tasks))[at] = value * scale
@@ -109,6 +109,6 @@ def _place(tasks: Sequence[Task], found: Sequence[int], time: int | None) -> int
     """Which of the tasks of one number, in order of start, ran at that time."""
     if len(found) < 2:
         return found[0] if found else None
-    at = bisect_right(found, time or 0, key=lambda place: tasks[place].start or 0) - 1
+    at = bisect_right(found, time or 0, key=lambda index: tasks[index].start or 0) - 1
     end = tasks[found[at]].end if at >= 0 else None
     return found[at] if end is not None and (time or 0) <= end else None

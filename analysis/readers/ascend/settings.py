@@ -14,7 +14,7 @@ from analysis.readers.input.source import Source
 from analysis.text import clean_text
 from analysis.trace import Value
 
-_MOST_BYTES = 2**20
+_MAX_BYTES = 2**20
 _SIGN = re.compile(rb'"_?profiler_level"|"ms_profiler_info"|"cann_profiler_info"')
 
 
@@ -42,7 +42,7 @@ def read_settings(source: Source) -> Settings | None:
     Raises FuseScopeError for a damaged file.
     """
     content = source.content
-    if len(content) > _MOST_BYTES:
+    if len(content) > _MAX_BYTES:
         return None
     with refused("The settings of this recording are damaged", source.name, "Copy the file again."):
         info = msgspec.json.decode(utf8(content))

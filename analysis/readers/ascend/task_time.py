@@ -48,11 +48,11 @@ def _read(source: Source) -> Trace:
     }
     notes = list(table.notes)
     _check_stops(rows, table.times("task_stop"), notes)
-    control = [place for place, kind in enumerate(kinds) if kind == "control"]
+    control = [index for index, kind in enumerate(kinds) if kind == "control"]
     if control:
         notes += noted("info", "not_operators", [types[p] or "" for p in control], chars=80)
-        kept = [place for place, kind in enumerate(kinds) if kind != "control"]
-        rows = {name: [values[place] for place in kept] for name, values in rows.items()}
+        kept = [index for index, kind in enumerate(kinds) if kind != "control"]
+        rows = {name: [values[index] for index in kept] for name, values in rows.items()}
     rows["op_class"] = device_classes({"op_type": [None] * len(rows["name"]), **rows})
     meta = source.meta(TASK_TIME.name, "msprof")
     return build_trace(meta, rows, notes=notes, limits=source.limits)

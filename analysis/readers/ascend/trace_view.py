@@ -102,16 +102,16 @@ def _add_launchers(timeline: Timeline) -> None:
     known: dict[tuple[bytes, bytes], str] = {}
     inputs: list[object] = []
     classes: list[object] = []
-    for place, host in enumerate(hosts):
-        name, told = str(columns["name"][place]), columns["launched_by"][place]
-        columns["launched_by"][place] = told or (host.name if host else launched_by(name))
-        text, name_class = "", columns["op_class"][place]
+    for index, host in enumerate(hosts):
+        name, told = str(columns["name"][index]), columns["launched_by"][index]
+        columns["launched_by"][index] = told or (host.name if host else launched_by(name))
+        text, name_class = "", columns["op_class"][index]
         if host is not None and launched[host] == 1:
             key = (host.dims, host.dtypes)
             if key not in known:
                 known[key] = input_text(*key)
             text = known[key]
-            if columns["op_type"][place] is None and kernel_class(name) == "unknown":
+            if columns["op_type"][index] is None and kernel_class(name) == "unknown":
                 of_host = op_class(host.name)
                 name_class = of_host if of_host not in OTHER else None
         inputs.append(text)
@@ -146,7 +146,7 @@ def _steps(timeline: Timeline) -> list[str | None]:
     labels: list[str | None] = []
     for step, start, point in zip(of_task, starts, timeline.launches, strict=True):
         if step is None and start is not None and point is None:
-            place = bisect_right(ordered, start) - 1
-            step = order[place][0] if place >= 0 else launching(start)
+            index = bisect_right(ordered, start) - 1
+            step = order[index][0] if index >= 0 else launching(start)
         labels.append(steps[step].label if step is not None else None)
     return labels

@@ -51,8 +51,8 @@ def span_at(begins: Sequence[int], lasts: Sequence[int], at: object) -> int | No
     """
     if not isinstance(at, int):
         return None
-    place = bisect_right(begins, at) - 1
-    return place if place >= 0 and at <= lasts[place] else None
+    index = bisect_right(begins, at) - 1
+    return index if index >= 0 and at <= lasts[index] else None
 
 
 def run_of(
@@ -69,11 +69,11 @@ def run_of(
     begins = {pid: [spans[run].start_ns for run in runs] for pid, runs in of_pid.items()}
     begins_all = [span.start_ns for span in spans]
     found: list[int | None] = []
-    for place, start in enumerate(starts):
+    for index, start in enumerate(starts):
         if not isinstance(start, int):
             found.append(None)
             continue
-        own = pids[place] if pids is not None and pids[place] in of_pid else None
+        own = pids[index] if pids is not None and pids[index] in of_pid else None
         runs = every if own is None else of_pid[own]
         before = bisect_right(begins_all if own is None else begins[own], start) - 1
         last = spans[runs[before]] if before >= 0 else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Hashable, Sequence
 
-_MOST_LEVELS = 512
+_MAX_LEVELS = 512
 
 
 class Nesting:
@@ -38,9 +38,9 @@ class Nesting:
         if known is None:
             return None
         starts, positions = known
-        place = bisect_right(starts, time_ns) - 1
-        at = positions[place] if place >= 0 else -1
-        for _ in range(_MOST_LEVELS):
+        index = bisect_right(starts, time_ns) - 1
+        at = positions[index] if index >= 0 else -1
+        for _ in range(_MAX_LEVELS):
             if at < 0 or self._ends[at] >= time_ns:
                 break
             at = self.parents[at]

@@ -21,7 +21,7 @@ _IDENTITY = (*_WHERE, "op_type", "provider")
 _NO_FACTS = ("source_row", "run")
 TOTALS = ("total", "totals", "sum", "grand total", "subtotal", "summe", "gesamt", "合计", "总计")
 _ROUNDING = 1e-3
-_LEAST_ROWS = 4  # different ones of a table that stands twice: fewer may be chance
+_MIN_ROWS = 4  # different ones of a table that stands twice: fewer may be chance
 _MOSTLY = 0.9
 
 
@@ -72,20 +72,20 @@ def _copies(columns: Mapping[str, Sequence[object]]) -> list[int]:
     seen: dict[tuple[object, ...], int] = {}
     nested: list[int] = []
     apart: list[int] = []
-    for place in alike.tolist():
-        key = (starts[place], lengths[place], *(column[place] for column in given))
-        first = seen.setdefault(key, place)
-        if first == place or not lengths[place]:
+    for index in alike.tolist():
+        key = (starts[index], lengths[index], *(column[index] for column in given))
+        first = seen.setdefault(key, index)
+        if first == index or not lengths[index]:
             continue
         # Where calls nest, the outer one of two equal spans is left without time of its own.
-        if columns["dur_ns"][place] == 0:
-            nested.append(place)
+        if columns["dur_ns"][index] == 0:
+            nested.append(index)
         elif columns["dur_ns"][first] == 0:
             nested.append(first)
-            seen[key] = place
+            seen[key] = index
         else:
-            apart.append(place)
-    if 2 * (len(apart) + len(nested)) >= _MOSTLY * count and count >= _LEAST_ROWS:
+            apart.append(index)
+    if 2 * (len(apart) + len(nested)) >= _MOSTLY * count and count >= _MIN_ROWS:
         return sorted({*apart, *nested})
     return apart
 
@@ -113,38 +113,38 @@ def _again(columns: Mapping[str, Sequence[object]], names: Sequence[str]) -> lis
     if not any(isinstance(count, int | np.integer) and count > 1 for count in counts):
         return []
     rows = list(zip(*(columns[name] for name in names if name in columns), strict=True))
-    first = {row: place for place, row in reversed(list(enumerate(rows)))}
-    return [place for place, row in enumerate(rows) if first[row] != place]
+    first = {row: index for index, row in reversed(list(enumerate(rows)))}
+    return [index for index, row in enumerate(rows) if first[row] != index]
 
 
 def _second_half(columns: Mapping[str, Sequence[object]]) -> list[int]:
     """The second half of rows without starts, where it is the first half once more."""
     count = len(columns["name"])
     half = count // 2
-    if count % 2 or count < 2 * _LEAST_ROWS:
+    if count % 2 or count < 2 * _MIN_ROWS:
         return []
     told = [values for name, values in columns.items() if name != "source_row"]
     is_same = all(list(values[:half]) == list(values[half:]) for values in told)
     rows = list(zip(*(values[:half] for values in told), strict=True)) if is_same else []
-    return list(range(half, count)) if len(set(rows)) >= _LEAST_ROWS else []
+    return list(range(half, count)) if len(set(rows)) >= _MIN_ROWS else []
 
 
 def _without(gone: set[int], columns: Columns, kept: list[int]) -> tuple[Columns, list[int]]:
-    rows = [place for place in range(len(kept)) if place not in gone]
+    rows = [index for index in range(len(kept)) if index not in gone]
     return (
-        {name: [values[place] for place in rows] for name, values in columns.items()},
-        [kept[place] for place in rows],
+        {name: [values[index] for index in rows] for name, values in columns.items()},
+        [kept[index] for index in rows],
     )
 
 
 def _note(
     notes: list[Diagnostic],
     code: DiagnosticCode,
-    places: Sequence[int],
+    indices: Sequence[int],
     columns: Mapping[str, Sequence[object]],
     kept: Sequence[int],
 ) -> None:
-    first = places[0]
+    first = indices[0]
     row = columns["source_row"][first] if "source_row" in columns else kept[first] + 1
     example = f"row {row}: {clean_text(str(columns['name'][first]), 80)}"
-    notes.append(Diagnostic("warning", code, len(places), example))
+    notes.append(Diagnostic("warning", code, len(indices), example))

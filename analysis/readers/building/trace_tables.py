@@ -37,7 +37,7 @@ Rows = Mapping[str, Sequence[object] | pd.Series | np.ndarray]
 _IDENTITY = [name for name in OPERATOR_COLUMNS if name != "operator"]
 _TEXTS = [name for name, dtype in OPERATOR_COLUMNS.items() if dtype == "category"]
 _SIZES = ("bytes_in", "bytes_param", "bytes_out", "flops")
-_MOST = 2**62
+_MAX = 2**62
 _LONGEST_NS = 2**55  # a year; sums of what is longer would not fit 64 bits
 _HOSTS = r"CPU|Host|\w*ExecutionProvider"  # as tables that we wrote name the core
 _MANY_OVERLAPS = 8
@@ -115,9 +115,9 @@ def shape_text(dtypes: Sequence[str], shapes: Sequence[str], layouts: Sequence[s
     A layout other than '' stands behind the shape: 'float16[1,16,224,224,16]:NC1HWC0'.
     """
     parts = []
-    for place, shape in enumerate(shapes):
-        dtype = dtypes[place] if place < len(dtypes) and dtypes[place] else "?"
-        layout = layouts[place] if place < len(layouts) else ""
+    for index, shape in enumerate(shapes):
+        dtype = dtypes[index] if index < len(dtypes) and dtypes[index] else "?"
+        layout = layouts[index] if index < len(layouts) else ""
         parts.append(f"{dtype}[{shape.replace(' ', '')}]" + (f":{layout}" if layout else ""))
     return "; ".join(parts)
 
@@ -167,8 +167,8 @@ def tensor_bytes(text: str) -> int | None:
         shapes = flops.parse_shapes(tensor)
         if not bracket or size is None or len(shapes) != 1 or any(d < 0 for d in shapes[0]):
             return None
-        total += size * min(math.prod(shapes[0]), _MOST)
-    return int(total) if total < _MOST else None
+        total += size * min(math.prod(shapes[0]), _MAX)
+    return int(total) if total < _MAX else None
 
 
 def _valid(
@@ -183,10 +183,10 @@ def _valid(
             where=meta.file_name,
             hint=limits.hint("events", total),
         )
-    kept = [place for place, dur in enumerate(columns["dur_ns"]) if _is_time(dur)]
+    kept = [index for index, dur in enumerate(columns["dur_ns"]) if _is_time(dur)]
     if len(kept) < total:
         good = set(kept)
-        first = next(place for place in range(total) if place not in good)
+        first = next(index for index in range(total) if index not in good)
         row = columns["source_row"][first] if "source_row" in columns else first + 1
         example = f"row {row}: {clean_text(str(columns['name'][first]), 80)}"
         notes.append(Diagnostic("warning", "bad_time", total - len(kept), example))
@@ -197,7 +197,7 @@ def _valid(
             where=meta.file_name,
             hint="Copy or record the file again.",
         )
-    if sum(int(str(dur)) for dur in columns["dur_ns"]) >= _MOST:
+    if sum(int(str(dur)) for dur in columns["dur_ns"]) >= _MAX:
         raise FuseScopeError(
             "The operators of this file take longer than a century",
             where=meta.file_name,
@@ -301,13 +301,13 @@ def _texts(
     known: dict[object, int] = {}
     categories: dict[str, int] = {}
     codes = np.empty(len(values), dtype="int64")
-    for place, value in enumerate(values):
+    for index, value in enumerate(values):
         code = known.get(value)
         if code is None:
             text = _text(value)
             shown = clean_text(text, limits.text_chars, is_name=is_name) if text else ""
             code = known[value] = categories.setdefault(shown, len(categories)) if shown else -1
-        codes[place] = code
+        codes[index] = code
     return pd.Categorical.from_codes(codes, pd.Index(list(categories)))
 
 
@@ -337,7 +337,7 @@ def _long_text(columns: Mapping[str, list[object]], limits: Limits) -> list[Diag
 def _size(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         return None
-    return int(value) if math.isfinite(value) and 0 <= value < _MOST else None
+    return int(value) if math.isfinite(value) and 0 <= value < _MAX else None
 
 
 def _derived_runs(
@@ -353,7 +353,7 @@ def _derived_runs(
         notes.append(Diagnostic("info", "no_runs"))
         labels, kind = ["file"] * len(durations), "file"
     order = dict.fromkeys(label for label in labels if label is not None)
-    number = {label: place for place, label in enumerate(order)}
+    number = {label: index for index, label in enumerate(order)}
     first: list[int | None] = [None] * len(order)
     last, total = [0] * len(order), [0] * len(order)
     timed = [True] * len(order)
@@ -371,7 +371,7 @@ def _derived_runs(
         whole = int(span) if isinstance(span, int | np.integer) else dur
         last[run] = begin + whole if known is None else max(last[run], begin + whole)
     dur_ns = [
-        min(_MOST, last[run] - begin if timed[run] and begin is not None else total[run])
+        min(_MAX, last[run] - begin if timed[run] and begin is not None else total[run])
         for run, begin in enumerate(first)
     ]
     starts_ns = [begin if known else None for begin, known in zip(first, timed, strict=True)]

@@ -89,9 +89,9 @@ def column_marks(
     ]
     shared = _agreed(own)
     unsure = [
-        place
-        for place, (_, _, cells) in enumerate(columns)
-        if counted[place] and own[place] is None and any("," in cell for cell in cells)
+        index
+        for index, (_, _, cells) in enumerate(columns)
+        if counted[index] and own[index] is None and any("," in cell for cell in cells)
     ]
     if unsure and shared is None:
         shared = _agreed(
@@ -102,8 +102,8 @@ def column_marks(
             ]
         )
     if shared is None:
-        for place in unsure:
-            name, unit, cells = columns[place]
+        for index in unsure:
+            name, unit, cells = columns[index]
             open_cells = [cell for cell in cells if "," in cell and is_ambiguous(cell)]
             if open_cells and not _is_whole(name, unit):
                 example = f"{name}: {open_cells[0]}"

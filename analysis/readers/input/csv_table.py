@@ -26,7 +26,7 @@ from analysis.text import clean_text
 from analysis.trace import Diagnostic, noted
 
 MISSING = frozenset({"", "n/a", "na", "null", "none", "-", "--"})
-_MOST_COLUMNS = 2000
+_MAX_COLUMNS = 2000
 _PREAMBLE_ROWS = 60
 _DELIMITER_CHARS = 64 * 1024
 _BLANKS = " \t\r\n\x0b\x0c"
@@ -279,7 +279,7 @@ def _head_keys(head: bytes) -> tuple[frozenset[str], ...]:
 
 def _head(reader: Iterable[list[str]], wanted: Sequence[str | Sequence[str]]) -> list[str] | None:
     for number, row in enumerate(reader):
-        heads = [cell.strip(_BLANKS) for cell in row[:_MOST_COLUMNS]]
+        heads = [cell.strip(_BLANKS) for cell in row[:_MAX_COLUMNS]]
         if any(heads) and is_head(heads, *wanted):
             return heads
         if number >= _PREAMBLE_ROWS:

@@ -9,7 +9,7 @@ from analysis.readers.input.csv_numbers import POINT, plain
 _TOTALS = ("total", "totals", "sum", "grand total", "subtotal", "summe", "gesamt", "合计", "总计")
 _MEANS = ("average", "avg", "mean", "mittelwert", "平均", "平均值")
 _ROUNDING = 1e-3
-_LEAST_ROWS = 3
+_MIN_ROWS = 3
 
 
 def ends_in_summary(columns: list[list[str]]) -> bool:
@@ -18,7 +18,7 @@ def ends_in_summary(columns: list[list[str]]) -> bool:
     It is named so, or leaves at least two cells empty that no other row does, and one of its
     numbers is the sum, or the mean, of the column above.
     """
-    if not columns or len(columns[0]) <= _LEAST_ROWS:
+    if not columns or len(columns[0]) <= _MIN_ROWS:
         return False
     last = [column[-1] for column in columns]
     words = {cell.strip(" :").lower() for cell in last}

@@ -16,9 +16,9 @@ from analysis.readers.input.source import Load, Source, load_file
 from analysis.text import clean_text, display_name
 from analysis.trace import Diagnostic
 
-_MOST_DEPTH = 100  # folders in folders; what bounds a walk is the number of files
+_MAX_DEPTH = 100  # folders in folders; what bounds a walk is the number of files
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others unpack without a bound on memory
-_MOST_PATH = 400
+_MAX_PATH = 400
 _NEIGHBOURS = 5_000  # each is looked at, which takes 64 KiB of memory
 _NO_BOMB_BYTES = 16 * MIB  # a few pages of a database that are nearly empty pack well
 _OUTPUT_FOLDERS = ("ASCEND_PROFILER_OUTPUT", "FRAMEWORK", "mindstudio_profiler_output")
@@ -47,7 +47,7 @@ def folder_sources(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[Source,
     for folder, names, files in os.walk(path, onerror=refuse):
         here = Path(folder)
         depth = len(here.relative_to(path).parts)
-        names[:] = [] if depth >= _MOST_DEPTH else sorted(n for n in names if n[0] != ".")
+        names[:] = [] if depth >= _MAX_DEPTH else sorted(n for n in names if n[0] != ".")
         for name in sorted(files):
             file = here / name
             if name[0] != "." and _is_regular(file):
@@ -83,8 +83,8 @@ def source_with_neighbours(
             near, left = _nearest(path, folder)
             found += [_file(file, file.name, limits) for file in near]
             if left:
-                place = display_name(str(folder.resolve()))
-                noted.append(Diagnostic("warning", "neighbours_left", left, place))
+                index = display_name(str(folder.resolve()))
+                noted.append(Diagnostic("warning", "neighbours_left", left, index))
         return tuple(found)
 
     return Source(name, data, limits, beside=neighbours, noted=noted, on_disk=path)
@@ -136,7 +136,7 @@ def zip_sources(source: Source) -> tuple[Source, ...]:
     budget = [limits.unpacked_bytes]
     found: dict[str, Source] = {}
     for info in infos:
-        name = clean_text(info.filename.replace("\\", "/"), _MOST_PATH)
+        name = clean_text(info.filename.replace("\\", "/"), _MAX_PATH)
         parts = [part for part in name.split("/") if part not in ("", ".", "..")]
         path = "/".join(parts)
         mode = info.external_attr >> 16
@@ -190,7 +190,7 @@ def _file(path: Path, label: str, limits: Limits) -> Source:
         name,
         load_file(path, name, limits),
         limits,
-        path=clean_text(label, _MOST_PATH),
+        path=clean_text(label, _MAX_PATH),
         on_disk=path,
     )
 

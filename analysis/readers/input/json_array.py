@@ -30,8 +30,8 @@ def check_length(
     With `objects` only arrays of objects need be looked at: what decodes them stops at the first
     element that is none. What stands before the array and behind it does not count.
     """
-    most = _count(array, b"{") if objects else _count(array, b",") + 1
-    if most <= limits.events:
+    maximum = _count(array, b"{") if objects else _count(array, b",") + 1
+    if maximum <= limits.events:
         return
     count = array_length(array)
     if count > limits.events:

@@ -30,7 +30,7 @@ _LAST_EVENT = re.compile(
 _BYTE = re.compile(r"\(byte (\d+)\)")
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
 _RAW = msgspec.json.Decoder(list[msgspec.Raw])
-_MOST_CUTS = 8
+_MAX_CUTS = 8
 _TAIL_BYTES = 1024 * 1024
 
 # What other writers get wrong: blanks for control characters, backslashes that escape nothing
@@ -221,9 +221,9 @@ def _cut_points(text: bytes, *, is_object: bool) -> list[tuple[int, bytes]]:
     closed: list[tuple[int, bytes]] = []
     if is_object:
         at = len(text)
-        while len(closed) < _MOST_CUTS and (at := text.rfind(b"]", tail_start, at)) >= 0:
+        while len(closed) < _MAX_CUTS and (at := text.rfind(b"]", tail_start, at)) >= 0:
             closed.append((at + 1, b""))
-    cuts = [(at, b"]") for at in (len(text), *reversed(starts[-_MOST_CUTS:]))]
+    cuts = [(at, b"]") for at in (len(text), *reversed(starts[-_MAX_CUTS:]))]
     return [*closed, *cuts]
 
 

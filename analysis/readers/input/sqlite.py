@@ -31,14 +31,14 @@ _LIMITS = (
     (sqlite3.SQLITE_LIMIT_ATTACHED, 0),
     (sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0),
 )
-_MOST_TABLES = 5000
+_MAX_TABLES = 5000
 _CALLBACK_EVERY = 20_000  # steps of the engine
-_MOST_IN_MEMORY = 2_000_000_000  # bytes; SQLite takes less than 2 GiB of memory at once
-_LEAST_ROW = 3  # bytes of the smallest row that holds anything
+_MAX_IN_MEMORY = 2_000_000_000  # bytes; SQLite takes less than 2 GiB of memory at once
+_MIN_ROW = 3  # bytes of the smallest row that holds anything
 _ROOT_PAGE_KIND = 100  # offset of the kind of the schema's first page
 _LEAF = 13
 
-_MOST = 2**62  # sums of two such numbers still fit 64 bits
+_MAX = 2**62  # sums of two such numbers still fit 64 bits
 _CREATE = re.compile(r"\s*CREATE\s+TABLE\b", re.IGNORECASE)
 
 Cell = int | float | str | None
@@ -91,7 +91,7 @@ class Database:
         size = len(whole.data)
         self._connection = connection
         self._where = source.name
-        self._most_rows = min(source.limits.events, size // _LEAST_ROW + 1)
+        self._max_rows = min(source.limits.events, size // _MIN_ROW + 1)
         self._limits = source.limits
         # Damage can make many rows share one long text: all of them together fit the file.
         self._bytes = _Left(2 * size + 2**20)
@@ -128,7 +128,7 @@ class Database:
         self._bytes.renew()
         for row in self._query(f"SELECT {listed} FROM {_quoted(name)} NOT INDEXED"):
             count += 1
-            if count > self._most_rows:
+            if count > self._max_rows:
                 self._refuse(name)
             for column, cell in zip(cells, row, strict=True):
                 if isinstance(cell, bytes):
@@ -151,7 +151,7 @@ class Database:
         for name, sql, root in self._query(
             "SELECT name, sql, rootpage FROM sqlite_master WHERE type = 'table'"
         ):
-            if len(names) >= _MOST_TABLES:
+            if len(names) >= _MAX_TABLES:
                 break
             is_plain = isinstance(sql, str) and _CREATE.match(sql)
             if is_plain and isinstance(name, str) and isinstance(root, int) and root > 0:
@@ -167,7 +167,7 @@ class Database:
         return data.decode("utf-8", errors="replace")
 
     def _refuse(self, table: str) -> None:
-        if self._most_rows >= self._limits.events:
+        if self._max_rows >= self._limits.events:
             raise FuseScopeError(
                 f"Table {clean_text(table, 60)} has more than {self._limits.events} rows, "
                 "the limit",
@@ -199,7 +199,7 @@ def open_database(source: Source) -> Iterator[Database]:
 
 
 def _connected(data: bytes, source: Source) -> sqlite3.Connection:
-    if len(data) > _MOST_IN_MEMORY:
+    if len(data) > _MAX_IN_MEMORY:
         return _on_disk(data, source)
     if data[18:20] != b"\x01\x01":  # write-ahead logging, whose log is laid over it already
         data = data[:18] + b"\x01\x01" + data[20:]
@@ -263,7 +263,7 @@ def _schema_in_log(head: bytes) -> bool:
 def integer(cell: object) -> int | None:
     """A cell as a whole number below 2^62; None for what is none. Text and floats may hold one."""
     if type(cell) is int:
-        return cell if -_MOST < cell < _MOST else None
+        return cell if -_MAX < cell < _MAX else None
     if isinstance(cell, float) and not (math.isfinite(cell) and cell == int(cell)):
         return None
     return exact_ns(cell, "ns")
@@ -295,11 +295,11 @@ class _Budget:
 class _Left:
     """Bytes that may still be read of one table."""
 
-    def __init__(self, most: int) -> None:
-        self._most = self._left = most
+    def __init__(self, maximum: int) -> None:
+        self._maximum = self._left = maximum
 
     def renew(self) -> None:
-        self._left = self._most
+        self._left = self._maximum
 
     def take(self, count: int) -> None:
         """Raises sqlite3.DataError when the table holds more than its file."""

@@ -83,10 +83,10 @@ def laid_over(data: bytes, log: bytes) -> tuple[bytes | None, int]:
     if pages * page_size > len(data) + last * page_size:
         return None, 0
     merged = bytearray(data[: pages * page_size].ljust(pages * page_size, b"\0"))
-    for place in wanted:
-        at = (int(heads[place, 0]) - 1) * page_size
+    for index in wanted:
+        at = (int(heads[index, 0]) - 1) * page_size
         if 0 <= at < len(merged):
-            merged[at : at + page_size] = frames[place, _FRAME:].tobytes()
+            merged[at : at + page_size] = frames[index, _FRAME:].tobytes()
     return bytes(merged), len(wanted)
 
 
@@ -103,18 +103,18 @@ def _valid_until(
         summed = np.concatenate((part[:, :8], part[:, _FRAME:]), axis=1)
         own = _checksums(np.ascontiguousarray(summed).view(word))
         for offset in range(len(part)):
-            place = begin + offset
+            index = begin + offset
             state = (multiplier * state[None, :]).sum(axis=1, dtype=np.uint32) + own[offset]
-            head = heads[place]
+            head = heads[index]
             if list(head[2:4]) != salts or list(head[4:6]) != list(state):
                 return last, pages, _last_of_each(heads, last)
             if head[1]:
-                last, pages = place + 1, int(head[1])
+                last, pages = index + 1, int(head[1])
     return last, pages, _last_of_each(heads, last)
 
 
 def _last_of_each(heads: np.ndarray, count: int) -> list[int]:
-    newest = {int(page): place for place, page in enumerate(heads[:count, 0])}
+    newest = {int(page): index for index, page in enumerate(heads[:count, 0])}
     return list(newest.values())
 
 
@@ -139,8 +139,8 @@ def _powers(count: int) -> np.ndarray:
     """Powers count - 1, …, 1, 0 of the matrix, modulo 2^32."""
     powers = np.empty((count, 2, 2), np.uint32)
     matrix = [[1, 0], [0, 1]]
-    for place in reversed(range(count)):
-        powers[place] = matrix
+    for index in reversed(range(count)):
+        powers[index] = matrix
         (a, b), (c, d) = matrix
         matrix = [[(a + c) % 2**32, (b + d) % 2**32], [(a + 2 * c) % 2**32, (b + 2 * d) % 2**32]]
     return powers

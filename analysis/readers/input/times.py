@@ -15,9 +15,9 @@ import msgspec
 Unit = Literal["s", "ms", "us", "ns", "ps"]
 
 _EXPONENT = {"s": 9, "ms": 6, "us": 3, "ns": 0, "ps": -3}
-_MOST_NS = 2**62  # sums of two such times still fit 64 bits
+_MAX_NS = 2**62  # sums of two such times still fit 64 bits
 _PLAIN = re.compile(r"([+-]?)([0-9]{1,20})(?:\.([0-9]{0,18}))?", re.ASCII)
-_MOST_CHARS = 60
+_MAX_CHARS = 60
 
 
 def exact_ns(value: object, unit: Unit = "us") -> int | None:
@@ -45,8 +45,8 @@ def _from_text(text: str, unit: Unit) -> int | None:
         if len(fraction) <= exponent:
             ns = int(match[2] + fraction.ljust(exponent, "0"))
             ns = -ns if match[1] == "-" else ns
-            return ns if abs(ns) < _MOST_NS else None
-    if not text or len(text) > _MOST_CHARS:
+            return ns if abs(ns) < _MAX_NS else None
+    if not text or len(text) > _MAX_CHARS:
         return None
     try:
         number = Decimal(text)
@@ -55,12 +55,12 @@ def _from_text(text: str, unit: Unit) -> int | None:
         ns = int(number.scaleb(exponent).to_integral_value())
     except (InvalidOperation, ValueError, OverflowError):
         return None
-    return ns if abs(ns) < _MOST_NS else None
+    return ns if abs(ns) < _MAX_NS else None
 
 
 def _whole(value: int, unit: Unit) -> int | None:
-    if abs(value) >= _MOST_NS:
+    if abs(value) >= _MAX_NS:
         return None
     exponent = _EXPONENT[unit]
     ns = value * 10**exponent if exponent >= 0 else round(Decimal(value).scaleb(exponent))
-    return ns if abs(ns) < _MOST_NS else None
+    return ns if abs(ns) < _MAX_NS else None

@@ -13,7 +13,7 @@ from analysis.readers.input.source import Source
 from analysis.trace import Diagnostic, noted
 
 _PREFIXES = ("GraphKernel_", "Fused_")
-_MOST_BYTES = 16 * 1024 * 1024
+_MAX_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def read_kernels(beside: Iterable[Source]) -> tuple[list[AkgKernel], list[Diagno
         except FuseScopeError:
             unreadable.append(source.name)
             continue
-        known = akg_info(data) if len(data) <= _MOST_BYTES else None
+        known = akg_info(data) if len(data) <= _MAX_BYTES else None
         if known is None:
             unreadable.append(source.name)
             continue

@@ -131,18 +131,18 @@ def shapes_of(
 ) -> list[str]:
     """Input shapes of each execution: the n-th line of a name is its n-th execution."""
     inputs = [""] * len(ran.name)
-    places: dict[str, list[int]] = {}
-    for place in ran.in_order():
-        places.setdefault(short_name(ran.name[place]), []).append(place)
-    unmatched = [name for name in shapes if name not in places]
-    for name, listed in places.items():
+    indices: dict[str, list[int]] = {}
+    for index in ran.in_order():
+        indices.setdefault(short_name(ran.name[index]), []).append(index)
+    unmatched = [name for name in shapes if name not in indices]
+    for name, listed in indices.items():
         told = shapes.get(name, [])
         if len(told) != len(listed):
             if len(set(told)) > 1:
                 unmatched.append(name)
             told = [only_text(told)] * len(listed)
-        for place, text in zip(listed, told, strict=True):
-            inputs[place] = text
+        for index, text in zip(listed, told, strict=True):
+            inputs[index] = text
     notes += noted("info", "companion_unmatched", unmatched, chars=80)
     return inputs
 

@@ -44,7 +44,7 @@ _COMMUNICATION_PID = 10000
 _PROVIDERS = {9000: "AI_CPU", _COMMUNICATION_PID: "HCCL", 11000: "CPU"}
 _ROUNDING = 1e-4  # relative: means in these files are rounded
 _GPU_STAMPS = re.compile(rb"(?m)^[^;\r\n]*;GpuOps;[ \t]*\d+,[-+.\deE]")
-_MOST_ARGUMENTS_BYTES = 1024 * 1024
+_MAX_ARGUMENTS_BYTES = 1024 * 1024
 _DISPLAY = re.compile(rb'"args"\s*:\s*\{[^{}]{0,400}"fullname"\s*:\s*"')
 
 _ASCEND: Mapping[str, str] = {
@@ -77,8 +77,8 @@ def _read(source: Source) -> Trace:
     framework = beside.first(is_framework, read_framework, lambda f: not names.isdisjoint(f))
     _check_means(beside, ran)
     rows = Rows(beside, framework or {})
-    for place in range(len(ran.name)):
-        rows.add(ran, place, provider)
+    for index in range(len(ran.name)):
+        rows.add(ran, index, provider)
     _add_ai_cpu(rows, beside, ran)
     steps = beside.first(is_step_trace, read_steps, lambda found: _fit(found, ran))
     runs = None
@@ -181,8 +181,8 @@ def _read_summary(source: Source) -> Trace:
     names = set(table.name)
     framework = beside.first(is_framework, read_framework, lambda f: not names.isdisjoint(f))
     rows = Rows(beside, framework or {})
-    for place in range(len(table.name)):
-        rows.add_total(table, place)
+    for index in range(len(table.name)):
+        rows.add_total(table, index)
     for other in KINDS:
         _take(other, source, beside, rows)
     notes = list(table.notes)
@@ -235,7 +235,7 @@ class _Event(msgspec.Struct, gc=False):
 
 def _arguments(raw: msgspec.Raw) -> dict[str, object]:
     """Name -> value, of one event; none where they are no arguments or longer than any are."""
-    if len(memoryview(raw)) > _MOST_ARGUMENTS_BYTES:
+    if len(memoryview(raw)) > _MAX_ARGUMENTS_BYTES:
         return {}
     return decode(raw, dict[str, object], {})
 
@@ -271,8 +271,8 @@ def _add_ai_cpu(rows: Rows, beside: MindSporeBeside, ran: Executions) -> None:
 
     table = beside.first(is_ai_cpu, read_ai_cpu, fits)
     if table is not None:
-        for place in range(len(table.name)):
-            rows.add_total(table, place)
+        for index in range(len(table.name)):
+            rows.add_total(table, index)
 
 
 def _fit(steps: Sequence[Step], ran: Executions) -> bool:

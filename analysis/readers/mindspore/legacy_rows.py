@@ -32,24 +32,24 @@ class Rows:
         )
 
     def add(
-        self, ran: Executions, place: int, provider: str, *, communication: bool = False
+        self, ran: Executions, index: int, provider: str, *, communication: bool = False
     ) -> None:
         """One execution."""
         self._add(
-            name=ran.name[place],
+            name=ran.name[index],
             provider=provider,
             is_communication=communication,
-            stream=ran.stream[place],
-            start_ns=ran.start_ns[place],
-            dur_ns=ran.dur_ns[place],
+            stream=ran.stream[index],
+            start_ns=ran.start_ns[index],
+            dur_ns=ran.dur_ns[index],
             n=1,
-            source_row=ran.row[place],
+            source_row=ran.row[index],
         )
 
-    def add_total(self, table: Table, place: int) -> None:
+    def add_total(self, table: Table, index: int) -> None:
         """One operator of a table of totals or means."""
-        counters = {name: values[place] for name, values in table.counters.items()}
-        self._add(**table.at(place), is_communication=False, **counters)
+        counters = {name: values[index] for name, values in table.counters.items()}
+        self._add(**table.at(index), is_communication=False, **counters)
 
     def _add(self, **values: object) -> None:
         name = str(values["name"])

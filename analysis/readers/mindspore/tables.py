@@ -43,16 +43,16 @@ class Table:
     level: str = "device_kernel"
     counters: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
 
-    def at(self, place: int) -> dict[str, object]:
+    def at(self, index: int) -> dict[str, object]:
         """One row under the names of a trace's columns."""
         columns = {
             "name": self.name, "dur_ns": self.dur_ns, "source_row": self.row, "n": self.n,
             "op_type": self.op_type, "stream": self.stream, "start_ns": self.start_ns,
             "launched_by": self.launched_by,
         }  # fmt: skip
-        found: dict[str, object] = {key: cells[place] for key, cells in columns.items() if cells}
+        found: dict[str, object] = {key: cells[index] for key, cells in columns.items() if cells}
         provider = self.provider
-        told = provider if provider is None or isinstance(provider, str) else provider[place]
+        told = provider if provider is None or isinstance(provider, str) else provider[index]
         return {**found, "n": found.get("n") or 1, "provider": told, "level": self.level}
 
 
@@ -74,7 +74,7 @@ def _is_compute(head: bytes) -> bool:
 
 
 def _is_compute_detail(head: bytes) -> bool:
-    return any(_COMPUTE_DETAIL.match(line.strip()) for line in _head_lines(head, most=2000))
+    return any(_COMPUTE_DETAIL.match(line.strip()) for line in _head_lines(head, maximum=2000))
 
 
 def _is_gpu_detail(head: bytes) -> bool:
@@ -98,11 +98,11 @@ def _is_gpu_types(head: bytes) -> bool:
     return has_columns(head, "op_type", "type_occurrences", "total_time", "total_proportion")
 
 
-def _head_lines(head: bytes, most: int = 20) -> list[str]:
+def _head_lines(head: bytes, maximum: int = 20) -> list[str]:
     text = utf8(head)
     if b"op_name" not in text:
         return []
-    return text.decode("utf-8", errors="replace").splitlines()[:most]
+    return text.decode("utf-8", errors="replace").splitlines()[:maximum]
 
 
 def read_detail(source: Source) -> Table:

@@ -53,7 +53,7 @@ _MARK = re.compile(
 )
 _VERSION = re.compile(r"_v\d{1,6}$")  # cudaLaunchKernel_v7000
 _PID = ~0xFFFFFF  # globalTid without its thread
-_MOST_DEPTH = 256
+_MAX_DEPTH = 256
 
 
 def _sniff(head: bytes) -> bool:
@@ -319,7 +319,7 @@ def _innermost(
             while following is not None and following.start <= start:
                 while open_ranges and open_ranges[-1].end <= following.start:
                     open_ranges.pop()
-                if len(open_ranges) < _MOST_DEPTH:
+                if len(open_ranges) < _MAX_DEPTH:
                     open_ranges.append(following)
                 following = next(pending, None)
             while open_ranges and open_ranges[-1].end <= start:

@@ -44,7 +44,7 @@ _MAY_HEAD = re.compile(r"total\s*time|duration", re.IGNORECASE)
 _CELL = re.compile(r'"((?:[^"]|"")*)"|([^,]*)')
 _SKIPPED = re.compile(r"does not contain [^\n]{0,120}|could not be (?:found|opened)[^\n]{0,80}")
 _COUNTERS = ("Bytes", "Throughput", "Reg/Trd", "StcSMem", "DymSMem")
-_MOST_HEAD = 4000
+_MAX_HEAD = 4000
 
 
 def _sniff(head: bytes) -> bool:
@@ -59,7 +59,7 @@ def _read(source: Source) -> Trace:
     """The trace; all of a file is one run, for the tables mark none."""
     tables = _tables(source)
     if not tables:
-        skipped = _SKIPPED.search(source.content[:_MOST_HEAD].decode("utf-8", "replace"))
+        skipped = _SKIPPED.search(source.content[:_MAX_HEAD].decode("utf-8", "replace"))
         reason = f": the report {clean_text(skipped[0], 120)}" if skipped else ""
         raise FuseScopeError(
             f"This table of Nsight Systems has no rows{reason}",
@@ -113,11 +113,11 @@ def _heads(text: str) -> Iterator[tuple[int, int, Kind]]:
     for match in _MAY_HEAD.finditer(text):
         if match.start() < done:
             continue
-        start = text.rfind("\n", max(0, match.start() - _MOST_HEAD), match.start()) + 1
-        done = text.find("\n", match.end(), match.end() + _MOST_HEAD)
+        start = text.rfind("\n", max(0, match.start() - _MAX_HEAD), match.start()) + 1
+        done = text.find("\n", match.end(), match.end() + _MAX_HEAD)
         if done < 0:
-            done = match.end() + _MOST_HEAD
-        if done - start < 2 * _MOST_HEAD and (kind := _kind(text[start:done])) is not None:
+            done = match.end() + _MAX_HEAD
+        if done - start < 2 * _MAX_HEAD and (kind := _kind(text[start:done])) is not None:
             yield start, min(done, len(text)), kind
 
 

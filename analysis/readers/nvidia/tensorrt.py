@@ -48,7 +48,7 @@ _TOTAL = re.compile(rb'"timeMs"\s*:')
 _MEAN = re.compile(rb'"averageMs"\s*:')
 _OTHER = re.compile(rb'"(?:ph|cat|traceEvents)"\s*:')
 _NO = msgspec.Raw(b"")
-_MOST_TIMES = 4  # exports of one recording that are compared
+_MAX_TIMES = 4  # exports of one recording that are compared
 _WITH_GRAPH = (
     "record with --exportLayerInfo and --profilingVerbosity=detailed, and give that file with it"
 )
@@ -157,7 +157,7 @@ def _layers(
     places: list[int] = []
     unnamed = differing = 0
     example = ""
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         name = _text(row.name)
         if name is None:
             unnamed += not bytes(row.count)
@@ -171,7 +171,7 @@ def _layers(
             exact = mean
         names.append(name)
         times.append(mean if exact is None else exact)
-        places.append(place)
+        places.append(index)
     notes += noted("warning", "bad_event", unnamed)
     notes += noted("warning", "contradiction", differing, example)
     if names:
@@ -219,7 +219,7 @@ class _Beside(Beside):
     def facts(self) -> Facts:
         """What the metadata files say, together."""
         device = version = warmup_ns = apart = None
-        for other in self._belonging(holds_facts, most=4):
+        for other in self._belonging(holds_facts, maximum=4):
             found = self.load(other, read_facts)
             if found is None:
                 continue
@@ -234,7 +234,7 @@ class _Beside(Beside):
 
         A second file of the same runs is read with the first and adds nothing.
         """
-        candidates = self._belonging(holds_times, most=_MOST_TIMES)
+        candidates = self._belonging(holds_times, maximum=_MAX_TIMES)
         found = [(other, self.load(other, lambda s: read_times(s, facts))) for other in candidates]
         read = [(other, *value) for other, value in found if value is not None]
         if not read:
@@ -257,12 +257,12 @@ class _Beside(Beside):
             self.notes.append(Diagnostic("warning", "samples_twice", count, example))
         return frame
 
-    def _belonging(self, holds: Callable[[bytes], bool], most: int) -> list[Source]:
+    def _belonging(self, holds: Callable[[bytes], bool], maximum: int) -> list[Source]:
         """Files of a kind by the engine in their name, or all where there is one profile alone."""
         found = self.those(holds)
         named = [other for other in found if _engine(other) == _engine(self.source)]
         chosen = named or (found if self._alone else [])
-        return chosen if len(chosen) <= most else []
+        return chosen if len(chosen) <= maximum else []
 
 
 def _is_twin(main: Source, frame: pd.DataFrame, other: Source, its: pd.DataFrame) -> bool:

@@ -36,7 +36,7 @@ _OF_LAYER = re.compile(
 )
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _NO = msgspec.Raw(b"")
-_MOST_DIMS = 16
+_MAX_DIMS = 16
 _AGAIN = "Copy or record the file again."
 
 _DTYPE = re.compile(
@@ -202,7 +202,7 @@ def _ints(raw: msgspec.Raw) -> tuple[int, ...] | None:
     """Whole numbers of a list, or of one number."""
     one = decode(raw, int, None)
     numbers = decode(raw, list[int], None) if one is None else [one]
-    if numbers is None or len(numbers) > _MOST_DIMS or any(abs(n) >= 2**40 for n in numbers):
+    if numbers is None or len(numbers) > _MAX_DIMS or any(abs(n) >= 2**40 for n in numbers):
         return None
     return tuple(numbers)
 

@@ -27,7 +27,7 @@ _HINT = "Copy or record the file again."
 _NO_NUMBER = re.compile(r":\s*[-+]?(?:nan|inf)(?:\(ind\))?(?=\s*[,}])", re.IGNORECASE)
 _GAP = re.compile(r"[\s,]*")
 _NEXT_LINE = re.compile(r"\n[ \t\r,]*(?=\{)")
-_MOST_RESTARTS = 20_000
+_MAX_RESTARTS = 20_000
 _FIRST_LOOK = 4096
 _LONGEST_ROW = 2**20
 _LONGEST_TOKEN = 16  # of those that may be cut in two where a look ends, strings not among them
@@ -78,7 +78,7 @@ def _one_by_one(
         found = plain.at(at)
         if found is None:
             following = _NEXT_LINE.search(text, at)
-            if following is None or restarts >= _MOST_RESTARTS:
+            if following is None or restarts >= _MAX_RESTARTS:
                 lost = len(text[at:].encode("utf-8", "replace"))
                 notes.append(Diagnostic("warning", "cut_short", 1, "", {"bytes_lost": lost}))
                 break

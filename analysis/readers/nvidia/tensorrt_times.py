@@ -85,17 +85,17 @@ def read_times(source: Source, facts: Facts) -> tuple[pd.DataFrame, list[Diagnos
     told: list[Hashable] = []
     places: list[int] = []
     bad, example = 0, ""
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         dur_ns = _latency(row)
         if dur_ns is None or dur_ns < 0:
-            bad, example = bad + 1, example or f"row {place + 1}"
+            bad, example = bad + 1, example or f"row {index + 1}"
             continue
         start = _first(row.startH2dMs, row.startInMs, row.startComputeMs)
         compute = exact_ns(row.startComputeMs, "ms")
         durations.append(dur_ns)
         starts.append(start)
         told.append(tuple(exact_ns(time, "ms") for time in msgspec.structs.astuple(row)))
-        places.append(place + 1)
+        places.append(index + 1)
         warmups.append(
             facts.warmup_ns is not None and compute is not None and compute < facts.warmup_ns
         )

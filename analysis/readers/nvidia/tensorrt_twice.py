@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from itertools import pairwise
 
-_LEAST = 4  # different rows of a stretch that stands twice: fewer may be chance
+_MIN = 4  # different rows of a stretch that stands twice: fewer may be chance
 _MOSTLY = 0.9
-_MOST_COPIES = 16
+_MAX_COPIES = 16
 
 
 def copies(rows: Sequence[Hashable], starts: Sequence[int | None]) -> list[int]:
@@ -21,7 +21,7 @@ def copies(rows: Sequence[Hashable], starts: Sequence[int | None]) -> list[int]:
     With starts a stretch begins where they go back, or every row stands there equally often;
     without them the whole list is its first part again and again.
     """
-    if len(set(rows)) < _LEAST:
+    if len(set(rows)) < _MIN:
         return []
     known = [start for start in starts if start is not None]
     if len(known) < len(rows):
@@ -33,7 +33,7 @@ def is_same(one: Sequence[Hashable], other: Sequence[Hashable]) -> bool:
     """True when most rows of the shorter list stand in the longer one as well."""
     shared = (Counter(one) & Counter(other)).total()
     fewer = min(len(set(one)), len(set(other)))
-    return fewer >= _LEAST and shared >= _MOSTLY * min(len(one), len(other))
+    return fewer >= _MIN and shared >= _MOSTLY * min(len(one), len(other))
 
 
 def _stretches(rows: Sequence[Hashable], starts: Sequence[int]) -> list[int]:
@@ -44,14 +44,14 @@ def _stretches(rows: Sequence[Hashable], starts: Sequence[int]) -> list[int]:
     for begin, end in pairwise(begins):
         stretch = rows[begin:end]
         found = Counter(stretch)
-        if len(found) >= _LEAST and (found & seen).total() >= _MOSTLY * len(stretch):
+        if len(found) >= _MIN and (found & seen).total() >= _MOSTLY * len(stretch):
             left = seen.copy()
-            for place in range(begin, end):
-                if left[rows[place]] > 0:
-                    left[rows[place]] -= 1
-                    twice.append(place)
+            for index in range(begin, end):
+                if left[rows[index]] > 0:
+                    left[rows[index]] -= 1
+                    twice.append(index)
                 else:
-                    seen[rows[place]] += 1
+                    seen[rows[index]] += 1
         else:
             seen.update(found)
     return twice
@@ -66,18 +66,18 @@ def _everywhere(rows: Sequence[Hashable]) -> list[int]:
     kept = {row: -(-count // times) for row, count in counts.items()}
     seen: Counter[Hashable] = Counter()
     twice = []
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         seen[row] += 1
         if seen[row] > kept[row]:
-            twice.append(place)
+            twice.append(index)
     return twice
 
 
 def _periods(rows: Sequence[Hashable]) -> list[int]:
     """All but the first part, where the list is that part several times."""
     count = len(rows)
-    for times in range(_MOST_COPIES, 1, -1):
+    for times in range(_MAX_COPIES, 1, -1):
         part = count // times
         if count % times == 0 and list(rows[:part]) * times == list(rows):
-            return list(range(part, count)) if len(set(rows[:part])) >= _LEAST else []
+            return list(range(part, count)) if len(set(rows[:part])) >= _MIN else []
     return []

@@ -181,8 +181,8 @@ def _launched(kernels: list[Kernel], nodes: list[Node]) -> list[Kernel]:
             is_named = parent is not None and parent.name.removesuffix(KERNEL_TIME) == told
             if is_later or not is_named:
                 same = named.get(told, [])
-                place = bisect_right(same, kernel.start_ns, key=lambda node: node[0])
-                parent = same[place - 1][3] if place else parent if is_named else None
+                index = bisect_right(same, kernel.start_ns, key=lambda node: node[0])
+                parent = same[index - 1][3] if index else parent if is_named else None
         found.append(replace(kernel, parent=parent))
     return found
 

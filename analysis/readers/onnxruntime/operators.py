@@ -53,8 +53,8 @@ class OperatorTable:
         ins, outs = bytes(args.input_type_shape), bytes(args.output_type_shape)
         # Only unnamed nodes need their index: it differs between optimisation levels.
         index = args.node_index if args.node_index is not None else args.graph_index
-        place = None if name else str(occurrence if index is None else index)[:40]
-        key = (name, args.op_name, args.provider, ins, outs, place)
+        position = None if name else str(occurrence if index is None else index)[:40]
+        key = (name, args.op_name, args.provider, ins, outs, position)
         known = self._numbers.get(key)
         if known is not None:
             return known
@@ -65,7 +65,7 @@ class OperatorTable:
         op_type = clean_text(args.op_name) if args.op_name else None
         self._rows.append(
             _Operator(
-                clean_text(name) if name else f"{op_type or 'operator'}#{place}",
+                clean_text(name) if name else f"{op_type or 'operator'}#{position}",
                 op_type,
                 clean_text(args.provider) if args.provider else None,
                 self._shapes(ins),

@@ -30,7 +30,7 @@ _HEAD = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _JSON = re.compile(rb'"(?:detailed_performance|avg_performance)"\s*:')
-_MOST_COLUMNS = 64
+_MAX_COLUMNS = 64
 _HINT = "Record it again with benchmark_app -report_type detailed_counters."
 
 
@@ -71,7 +71,7 @@ def read_counters(source: Source) -> tuple[list[Counted], list[Diagnostic]]:
     match = _HEAD.search(data[:4096])
     comma = match is not None and match[1] == b","
     found: list[Counted] = []
-    places: dict[str, int] = {}
+    indices: dict[str, int] = {}
     unit: Unit = "us"
     table, short, short_row = -1, 0, 0
     try:
@@ -79,8 +79,8 @@ def read_counters(source: Source) -> tuple[list[Counted], list[Diagnostic]]:
             cells = [cell.strip() for cell in cells]
             keys = _heads(cells)
             if keys:
-                places = {key: place for place, key in reversed(list(enumerate(keys)))}
-                real_head = _cell(cells, places.get("realtime"))
+                indices = {key: index for index, key in reversed(list(enumerate(keys)))}
+                real_head = _cell(cells, indices.get("realtime"))
                 unit = unit_of(name_and_unit(real_head)[1], real_head, source.name, "us")
                 table += 1
                 continue
@@ -89,7 +89,7 @@ def read_counters(source: Source) -> tuple[list[Counted], list[Diagnostic]]:
             what = "This table has more than {} rows, the limit"
             source.limits.check_events(len(found) + 1, what, source.name)
             name, status, kind, how, real = (
-                _cell(cells, places.get(key))
+                _cell(cells, indices.get(key))
                 for key in ("layername", "execstatus", "layertype", "exectype", "realtime")
             )
             if not real:
@@ -104,19 +104,19 @@ def read_counters(source: Source) -> tuple[list[Counted], list[Diagnostic]]:
 def _lines(text: str, comma: bool) -> Iterable[list[str]]:
     if comma:
         return csv.reader(io.StringIO(text, newline=""))
-    return (line.split(";", _MOST_COLUMNS) for line in io.StringIO(text))
+    return (line.split(";", _MAX_COLUMNS) for line in io.StringIO(text))
 
 
 def _heads(cells: list[str]) -> list[str]:
     """The keys of a row of heads; empty for any other row."""
     if not cells or not cells[0].lower().startswith("layer"):
         return []
-    keys = [column_key(cell.partition("(")[0]) for cell in cells[:_MOST_COLUMNS]]
+    keys = [column_key(cell.partition("(")[0]) for cell in cells[:_MAX_COLUMNS]]
     return keys if keys[0] == "layername" and "execstatus" in keys else []
 
 
-def _cell(cells: list[str], place: int | None) -> str:
-    return cells[place] if place is not None and place < len(cells) else ""
+def _cell(cells: list[str], index: int | None) -> str:
+    return cells[index] if index is not None and index < len(cells) else ""
 
 
 def _is_total(cells: list[str]) -> bool:

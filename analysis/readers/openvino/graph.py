@@ -31,8 +31,8 @@ _CUT = (expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS],
         expat.errors.codes[expat.errors.XML_ERROR_UNCLOSED_TOKEN],
         expat.errors.codes[expat.errors.XML_ERROR_PARTIAL_CHAR],
         expat.errors.codes[expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION])  # fmt: skip
-_MOST_DIMS = 16
-_MOST_PORTS = 4096
+_MAX_DIMS = 16
+_MAX_PORTS = 4096
 _PLAIN = re.compile(r"a?b?c?d?e?f?g?|bfyx|bfzyx|undef|any|scalar", re.IGNORECASE)
 
 Attributes = Mapping[str, str]
@@ -117,8 +117,8 @@ def tensors(graph: ExecutionGraph) -> list[Tensors]:
     for node in graph.nodes:
         layouts = _listed(node.attributes.get("outputLayouts", ""), len(node.outputs))
         dtypes = _listed(node.attributes.get("outputPrecisions", ""), len(node.outputs))
-        for place, port in enumerate(node.outputs):
-            outputs[node.id, port.id] = (dtypes[place] or port.precision, layouts[place])
+        for index, port in enumerate(node.outputs):
+            outputs[node.id, port.id] = (dtypes[index] or port.precision, layouts[index])
     found = []
     for node in graph.nodes:
         ins, fixed = [], []
@@ -198,7 +198,7 @@ class _Builder:
                 node.attributes = attributes
             elif tag in ("input", "output"):
                 self._ports = node.inputs if tag == "input" else node.outputs
-            elif tag == "port" and self._ports is not None and len(self._ports) < _MOST_PORTS:
+            elif tag == "port" and self._ports is not None and len(self._ports) < _MAX_PORTS:
                 self._ports.append(Port(attributes.get("id", ""), attributes.get("precision", "")))
             elif tag == "dim":
                 self._text = []
@@ -212,7 +212,7 @@ class _Builder:
         if tag == "dim" and self._text is not None:
             dim = "".join(self._text).strip()
             ports = self._ports
-            if ports and len(ports[-1].dims) < _MOST_DIMS and re.fullmatch(r"-?\d{1,15}", dim):
+            if ports and len(ports[-1].dims) < _MAX_DIMS and re.fullmatch(r"-?\d{1,15}", dim):
                 ports[-1].dims.append(dim)
             self._text = None
         elif tag in ("input", "output"):

@@ -71,7 +71,7 @@ _CLASSES = {
 def _read_graph(source: Source) -> Trace:
     """The trace of what was executed, in the order of execution."""
     graph, notes = read_graph(source)
-    ran = [place for place, node in enumerate(graph.nodes) if node.dur_ns is not None]
+    ran = [index for index, node in enumerate(graph.nodes) if node.dur_ns is not None]
     if graph.nodes and not ran and any(note.code == "cut_short" for note in notes):
         raise FuseScopeError(
             "This OpenVINO execution graph is cut short before its first time",
@@ -84,9 +84,9 @@ def _read_graph(source: Source) -> Trace:
             where=source.name,
             hint="Record it with benchmark_app -pc, or with PERF_COUNT on, after a run.",
         )
-    orders = [graph.nodes[place].order for place in ran]
+    orders = [graph.nodes[index].order for index in ran]
     if all(order is not None for order in orders):
-        ran.sort(key=lambda place: graph.nodes[place].order or 0)
+        ran.sort(key=lambda index: graph.nodes[index].order or 0)
     notes += noted(
         "info", "not_operators", [n.op_type for n in graph.nodes if n.dur_ns is None], chars=80
     )
@@ -142,7 +142,7 @@ OPENVINO_COUNTERS = Reader(
 )
 
 
-_LEAST_TIMES = 4  # different ones of a table that stands twice: fewer may be chance
+_MIN_TIMES = 4  # different ones of a table that stands twice: fewer may be chance
 _UNKNOWN = Tensors("", "", "", "")
 
 
@@ -243,7 +243,7 @@ def _without_repeats(found: list[Counted], notes: list[Diagnostic]) -> list[Coun
     first: dict[tuple[tuple[object, ...], ...], int] = {}
     again: list[int] = []
     for table, layers in tables.items():
-        if len({one.dur_ns for one in layers if one.ran}) < _LEAST_TIMES:
+        if len({one.dur_ns for one in layers if one.ran}) < _MIN_TIMES:
             continue
         told = tuple((one.name, one.status, one.op_type, one.dur_ns) for one in layers)
         if first.setdefault(told, table) != table:

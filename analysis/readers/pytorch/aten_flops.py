@@ -17,7 +17,7 @@ from analysis.operators.flops import FROM_SHAPES
 Shape = tuple[int, ...]
 Shapes = Sequence[Shape | None]
 
-_MOST = 2**62
+_MAX = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ _ATTENTION = {
 }  # fmt: skip
 COUNTED = frozenset((*_PRODUCTS, *_GROUPED, *_CONVOLUTIONS, *_GRADIENTS, *_ATTENTION))
 _WHOLE = re.compile(r"-?\d{1,12}")
-_MOST_CHARS = 200
+_MAX_CHARS = 200
 
 
 def count(op: str, shapes: Shapes, concrete: Sequence[object]) -> Count | None:
@@ -209,16 +209,16 @@ def count(op: str, shapes: Shapes, concrete: Sequence[object]) -> Count | None:
         return _attention(_ATTENTION[op], shapes, concrete)
     else:
         return None
-    return Count(found, FROM_SHAPES) if found and found < _MOST else None
+    return Count(found, FROM_SHAPES) if found and found < _MAX else None
 
 
-def _at(shapes: Shapes, place: int) -> Shape:
+def _at(shapes: Shapes, index: int) -> Shape:
     """A tensor's shape; () where there is none."""
-    return (shapes[place] or ()) if place < len(shapes) else ()
+    return (shapes[index] or ()) if index < len(shapes) else ()
 
 
-def _text(concrete: Sequence[object], place: int) -> str:
-    return str(concrete[place])[:_MOST_CHARS] if place < len(concrete) else ""
+def _text(concrete: Sequence[object], index: int) -> str:
+    return str(concrete[index])[:_MAX_CHARS] if index < len(concrete) else ""
 
 
 def _product(of: _Product, shapes: Shapes) -> int | None:
@@ -255,14 +255,14 @@ def _grouped(shapes: Shapes) -> int | None:
 
 
 def _convolution(op: str, shapes: Shapes, concrete: Sequence[object]) -> int | None:
-    places = _CONVOLUTIONS[op]
+    indices = _CONVOLUTIONS[op]
     size, weight = _at(shapes, 0), _at(shapes, 1)
     rank = len(weight) - 2
     if rank == len(size) - 1 and rank > 0:
         size = (1, *size)  # a single image
     if rank < 1 or len(size) != len(weight) or 0 in weight:
         return None
-    transposed = places.transposed
+    transposed = indices.transposed
     if type(transposed) is int:
         told = _text(concrete, transposed)
         if told not in ("True", "False"):
@@ -272,9 +272,9 @@ def _convolution(op: str, shapes: Shapes, concrete: Sequence[object]) -> int | N
         return 2 * math.prod(size) * math.prod(weight[1:]) if size[1] == weight[0] else None
     if size[1] == 0 or size[1] % weight[1]:
         return None
-    stride = _ints(concrete, places.stride, rank)
-    padding = _ints(concrete, places.padding, rank)
-    dilation = [1] * rank if op in _UNDILATED else _ints(concrete, places.dilation, rank)
+    stride = _ints(concrete, indices.stride, rank)
+    padding = _ints(concrete, indices.padding, rank)
+    dilation = [1] * rank if op in _UNDILATED else _ints(concrete, indices.dilation, rank)
     if stride is None or padding is None or dilation is None:
         return None
     out = 1
@@ -312,25 +312,25 @@ def _gradient(of: _Gradient, shapes: Shapes, concrete: Sequence[object]) -> Coun
     if of.mask is not None:
         mask = re.findall("True|False", _text(concrete, of.mask))
         parts = mask[:2].count("True") if len(mask) == 3 else None
-    return Count(found, FROM_SHAPES, parts) if 0 < found < _MOST and parts != 0 else None
+    return Count(found, FROM_SHAPES, parts) if 0 < found < _MAX and parts != 0 else None
 
 
 def _attention(of: _Attention, shapes: Shapes, concrete: Sequence[object]) -> Count | None:
-    if any(_at(shapes, place) for place in of.lengths):
+    if any(_at(shapes, index) for index in of.lengths):
         return None  # packed sequences, whose lengths no profiler records
-    query, key, value = (_at(shapes, of.first + place) for place in range(3))
+    query, key, value = (_at(shapes, of.first + index) for index in range(3))
     if len(query) == 3 and of.heads_first:
         query, key, value = (1, *query), (1, *key), (1, *value)
     causal = _text(concrete, of.causal) in of.marks
     found = of_heads(
         query, key, value, heads_first=of.heads_first, causal=causal, backward=of.backward
     )
-    return Count(*found) if found and 0 < found[0] < _MOST else None
+    return Count(*found) if found and 0 < found[0] < _MAX else None
 
 
-def _ints(concrete: Sequence[object], place: int, rank: int) -> list[int] | None:
+def _ints(concrete: Sequence[object], index: int, rank: int) -> list[int] | None:
     """'[1, 1]' as numbers, one per axis; one number stands for all axes."""
-    values = [int(text) for text in _WHOLE.findall(_text(concrete, place))]
+    values = [int(text) for text in _WHOLE.findall(_text(concrete, index))]
     if len(values) == 1:
         values *= rank
     return values if len(values) == rank > 0 and min(values) >= 0 else None

@@ -35,7 +35,7 @@ _KINDS: dict[str, Kind] = {
 _STEP = re.compile(r"ProfilerStep\s*#\s*(\d{1,18})")
 _NONE = msgspec.Raw()
 _EMPTY = (b"", b"null", b'""')
-_MOST_NS = 2**61  # the span of any two such times fits 64 bits
+_MAX_NS = 2**61  # the span of any two such times fits 64 bits
 
 
 class Event(msgspec.Struct, gc=False):
@@ -164,9 +164,9 @@ def sort_events(events: list[Event]) -> Sorted:
             found.kernels.append(span)
     found.notes += noted("warning", "bad_time", bad, bad_example)
     if other:
-        most = max(other, key=lambda name: other[name])
+        maximum = max(other, key=lambda name: other[name])
         found.notes.append(
-            Diagnostic("info", "other_events", sum(other.values()), clean_text(most, 40))
+            Diagnostic("info", "other_events", sum(other.values()), clean_text(maximum, 40))
         )
     return found
 
@@ -174,7 +174,7 @@ def sort_events(events: list[Event]) -> Sorted:
 def _span(row: int, event: Event, kind: Kind) -> Span | None:
     """The event with its time; None where that is not valid."""
     start, dur = exact_ns(event.ts), exact_ns(event.dur)
-    if start is None or dur is None or not 0 <= dur < _MOST_NS or abs(start) >= _MOST_NS:
+    if start is None or dur is None or not 0 <= dur < _MAX_NS or abs(start) >= _MAX_NS:
         return None
     lane = (plain(event.pid), plain(event.tid))
     return Span(row, kind, event.name or "", lane, start, dur, _args(event.args))

@@ -14,11 +14,11 @@ FROM_PROFILER = "PyTorch's count from shapes, padded taps counted"
 
 Shape = tuple[int, ...]
 
-_MOST_BYTES = 64 * 1024
-_MOST_INPUTS = 64
-_MOST_DIMS = 16
-_MOST_SIZE = 2**48
-_MOST_FLOPS = 2**62
+_MAX_BYTES = 64 * 1024
+_MAX_INPUTS = 64
+_MAX_DIMS = 16
+_MAX_SIZE = 2**48
+_MAX_FLOPS = 2**62
 _DTYPE = re.compile(r"(?:c10::|at::|torch\.)?([A-Za-z][\w ]{0,30})(?:<(\w+)>)?")
 # What stands for an input that is no tensor, now and in 2021.
 _NO_TENSOR = frozenset(
@@ -52,7 +52,7 @@ class Inputs:
         What PyTorch counted of a heavy operator (`with_flops`), else what `aten_flops` counts.
         """
         counted = number(args.flops) if is_heavy(op_class(op)) else None
-        if counted is not None and 0 < counted < _MOST_FLOPS and counted == int(counted):
+        if counted is not None and 0 < counted < _MAX_FLOPS and counted == int(counted):
             return Count(int(counted), FROM_PROFILER)
         if op not in COUNTED:
             return None
@@ -64,16 +64,16 @@ class Inputs:
 
 
 def _listed(raw: bytes) -> list[object]:
-    if len(raw) > _MOST_BYTES:
+    if len(raw) > _MAX_BYTES:
         return []
-    return decode(raw, list[object], [])[:_MOST_INPUTS]
+    return decode(raw, list[object], [])[:_MAX_INPUTS]
 
 
 def _text(dims: list[object], types: list[object]) -> str:
     shapes: list[str] = []
     dtypes: list[str] = []
-    for place, each in enumerate(dims):
-        given = types[place] if place < len(types) else None
+    for index, each in enumerate(dims):
+        given = types[index] if index < len(types) else None
         kind = given if isinstance(given, str) else ""
         # A list of tensors holds their shapes.
         nested = isinstance(each, list) and any(isinstance(item, list) for item in each)
@@ -98,7 +98,7 @@ def _dtype(text: str) -> str:
 
 
 def _shape(dims: object) -> Shape | None:
-    if not isinstance(dims, list) or len(dims) > _MOST_DIMS:
+    if not isinstance(dims, list) or len(dims) > _MAX_DIMS:
         return None
-    sizes = tuple(d for d in dims if type(d) is int and 0 <= d < _MOST_SIZE)
+    sizes = tuple(d for d in dims if type(d) is int and 0 <= d < _MAX_SIZE)
     return sizes if len(sizes) == len(dims) else None

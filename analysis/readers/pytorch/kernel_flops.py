@@ -24,8 +24,8 @@ _SIDES = (
     ("weight", re.compile(r"wgrad|wrw|bwd_?weight|backward_?(?:weight|filter)|grad_?weight")),
 )
 _GRADIENTS = 2
-_MOST_CHARS = 512
-_MOST_PARENTS = 8
+_MAX_CHARS = 512
+_MAX_PARENTS = 8
 
 
 def kernel_flops(
@@ -58,7 +58,7 @@ def kernel_flops(
     inside = dict.fromkeys(under, 0)
     for at in under:
         around = launches.parent(at)
-        for _ in range(_MOST_PARENTS):
+        for _ in range(_MAX_PARENTS):
             if around in inside:
                 inside[around] += 1
             if around < 0:
@@ -78,7 +78,7 @@ def kernel_flops(
 
 def _is_helper(name: str) -> bool:
     """Whether a heavy kernel only prepares or completes another one's work."""
-    lower = name[:_MOST_CHARS].lower()
+    lower = name[:_MAX_CHARS].lower()
     # Tensile's products carry their tile in the name; others of it set or add up the output.
     return bool(_HELPER.search(lower)) or (lower.startswith("cijk_") and "_mt" not in lower)
 
@@ -103,7 +103,7 @@ def _are_parts(names: Sequence[str], inside: int, parts: int | None) -> bool:
 
 def _side(name: str) -> str | None:
     """Which gradient of a convolution a kernel computes."""
-    lower = name[:_MOST_CHARS].lower()
+    lower = name[:_MAX_CHARS].lower()
     found = [side for side, pattern in _SIDES if pattern.search(lower)]
     return found[0] if len(found) == 1 else None
 
@@ -116,7 +116,7 @@ def _source(
     `aten::conv2d` carries PyTorch's count, `aten::cudnn_convolution` inside it launches.
     """
     at = op
-    for _ in range(_MOST_PARENTS):
+    for _ in range(_MAX_PARENTS):
         span = events.ops[at]
         count = inputs.flops(span.name, span.args)
         if count is not None:

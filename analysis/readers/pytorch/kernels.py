@@ -32,7 +32,7 @@ _OCCUPANCY = "est. achieved occupancy"
 _SIZES = {"grid size": "grid", "block size": "block"}
 # Kernels that only bring data into the form that the heavy one of their operator wants.
 _PREPARES = ("layout", "data_movement", "communication")
-_MOST_SIZE = 2**53
+_MAX_SIZE = 2**53
 
 
 def kernel_rows(
@@ -108,4 +108,4 @@ def _size(raw: msgspec.Raw) -> float | None:
     """The product of a launch's dimensions: [564, 1, 1] -> 564."""
     dims = decode(raw, list[int], [])
     size = math.prod(dims) if 0 < len(dims) <= 3 else -1
-    return float(size) if 0 <= size < _MOST_SIZE else None
+    return float(size) if 0 <= size < _MAX_SIZE else None

@@ -58,9 +58,9 @@ _REGION = "Torch-Compiled Region"
 _GENERATED = re.compile(r"(?:graph_\d{1,6}_)?(?:cpp|triton_[a-z]+)_fused")
 _CAPPED = re.compile(r"exceeded max|dropped [1-9]|buffer limit", re.IGNORECASE)
 _EVENT_CAP = 1_000_000
-_MOST_DEVICES = 4
-_MOST_MESSAGES = 1000
-_MOST_HEADER_BYTES = 4 * 1024 * 1024  # of one entry; decoding takes some forty times as much
+_MAX_DEVICES = 4
+_MAX_MESSAGES = 1000
+_MAX_HEADER_BYTES = 4 * 1024 * 1024  # of one entry; decoding takes some forty times as much
 
 
 class _File(EventFile):
@@ -112,7 +112,7 @@ def _read(source: Source) -> Trace:
     meta = source.meta(
         KINETO.name,
         "PyTorch profiler",
-        device=", ".join(used[:_MOST_DEVICES]) if used != ["device"] else None,
+        device=", ".join(used[:_MAX_DEVICES]) if used != ["device"] else None,
         private=_private(file),
     )
     starts, lengths = [s for s, _ in steps.spans], [end - start for start, end in steps.spans]
@@ -163,7 +163,7 @@ def _launch_calls(found: Sorted, steps: Steps) -> list[LaunchCall]:
 def _devices(file: _File) -> dict[str, str]:
     """Device id -> name, from the header; '' stands for ids that it does not list."""
     raw = file.device_properties or file.compute_properties
-    if len(memoryview(raw)) > _MOST_HEADER_BYTES:
+    if len(memoryview(raw)) > _MAX_HEADER_BYTES:
         return {}
     listed = decode(raw, list[dict[str, object]], ())
     names = ((each.get("id"), each.get("name")) for each in listed)
@@ -182,9 +182,9 @@ def _private(file: _File) -> dict[str, str]:
 def _capped(events: int, file: _File) -> list[Diagnostic]:
     """A note when the profiler stopped early: the file says so, or has a round million events."""
     for raw in (file.errors, file.warnings, file.messages):
-        if len(memoryview(raw)) > _MOST_HEADER_BYTES:
+        if len(memoryview(raw)) > _MAX_HEADER_BYTES:
             continue
-        for message in decode(raw, list[str], [])[:_MOST_MESSAGES]:
+        for message in decode(raw, list[str], [])[:_MAX_MESSAGES]:
             if _CAPPED.search(message[:2000]):
                 return [Diagnostic("warning", "event_cap", 1, clean_text(message, 160))]
     return [Diagnostic("warning", "event_cap", events)] if events == _EVENT_CAP else []

@@ -81,8 +81,8 @@ class Launches:
         """Thread and time of the call that launched; of several the last before the kernel ran."""
         calls = self._calls.get(correlation)
         if calls is not None:
-            place = bisect_right(calls, start_ns, key=lambda call: call.start_ns)
-            call = calls[max(0, place - 1)]
+            index = bisect_right(calls, start_ns, key=lambda call: call.start_ns)
+            call = calls[max(0, index - 1)]
             return call.lane, call.start_ns
         flow = self._flows.get(correlation) if correlation else None
         return flow if flow is not None and flow[1] <= start_ns else (None, None)

@@ -40,9 +40,9 @@ class Steps:
         if launched_ns is not None and self._of_host:
             return self.at(launched_ns)
         numbers, spans = self._device_copies.get(kernel.lane[0], ([], []))
-        place = bisect_right(spans, kernel.start_ns, key=lambda span: span[0]) - 1
-        if place >= 0 and kernel.start_ns <= spans[place][1]:
-            return self._by_number.get(numbers[place])
+        index = bisect_right(spans, kernel.start_ns, key=lambda span: span[0]) - 1
+        if index >= 0 and kernel.start_ns <= spans[index][1]:
+            return self._by_number.get(numbers[index])
         return self.at(kernel.start_ns)
 
 
@@ -52,9 +52,9 @@ def _merged(steps: Sequence[tuple[int, Span]]) -> tuple[list[int], list[tuple[in
     spans: list[tuple[int, int]] = []
     last: dict[int, int] = {}
     for number, span in sorted(steps, key=lambda step: (step[1].start_ns, step[0])):
-        place = last.get(number)
-        if place is not None and span.start_ns < spans[place][1]:
-            spans[place] = (spans[place][0], max(spans[place][1], span.end_ns))
+        index = last.get(number)
+        if index is not None and span.start_ns < spans[index][1]:
+            spans[index] = (spans[index][0], max(spans[index][1], span.end_ns))
             continue
         last[number] = len(spans)
         numbers.append(number)

@@ -32,12 +32,12 @@ _PLUMBING = frozenset(
     ("parameter", "constant", "tuple", "get-tuple-element", "bitcast", "broadcast", "iota")
 )
 _WORKSPACE = re.compile(r"; int8\[\d+\]$")  # scratch memory that libraries ask for
-_MOST_INSTRUCTIONS = 500_000
-_MOST_TENSORS = 64
-_MOST_DIMS = 32
-_MOST_TEXT = 4096  # of one operator's inputs or outputs; one that needs more has no known tensors
-_MOST_MEMBERS = 256  # of a fusion
-_MOST_REACHED = 64  # computations that a fusion reaches through fusions inside it
+_MAX_INSTRUCTIONS = 500_000
+_MAX_TENSORS = 64
+_MAX_DIMS = 32
+_MAX_TEXT = 4096  # of one operator's inputs or outputs; one that needs more has no known tensors
+_MAX_MEMBERS = 256  # of a fusion
+_MAX_REACHED = 64  # computations that a fusion reaches through fusions inside it
 _TEXT = re.compile(r"\s*%?([\w.-]+) = (.*)", re.DOTALL)
 _ARRAY = re.compile(r"\b([a-z][a-z0-9]{1,7})\[([\d,<=]*)\]")
 _OPCODE = re.compile(r"[\])}] ([a-z][\w-]*)\(")
@@ -68,7 +68,7 @@ def read_module(proto: memoryview) -> dict[str, Instruction]:
                 continue
             computation, own_id = _computation(value)
             count += len(computation)
-            if count > _MOST_INSTRUCTIONS:
+            if count > _MAX_INSTRUCTIONS:
                 return found
             computations.append(computation)
             by_id[own_id] = computation
@@ -109,7 +109,7 @@ _Summary = tuple[tuple[str, ...], tuple[int, ...]]
 def _instruction(
     raw: _Raw, computation: Mapping[int, _Raw], summaries: Mapping[int, _Summary]
 ) -> Instruction:
-    operands = [computation[i].outputs for i in raw.operands[:_MOST_TENSORS] if i in computation]
+    operands = [computation[i].outputs for i in raw.operands[:_MAX_TENSORS] if i in computation]
     members = None
     if raw.opcode == "fusion":
         types = _inside(raw, summaries)
@@ -129,30 +129,30 @@ def _summary(computation: Mapping[int, _Raw]) -> _Summary:
             called.update(dict.fromkeys(part.called))
         elif part.opcode and part.opcode not in _PLUMBING:
             opcodes[part.opcode] = None
-    return tuple(opcodes)[:_MOST_MEMBERS], tuple(called)[:_MOST_REACHED]
+    return tuple(opcodes)[:_MAX_MEMBERS], tuple(called)[:_MAX_REACHED]
 
 
 def _inside(fusion: _Raw, summaries: Mapping[int, _Summary]) -> tuple[str, ...]:
     """Opcodes of a fusion, those of fusions inside it among them, each once."""
     found: dict[str, None] = {}
-    pending = list(dict.fromkeys(fusion.called[:_MOST_REACHED]))
+    pending = list(dict.fromkeys(fusion.called[:_MAX_REACHED]))
     reached = set(pending)
     for computation in pending:
         opcodes, called = summaries.get(computation, ((), ()))
         found.update(dict.fromkeys(opcodes))
-        if len(found) >= _MOST_MEMBERS:
+        if len(found) >= _MAX_MEMBERS:
             break
         for inner in called:
-            if inner not in reached and len(reached) < _MOST_REACHED:
+            if inner not in reached and len(reached) < _MAX_REACHED:
                 reached.add(inner)
                 pending.append(inner)
-    return tuple(found)[:_MOST_MEMBERS]
+    return tuple(found)[:_MAX_MEMBERS]
 
 
 def _together(tensors: Sequence[str]) -> str:
     """Canonical text of several tensors; '' where it is too long to be of use."""
     text = "; ".join(text for text in tensors if text)
-    return text if len(text) <= _MOST_TEXT else ""
+    return text if len(text) <= _MAX_TEXT else ""
 
 
 def _computation(data: memoryview) -> tuple[dict[int, _Raw], int]:
@@ -201,7 +201,7 @@ def _tensors(shape: memoryview) -> str:
         elif number == 4 and not isinstance(value, int):
             parts.append(value)
     if dtype == _TUPLE:
-        return _together([_array(part) for part in parts[:_MOST_TENSORS]])
+        return _together([_array(part) for part in parts[:_MAX_TENSORS]])
     return _text(dtype, sizes)
 
 
@@ -217,7 +217,7 @@ def _array(shape: memoryview) -> str:
 
 def _text(dtype: int, sizes: Sequence[int]) -> str:
     name = _DTYPES.get(dtype)
-    is_known = name is not None and len(sizes) <= _MOST_DIMS
+    is_known = name is not None and len(sizes) <= _MAX_DIMS
     return shape_text([name or ""], [",".join(map(str, sizes))]) if is_known else ""
 
 
@@ -226,7 +226,7 @@ def _arrays(text: str) -> str:
         (_NAMES[match[1]], match[2].replace("<=", ""))
         for match in _ARRAY.finditer(text)
         if match[1] in _NAMES
-    ][:_MOST_TENSORS]
+    ][:_MAX_TENSORS]
     return shape_text([dtype for dtype, _ in found], [sizes for _, sizes in found])
 
 

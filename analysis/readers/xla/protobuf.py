@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
-_MOST_NUMBER = 2**29 - 1
+_MAX_NUMBER = 2**29 - 1
 _SIGN = 2**63
 
 Value = int | memoryview
@@ -38,7 +38,7 @@ def fields(data: memoryview, start: int = 0, end: int | None = None) -> Iterator
         else:
             key, at = _varint(data, at, stop)
         number, kind = key >> 3, key & 7
-        if not 0 < number <= _MOST_NUMBER:
+        if not 0 < number <= _MAX_NUMBER:
             raise DamagedMessage(at)
         if kind == VARINT:
             if at < stop and data[at] < 0x80:
@@ -86,10 +86,10 @@ def text(value: Value) -> str | None:
 def _varint(data: memoryview, at: int, stop: int) -> tuple[int, int]:
     """The number at `at`, cut to 64 bits, and where it ends; at most ten bytes."""
     value = shift = 0
-    for place in range(at, min(at + 10, stop)):
-        byte = data[place]
+    for index in range(at, min(at + 10, stop)):
+        byte = data[index]
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value & (2 * _SIGN - 1), place + 1
+            return value & (2 * _SIGN - 1), index + 1
         shift += 7
     raise DamagedMessage(at)

@@ -299,22 +299,22 @@ def _self_times(events: Sequence[Event]) -> tuple[list[int | None], int]:
     """Durations without the time of events inside (loops, calls); how many lie inside others."""
     own = [event.dur_ns for event in events]
     order = [
-        place
-        for place, event in enumerate(events)
+        index
+        for index, event in enumerate(events)
         if event.start_ns is not None and event.dur_ns is not None and event.dur_ns >= 0
     ]
-    order.sort(key=lambda place: (events[place].start_ns, -(events[place].dur_ns or 0)))
+    order.sort(key=lambda index: (events[index].start_ns, -(events[index].dur_ns or 0)))
     stack: list[tuple[int, int]] = []  # (end, place)
     nested = 0
-    for place in order:
-        start, dur = events[place].start_ns or 0, events[place].dur_ns or 0
+    for index in order:
+        start, dur = events[index].start_ns or 0, events[index].dur_ns or 0
         while stack and stack[-1][0] <= start:
             stack.pop()
         if stack and start + dur <= stack[-1][0]:
             outer = stack[-1][1]
             own[outer] = max(0, (own[outer] or 0) - dur)
             nested += 1
-        stack.append((start + dur, place))
+        stack.append((start + dur, index))
     return own, nested
 
 
@@ -327,7 +327,7 @@ def _runs(
     used = sorted((label for label in steps if label in seen), key=steps.__getitem__)
     if not used:
         return None
-    number = {label: place for place, label in enumerate(used)}
+    number = {label: index for index, label in enumerate(used)}
     rows.columns["run"] = [
         number.get(str(label)) if label is not None else None for label in labels
     ]

@@ -17,7 +17,7 @@ from analysis.text import clean_text
 from analysis.trace import Diagnostic
 
 _PROGRAM = re.compile(r"\((\d+)\)$")
-_MOST_TEXT = 8192  # bytes of one stat; an event may name the same one a million times
+_MAX_TEXT = 8192  # bytes of one stat; an event may name the same one a million times
 COUNTERS = ("bytes_accessed", "raw_bytes_accessed")
 _WANTED = frozenset(
     (
@@ -93,7 +93,7 @@ def _plane(data: memoryview) -> Plane:
         elif number == 5:
             key, message = _entry(value)
             named = [v for n, v in fields(message) if n == 2 and not isinstance(v, int)]
-            plane.stat_names[key] = (text(named[-1][:_MOST_TEXT]) if named else None) or ""
+            plane.stat_names[key] = (text(named[-1][:_MAX_TEXT]) if named else None) or ""
         elif number == 6:
             plane.stats.append(value)
     return plane
@@ -192,7 +192,7 @@ def _value(plane: Plane, number: int, raw: Value) -> object:
     if number == 4:
         return signed(raw)
     if number == 5:
-        return text(raw if isinstance(raw, int) else raw[:_MOST_TEXT])
+        return text(raw if isinstance(raw, int) else raw[:_MAX_TEXT])
     if number == 7:
         return plane.stat_names.get(raw) if isinstance(raw, int) else None
     return None

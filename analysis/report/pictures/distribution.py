@@ -96,8 +96,8 @@ def _marks(columns: Sequence[Column], scale: LogScale) -> tuple[Mark, ...]:
     for number, column in enumerate(columns):
         left = WIDTH * (number + PADDING) / len(columns)
         room = WIDTH * (1 - 2 * PADDING) / len(columns) / max(1, len(column.strips))
-        for place, strip in enumerate(column.strips):
-            start = left + place * room
+        for index, strip in enumerate(column.strips):
+            start = left + index * room
             dots, warmup, lines = parts[strip.role]
             picked = _spread(len(strip.times_ns))
             for nth, run in enumerate(picked):

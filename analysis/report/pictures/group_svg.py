@@ -213,8 +213,8 @@ class _Drawing:
             f'<g transform="translate({_MARGIN:g} {_MARGIN:g})">'
         )
         parts = [head, *_lines(layout, sizes, self.edges, self.labels, empty)]
-        for number, (vertex, place) in enumerate(zip(self.vertices, layout.vertices, strict=True)):
-            parts.append(_shape(vertex, place, number == empty))
+        for number, (vertex, index) in enumerate(zip(self.vertices, layout.vertices, strict=True)):
+            parts.append(_shape(vertex, index, number == empty))
         for number, note in enumerate(notes):
             y = layout.height + _LINE * (number + 1)
             parts.append(f'<text class="l" x="0" y="{y:.1f}">{_escape(note)}</text>')
@@ -225,8 +225,8 @@ class _Drawing:
         return units.middle_cut(printable(types), _TITLE_CHARS)
 
 
-def _shape(vertex: _Vertex, place: Point, empty: bool) -> str:
-    x, y = place
+def _shape(vertex: _Vertex, index: Point, empty: bool) -> str:
+    x, y = index
     width, height = vertex.size
     left = x - width / 2
     radius = 4 if vertex.colour else height / 2

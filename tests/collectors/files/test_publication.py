@@ -72,7 +72,7 @@ def test_a_name_without_an_ending_is_numbered_too(target: Path) -> None:
 
 
 def test_numbers_come_to_an_end(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(publication, "_MOST_NUMBERS", 2)
+    monkeypatch.setattr(publication, "_MAX_NUMBERS", 2)
     target.write_bytes(b"theirs")
     with (
         Draft(target) as draft,

@@ -231,5 +231,5 @@ def test_a_session_computes_on_what_it_is_fed(
 
 
 def test_the_predicate_reads_no_longer_than_it_must() -> None:
-    deep = graph("Gemm", *["Identity"] * (agreement._MOST_BEHIND + 1))
+    deep = graph("Gemm", *["Identity"] * (agreement._MAX_BEHIND + 1))
     assert not scores_classes(deep, 0, (2, 10))

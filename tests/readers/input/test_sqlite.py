@@ -60,7 +60,7 @@ def test_columns_by_name_and_what_cells_become(tmp_path: Path) -> None:
 def test_one_too_large_for_memory_is_read_where_it_lies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
-    monkeypatch.setattr(sqlite, "_MOST_IN_MEMORY", 100)
+    monkeypatch.setattr(sqlite, "_MAX_IN_MEMORY", 100)
     path = tmp_path / "a name? with #signs%20.db"
     connection = sqlite3.connect(path)
     connection.execute(f"PRAGMA journal_mode = {mode}")
@@ -78,7 +78,7 @@ def test_one_too_large_for_memory_is_read_where_it_lies(
 def test_one_too_large_for_memory_is_not_read_packed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "_MOST_IN_MEMORY", 100)
+    monkeypatch.setattr(sqlite, "_MAX_IN_MEMORY", 100)
     path = tmp_path / "made.db.gz"
     path.write_bytes(gzip.compress(database(tmp_path, TASKS)))
     for source in (source_with_neighbours(path), Source("made.db", database(tmp_path, TASKS))):
@@ -290,7 +290,7 @@ def _ascend_db() -> Any:
 def test_one_too_large_for_memory_is_not_read_without_its_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "_MOST_IN_MEMORY", 100)
+    monkeypatch.setattr(sqlite, "_MAX_IN_MEMORY", 100)
     path = tmp_path / "a.db"
     written(path, 4096)
     with pytest.raises(FuseScopeError, match="too large to be read with its log"):
