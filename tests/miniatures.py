@@ -20,9 +20,9 @@ FORMATS = tuple(reader for reader in READERS if reader.name != "experiment")
 
 
 def files(reader: Reader) -> tuple[Source, ...]:
-    """Files of the format's sample, without the script that wrote them."""
+    """Files of the format's sample, without the script that wrote them, compiled or not."""
     found = folder_sources(FOLDER / reader.name)
-    return tuple(source for source in found if not source.name.endswith((".py", ".md")))
+    return tuple(source for source in found if not source.name.endswith((".py", ".pyc", ".md")))
 
 
 def main_file(reader: Reader) -> Source:

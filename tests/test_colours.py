@@ -9,11 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from analysis import charts, colours
+from analysis import colours
+from analysis.charts.interval import interval
+from analysis.charts.roofline import roofline
+from analysis.charts.run_times import run_times
+from analysis.charts.waterfall import waterfall
 from analysis.colours import DARK, LIGHT, Colours, colours_of
 from analysis.compare import compare
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison
+from analysis.compare.roofline import roofline_picture
 from analysis.compare.side import side_of_variant
 from analysis.experiment import Experiment
 from analysis.readers import read
@@ -118,10 +123,11 @@ def test_a_report_has_each_colour_once_and_both_themes() -> None:
 @pytest.mark.parametrize("palette", [LIGHT, DARK])
 def test_charts_draw_both_sides_in_the_theme_s_colours(palette: Colours) -> None:
     comparison = experiment()
-    runs, roofs, steps = (
-        draw(comparison, palette) for draw in (charts.run_times, charts.roofline, charts.waterfall)
-    )
-    assert runs is not None and roofs is not None and steps is not None
+    runs, steps = run_times(comparison, palette), waterfall(comparison, palette)
+    picture = roofline_picture(comparison)
+    assert picture is not None
+    roofs = roofline(picture, ("unfused", "fused"), palette)
+    assert runs is not None and steps is not None
     for figure in (runs, roofs):
         dots = [trace.marker.line.color for trace in figure.data if trace.mode == "markers"]
         assert set(dots) == {palette.baseline, palette.candidate}
@@ -133,9 +139,9 @@ def test_charts_draw_both_sides_in_the_theme_s_colours(palette: Colours) -> None
         ("slower", palette.slower),
         ("noise_unknown", palette.neutral),
     ):
-        picture = charts.interval(replace(comparison.verdict, outcome=outcome), palette)
-        assert picture is not None
-        assert picture.data[-1].marker.color == colour
+        verdict = interval(replace(comparison.verdict, outcome=outcome), palette)
+        assert verdict is not None
+        assert verdict.data[-1].marker.color == colour
 
 
 def test_timelines_mark_both_sides_in_the_still_picture() -> None:

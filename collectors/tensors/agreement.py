@@ -105,7 +105,7 @@ def with_classes(
     if not file.is_file():
         return None
     with np.load(file, allow_pickle=False) as archive:
-        index = int(archive["place"])
+        index = int(archive["index"])
         chosen: list[Classes] = [
             archive[f"sample_{number}"] for number in range(len(archive.files) - 1)
         ]
