@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from analysis.compare.timing.latency import has_runs, log_times, time_source
+from analysis.compare.timing.latency import log_times, time_source
 from analysis.compare.timing.statistics import MIN_SAMPLES
 from analysis.experiment import Experiment
 from analysis.metrics.counters import hardware_counters
@@ -127,7 +127,7 @@ def fields(value: Trace | Experiment) -> dict[str, bool]:
     dtypes = (tensor.partition("[")[0] for text in tensors for tensor in text.split("; "))
     return {
         "start": bool(calls["start_ns"].notna().any()),
-        "runs": has_runs(value),
+        "runs": value.has_runs,
         "samples": not value.sampled_runs.empty,
         "types": bool(operators["op_type"].notna().any()),
         "shapes": bool(tensors),

@@ -188,6 +188,12 @@ class Trace:
         return self.runs[self.runs["profiled"]]
 
     @cached_property
+    def has_runs(self) -> bool:
+        """True when the file tells its runs apart, so that figures per run are of one run."""
+        kinds = self.profiled_runs["kind"]
+        return len(kinds) > 0 and not bool((kinds == "file").any())
+
+    @cached_property
     def told_runs(self) -> pd.DataFrame:
         """Profiled runs whose operators the file has; all of them where it has none of any.
 

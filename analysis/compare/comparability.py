@@ -10,7 +10,6 @@ from collections.abc import Iterator
 import pandas as pd
 
 from analysis.compare.side import Side
-from analysis.compare.timing.latency import has_runs
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.counters import HEAD_UNIT, hardware_counters
 from analysis.operators.classes import is_heavy
@@ -70,7 +69,7 @@ def _level(trace: Trace) -> str | None:
 
 
 def _runs(first: Trace, second: Trace) -> Iterator[Diagnostic]:
-    told = (has_runs(first), has_runs(second))
+    told = (first.has_runs, second.has_runs)
     if not all(told):
         return  # runs_unknown says so where one side tells its runs apart
     counts = (len(first.profiled_runs), len(second.profiled_runs))
@@ -157,7 +156,7 @@ def _columns(first: Trace, second: Trace) -> Iterator[Diagnostic]:
 
 def _operators(first: Trace, second: Trace) -> Iterator[Diagnostic]:
     """Executions per run that are too far apart for one model: heavy ones, else all."""
-    if has_runs(first) != has_runs(second):
+    if first.has_runs != second.has_runs:
         return
     tables = [by_operator(trace) for trace in (first, second)]
     heavy = [
@@ -165,7 +164,7 @@ def _operators(first: Trace, second: Trace) -> Iterator[Diagnostic]:
         for table, trace in zip(tables, (first, second), strict=True)
     ]
     total = [_executions(table) for table in tables]
-    where = "run" if has_runs(first) else "file"
+    where = "run" if first.has_runs else "file"
     if min(heavy) > 0 and max(heavy) > _HEAVY_FACTOR * min(heavy):
         yield _note("warning", "heavy_counts_differ", round(heavy[0]), round(heavy[1]), per=where)
     elif min(total) > 0 and max(total) > _ALL_FACTOR * min(total):

@@ -15,7 +15,6 @@ import pandas as pd
 
 from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.side import Side
-from analysis.compare.timing.latency import has_runs
 from analysis.metrics.breakdown import by_operator
 from analysis.quantity import Quantity
 from analysis.trace import Diagnostic, DiagnosticCode, Trace, runs_frame
@@ -68,7 +67,7 @@ def offered_runs(comparison: Comparison) -> dict[str, int | None]:
 
 def lacks_runs(trace: Trace) -> bool:
     """True for a file that may hold any number of runs."""
-    return not has_runs(trace) and trace.sampled_runs.empty and len(trace.calls) > 0
+    return not trace.has_runs and trace.sampled_runs.empty and len(trace.calls) > 0
 
 
 def assumed_per_run(figures: Iterable[Figure], entered: tuple[bool, bool]) -> tuple[Figure, ...]:
@@ -99,7 +98,7 @@ def suggested_runs(trace: Trace, other: Trace) -> int | None:
     table = table[~table["is_communication"].to_numpy(dtype=bool)]
     counts = table["count"].to_numpy()
     time = table["total_ns"].to_numpy(dtype=float)
-    if has_runs(other):
+    if other.has_runs:
         there = _executions(by_operator(other))
         votes: dict[float, float] = defaultdict(float)
         for key, (count, total_ns) in _executions(table, total=True).items():

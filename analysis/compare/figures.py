@@ -8,7 +8,6 @@ from analysis.compare.comparison import ChangeKind, CounterCode, Figure, FigureC
 from analysis.compare.roofs import UnderRoofs
 from analysis.compare.side import Side
 from analysis.compare.timing.latency import (
-    has_runs,
     mixes_runs,
     profiler_inflation,
     typical_cpu_ns,
@@ -62,13 +61,13 @@ def figures(
     sides = (baseline, candidate)
     # Beside single runs the time of a file that does not mark its runs is no latency.
     mixed = mixes_runs(baseline, candidate)
-    known = [not mixed or has_runs(side.trace) for side in sides]
+    known = [not mixed or side.trace.has_runs for side in sides]
     per_run_reason: Reason = "no_times" if all(known) else "runs_unknown"
     latency = _pair(_where(known, _latencies(sides, verdict)), "ns", per_run_reason)
     batches = [_batch(side) for side in sides]
     # A file that does not mark its runs may hold any number of them.
     counted = [
-        is_known and (verdict.of == "unprofiled_wall" or has_runs(side.trace))
+        is_known and (verdict.of == "unprofiled_wall" or side.trace.has_runs)
         for is_known, side in zip(known, sides, strict=True)
     ]
     rates = _where(
@@ -200,7 +199,7 @@ def _gaps(sides: tuple[Side, Side]) -> Pair:
     """The mean time of a run in which no operator ran."""
     values = []
     for side in sides:
-        is_known = has_runs(side.trace) or side.trace.profiled_runs.empty
+        is_known = side.trace.has_runs or side.trace.profiled_runs.empty
         gaps = run_spans(side.trace)["gap_ns"].dropna()
         value = float(gaps.mean()) if len(gaps) and is_known else None
         values.append(_quantity(value, "ns", "no_start_times" if is_known else "runs_unknown"))

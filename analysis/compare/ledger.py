@@ -17,7 +17,7 @@ from analysis.compare.groups.fusion import Fusion, Group, Operator, group_places
 from analysis.compare.reconciliation import Reconciliation, change_ns, reconcile
 from analysis.compare.side import Side
 from analysis.compare.timing.gain_interval import gain_intervals
-from analysis.compare.timing.latency import are_paired, has_runs, time_source
+from analysis.compare.timing.latency import are_paired, time_source
 from analysis.compare.timing.run_times import LabelTimes, RunTimes, run_times, shared_blocks
 from analysis.compare.timing.slow_executions import SlowExecutions
 from analysis.compare.timing.verdict import PROCESS_SPREAD, SHOWN_ALPHA
@@ -236,7 +236,7 @@ def common_scope(operators: Iterable[Operator]) -> str:
 
 def _known_runs(traces: tuple[Trace, Trace], whole_runs: bool) -> tuple[bool, bool]:
     """Whether each side's times are of the same: one run, or one file of both sides."""
-    first, second = (has_runs(trace) for trace in traces)
+    first, second = (trace.has_runs for trace in traces)
     alike = not first and not second and not whole_runs
     return first or alike, second or alike
 

@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 
 from analysis.compare.comparison import Comparison
-from analysis.compare.timing.latency import has_runs
 from analysis.compare.timing.verdict import TimeSource
 from analysis.wording.phrases import capital
 from analysis.wording.texts import FIGURES, TIME_SOURCES, FigureText
@@ -15,7 +14,7 @@ from analysis.wording.unknown_noise import OF_FILES
 
 def per_text(comparison: Comparison) -> str:
     """'per run'; 'per file' where no side marks its runs; where one does not, it says so."""
-    told = has_runs(comparison.baseline.trace), has_runs(comparison.candidate.trace)
+    told = comparison.baseline.trace.has_runs, comparison.candidate.trace.has_runs
     if all(told):
         return "per run"
     if not any(told):
@@ -26,7 +25,7 @@ def per_text(comparison: Comparison) -> str:
 def counts_of(comparison: Comparison) -> tuple[str, str]:
     """What times and counts of each side are of: 'per run', or 'whole file'."""
     traces = (comparison.baseline.trace, comparison.candidate.trace)
-    before, after = ("per run" if has_runs(trace) else "whole file" for trace in traces)
+    before, after = ("per run" if trace.has_runs else "whole file" for trace in traces)
     return before, after
 
 

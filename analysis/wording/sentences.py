@@ -11,7 +11,6 @@ import pandas as pd
 
 from analysis import units
 from analysis.compare.comparison import Comparison, Figure
-from analysis.compare.timing.latency import has_runs
 from analysis.compare.timing.verdict import Verdict
 from analysis.experiment import Experiment
 from analysis.quantity import Quantity
@@ -305,7 +304,7 @@ def opened_sentence(value: Trace | Experiment) -> str:
         names = ", ".join(value.traces)
         blocks = plural(record.outcome.blocks, "block")
         return f"Experiment of {record.model.name}: {names}; {blocks}."
-    is_marked = has_runs(value) or value.profiled_runs.empty
+    is_marked = value.has_runs or value.profiled_runs.empty
     runs = plural(len(value.profiled_runs), "run") if is_marked else "runs not marked"
     operators = plural(len(value.operators), "operator")
     return f"{value.meta.tool} profile: {runs}, {operators}."

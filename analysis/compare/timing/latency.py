@@ -39,7 +39,7 @@ def judge(baseline: Side, candidate: Side) -> Verdict:
     if mixes_runs(baseline, candidate):
         # A file without runs may hold any number of them: its time is not that of one run. What
         # is shown of the other one is a run.
-        marked = baseline if has_runs(baseline.trace) else candidate
+        marked = baseline if baseline.trace.has_runs else candidate
         of = time_source(marked.trace)
         return unpaired_verdict(np.empty(0), np.empty(0), of, "unpaired_runs", "runs_unknown")
     pairing: Pairing = "unpaired_blocks" if of == "unprofiled_wall" else "unpaired_runs"
@@ -55,14 +55,14 @@ def judge(baseline: Side, candidate: Side) -> Verdict:
 def mixes_runs(baseline: Side, candidate: Side) -> bool:
     """True where one file marks its runs and the other does not, and both have no other times."""
     traces = (baseline.trace, candidate.trace)
-    return time_source(*traces) != "unprofiled_wall" and has_runs(traces[0]) != has_runs(traces[1])
+    return time_source(*traces) != "unprofiled_wall" and traces[0].has_runs != traces[1].has_runs
 
 
 def time_source(*traces: Trace) -> TimeSource:
     """The best of unprofiled_wall, run_span, busy_union, kernel_sum that all traces have."""
     if all(not trace.sampled_runs.empty for trace in traces):
         return "unprofiled_wall"
-    if all(has_runs(trace) and not _is_average(trace) for trace in traces):
+    if all(trace.has_runs and not _is_average(trace) for trace in traces):
         return "run_span"
     if all(bool(trace.calls["start_ns"].notna().all()) for trace in traces):
         return "busy_union"
@@ -124,9 +124,3 @@ def _iterations(trace: Trace) -> int | None:
     """How many iterations the only profiled run is the mean of; None where it is no mean."""
     counts = [note.count for note in trace.diagnostics if note.code in _MEANS_OF]
     return counts[0] if counts and counts[0] > 1 else None
-
-
-def has_runs(trace: Trace) -> bool:
-    """True when the file tells its runs apart, so that figures per run are of one run."""
-    kinds = trace.profiled_runs["kind"]
-    return len(kinds) > 0 and not bool((kinds == "file").any())
