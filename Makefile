@@ -19,7 +19,7 @@ exit 2
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-exhaustive check lint format bench validate-cache fuzz samples constraints setup setup-dev clean
+.PHONY: help run test test-exhaustive check lint format bench validate-cache fuzz samples catalogue constraints setup setup-dev clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -61,6 +61,11 @@ fuzz: setup-dev ## damage every sample file 20 000 times and read what is left (
 
 samples: setup ## record sample_traces/ again, or only ARGS=NAME (an hour, on a quiet machine)
 	$(BIN)/python scripts/record_samples.py $(ARGS)
+
+catalogue: setup-dev ## bring the translations up to date with the texts in the code, list the gaps
+	$(BIN)/python scripts/catalogue.py update
+	$(BIN)/python scripts/catalogue.py compile
+	$(BIN)/python scripts/catalogue.py missing
 
 constraints: ## resolve the requirements anew and pin them in constraints.txt
 	$(call setup,constraints)

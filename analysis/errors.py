@@ -2,27 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from analysis.messages import Message, Said, Shown, paragraph
+from analysis.messages.errors import ERRORS
+
+_WHERE = Message("{what} ({where:name}).")
+_HERE = Message("{what}.")
+_INSIDE = Message("{outer:name}, {inner:name}")
+
 
 class FuseScopeError(Exception):
     """Something the user can act on: what is wrong, where, and what to do next.
 
-    `what` and `hint` are one sentence each, without trailing newline; `where` is a file,
-    row or byte position, or None. `str()` joins them into the text that users see.
+    `code` names the sentences in analysis/messages/errors, `values` are their placeholders;
+    `where` is a file, row or byte position, or None. `str()` joins them into the text that users
+    see, in the language that is spoken where it is shown.
     """
 
-    def __init__(self, what: str, *, hint: str, where: str | None = None) -> None:
-        self.what = what.rstrip(".")
+    def __init__(
+        self,
+        code: str,  # in transition: ErrorCode
+        *,
+        hint: str | None = None,  # in transition: of errors whose texts stand where they are raised
+        where: str | Said | None = None,
+        **values: Shown,
+    ) -> None:
+        super().__init__(code)
+        self.code = code
         self.where = where
-        self.hint = hint
-        super().__init__(self.text)
+        self.values: Mapping[str, Shown] = values
+        self._hint = hint
+
+    @property
+    def what(self) -> str:
+        """What is wrong, without a full stop."""
+        if self._hint is not None:
+            return self.code.rstrip(".")
+        return ERRORS[self.code].what.text(**self.values).rstrip(".。")  # type: ignore[index]
+
+    @property
+    def hint(self) -> str:
+        """What to do next: a sentence."""
+        if self._hint is not None:
+            return self._hint
+        return ERRORS[self.code].hint.text(**self.values)  # type: ignore[index]
 
     @property
     def text(self) -> str:
         """What, where and the next step on one line."""
-        index = f" ({self.where})" if self.where else ""
-        return f"{self.what}{index}. {self.hint}"
+        where = self.where
+        what = _WHERE.text(what=self.what, where=where) if where else _HERE.text(what=self.what)
+        return paragraph(what, self.hint)
 
-    def at(self, where: str) -> FuseScopeError:
+    def at(self, where: str | Said) -> FuseScopeError:
         """The same error with `where` in front of the position known so far."""
-        joined = f"{where}, {self.where}" if self.where else where
-        return FuseScopeError(self.what, hint=self.hint, where=joined)
+        joined = _INSIDE.of(outer=where, inner=self.where) if self.where else where
+        return FuseScopeError(self.code, where=joined, hint=self._hint, **self.values)
+
+    def __str__(self) -> str:
+        return self.text

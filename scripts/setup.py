@@ -25,6 +25,9 @@ STAMP = os.path.join(VENV, "fusescope-ready")
 UNFINISHED = os.path.join(VENV, "fusescope-unfinished")
 REQUIREMENTS = {"run": ["requirements.txt"], "dev": ["requirements.txt", "requirements-dev.txt"]}
 INPUTS = ["pyproject.toml", "constraints.txt", *REQUIREMENTS["dev"]]
+# What the set-up itself needs in the .venv: one builds the package, one its translations.
+TOOLS = ["setuptools", "babel"]
+LANGUAGES = os.path.join(ROOT, "analysis", "messages", "languages")
 CONSTRAINTS_HEAD = """\
 # Exact versions of everything that `make run` and `make test` install.
 # Written by `make constraints`; do not edit by hand.
@@ -169,16 +172,28 @@ def install(level):
     if os.path.exists(STAMP):
         os.remove(STAMP)
     requirements = [word for name in REQUIREMENTS[level] for word in ("-r", name)]
-    pip_install(VENV_PYTHON, ["-c", "constraints.txt", *requirements, "setuptools"])
+    pip_install(VENV_PYTHON, ["-c", "constraints.txt", *requirements, *TOOLS])
     pip_install(VENV_PYTHON, ["--no-deps", "--no-build-isolation", "-e", "."])
     with open(UNFINISHED, "w", encoding="utf-8") as file:
         file.write(f"{environment()}\n{file_hash()}\n{level}\n")
     os.rename(UNFINISHED, STAMP)
 
 
+def untranslated():
+    """Whether a catalogue (.po) is newer than what is read of it at run time (.mo)."""
+    for name in sorted(os.listdir(LANGUAGES)):
+        source = os.path.join(LANGUAGES, name)
+        made = source[: -len("po")] + "mo"
+        if source.endswith(".po") and (
+            not os.path.exists(made) or os.path.getmtime(made) <= os.path.getmtime(source)
+        ):
+            return True
+    return False
+
+
 def set_up(level):
     """Bring .venv up to `level`, one set-up of this folder at a time."""
-    if ready(level):
+    if ready(level) and not untranslated():
         return
     for folder in [ROOT, VENV]:
         if os.path.exists(folder) and not os.access(folder, os.W_OK):
@@ -189,6 +204,11 @@ def set_up(level):
     with alone():
         if not ready(level):
             install(level)
+        if untranslated():
+            run(
+                [VENV_PYTHON, "-I", os.path.join("scripts", "catalogue.py"), "compile"],
+                "The translations in {} could not be read: see the lines above.".format(LANGUAGES),
+            )
 
 
 def write_constraints():
@@ -204,7 +224,7 @@ def write_constraints():
         make_venv(folder)
         python = os.path.join(folder, "bin", "python")
         requirements = [word for name in REQUIREMENTS["dev"] for word in ("-r", name)]
-        pip_install(python, ["--upgrade", *requirements, "setuptools"])
+        pip_install(python, ["--upgrade", *requirements, *TOOLS])
         pins = subprocess.check_output(
             [python, "-I", "-m", "pip", "list", "--format=freeze", "--exclude=pip"],
             universal_newlines=True,

@@ -24,8 +24,8 @@ def within(package: str, names: str) -> tuple[str, ...]:
 # What every other part of analysis may rest on.
 CORE = within(
     "analysis",
-    "axis colours errors experiment graph limits operators patterns quantity spelling text "
-    "trace units",
+    "axis colours errors experiment graph limits messages operators patterns quantity spelling "
+    "text trace units",
 )
 FAMILIES = within(
     "analysis.readers", "amd ascend mindspore nvidia onnxruntime openvino pytorch xla"

@@ -45,7 +45,6 @@ from analysis.wording.fusion import (
 )
 from analysis.wording.roofline import ROOFLINE_HELP, no_roofline, roofline_notes
 from analysis.wording.sentences import (
-    Part,
     agreement_text,
     assumptions_sentence,
     basis_text,

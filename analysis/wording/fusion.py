@@ -12,9 +12,9 @@ from analysis import units
 from analysis.compare.causes import causes
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Fusion, group_places
+from analysis.messages import Part
 from analysis.wording.counted import whole_text
 from analysis.wording.phrases import capital, listed, plural, saved_text
-from analysis.wording.sentences import Part
 from analysis.wording.texts import TIME_SOURCES
 from analysis.wording.unknown_noise import OF_FILES
 

@@ -9,13 +9,14 @@ from typing import cast
 from analysis import units
 from analysis.compare.timing.verdict import Verdict
 from analysis.experiment import ExperimentRecord
+from analysis.messages import Part
 from analysis.quantity import Quantity, ratio, relative_change
 from analysis.recipes import Cell, Note, Published, Recipe, RecipeTable, Step
 from analysis.recipes.notes import FROM_PROFILE, NoteCode
 from analysis.trace import Diagnostic, DiagnosticCode, Severity
 from analysis.wording.diagnostics import diagnostic_sentence
 from analysis.wording.phrases import capital, number, plural, saved_text
-from analysis.wording.sentences import Part, pair_parts, quantity_text, verdict_interval
+from analysis.wording.sentences import pair_parts, quantity_text, verdict_interval
 from analysis.wording.texts import FIGURES, REASONS, FigureText
 
 COLUMNS: Mapping[str, FigureText] = {

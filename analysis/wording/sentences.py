@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Literal
 
 import pandas as pd
 
@@ -13,20 +11,13 @@ from analysis import units
 from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.timing.verdict import Verdict
 from analysis.experiment import Experiment
+from analysis.messages import Part
 from analysis.quantity import Quantity
 from analysis.trace import Trace
 from analysis.wording.counted import counts_of
 from analysis.wording.phrases import capital, plural
 from analysis.wording.texts import CANNOT_TELL, REASONS, TIME_SOURCES
 from analysis.wording.unknown_noise import OF_FILES, times_text, unknown_noise
-
-
-@dataclass(frozen=True)
-class Part:
-    """A piece of a sentence. A `name` comes from a trace; a `number` is what to emphasise."""
-
-    text: str
-    role: Literal["text", "name", "number"] = "text"
 
 
 def verdict_parts(comparison: Comparison) -> tuple[Part, ...]:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from analysis import units
 from analysis.compare.timing.slow_executions import SlowExecution, SlowExecutions
+from analysis.messages import Part
 from analysis.wording.phrases import plural
-from analysis.wording.sentences import Part
 
 if TYPE_CHECKING:
     from analysis.compare.ledger import Ledger

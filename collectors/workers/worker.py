@@ -202,7 +202,7 @@ def main(task: str) -> None:
         reply.failure = _Failure(error.what, error.hint)
     except Exception as error:  # noqa: BLE001 - the engine raises many kinds; the user reads one sentence
         told = engine.sentence(error, request.memory_bytes)
-        reply.failure = _Failure(told.what, told.hint, told.where)
+        reply.failure = _Failure(told.what, told.hint, str(told.where) if told.where else None)
     _say(replies, reply)
 
 

@@ -14,6 +14,7 @@ from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operato
 from analysis.compare.ledger import Ledger
 from analysis.compare.reconciliation import Reconciliation
 from analysis.compare.side import side_of_trace
+from analysis.messages import Part
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
@@ -31,7 +32,6 @@ from analysis.wording.fusion import (
     reconciliation_sentence,
     waterfall_terms,
 )
-from analysis.wording.sentences import Part
 from tests.factories import CONV, FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
 
 MS = 1_000_000

@@ -1,0 +1,54 @@
+"""How the values of messages are written: formats of placeholders, and things that are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from analysis import units
+from analysis.messages import language
+
+# {speedup:factor}, {took:duration}; None is a dash. Numbers and units are the same everywhere.
+FORMATS: Mapping[str, Callable[[Any], str]] = {
+    "name": str,  # from a trace, a file or the user: never interpreted
+    "count": units.count,
+    "number": units.small_number,
+    "percent": units.percent,
+    "change": lambda value: units.percent(value, signed=True),
+    "points": units.points,
+    "factor": units.factor,
+    "duration": units.duration,
+    "signed_duration": lambda value: units.duration(value, signed=True),
+    "bytes": units.data_size,
+    "signed_bytes": lambda value: units.data_size(value, signed=True),
+    "rate": units.rate,
+    "bandwidth": units.bandwidth,
+}
+
+
+def noun(one: str, many: str) -> tuple[str, str]:
+    """Something that is counted: 'one block', '{n} blocks', as the catalogue has them."""
+    return one, many
+
+
+# {kept:blocks} is '1 block' or '8 blocks'.
+NOUNS: Mapping[str, tuple[str, str]] = {
+    "blocks": noun("{n:count} block", "{n:count} blocks"),
+    "runs": noun("{n:count} run", "{n:count} runs"),
+    "operators": noun("{n:count} operator", "{n:count} operators"),
+    "groups": noun("{n:count} group", "{n:count} groups"),
+    "executions": noun("{n:count} execution", "{n:count} executions"),
+    "iterations": noun("{n:count} iteration", "{n:count} iterations"),
+    "files": noun("{n:count} file", "{n:count} files"),
+    "rows": noun("{n:count} row", "{n:count} rows"),
+}
+
+
+def shown(value: object, form: str) -> str:
+    """`value` as that format writes it; without one, as it is."""
+    if form in NOUNS:
+        told = language.translated(*NOUNS[form], {"n": value})
+        return told.replace("{n:count}", units.count(value))  # type: ignore[arg-type]
+    if not form:
+        return units.MISSING if value is None else str(value)
+    return units.MISSING if value is None else FORMATS[form](value)

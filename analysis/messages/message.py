@@ -1,0 +1,131 @@
+"""Message: a whole sentence with named placeholders, told in the language that is spoken."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from analysis.messages import formats, language
+
+Role = Literal["text", "name", "number"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a sentence. A `name` comes from a trace; a `number` is what to emphasise."""
+
+    text: str
+    role: Role = "text"
+
+
+@dataclass(frozen=True)
+class Message:
+    """English text of a sentence, and its form for many: `n` decides between the two.
+
+    A placeholder is `{name}` or `{name:format}` (analysis/messages/formats.py has the formats);
+    what stands between two `**` is emphasised. The text is also the key of its translations.
+    """
+
+    one: str
+    many: str = ""
+
+    def text(self, **values: Shown) -> str:
+        """The sentence as plain text; a KeyError names a placeholder without a value."""
+        return "".join(part.text for part in self.parts(**values))
+
+    def parts(self, **values: Shown) -> tuple[Part, ...]:
+        """The sentence in pieces: who shows them must not interpret a `name`."""
+        return tuple(_joined(self._pieces(values)))
+
+    def of(self, **values: Shown) -> Said:
+        """The sentence with its values, to be told later, or inside another one."""
+        return Said(self, values)
+
+    def _pieces(self, values: Mapping[str, Shown]) -> Iterator[Part]:
+        is_strong = False
+        for literal, name, form in _pieces(language.translated(self.one, self.many, values)):
+            for place, text in enumerate(literal.split("**")):
+                is_strong ^= place > 0
+                yield Part(text, "number" if is_strong else "text")
+            if name is not None:
+                yield from _shown(values[name], form, "number" if is_strong else "text")
+
+
+@dataclass(frozen=True)
+class Said:
+    """A message and its values: a sentence that is told when and where it is shown."""
+
+    message: Message
+    values: Mapping[str, Shown]
+
+    def __str__(self) -> str:
+        return self.message.text(**self.values)
+
+    def parts(self) -> tuple[Part, ...]:
+        """See `Message.parts`."""
+        return self.message.parts(**self.values)
+
+
+_NEXT = Message("{first} {second}")  # of two sentences
+
+Shown = str | int | float | bool | None | Message | Said
+
+
+def say(one: str, many: str = "", /, **values: Shown) -> str:
+    """A text in the language that is spoken, for one that stands where it is shown.
+
+    Never at import, where no language is chosen yet: there a `Message` stands.
+    """
+    return Message(one, many).text(**values)
+
+
+def paragraph(*sentences: str) -> str:
+    """Whole sentences one after the other, without the empty ones."""
+    return _NEXT.text(first="", second="").join(filter(None, sentences))
+
+
+def listed(texts: Sequence[str]) -> str:
+    """'a', 'a and b', 'a, b and c'."""
+    if len(texts) < 2:
+        return "".join(texts)
+    start = texts[0]
+    for text in texts[1:-1]:
+        start = say("{start}, {next}", start=start, next=text)
+    return say("{start} and {last}", start=start, last=texts[-1])
+
+
+def _shown(value: Shown, form: str, role: Role) -> Iterator[Part]:
+    if isinstance(value, Message):
+        value = value.of()
+    if isinstance(value, Said):
+        for part in value.parts():
+            yield part if part.role == "name" or role == "text" else Part(part.text, role)
+    else:
+        yield Part(formats.shown(value, form), "name" if form == "name" else role)
+
+
+def _joined(pieces: Iterator[Part]) -> Iterator[Part]:
+    """Neighbours of one role as one piece, without the empty ones; each name stands alone."""
+    last: Part | None = None
+    for part in pieces:
+        if not part.text:
+            continue
+        if last is not None and last.role == part.role != "name":
+            last = Part(last.text + part.text, last.role)
+            continue
+        if last is not None:
+            yield last
+        last = part
+    if last is not None:
+        yield last
+
+
+@lru_cache(maxsize=4096)
+def _pieces(text: str) -> tuple[tuple[str, str | None, str], ...]:
+    """(text before it, name, format) of every placeholder, as string.Formatter reads them."""
+    return tuple(
+        (literal, name, form or "") for literal, name, form, _ in string.Formatter().parse(text)
+    )

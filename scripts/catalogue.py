@@ -1,0 +1,162 @@
+"""Catalogues of messages: `update` brings every .po up to date with the code, `compile` makes the
+.mo that are read at run time, `pseudo FOLDER` writes one whose every text stands in brackets, and
+`missing` lists what is not translated.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po, write_po
+
+ROOT = Path(__file__).resolve().parents[1]
+LANGUAGES = ROOT / "analysis" / "messages" / "languages"
+PACKAGES = ("analysis", "app", "collectors")
+# Calls whose first arguments are texts of the catalogue.
+CALLS = frozenset({"Message", "say", "mark", "noun"})
+PSEUDO = "pseudo"
+HEAD = """\
+msgid ""
+msgstr ""
+"Project-Id-Version: FuseScope\\n"
+"Language: {language}\\n"
+"Plural-Forms: {plural_forms}\\n"
+"MIME-Version: 1.0\\n"
+"Content-Type: text/plain; charset=utf-8\\n"
+"Content-Transfer-Encoding: 8bit\\n"
+
+"""
+
+
+def extracted() -> Catalog:
+    """The catalogue as the code has it: every text once, with the files that hold it."""
+    found = Catalog(fuzzy=False, charset="utf-8", project="FuseScope")
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*")):
+            method = {".py": "python", ".html": "jinja2"}.get(path.suffix)
+            if method is None:
+                continue
+            with path.open("rb") as file:
+                options = {"silent": "false", "trimmed": "true"}
+                for _, text, comments, context in _texts(path.suffix, file, options):
+                    place = (str(path.relative_to(ROOT)), None)
+                    found.add(text, locations=[place], auto_comments=comments, context=context)
+    return found
+
+
+def _texts(suffix: str, file: IO[bytes], options: dict[str, str]) -> Iterator[Any]:
+    if suffix == ".py":
+        yield from extract(python_texts, file)
+    else:
+        yield from extract("jinja2.ext:babel_extract", file, {"say": None}, (), options)
+
+
+def python_texts(
+    fileobj: IO[bytes], keywords: Any, comment_tags: Any, options: Any
+) -> Iterator[tuple[int, str, Any, list[str]]]:
+    """Every text of a Python file, for Babel: (line, 'gettext' or 'ngettext', texts, comments)."""
+    for node in ast.walk(ast.parse(fileobj.read())):
+        if not isinstance(node, ast.Call):
+            continue
+        name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
+        if name not in CALLS:
+            continue
+        texts = [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
+        if len(texts) == 1:
+            yield node.lineno, "gettext", texts[0], []
+        elif len(texts) == 2:
+            yield node.lineno, "ngettext", tuple(texts), []
+
+
+def read(path: Path) -> Catalog:
+    """A .po file; a ValueError where it is damaged."""
+    with path.open("rb") as file:
+        return read_po(file, locale=path.stem, abort_invalid=True)
+
+
+def write(catalogue: Catalog, path: Path) -> None:
+    """A .po file whose order and lines change only where a text does."""
+    texts = io.BytesIO()
+    write_po(
+        texts, catalogue, width=100, sort_by_file=True, ignore_obsolete=True, omit_header=True,
+        include_lineno=False,
+    )  # fmt: skip
+    head = HEAD.format(language=path.stem, plural_forms=catalogue.plural_forms)
+    path.write_text(head + texts.getvalue().decode(), encoding="utf-8")
+
+
+def update() -> None:
+    """Bring every .po up to date: new texts are empty in it, those that are gone are gone."""
+    template = extracted()
+    for path in sorted(LANGUAGES.glob("*.po")):
+        catalogue = read(path)
+        catalogue.update(template, no_fuzzy_matching=True, update_creation_date=False)
+        catalogue.obsolete.clear()
+        write(catalogue, path)
+
+
+def compile_all(folder: Path = LANGUAGES) -> None:
+    """Write the .mo of every .po in the folder, whole or not at all."""
+    for path in sorted(folder.glob("*.po")):
+        made = path.with_suffix(".mo.new")
+        with made.open("wb") as file:
+            write_mo(file, read(path))
+        os.replace(made, path.with_suffix(".mo"))
+
+
+def pseudo(folder: Path) -> None:
+    """Write a language whose every text is the English one in brackets."""
+    catalogue = extracted()
+    for message in catalogue:
+        if message.id:
+            texts = message.id if isinstance(message.id, tuple) else (message.id,)
+            bracketed = tuple(f"⟦{text}⟧" for text in texts)
+            message.string = bracketed if isinstance(message.id, tuple) else bracketed[0]
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{PSEUDO}.mo").open("wb") as file:
+        write_mo(file, catalogue)
+
+
+def missing(catalogue: Catalog) -> list[Any]:
+    """Texts of the code that the catalogue does not translate, or only as a guess."""
+    told = {m.id: m for m in catalogue if m.id and not m.fuzzy}
+    return [m.id for m in extracted() if m.id and not _is_told(told.get(m.id))]
+
+
+def _is_told(message: Any) -> bool:
+    return message is not None and all(
+        message.string if isinstance(message.string, tuple) else (message.string,)
+    )
+
+
+def main(arguments: list[str]) -> int:
+    """Exit status: 0 done, 1 where `missing` found something, 2 for another task."""
+    match arguments:
+        case ["update"]:
+            update()
+        case ["compile"]:
+            compile_all()
+        case ["pseudo", folder]:
+            pseudo(Path(folder))
+        case ["missing"]:
+            gaps = {p.name: missing(read(p)) for p in sorted(LANGUAGES.glob("*.po"))}
+            for name, texts in gaps.items():
+                print(f"{name}: {len(texts)} missing", *map(repr, texts), sep="\n  ")
+            return int(any(gaps.values()))
+        case _:
+            print(__doc__, file=sys.stderr)
+            return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
