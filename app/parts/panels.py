@@ -22,6 +22,7 @@ from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.trust import Trust
 from analysis.compare.trust import trust as trust_of
 from analysis.errors import FuseScopeError
+from analysis.messages import Part
 from app.state import Fate
 
 PAGE_WIDTH = 1320
@@ -144,7 +145,7 @@ def own(text: str) -> str:
     return re.sub(r"([\\`*_~\[\]<>#$:|])", r"\\\1", text)
 
 
-def parts_text(parts: Iterable[wording.Part], colour: str) -> str:
+def parts_text(parts: Iterable[Part], colour: str) -> str:
     """Markdown of a sentence: names as they are, its number in `colour`."""
     shown = {"name": name, "number": lambda text: f":{colour}[{own(text)}]", "text": own}
     return "".join(shown[part.role](part.text) for part in parts)
