@@ -174,6 +174,7 @@ def install(level):
     requirements = [word for name in REQUIREMENTS[level] for word in ("-r", name)]
     pip_install(VENV_PYTHON, ["-c", "constraints.txt", *requirements, *TOOLS])
     pip_install(VENV_PYTHON, ["--no-deps", "--no-build-isolation", "-e", "."])
+    translate()
     with open(UNFINISHED, "w", encoding="utf-8") as file:
         file.write(f"{environment()}\n{file_hash()}\n{level}\n")
     os.rename(UNFINISHED, STAMP)
@@ -185,10 +186,18 @@ def untranslated():
         source = os.path.join(LANGUAGES, name)
         made = source[: -len("po")] + "mo"
         if source.endswith(".po") and (
-            not os.path.exists(made) or os.path.getmtime(made) <= os.path.getmtime(source)
+            not os.path.exists(made) or os.path.getmtime(made) < os.path.getmtime(source)
         ):
             return True
     return False
+
+
+def translate():
+    """Make what is read at run time of the translations."""
+    run(
+        [VENV_PYTHON, "-I", os.path.join("scripts", "catalogue.py"), "compile"],
+        f"The translations in {LANGUAGES} cannot be read: see the lines above.",
+    )
 
 
 def set_up(level):
@@ -204,11 +213,8 @@ def set_up(level):
     with alone():
         if not ready(level):
             install(level)
-        if untranslated():
-            run(
-                [VENV_PYTHON, "-I", os.path.join("scripts", "catalogue.py"), "compile"],
-                "The translations in {} could not be read: see the lines above.".format(LANGUAGES),
-            )
+        elif untranslated():
+            translate()
 
 
 def write_constraints():

@@ -226,12 +226,17 @@ def test_the_setup_script_parses_under_an_old_python() -> None:
     assert "from __future__" not in source  # annotations came with 3.7
 
 
+LANGUAGES = Path("analysis", "messages", "languages")
+
+
 @pytest.fixture
 def project_copy(tmp_path: Path) -> Path:
     """The files that the set-up reads, in a folder of their own."""
     for name in SETUP_FILES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
+    (tmp_path / LANGUAGES).mkdir(parents=True)
+    (tmp_path / LANGUAGES / "zh.po").touch()
     return tmp_path
 
 
@@ -257,7 +262,7 @@ def test_setup_says_what_is_wrong_with_python(
 
 
 class Steps:
-    """Stands in for the three steps of a set-up: notes them, makes an empty venv, runs nothing."""
+    """Stands in for the steps of a set-up: notes them, makes an empty venv, runs nothing."""
 
     DEVNULL = subprocess.DEVNULL
 
@@ -280,11 +285,16 @@ class Steps:
     def call(self, command: list[str], **options: Any) -> int:
         if "import sys, pip" in " ".join(command):
             return 0 if self.bin.exists() else 1
-        self.step("packages" if "-r" in command else "ourselves")
+        if "compile" in command:
+            self.step("translations")
+            (self.bin.parents[1] / LANGUAGES / "zh.mo").touch()
+        else:
+            self.step("packages" if "-r" in command else "ourselves")
         return 0
 
 
-EVERY_STEP = ["venv", "packages", "ourselves"]
+AN_UPDATE = ["packages", "ourselves", "translations"]
+EVERY_STEP = ["venv", *AN_UPDATE]
 
 
 @pytest.fixture
@@ -312,7 +322,7 @@ def test_setup_does_nothing_when_nothing_changed(setup: SimpleNamespace) -> None
 def test_setup_for_tests_follows_setup_for_running(setup: SimpleNamespace) -> None:
     assert setup.main(["run"]) == 0
     assert setup.main(["dev"]) == 0
-    assert setup.steps.done == [*EVERY_STEP, "packages", "ourselves"]
+    assert setup.steps.done == [*EVERY_STEP, *AN_UPDATE]
 
 
 @pytest.mark.parametrize("name", SETUP_FILES[:4])
@@ -321,7 +331,15 @@ def test_setup_runs_again_when_a_file_changed(setup: SimpleNamespace, name: str)
     with (setup.root / name).open("a") as file:
         file.write("\n")
     assert setup.main(["run"]) == 0
-    assert setup.steps.done == [*EVERY_STEP, "packages", "ourselves"]
+    assert setup.steps.done == [*EVERY_STEP, *AN_UPDATE]
+
+
+def test_a_newer_translation_is_all_that_is_made_again(setup: SimpleNamespace) -> None:
+    assert setup.main(["run"]) == 0
+    made = (setup.root / LANGUAGES / "zh.mo").stat()
+    os.utime(setup.root / LANGUAGES / "zh.po", (made.st_atime + 1, made.st_mtime + 1))
+    assert setup.main(["run"]) == 0
+    assert setup.steps.done == [*EVERY_STEP, "translations"]
 
 
 def test_setup_moves_to_another_folder(setup: SimpleNamespace) -> None:

@@ -46,9 +46,9 @@ NOUNS: Mapping[str, tuple[str, str]] = {
 
 def shown(value: object, form: str) -> str:
     """`value` as that format writes it; without one, as it is."""
+    if value is None:
+        return units.MISSING
     if form in NOUNS:
         told = language.translated(*NOUNS[form], {"n": value})
         return told.replace("{n:count}", units.count(value))  # type: ignore[arg-type]
-    if not form:
-        return units.MISSING if value is None else str(value)
-    return units.MISSING if value is None else FORMATS[form](value)
+    return FORMATS[form](value) if form else str(value)

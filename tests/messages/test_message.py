@@ -1,0 +1,85 @@
+"""Messages: placeholders, plurals, emphasis, names that are never interpreted."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.messages import Message, Part, listed, paragraph, say
+
+FASTER = Message("{candidate:name} is **{speedup:factor} faster** than {baseline:name}")
+
+
+def test_values_are_written_in_the_format_of_their_placeholder() -> None:
+    text = say(
+        "{took:duration}, {share:percent}, {size:bytes}, {runs:count}, {rest}.",
+        took=12_345, share=0.256, size=93_400_000, runs=12_345, rest="x",
+    )  # fmt: skip
+    assert text == "12.3 µs, 25.6 %, 93.4 MB, 12 345, x."
+
+
+def test_a_missing_value_is_a_dash_and_a_missing_placeholder_an_error() -> None:
+    assert say("{a:duration} {b:blocks} {c} {d:name}", a=None, b=None, c=None, d="") == "– – – "
+    with pytest.raises(KeyError, match="b"):
+        say("{b}", a=1)
+
+
+@pytest.mark.parametrize(
+    ("n", "text"),
+    [(0, "0 runs were"), (1, "1 run was"), (2, "2 runs were"), (1.5, "1.5 runs were")],
+)
+def test_the_value_n_decides_between_one_and_many(n: float, text: str) -> None:
+    assert say("{n:count} run was", "{n:count} runs were", n=n) == text
+
+
+def test_things_that_are_counted_have_their_own_plural() -> None:
+    text = say("{a:blocks} of {b:runs}, {c:operators}", a=1, b=24, c=1_000)
+    assert text == "1 block of 24 runs, 1 000 operators"
+
+
+def test_a_sentence_in_pieces_marks_names_and_what_is_emphasised() -> None:
+    assert FASTER.parts(candidate="fused", speedup=2.123, baseline="unfused") == (
+        Part("fused", "name"),
+        Part(" is "),
+        Part("2.12× faster", "number"),
+        Part(" than "),
+        Part("unfused", "name"),
+    )
+
+
+def test_a_sentence_inside_another_keeps_its_names_and_takes_its_emphasis() -> None:
+    inner = Message("of {name:name}").of(name="x")
+    outer = Message("a {inner} **b {inner}**")
+    assert outer.parts(inner=inner) == (
+        Part("a of "),
+        Part("x", "name"),
+        Part(" "),
+        Part("b of ", "number"),
+        Part("x", "name"),
+    )
+    assert str(outer.of(inner=inner)) == "a of x b of x"
+
+
+@given(st.text(min_size=1), st.text(min_size=1))
+def test_names_are_inserted_as_they_are(candidate: str, baseline: str) -> None:
+    parts = FASTER.parts(candidate=candidate, speedup=2, baseline=baseline)
+    assert [part.text for part in parts if part.role == "name"] == [candidate, baseline]
+    assert [part.text for part in parts if part.role != "name"] == [
+        " is ",
+        "2.00× faster",
+        " than ",
+    ]
+
+
+def test_sentences_follow_each_other_and_empty_ones_are_left_out() -> None:
+    assert paragraph("A.", "", "B.") == "A. B."
+    assert paragraph("", "") == ""
+
+
+@pytest.mark.parametrize(
+    ("texts", "text"),
+    [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")],
+)
+def test_a_list_of_names(texts: list[str], text: str) -> None:
+    assert listed(texts) == text
