@@ -23,6 +23,8 @@ LANGUAGES = ROOT / "analysis" / "messages" / "languages"
 PACKAGES = ("analysis", "app", "collectors")
 # Calls whose first arguments are texts of the catalogue.
 CALLS = frozenset({"Message", "say", "mark", "noun"})
+# Calls of the command line whose `help` is one.
+HELPED = frozenset({"Argument", "Option", "Typer", "command"})
 PSEUDO = "pseudo"
 HEAD = """\
 msgid ""
@@ -68,9 +70,13 @@ def python_texts(
         if not isinstance(node, ast.Call):
             continue
         name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
-        if name not in CALLS:
+        if name in CALLS:
+            given = node.args
+        elif name in HELPED:
+            given = [word.value for word in node.keywords if word.arg == "help"]
+        else:
             continue
-        texts = [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
+        texts = [arg.value for arg in given if isinstance(arg, ast.Constant)]
         if len(texts) == 1:
             yield node.lineno, "gettext", texts[0], []
         elif len(texts) == 2:

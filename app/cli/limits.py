@@ -8,8 +8,10 @@ from typing import Annotated
 
 import typer
 
+from analysis.messages import mark
+
 METAVAR = "NAME=N"
-HELP = "Set a limit of reading (docs/limits.md). Repeatable."
+HELP = mark("Set a limit of reading (docs/limits.md). Repeatable.")
 
 
 def set_limits(given: Sequence[str]) -> None:

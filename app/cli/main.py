@@ -11,10 +11,12 @@ from typing import Annotated
 import typer
 
 from analysis.errors import FuseScopeError
-from app.cli import memory, streams
+from analysis.messages import say
+from app.cli import language, memory, streams
 from app.cli.collect import collect
 from app.cli.compare import compare
 from app.cli.fuse import fuse
+from app.cli.help import command_of
 from app.cli.inspect import inspect
 from app.cli.limits import HELP, METAVAR, set_limits
 from app.cli.recipe import recipe
@@ -53,6 +55,9 @@ def settings(
         list[str] | None,
         typer.Option(metavar=METAVAR, help=HELP),
     ] = None,
+    lang: Annotated[
+        str | None, typer.Option("--lang", metavar=language.METAVAR, help=language.HELP)
+    ] = None,  # spoken by now
     version: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
@@ -63,8 +68,14 @@ def settings(
     set_limits(limit or ())
 
 
-for verb in (collect, recipe, fuse, inspect, compare, serve):
-    app.command()(verb)
+app.command(help="Record a model's variants and write one experiment file.")(collect)
+app.command(help="List the published fusion recipes, or record one and print its table.")(recipe)
+app.command(help="Fuse operators of a model, verify the result, and say what was not fused.")(fuse)
+app.command(help="Say what a trace or experiment contains, what was dropped, what it can answer.")(
+    inspect
+)
+app.command(help="Compare two traces, or two variants of an experiment.")(compare)
+app.command(help="Start the dashboard and print its address; Ctrl-C ends it.")(serve)
 app.add_typer(zoo, name="zoo")
 
 
@@ -81,7 +92,9 @@ def main() -> None:
 def _run() -> int:
     try:
         try:
-            app(prog_name="fusescope")
+            asked, sys.argv[1:] = language.taken(sys.argv[1:])
+            language.speak(asked)
+            command_of(app)(prog_name="fusescope")
         except SystemExit as ended:
             # click and rich make a code of their own out of a reader that is gone
             if isinstance(ended.__context__, BrokenPipeError):
@@ -113,14 +126,18 @@ def _said_of(error: Exception) -> str:
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         from analysis.units import middle_cut
 
-        return f"A path is too long ({middle_cut(ascii(error.filename), 60)}). Shorten it."
+        path = middle_cut(ascii(error.filename), 60)
+        return say("A path is too long ({path:name}). Shorten it.", path=path)
     # Files that a verb writes have a sentence of their own: what is left is what we print.
     if isinstance(error, OSError) and error.errno in _FULL and error.filename is None:
-        said = (error.strerror or "refused").lower()
-        return f"What is printed here cannot be written: {said}. Send it elsewhere."
-    return (
-        f"Something went wrong inside FuseScope ({type(error).__name__}). "
-        "Set FUSESCOPE_DEBUG=1 to see where, and report it."
+        return say(
+            "The output cannot be written: {reason:name}. Send it elsewhere.",
+            reason=(error.strerror or type(error).__name__).lower(),
+        )
+    return say(
+        "Something went wrong inside FuseScope ({kind:name}). Set FUSESCOPE_DEBUG=1 to see where, "
+        "and report it.",
+        kind=type(error).__name__,
     )
 
 

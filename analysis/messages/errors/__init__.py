@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 
 from analysis.messages.errors.error_text import ErrorText
 from analysis.messages.errors.files import FILES, FilesError
+from analysis.messages.errors.languages import LANGUAGE, LanguageError
 
-ErrorCode = FilesError
-ERRORS: Mapping[ErrorCode, ErrorText] = {**FILES}
+ErrorCode = FilesError | LanguageError
+ERRORS: Mapping[ErrorCode, ErrorText] = dict(
+    chain[tuple[ErrorCode, ErrorText]](FILES.items(), LANGUAGE.items())
+)

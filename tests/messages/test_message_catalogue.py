@@ -40,7 +40,7 @@ def test_every_placeholder_has_a_format_that_there_is(english: Catalog) -> None:
     known = {"", *formats.FORMATS, *formats.NOUNS}
     asked = {form for m in english for text in forms(m.id) for _, form in placeholders(text)}
     assert asked - known == set()
-    assert len(asked) > 3
+    assert asked - {""}
 
 
 def test_emphasis_begins_and_ends(english: Catalog) -> None:
@@ -86,7 +86,7 @@ def calls(path: Path) -> Iterator[tuple[ast.Call, str, bool]]:
 
 def test_texts_are_literals_and_none_is_told_at_import() -> None:
     found = [(path.relative_to(ROOT), *call) for path in SOURCES for call in calls(path)]
-    assert len(found) > 100
+    assert len(found) > 20
     places = [
         f"{path}:{call.lineno}" for path, call, name, early in found if early and name == "say"
     ]
