@@ -9,14 +9,15 @@ import ast
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
+import jinja2
 from babel.messages.catalog import Catalog
-from babel.messages.extract import extract
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
+from jinja2 import nodes
 
 ROOT = Path(__file__).resolve().parents[1]
 LANGUAGES = ROOT / "analysis" / "messages" / "languages"
@@ -44,29 +45,25 @@ def extracted() -> Catalog:
     found = Catalog(fuzzy=False, charset="utf-8", project="FuseScope")
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*")):
-            method = {".py": "python", ".html": "jinja2"}.get(path.suffix)
-            if method is None:
-                continue
-            with path.open("rb") as file:
-                options = {"silent": "false", "trimmed": "true"}
-                for _, text, comments, context in _texts(path.suffix, file, options):
-                    place = (str(path.relative_to(ROOT)), None)
-                    found.add(text, locations=[place], auto_comments=comments, context=context)
+            for texts in _TEXTS[path.suffix](path) if path.suffix in _TEXTS else ():
+                text = texts if len(texts) > 1 else texts[0]
+                found.add(text, locations=[(str(path.relative_to(ROOT)), None)])
     return found
 
 
-def _texts(suffix: str, file: IO[bytes], options: dict[str, str]) -> Iterator[Any]:
-    if suffix == ".py":
-        yield from extract(python_texts, file)
-    else:
-        yield from extract("jinja2.ext:babel_extract", file, {"say": None}, (), options)
+def template_texts(path: Path) -> Iterator[tuple[str, ...]]:
+    """Every text of a template: (one,) or (one, many)."""
+    for call in jinja2.Environment().parse(path.read_text(encoding="utf-8")).find_all(nodes.Call):
+        if isinstance(call.node, nodes.Name) and call.node.name == "say":
+            texts = [given.value for given in call.args if isinstance(given, nodes.Const)]
+            if not 0 < len(call.args) == len(texts) < 3:
+                raise ValueError(f"{path}:{call.lineno}: `say` takes one or two literal texts")
+            yield tuple(texts)
 
 
-def python_texts(
-    fileobj: IO[bytes], keywords: Any, comment_tags: Any, options: Any
-) -> Iterator[tuple[int, str, Any, list[str]]]:
-    """Every text of a Python file, for Babel: (line, 'gettext' or 'ngettext', texts, comments)."""
-    for node in ast.walk(ast.parse(fileobj.read())):
+def python_texts(path: Path) -> Iterator[tuple[str, ...]]:
+    """Every text of a Python file: (one,) or (one, many)."""
+    for node in ast.walk(ast.parse(path.read_bytes())):
         if not isinstance(node, ast.Call):
             continue
         name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
@@ -77,10 +74,14 @@ def python_texts(
         else:
             continue
         texts = [arg.value for arg in given if isinstance(arg, ast.Constant)]
-        if len(texts) == 1:
-            yield node.lineno, "gettext", texts[0], []
-        elif len(texts) == 2:
-            yield node.lineno, "ngettext", tuple(texts), []
+        if 0 < len(texts) < 3:
+            yield tuple(texts)
+
+
+_TEXTS: Mapping[str, Callable[[Path], Iterable[tuple[str, ...]]]] = {
+    ".py": python_texts,
+    ".html": template_texts,
+}
 
 
 def read(path: Path) -> Catalog:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,15 @@ import hypothesis
 import pytest
 
 import collectors  # noqa: F401 - no test's engine sends or writes telemetry either
+from analysis.messages import language
 
 ROOT = Path(__file__).resolve().parents[1]
 GOLDEN = ROOT / "tests" / "golden"
 BROWSER_TESTS = ROOT / "tests" / "browser"
 SLOW = ("browser", "collectors", "security", "compare", "app")  # with the slowest file first
 SHARED_TRACES = ROOT.parent / "shared" / "traces"
+
+TRANSLATIONS = language.FOLDER
 
 # A deadline is an assertion on absolute time: on a busy machine it fails for no reason.
 hypothesis.settings.register_profile("fusescope", deadline=None)
@@ -136,3 +139,37 @@ def pytest_make_collect_report(
     report = yield
     skipped_browser_is_failure(report, collector.path.is_relative_to(BROWSER_TESTS))
     return report
+
+
+@pytest.fixture(scope="session", autouse=True)
+def english_only(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Reports are in every language that there is: of most tests, in English alone."""
+    language.FOLDER = tmp_path_factory.mktemp("languages")
+
+
+@pytest.fixture
+def translations(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The languages that come with FuseScope; returns their folder."""
+    monkeypatch.setattr(language, "FOLDER", TRANSLATIONS)
+    language._read.cache_clear()
+    yield TRANSLATIONS
+    language._read.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def pseudo_catalogue(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the language `pseudo`, whose every text stands in brackets."""
+    from scripts import catalogue
+
+    folder = tmp_path_factory.mktemp("pseudo")
+    catalogue.pseudo(folder)
+    return folder
+
+
+@pytest.fixture
+def pseudo(pseudo_catalogue: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The language `pseudo` beside English; returns its folder."""
+    monkeypatch.setenv(language.FURTHER, str(pseudo_catalogue))
+    language._read.cache_clear()
+    yield pseudo_catalogue
+    language._read.cache_clear()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from analysis import wording
 from analysis.compare.comparison import Comparison, Figure
+from analysis.messages import say
 from analysis.report.text import minus
 
 # What the cards show, as far as both files have it; the rest stands in the table.
@@ -63,10 +64,16 @@ class Gap:
 
     @property
     def sentence(self) -> str:
-        """'No cache utilisation: it needs the model's graph, which only an experiment has.'"""
+        """'Not known: cache utilisation. Reason: it needs the model's graph, …'"""
         if self.one_sided:
-            return f"No comparison of {self.labels}; {self.reason}."
-        return f"No {self.labels}: {self.reason}."
+            return say(
+                "Not compared: {figures}. Reason: {reason}.",
+                figures=self.labels,
+                reason=self.reason,
+            )
+        return say(
+            "Not known: {figures}. Reason: {reason}.", figures=self.labels, reason=self.reason
+        )
 
 
 @dataclass(frozen=True)
@@ -129,6 +136,8 @@ def _card(comparison: Comparison, figure: Figure) -> Card:
         baseline=wording.quantity_text(figure.baseline),
         candidate=wording.quantity_text(figure.candidate),
         change=minus(wording.change_text(figure)),
-        basis=f"{basis}, {source}" if source and _sides_with(figure) else basis,
+        basis=say("{basis}, {source}", basis=basis, source=source)
+        if source and _sides_with(figure)
+        else basis,
         detail=wording.figure_detail(comparison, figure.code),
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from analysis.compare.comparison import Comparison
 from analysis.doctor import examine
+from analysis.messages import paragraph, say
 from analysis.wording import doctor as words
 
 
@@ -30,11 +31,15 @@ def file_facts(comparison: Comparison) -> tuple[FileFacts, ...]:
     facts = []
     for file, side in files.items():
         found = examine(file)
-        parts = (("dropped", found.dropped), ("repaired", found.repaired), ("note", found.noted))
+        parts = (
+            (say("dropped"), found.dropped),
+            (say("repaired"), found.repaired),
+            (say("note"), found.noted),
+        )
         facts.append(
             FileFacts(
                 name=side.trace.meta.file_name if side.experiment else side.label,
-                summary=f"{words.recognised_sentence(found)} {words.read_sentence(found)}",
+                summary=paragraph(words.recognised_sentence(found), words.read_sentence(found)),
                 files=words.files_sentence(found),
                 notes=tuple((name, words.note_sentence(n)) for name, of in parts for n in of),
                 has=words.has_sentence(found),

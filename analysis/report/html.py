@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,8 @@ from analysis.compare.side import Side
 from analysis.compare.totals import totals
 from analysis.compare.trust import trust
 from analysis.interval import interval_picture
-from analysis.report import cards, tables
+from analysis.messages import listed, say
+from analysis.report import cards, languages, tables
 from analysis.report.ablation import ablation_table
 from analysis.report.blocked import blocked_notes, blocked_rows
 from analysis.report.counters import counters
@@ -49,26 +50,37 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
     Every text of a trace is escaped. Folders of commands and names are in it only with
     `include_environment`.
     """
+    payload = packed_json(timeline_payload(with_short_labels(comparison), REPORT_CALLS))
+    return languages.in_every_language(
+        lambda codes: _page(comparison, codes, payload, include_environment)
+    )
+
+
+def _page(
+    comparison: Comparison, codes: Sequence[str], payload: str, include_environment: bool
+) -> str:
+    """The report in the language that is spoken; `codes` are all that it will be in."""
     shown = with_short_labels(comparison)
-    payload = timeline_payload(shown, REPORT_CALLS)
     scripts = {
         "timeline_script": script.report_script(),
         "report_script": asset("report.js"),
         "keys_script": asset("keys.js"),
+        "languages_script": asset("languages.js") if len(codes) > 1 else "",
     }
+    report = "\n".join((report_sheet(), asset("report.css"), languages.style(codes)))
+    sheets = (script.style_sheet(), _dark_still(), report)
     return template("template.html").render(
-        csp=_policy(scripts.values()),
+        language=codes[0],
+        switch=languages.switch(codes),
+        csp=_policy(filter(None, scripts.values())),
         full_names={
             shown.baseline.label: comparison.baseline.label,
             shown.candidate.label: comparison.candidate.label,
         },
-        payload=Markup(_script_data(packed_json(payload))),
-        still=still(payload),
+        payload=Markup(_script_data(payload)),
+        still=still(timeline_payload(shown, REPORT_CALLS)),
         method=method(shown, include_environment=include_environment),
-        styles=[
-            Markup(css)
-            for css in (script.style_sheet(), _dark_still(), report_sheet() + asset("report.css"))
-        ],
+        styles=list(map(Markup, sheets)),
         **_verdict(shown),
         **_fusion(shown),
         **_tables(shown),
@@ -189,7 +201,7 @@ def _column_names(comparison: Comparison) -> tuple[str, str]:
     (first, _), (second, _) = _roles(comparison)
     if max(len(first.label), len(second.label)) <= MAX_HEAD:
         return first.label, second.label
-    return "baseline", "candidate"
+    return say("baseline"), say("candidate")
 
 
 def _dark_still() -> str:
@@ -221,15 +233,19 @@ def _policy(scripts: Any) -> str:
 def _title(comparison: Comparison) -> str:
     """The page's title: 'mobilenetv2: fused against unfused'."""
     subject = _subject(comparison)
-    pair = f"{comparison.candidate.label} against {comparison.baseline.label}"
-    return f"{subject}: {pair}" if subject else pair
+    sides = {"candidate": comparison.candidate.label, "baseline": comparison.baseline.label}
+    if subject:
+        return say(
+            "{model:name}: {candidate:name} compared with {baseline:name}", model=subject, **sides
+        )
+    return say("{candidate:name} compared with {baseline:name}", **sides)
 
 
 def _subject(comparison: Comparison) -> str:
     """The model or models; '' where no file says."""
     sides = (comparison.baseline, comparison.candidate)
     names = (model_name(s.experiment.record.model) for s in sides if s.experiment)
-    return " and ".join(dict.fromkeys(names))
+    return listed(list(dict.fromkeys(names)))
 
 
 def _ledger_method(comparison: Comparison) -> tuple[str, ...]:

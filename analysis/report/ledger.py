@@ -14,6 +14,7 @@ from analysis.compare.groups.fusion import Group, Operator
 from analysis.compare.ledger import gain_kind
 from analysis.compare.side import Side
 from analysis.graph import Graph
+from analysis.messages import Message
 from analysis.report.pictures.group_svg import group_svg
 from analysis.report.tables import Rows, parted
 from analysis.report.text import known, minus, signed_duration, signed_range
@@ -30,10 +31,10 @@ MAX_PICTURED = 12  # operators of a group that is drawn
 MAX_UNGROUPED = 40
 _NAME_CHARS = 60
 _REASONS = {
-    "inserted": "inserted between groups",
-    "not_in_graph": "not in the recorded graph",
-    "communication": "communication",
-    "unmatched": "not matched",
+    "inserted": Message("inserted between groups"),
+    "not_in_graph": Message("not in the recorded graph"),
+    "communication": Message("communication"),
+    "unmatched": Message("not matched"),
 }
 Record = dict[Any, Any]
 
@@ -296,7 +297,7 @@ def _ungrouped(comparison: Comparison) -> tuple[Ungrouped, ...]:
             name=units.middle_cut(str(record["name"]), _NAME_CHARS),
             full_name=str(record["name"]),
             op_type=record["op_type"] if isinstance(record["op_type"], str) else "",
-            reason=_REASONS.get(record["reason"], str(record["reason"])),
+            reason=_REASONS[record["reason"]].text(),
             time=units.duration(known(record["per_run_ns"])),
         )
         for record in table.to_dict("records")

@@ -11,8 +11,10 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.side import Side
 from analysis.compare.timing.latency import are_paired
 from analysis.experiment import Cache, ExperimentRecord, Spread, VariantRecord
+from analysis.messages import Message, say
 from analysis.quantity import Quantity
 from analysis.report.text import last_part, model_name
+from analysis.wording.bases import BASES
 
 Facts = tuple[tuple[str, str], ...]
 # Options whose value is NAME=…, where a / belongs to the name of a model's input.
@@ -92,36 +94,39 @@ def _records(sides: tuple[Side, Side]) -> list[ExperimentRecord]:
 
 def _assumptions(comparison: Comparison) -> Iterator[tuple[str, str]]:
     tau = comparison.tau
-    why = "10 × the measured dispatch cost" if tau.basis == "measured" else "no dispatch cost known"
-    yield "τ, bound of a short operator", _with_basis(tau, why)
+    is_measured = tau.basis == "measured"
+    cost = say("10 × the measured dispatch cost") if is_measured else say("dispatch cost not known")
+    yield say("τ, bound of a short operator"), _with_basis(tau, cost)
     has_graph = comparison.figure("cache_missed_bytes").baseline.value is not None
     size = comparison.cache_size
     if has_graph:
-        why = "last-level cache of the recording's machine" if size.basis == "measured" else ""
-        yield "size of the modelled cache", _with_basis(size, why)
+        is_measured = size.basis == "measured"
+        why = say("last-level cache of the recording's machine") if is_measured else ""
+        yield say("size of the modelled cache"), _with_basis(size, why)
     for peak, side in zip(comparison.peaks, _distinct(comparison), strict=False):
-        name = "arithmetic peak" if len(_distinct(comparison)) == 1 else f"peak, {side.name}"
+        is_one = len(_distinct(comparison)) == 1
+        name = say("arithmetic peak") if is_one else say("peak, {side:name}", side=side.name)
         if peak.value is None and peak.reason is not None:
-            yield name, f"not known: {wording.REASONS[peak.reason]}"
+            yield name, say("not known: {reason}", reason=wording.REASONS[peak.reason])
         else:
-            yield name, _with_basis(peak, "best float32 matrix product of the engine")
+            yield name, _with_basis(peak, say("best float32 matrix product of the engine"))
     yield from _limits(comparison)
 
 
 def _limits(comparison: Comparison) -> Iterator[tuple[str, str]]:
     """Bandwidth and 8-bit peak where a side knows them: nothing else rests on them."""
     first, second = comparison.roofs
+    bandwidth, int8 = say("bandwidth of main memory"), say("8-bit peak")
     for name, why, pair in (
-        ("bandwidth of main memory", "y = a + b over long vectors",
-         (first.bandwidth, second.bandwidth)),
-        ("8-bit peak", "best product of 8-bit matrices of the engine", (first.int8, second.int8)),
-    ):  # fmt: skip
+        (bandwidth, say("y = a + b over long vectors"), (first.bandwidth, second.bandwidth)),
+        (int8, say("best product of 8-bit matrices of the engine"), (first.int8, second.int8)),
+    ):
         labels = (comparison.baseline.name, comparison.candidate.name)
         same = pair[0] == pair[1]
         for quantity, label in list(zip(pair, labels, strict=True))[: 1 if same else 2]:
             if quantity.value is not None:
                 yield (
-                    name if same else f"{name}, {label}",
+                    name if same else say("{figure}, {side:name}", figure=name, side=label),
                     _with_basis(quantity, why if quantity.basis == "measured" else ""),
                 )
 
@@ -134,8 +139,10 @@ def _distinct(comparison: Comparison) -> tuple[Side, ...]:
 
 
 def _with_basis(quantity: Quantity, why: str) -> str:
-    shown = f"{wording.quantity_text(quantity)}, {quantity.basis}"
-    return f"{shown} ({why})" if why else shown
+    value, basis = wording.quantity_text(quantity), BASES[quantity.basis]
+    if why:
+        return say("{value}, {basis} ({why})", value=value, basis=basis, why=why)
+    return say("{value}, {basis}", value=value, basis=basis)
 
 
 def _record_groups(record: ExperimentRecord, with_paths: bool) -> Iterator[Group]:
@@ -147,31 +154,48 @@ def _record_groups(record: ExperimentRecord, with_paths: bool) -> Iterator[Group
     )
     name = model.name if with_paths else model_name(model)
     yield Group(
-        f"Model: {name}",
+        say("Model: {model:name}", model=name),
         (
             ("SHA-256", model.sha256[:12]),
-            ("operators", f"{units.count(model.nodes)} in the model file, opset {model.opset}"),
+            (
+                say("operators"),
+                say("{n:count} in the model file, opset {opset}", n=model.nodes, opset=model.opset),
+            ),
             *(
-                ("input", f"{entry.name}: {entry.dtype}{list(entry.shape)}, {entry.source}")
+                (
+                    say("input"),
+                    say(
+                        "{input:name}: {type:name}, {source:name}",
+                        input=entry.name,
+                        type=f"{entry.dtype}{list(entry.shape)}",
+                        source=entry.source,
+                    ),
+                )
                 for entry in model.inputs
             ),
         ),
     )
-    yield Group("Machine", tuple(_machine(record)))
-    spinning = "on, each variant in a process of its own" if settings.spin else "off"
+    yield Group(say("Machine"), tuple(_machine(record)))
+    threads = (
+        say("{n:count}; spinning on, each variant in a process of its own", n=settings.threads)
+        if settings.spin
+        else say("{n:count}; spinning off", n=settings.threads)
+    )
+    engine = f"{record.engine.name} {record.engine.version}, {record.engine.provider}"
+    looks = ", ".join(map(str, settings.looks))
     yield Group(
-        "Recording",
+        say("Recording"),
         (
-            ("recorded", recorded(record.created)),
-            ("engine", f"{record.engine.name} {record.engine.version}, {record.engine.provider}"),
-            ("recorder", f"FuseScope {record.fusescope_version}"),
-            ("threads", f"{settings.threads}, spinning {spinning}"),
-            ("seed", str(settings.seed)),
-            ("blocks", _blocks(record)),
-            ("rounds a block", _rounds(record)),
-            ("planned looks", "after " + ", ".join(map(str, settings.looks)) + " blocks"),
-            ("load average", _load(machine.load_before, machine.load_after)),
-            ("stopped", _STOPPED[outcome.stopped]),
+            (say("recorded"), recorded(record.created)),
+            (say("engine"), engine),
+            (say("recorder"), f"FuseScope {record.fusescope_version}"),
+            (say("threads"), threads),
+            (say("seed"), str(settings.seed)),
+            (say("blocks"), _blocks(record)),
+            (say("rounds a block"), _rounds(record)),
+            (say("planned looks"), say("after {blocks} blocks", blocks=looks)),
+            (say("load average"), _load(machine.load_before, machine.load_after)),
+            (say("stopped"), _STOPPED[outcome.stopped].text()),
         ),
     )
 
@@ -179,41 +203,65 @@ def _record_groups(record: ExperimentRecord, with_paths: bool) -> Iterator[Group
 def _machine(record: ExperimentRecord) -> Iterator[tuple[str, str]]:
     machine, peaks = record.machine, record.peaks
     yield "CPU", f"{machine.cpu_model}, {machine.architecture}"
-    physical = f"{machine.physical_cores} physical, " if machine.physical_cores else ""
-    yield "cores", f"{physical}{machine.logical_cores} logical"
-    if machine.caches:
-        yield "caches", ", ".join(_cache(cache) for cache in machine.caches)
-    yield "memory", units.data_size(machine.memory_bytes)
-    yield "system", machine.os
-    if machine.governor:
-        yield "frequency governor", machine.governor
-    if peaks.gemm_flops_per_s:
-        size = f" of {peaks.gemm_n} × {peaks.gemm_n}" if peaks.gemm_n else ""
-        rate = units.flop_rate(peaks.gemm_flops_per_s)
-        spread = _quartiles(peaks.gemm_spread, units.flop_rate)
-        yield "matrix product peak", f"{rate}, measured{size}{spread}"
-    if peaks.int8_ops_per_s:
-        size = f" of {peaks.int8_n} × {peaks.int8_n}" if peaks.int8_n else ""
-        rate = units.op_rate(peaks.int8_ops_per_s)
-        spread = _quartiles(peaks.int8_spread, units.op_rate)
-        yield "8-bit product peak", f"{rate}, measured{size}{spread}"
-    for one in peaks.bandwidths:
-        where = "main memory" if one.level is None else f"L{one.level} cache"
-        spread = _quartiles(one.spread, _bandwidth)
-        held = units.data_size(one.working_set_bytes)
-        yield (
-            f"bandwidth, {where}",
-            f"{_bandwidth(one.bytes_per_s)}, measured over {held}{spread}",
+    physical, logical = machine.physical_cores, machine.logical_cores
+    yield (
+        say("cores"),
+        say(
+            "{physical:count} physical, {logical:count} logical", physical=physical, logical=logical
         )
+        if physical
+        else say("{logical:count} logical", logical=logical),
+    )
+    if machine.caches:
+        yield say("caches"), ", ".join(_cache(cache) for cache in machine.caches)
+    yield say("memory"), units.data_size(machine.memory_bytes)
+    yield say("system"), machine.os
+    if machine.governor:
+        yield say("frequency governor"), machine.governor
+    for name, per_s, size, spread, rate in (
+        (say("matrix product peak"), peaks.gemm_flops_per_s, peaks.gemm_n, peaks.gemm_spread,
+         units.flop_rate),
+        (say("8-bit product peak"), peaks.int8_ops_per_s, peaks.int8_n, peaks.int8_spread,
+         units.op_rate),
+    ):  # fmt: skip
+        if per_s:
+            measured = (
+                say(
+                    "{rate}, measured with {size} matrices",
+                    rate=rate(per_s),
+                    size=f"{size} × {size}",
+                )
+                if size
+                else say("{rate}, measured", rate=rate(per_s))
+            )
+            yield name, _with_quartiles(measured, spread, rate)
+    for one in peaks.bandwidths:
+        name = (
+            say("bandwidth, main memory")
+            if one.level is None
+            else say("bandwidth, L{level} cache", level=one.level)
+        )
+        measured = say(
+            "{rate}, measured over {size:bytes}",
+            rate=_bandwidth(one.bytes_per_s),
+            size=one.working_set_bytes,
+        )
+        yield name, _with_quartiles(measured, one.spread, _bandwidth)
     if peaks.dispatch_ns:
-        yield "dispatch cost", f"{units.duration(peaks.dispatch_ns)} an operator, measured"
+        cost = say("{cost:duration} an operator, measured", cost=peaks.dispatch_ns)
+        yield say("dispatch cost"), cost
 
 
-def _quartiles(spread: Spread | None, text: Callable[[float], str]) -> str:
-    """'; half of the repetitions between 102 GFLOP/s and 112 GFLOP/s'."""
+def _with_quartiles(measured: str, spread: Spread | None, text: Callable[[float], str]) -> str:
+    """'102 GFLOP/s, measured; half of the repetitions are between 101 GFLOP/s and 112 GFLOP/s'."""
     if spread is None:
-        return ""
-    return f"; half of the repetitions between {text(spread.low)} and {text(spread.high)}"
+        return measured
+    return say(
+        "{measured}; half of the repetitions are between {low} and {high}",
+        measured=measured,
+        low=text(spread.low),
+        high=text(spread.high),
+    )
 
 
 def _bandwidth(bytes_per_s: float) -> str:
@@ -230,31 +278,40 @@ def _cache(cache: Cache) -> str:
 
 def _blocks(record: ExperimentRecord) -> str:
     outcome = record.outcome
-    replaced = f", {outcome.blocks_replaced} more replaced" if outcome.blocks_replaced else ""
-    return f"{outcome.blocks}, each a fresh process{replaced}"
+    done, replaced = outcome.blocks, outcome.blocks_replaced
+    if replaced:
+        return say(
+            "{done:count}, each a fresh process; {replaced:count} more replaced",
+            done=done,
+            replaced=replaced,
+        )
+    return say("{done:count}, each a fresh process", done=done)
 
 
 def _rounds(record: ExperimentRecord) -> str:
     settings = record.settings
-    return (
-        f"{settings.rounds} un-profiled after {settings.warmup_rounds} to warm up, "
-        f"{settings.profiled_rounds} profiled in sessions of their own"
+    return say(
+        "{rounds:count} un-profiled after {warmup:count} to warm up, {profiled:count} profiled in "
+        "sessions of their own",
+        rounds=settings.rounds,
+        warmup=settings.warmup_rounds,
+        profiled=settings.profiled_rounds,
     )
 
 
 def _load(before: float | None, after: float | None) -> str:
     if before is None:
-        return "not readable"
-    return f"{before:.1f} before, " + (
-        "not readable after" if after is None else f"{after:.1f} after"
-    )
+        return say("not readable")
+    if after is None:
+        return say("{before} before, not readable after", before=f"{before:.1f}")
+    return say("{before} before, {after} after", before=f"{before:.1f}", after=f"{after:.1f}")
 
 
 _STOPPED = {
-    "decided": "a planned look settled every comparison",
-    "blocks": "all planned blocks were done",
-    "seconds": "the time budget was spent",
-    "interrupted": "interrupted by the user",
+    "decided": Message("a planned look settled every comparison"),
+    "blocks": Message("all planned blocks were done"),
+    "seconds": Message("the time budget was spent"),
+    "interrupted": Message("interrupted by the user"),
 }
 
 
@@ -268,28 +325,36 @@ def _variants(sides: tuple[Side, Side], with_paths: bool) -> Iterator[tuple[str,
 
 def _settings(variant: VariantRecord, with_paths: bool) -> Iterator[tuple[str, str]]:
     if variant.nodes is not None:
-        yield "operators in the graph", units.count(variant.nodes)
+        yield say("operators in the graph"), units.count(variant.nodes)
     for name, value in sorted(variant.settings.items()):
         yield name.replace("_", " "), str(value) if with_paths else last_part(str(value))
     difference = variant.output_difference
     if difference is not None and difference.absolute is not None:
-        yield "output difference, absolute", units.small_number(difference.absolute)
+        yield say("output difference, absolute"), units.small_number(difference.absolute)
     agreed = variant.agreement
     if agreed is not None:
-        yield "agreement, samples", units.count(agreed.samples)
-        yield "agreement, positions", units.count(agreed.positions)
-        yield "agreement, classes", units.count(agreed.classes)
-        yield "agreement, classes the baseline chose", units.count(agreed.distinct)
+        yield say("agreement, samples"), units.count(agreed.samples)
+        yield say("agreement, positions"), units.count(agreed.positions)
+        yield say("agreement, classes"), units.count(agreed.classes)
+        yield say("agreement, classes that the baseline chose"), units.count(agreed.distinct)
 
 
 def _profile_group(side: Side) -> Group:
     meta = side.trace.meta
     return Group(
-        f"Profile: {side.name}",
+        say("Profile: {side:name}", side=side.name),
         (
-            ("made by", f"{meta.tool} {meta.version or '(version not in the file)'}"),
-            ("device", meta.device or "not in the file"),
-            ("recording date, machine, threads, input", "not in the file: it is a bare profile"),
+            (
+                say("made by"),
+                f"{meta.tool} {meta.version}"
+                if meta.version
+                else say("{tool:name} (version not in the file)", tool=meta.tool),
+            ),
+            (say("device"), meta.device or say("not in the file")),
+            (
+                say("recording date, machine, threads, input"),
+                say("not in the file: it is a bare profile"),
+            ),
         ),
     )
 
@@ -309,7 +374,7 @@ def _compare_command(baseline: Side, candidate: Side) -> str:
 def _environment(sides: tuple[Side, Side]) -> Iterator[tuple[str, str]]:
     for side in sides:
         for name, value in sorted(side.trace.meta.redactable.items()):
-            yield f"{name}, {side.name}", value
+            yield say("{fact:name}, {side:name}", fact=name, side=side.name), value
 
 
 def recorded(created: str) -> str:

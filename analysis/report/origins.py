@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import Side
+from analysis.messages import say
 from analysis.report.method import recorded
 
 
@@ -26,7 +27,10 @@ def origins(comparison: Comparison) -> tuple[Origin, ...]:
     if len(found) < 2 or found[0].file_name != found[1].file_name:
         return found
     return tuple(
-        replace(origin, file_name=f"{origin.file_name} of {side.name}")
+        replace(
+            origin,
+            file_name=say("{file:name} of {side:name}", file=origin.file_name, side=side.name),
+        )
         for origin, side in zip(found, sides, strict=True)
     )
 
@@ -35,8 +39,12 @@ def _origin(side: Side) -> Origin:
     meta = side.trace.meta
     record = side.experiment.record if side.experiment else None
     if record is None:
-        made = f"{meta.tool} profile, recording date not in the file"
+        made = say("{tool:name} profile, recording date not in the file", tool=meta.tool)
     else:
-        engine = f"{record.engine.name} {record.engine.version}"
-        made = f"recorded {recorded(record.created)}, {engine}, {record.machine.cpu_model}"
+        made = say(
+            "recorded {date}, {engine:name}, {cpu:name}",
+            date=recorded(record.created),
+            engine=f"{record.engine.name} {record.engine.version}",
+            cpu=record.machine.cpu_model,
+        )
     return Origin(meta.file_name, meta.sha256[:12], made)

@@ -10,6 +10,7 @@ import jinja2
 from markupsafe import Markup
 
 from analysis import units
+from analysis.messages import say
 from analysis.text import clean_text
 
 MAX_SHOWN = 4000  # characters of one text; readers cut names far below
@@ -25,6 +26,7 @@ def template(name: str) -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["say"] = say
     environment.filters.update(duration=units.duration, factor=units.factor)
     environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "separators": (",", ":")}
     return environment.from_string(asset(name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +12,11 @@ from markupsafe import Markup
 
 from analysis.colours import report_sheet
 from analysis.compare.timing.verdict import Verdict
+from analysis.messages import language, say
 from analysis.recipes import Cell, Recipe, RecipeTable, Step
 from analysis.recipes.notes import FROM_PROFILE
 from analysis.report.exports.table_csv import table_csv
+from analysis.report.languages import in_every_language, style, switch
 from analysis.report.method import without_folders
 from analysis.report.pages import asset, template
 from analysis.report.text import minus
@@ -157,12 +159,18 @@ def table_values(table: RecipeTable) -> dict[str, Any]:
 
 
 def table_json(table: RecipeTable) -> bytes:
-    """`table_values` as indented JSON."""
-    return msgspec.json.format(msgspec.json.encode(table_values(table)), indent=2)
+    """`table_values` as indented JSON; its texts are English."""
+    with language.speaking(language.ENGLISH):
+        return msgspec.json.format(msgspec.json.encode(table_values(table)), indent=2)
 
 
 def recipe_csv(table: RecipeTable) -> bytes:
-    """One line a step and figure, ours and published; values in base units."""
+    """One line a step and figure, ours and published; values in base units, texts in English."""
+    with language.speaking(language.ENGLISH):
+        return table_csv(pd.DataFrame(_csv_lines(table)))
+
+
+def _csv_lines(table: RecipeTable) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for row in table.rows:
         rows += [_csv_line(table, "recorded", row.step, code, row.cells) for code in table.columns]
@@ -174,7 +182,7 @@ def recipe_csv(table: RecipeTable) -> bytes:
         told = table.published_at(step.variant)
         cells = told.cells if told is not None else {}
         rows += [_csv_line(table, "published", step, code, cells) for code in cells]
-    return table_csv(pd.DataFrame(rows))
+    return rows
 
 
 def _csv_line(
@@ -209,26 +217,31 @@ def recipe_markdown(table: RecipeTable) -> str:
         "",
         _plain(verdict_basis(table.answer)),
         "",
-        _row(["figure", *map(words.step_text, recipe.steps), "basis"]),
+        _row([say("figure"), *map(words.step_text, recipe.steps), say("basis")]),
         _row(["---", *(["---:"] * len(recipe.steps)), "---"]),
     ]
     for line in lines(table):
         out.append(_row([line.label, *line.cells, line.basis]))
         if line.is_published:
-            out.append(_row(["\u2003published", *line.published, line.published_basis]))
+            out.append(_row(["\u2003" + say("published"), *line.published, line.published_basis]))
     file = f"{table.experiment.file_name}, SHA-256 {table.experiment.sha256[:12]}"
-    made = clean_text(f"{words.made_text(record)}; {file}")
-    out += ["", _plain(words.how_to_read(table)), "", f"On {_plain(made)}.", ""]
+    made = _plain(clean_text(f"{words.made_text(record)}; {file}"))
+    out += ["", _plain(words.how_to_read(table)), "", say("On {made}.", made=made), ""]
+    doubt = f"**{say('doubt')}:** "
+    sentences = [_plain(clean_text(words.note_sentence(note))) for note in table.notes]
     notes = [
-        f"{'**doubt:** ' if note.is_doubt else ''}{_plain(clean_text(words.note_sentence(note)))}"
-        for note in table.notes
+        (doubt if note.is_doubt else "") + text
+        for note, text in zip(table.notes, sentences, strict=True)
     ]
     told = [_plain(words.published_line(recipe, published)) for published in recipe.published]
     told += map(_plain, words.published_notes(recipe))
     for title, points in (
-        ("Can I trust this?", notes),
-        (f"Published: {_plain(recipe.source)}", told),
-        ("Why ours differ" if told else "How to read it", list(map(_plain, recipe.why_differ))),
+        (say("Can I trust this?"), notes),
+        (say("Published: {source:name}", source=_plain(recipe.source)), told),
+        (
+            say("Why ours differ") if told else say("How to read it"),
+            list(map(_plain, recipe.why_differ)),
+        ),
     ):
         if points:
             out += [f"### {title}", "", *(f"- {point}" for point in points), ""]
@@ -237,8 +250,14 @@ def recipe_markdown(table: RecipeTable) -> str:
 
 def recipe_html(table: RecipeTable) -> str:
     """One page that loads nothing and runs no script; equal tables give equal bytes."""
+    return in_every_language(lambda codes: _page(table, codes))
+
+
+def _page(table: RecipeTable, codes: Sequence[str]) -> str:
     recipe = table.recipe
     return template("recipe.html").render(
+        language=codes[0],
+        switch=switch(codes),
         recipe=recipe,
         lines=[
             {
@@ -261,7 +280,7 @@ def recipe_html(table: RecipeTable) -> str:
         published=[minus(words.published_line(recipe, one)) for one in recipe.published],
         published_notes=[minus(note) for note in words.published_notes(recipe)],
         command=without_folders(table.experiment.record.settings.command),
-        style=Markup(report_sheet() + asset("report.css")),
+        style=Markup("\n".join((report_sheet(), asset("report.css"), style(codes)))),
     )
 
 

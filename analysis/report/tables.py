@@ -11,6 +11,7 @@ import pandas as pd
 from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.doubts import BIASED_BELOW_NS
+from analysis.messages import say
 from analysis.operators.short_names import short_names
 from analysis.report.text import known, signed_duration
 
@@ -184,7 +185,7 @@ def _operator_row(record: dict[Any, Any], shown: Mapping[str, str], largest: flo
         name=name,
         shown_name=shown[name],
         by_shape=record["matched_by"] in ("shape", "launcher", "order"),
-        op_type=" → ".join(name for name in types if name) or "unknown",
+        op_type=" → ".join(name for name in types if name) or say("unknown"),
         inputs=units.middle_cut(shown_inputs, _SHAPE_CHARS),
         outputs=units.middle_cut(shown_outputs, _SHAPE_CHARS),
         shapes=f"{inputs} → {outputs}" if inputs or outputs else "",

@@ -12,6 +12,7 @@ import pandas as pd
 from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.experiment import ModelFacts
+from analysis.messages import say
 from analysis.text import clean_text
 
 LABEL_CHARS = 44
@@ -46,7 +47,7 @@ def signed_range(low_ns: float, high_ns: float) -> str:
     scale, unit = units.scale_of(largest, units.TIMES)
     digits = 0 if largest >= 99.95 * scale else 1 if largest >= 9.995 * scale else 2
     low, high = (f"{round(ns / scale, digits) + 0.0:+.{digits}f}" for ns in (low_ns, high_ns))
-    return minus(f"{low} to {high} {unit}")
+    return minus(say("{low} to {high} {unit}", low=low, high=high, unit=unit))
 
 
 def last_part(path: str) -> str:
@@ -64,7 +65,10 @@ def with_short_labels(comparison: Comparison) -> Comparison:
     sides = (comparison.baseline, comparison.candidate)
     labels = [units.middle_cut(clean_text(side.name), LABEL_CHARS) for side in sides]
     if labels[0] == labels[1]:
-        labels = [f"{labels[0]} (baseline)", f"{labels[1]} (candidate)"]
+        labels = [
+            say("{side:name} (baseline)", side=labels[0]),
+            say("{side:name} (candidate)", side=labels[1]),
+        ]
     first, second = (
         replace(s, label=text, short_name=text) for s, text in zip(sides, labels, strict=True)
     )

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from analysis.messages import language, paragraph, say
-from scripts import catalogue
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with the pseudo-language, whose every text stands in brackets."""
-    catalogue.pseudo(tmp_path)
+def folder(pseudo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of the test's own with the language `pseudo`."""
+    shutil.copy(pseudo / "pseudo.mo", tmp_path)
     monkeypatch.setenv(language.FURTHER, str(tmp_path))
-    language._read.cache_clear()
-    yield tmp_path
-    language._read.cache_clear()
+    return tmp_path
 
 
 def test_texts_are_told_in_the_language_that_is_spoken(folder: Path) -> None:
@@ -41,7 +38,7 @@ def test_what_no_catalogue_has_is_told_in_english(folder: Path) -> None:
         assert say("{kept:blocks}", kept=1) == "1 block"
 
 
-def test_chinese_sentences_follow_without_a_space() -> None:
+def test_chinese_sentences_follow_without_a_space(translations: Path) -> None:
     with language.speaking("zh"):
         assert paragraph("甲。", "乙。") == "甲。乙。"
 
@@ -62,7 +59,7 @@ def test_another_thread_speaks_what_the_process_speaks(
     assert heard == ["en", "pseudo"]
 
 
-def test_the_languages_that_there_are(folder: Path) -> None:
+def test_the_languages_that_there_are(translations: Path, folder: Path) -> None:
     assert language.languages() == ("en", "pseudo", "zh")
     assert language.own_name("en") == "English"
     assert language.own_name("pseudo") == "⟦English⟧"
@@ -85,7 +82,9 @@ def test_the_languages_that_there_are(folder: Path) -> None:
         (("../zh", "zh\0", "-" * 40),  None),
     ],
 )  # fmt: skip
-def test_the_first_wish_that_can_be_met(wishes: tuple[str | None, ...], code: str | None) -> None:
+def test_the_first_wish_that_can_be_met(
+    translations: Path, wishes: tuple[str | None, ...], code: str | None
+) -> None:
     assert language.best(*wishes) == code
 
 

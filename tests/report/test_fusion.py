@@ -302,7 +302,7 @@ def test_the_ledger_is_text_that_needs_no_script() -> None:
     assert "→ FusedConv" in page.text
     assert "+40.0 µs" in page.text
     assert "2.05 kB" in page.text
-    assert "the whole run, un-profiled wall time" in page.text
+    assert "the whole run, mean un-profiled wall time" in page.text
     assert "+5.00 ms" in page.text
     assert "How the fusion ledger adds up" in page.text
     assert "A fusion group is the smallest set" in page.text

@@ -253,8 +253,10 @@ def test_bare_profiles_say_why_parts_are_missing() -> None:
     assert "after.json took 0.79× the time of before.json (166 against 210 µs)" in page.text
     assert "One profile each, so the noise is unknown." in page.text
     assert "recording date not in the file" in page.text
-    assert "No compute utilisation: the machine's peak is not in the file" in page.text
-    assert "No bytes that miss the cache" in page.text
+    assert (
+        "Not known: compute utilisation. Reason: the machine's peak is not in the file" in page.text
+    )
+    assert "Not known: bytes that miss the cache" in page.text
     assert "~10.0 µs, assumed" in page.text
     assert "fusescope compare before.json after.json --html report.html" in page.text
     assert "1 doubt. They are two separate recordings" in page.text
@@ -279,7 +281,7 @@ def test_sections_stand_in_the_order_of_the_dashboard() -> None:
 
 def test_what_only_one_side_has_is_no_card_but_named() -> None:
     page = Page(report_html(compare(*choose_sides(experiment(), profile(FUSED_OPERATORS)))))
-    assert "No comparison of peak memory, output difference; one side:" in page.text
+    assert "Not compared: peak memory, output difference. Reason: one side:" in page.text
     cards = page.text.split("~ stands before")[0]
     assert "small-op ratio" in cards
     assert "peak memory" not in cards
@@ -360,8 +362,8 @@ def test_many_operators_are_cut_and_counted(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(tables, "MAX_ROWS", 3)
     page = Page(report_html(of_experiment()))
     assert "sum of all 4 operators" in page.text
-    assert "1 more operators" in page.text
-    assert "1 more operators with smaller changes are not in this report" in page.text
+    assert "1 more operator " in page.text
+    assert "1 more operator with a smaller change is not in this report" in page.text
     rows = [row["data-row"] for row in page.of("tr") if row.get("data-row")]
     assert rows == ["0", "1", "2"]
 

@@ -18,6 +18,7 @@ from analysis.compare.groups.matching import match_launchers, without_changes
 from analysis.compare.roofs import ROOFLINE
 from analysis.compare.side import Side
 from analysis.compare.timing.verdict import Interval
+from analysis.messages import language
 from analysis.metrics.counters import MEASURES, total_counters
 from analysis.report.exports.fusion_json import fusion_values
 from analysis.report.exports.inspection import diagnostics
@@ -82,8 +83,9 @@ def comparison_values(comparison: Comparison) -> dict[str, Any]:
 
 
 def comparison_json(comparison: Comparison) -> bytes:
-    """`comparison_values` as indented JSON."""
-    return msgspec.json.format(msgspec.json.encode(comparison_values(comparison)), indent=2)
+    """`comparison_values` as indented JSON; its texts are English."""
+    with language.speaking(language.ENGLISH):
+        return msgspec.json.format(msgspec.json.encode(comparison_values(comparison)), indent=2)
 
 
 def _both(values: Callable[[T], Any], sides: tuple[T, T]) -> dict[str, Any]:

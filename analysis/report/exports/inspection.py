@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.compare.side import side_of_variant
 from analysis.doctor import Examination, examine, fields
 from analysis.experiment import Experiment
+from analysis.messages import language
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.warmup import steady_runs
 from analysis.report.exports.roofline_json import roofline_values
@@ -58,8 +59,9 @@ def inspection(value: Trace | Experiment) -> dict[str, Any]:
 
 
 def inspection_json(value: Trace | Experiment) -> bytes:
-    """`inspection` as indented JSON."""
-    return msgspec.json.format(msgspec.json.encode(inspection(value)), indent=2)
+    """`inspection` as indented JSON; its texts are English."""
+    with language.speaking(language.ENGLISH):
+        return msgspec.json.format(msgspec.json.encode(inspection(value)), indent=2)
 
 
 def _trace(trace: Trace) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from analysis import units
 from analysis.graph import Graph, Node
+from analysis.messages import say
 from analysis.operators.classes import op_class
 from analysis.report.pictures.layered import Layout, Point, lay_out
 from analysis.text import printable
@@ -149,15 +150,23 @@ class _Drawing:
             lines.append(units.middle_cut(printable(node.domain), _TEXT_CHARS))
         activation = node.attributes.get("activation")
         if isinstance(activation, str):
-            lines.append(units.middle_cut(f"then {printable(activation)}", _TEXT_CHARS))
+            lines.append(
+                units.middle_cut(
+                    say("then {op_type:name}", op_type=printable(activation)), _TEXT_CHARS
+                )
+            )
         weights = [
             self._shape(name, short=True) for name in node.inputs if name and self._constant(name)
         ]
         if weights:
-            text = weights[0] if len(weights) == 1 else f"{weights[0]} + {len(weights) - 1} more"
-            scalars = all(weight.endswith("scalar") for weight in weights)
-            kind = "constant" if scalars else "weights"
-            lines.append(units.middle_cut(f"{kind} {text}", _TEXT_CHARS + 4))
+            first, more = weights[0], len(weights) - 1
+            if all(weight.endswith(say("scalar")) for weight in weights):
+                text = say("constant {shape:name}", shape=first)
+            else:
+                text = say("weights {shape:name}", shape=first)
+            if more:
+                text = say("{text} + {more:count} more", text=text, more=more)
+            lines.append(units.middle_cut(text, _TEXT_CHARS + 4))
         title = "\n".join((node.op_type, node.name, *weights))
         return _Vertex(tuple(lines), title, _colours()[op_class(node.op_type)])
 
@@ -188,7 +197,7 @@ class _Drawing:
         if tensor is None:
             return ""
         dtype = printable(tensor.dtype or "")
-        sizes = "scalar" if tensor.shape == () else ""
+        sizes = say("scalar") if tensor.shape == () else ""
         if tensor.shape:
             sizes = "×".join("?" if size < 0 else str(size) for size in tensor.shape)
         dtype = _DTYPES.get(dtype, dtype) if short else dtype
@@ -201,9 +210,15 @@ class _Drawing:
         layout = lay_out(sizes, self.edges, late)
         notes = []
         if cut:
-            notes.append(f"and {units.count(cut)} more operators")
+            notes.append(say("and {n:count} more operator", "and {n:count} more operators", n=cut))
         if self.left_out:
-            notes.append(f"and {units.count(self.left_out)} more tensors at the boundary")
+            notes.append(
+                say(
+                    "and {n:count} more tensor at the boundary",
+                    "and {n:count} more tensors at the boundary",
+                    n=self.left_out,
+                )
+            )
         width = layout.width + 2 * _MARGIN + (_LABEL_ROOM if any(self.labels) else 0.0)
         height = layout.height + 2 * _MARGIN + _LINE * len(notes)
         head = (
@@ -221,7 +236,7 @@ class _Drawing:
         return "".join([*parts, "</g></svg>"])
 
     def _summary(self) -> str:
-        types = ", ".join(node.op_type for node in self.nodes) or "no operator"
+        types = ", ".join(node.op_type for node in self.nodes) or say("no operator")
         return units.middle_cut(printable(types), _TITLE_CHARS)
 
 

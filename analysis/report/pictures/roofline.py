@@ -9,6 +9,7 @@ from analysis import units, wording
 from analysis.axis import LogScale, Tick, decades, plain
 from analysis.compare.comparison import Comparison
 from analysis.compare.roofline import Dot, Line, Picture, roofline_picture
+from analysis.messages import say
 from analysis.operators.short_names import short_name
 from analysis.report.text import minus
 from analysis.wording.roofline import attained, line_label, line_name, place_text, share_text
@@ -112,9 +113,13 @@ def _mark(dot: Dot, across: LogScale, up: LogScale) -> Mark:
         x=round(WIDTH * across.at(dot.intensity), 1),
         y=round(HEIGHT * (1 - up.at(dot.flops_per_s)), 1),
         radius=round(radius, 1),
-        title=(
-            f"{dot.name} ({dot.op_type}): {units.duration(dot.time_ns)} a run, "
-            f"{place_text(dot)}, {share_text(dot)}"
+        title=say(
+            "{operator:name} ({op_type:name}): {time:duration} a run, {place}, {share}",
+            operator=dot.name,
+            op_type=dot.op_type,
+            time=dot.time_ns,
+            place=place_text(dot),
+            share=share_text(dot),
         ),
     )
 
