@@ -8,6 +8,7 @@ from analysis import wording
 from analysis.compare.comparison import Comparison, Figure
 from analysis.messages import say
 from analysis.report.text import minus
+from analysis.wording.missing import MISSING, ONE_SIDED
 
 # What the cards show, as far as both files have it; the rest stands in the table.
 _ORDER = (
@@ -65,15 +66,8 @@ class Gap:
     @property
     def sentence(self) -> str:
         """'Not known: cache utilisation. Reason: it needs the model's graph, …'"""
-        if self.one_sided:
-            return say(
-                "Not compared: {figures}. Reason: {reason}.",
-                figures=self.labels,
-                reason=self.reason,
-            )
-        return say(
-            "Not known: {figures}. Reason: {reason}.", figures=self.labels, reason=self.reason
-        )
+        message = ONE_SIDED if self.one_sided else MISSING
+        return message.text(figures=self.labels, reason=self.reason)
 
 
 @dataclass(frozen=True)

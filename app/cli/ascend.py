@@ -12,12 +12,12 @@ from itertools import count
 from pathlib import Path
 
 from analysis.errors import FuseScopeError
+from analysis.messages import say
 from analysis.report.exports.ascend_tables import ascend_tables
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence
 from app.cli.outputs import refuse_lost
 
-_HINT = "Choose another place with --ascend."
 _MAX_CHARS = 60
 
 
@@ -35,8 +35,10 @@ def write_ascend(
     for name, place in _folders(traces).items():
         tables = ascend_tables(traces[name])
         texts |= {folder / place / file: data for file, data in tables.files.items()}
-        before = f"{name}: " if name else ""
-        sentences += [before + diagnostic_sentence(note) for note in tables.diagnostics]
+        told = [diagnostic_sentence(note) for note in tables.diagnostics]
+        sentences += [
+            say("{variant:name}: {note}", variant=name, note=t) if name else t for t in told
+        ]
     read = tuple(inputs)
     for path in texts:
         refuse_lost({"--ascend": path}, read)
@@ -45,7 +47,7 @@ def write_ascend(
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise FuseScopeError(
-            f"The Ascend tables cannot be written: {reason}", where=str(folder), hint=_HINT
+            "ascend_tables_unwritable", where=str(folder), reason=reason
         ) from error
     return sentences
 

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from analysis.messages import say
 from app.cli import recording_run
 
 NAMED_TENSORS = ("--shape", "--input-range")
@@ -131,7 +132,7 @@ def collect(
     path = recording_run.run(recording, progress_json=progress_json)
     if not progress_json:
         shown = shlex.quote(recording_run.relative(path))
-        print(f"{shown}\nNext: fusescope compare {shown}")
+        print(f"{shown}\n{say('Next: {command:name}', command=f'fusescope compare {shown}')}")
 
 
 def _names(variants: str | None, ablate: bool) -> tuple[str, ...]:
@@ -161,7 +162,7 @@ def _named(text: str, option: str, form: str) -> tuple[str, list[str]]:
 def _malformed(text: str, option: str, form: str) -> Exception:
     from analysis.errors import FuseScopeError
 
-    return FuseScopeError(f"{option} does not understand '{text[:60]}'", hint=f"Write {form}.")
+    return FuseScopeError("option_malformed", option=option, given=text[:60], form=form)
 
 
 def _command(arguments: list[str]) -> str:

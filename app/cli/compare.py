@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from analysis.messages import say
 from app.cli import memory, streams
 from app.cli.limits import LimitOption
 
@@ -85,7 +86,8 @@ def compare(
     if html is not None:
         from analysis.report.html import report_html
 
-        write_whole(html, report_html(comparison).encode(), what="report", option="--html")
+        data = report_html(comparison).encode()
+        write_whole(html, data, option="--html", code="report_unwritable")
     if json:
         from analysis.report.exports.comparison_json import comparison_json
 
@@ -96,7 +98,8 @@ def compare(
         others = _others(comparison) if candidate is None else []
         print_comparison(comparison, others, is_brief=brief)
         if html is not None:
-            print(f"\nReport: {html.name if redact else html}")
+            place = html.name if redact else str(html)
+            print(f"\n{say('Report: {file:name}', file=place)}")
 
 
 def _with_names(sides: tuple[Side, Side], paths: tuple[Path, Path]) -> tuple[Side, Side]:

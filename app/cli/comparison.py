@@ -11,9 +11,11 @@ from analysis import units, wording
 from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.entered_runs import offered_runs
 from analysis.compare.trust import Trust, trust
+from analysis.messages import Message, say
 from analysis.operators.short_names import library_kernel, short_names
 from analysis.report.text import known
 from analysis.text import clean_text
+from analysis.wording.missing import MISSING
 from app.cli.ledger import print_ledger
 
 _TOP_ROWS = 12
@@ -37,9 +39,7 @@ def print_comparison(comparison: Comparison, others: list[str], *, is_brief: boo
     for side, runs in offered_runs(comparison).items():
         console.print(f"{wording.offer_sentence(side, runs)} --{side}-runs {runs or 'N'}")
     if others:
-        listed = ", ".join(others[:_MAX_OTHERS])
-        more = f" and {len(others) - _MAX_OTHERS} more" if len(others) > _MAX_OTHERS else ""
-        console.print(f"Also recorded: {listed}{more}; choose with --baseline and --candidate.")
+        console.print(_also_recorded(others))
     if is_brief:
         return
     console.print()
@@ -52,6 +52,20 @@ def print_comparison(comparison: Comparison, others: list[str], *, is_brief: boo
     console.print(wording.totals_sentence(comparison))
     print_ledger(console, comparison)
     _print_trust(console, found)
+
+
+def _also_recorded(names: list[str]) -> str:
+    shown, more = ", ".join(names[:_MAX_OTHERS]), len(names) - _MAX_OTHERS
+    if more > 0:
+        return say(
+            "Also recorded: {variants:name} and {more:count} more. Choose with --baseline and "
+            "--candidate.",
+            variants=shown,
+            more=more,
+        )
+    return say(
+        "Also recorded: {variants:name}. Choose with --baseline and --candidate.", variants=shown
+    )
 
 
 def _print_trust(console: Console, found: Trust) -> None:
@@ -76,8 +90,8 @@ def _print_figures(console: Console, comparison: Comparison, labels: tuple[str, 
     changes = {figure.code: wording.change_text(figure) for figure in comparison.figures}
     with_change = any(changes.values())
     if with_change:
-        table.add_column("change", justify="right", no_wrap=True)
-    table.add_column("basis", style="dim")
+        table.add_column(say("change"), justify="right", no_wrap=True)
+    table.add_column(say("basis"), style="dim")
     missing: dict[str, list[str]] = {}
     for figure in comparison.figures:
         if figure.baseline.value is None and figure.candidate.value is None:
@@ -94,7 +108,7 @@ def _print_figures(console: Console, comparison: Comparison, labels: tuple[str, 
         )
     console.print(table)
     for reason, figures in missing.items():
-        console.print(f"No {', '.join(figures)}: {reason}.", style="dim")
+        console.print(str(MISSING.of(figures=", ".join(figures), reason=reason)), style="dim")
 
 
 def _statistic(comparison: Comparison, figure: Figure) -> str:
@@ -103,8 +117,12 @@ def _statistic(comparison: Comparison, figure: Figure) -> str:
 
 def _print_op_types(console: Console, comparison: Comparison) -> None:
     table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("OP Type")
-    heads = [f"{side} {what}" for side in _SIDES for what in ("count", "time")]
+    table.add_column(say("OP Type"))
+    heads = [
+        head.text(side=side)
+        for side in _SIDES
+        for head in (Message("{side} count"), Message("{side} time"))
+    ]
     for name in (*heads, *(["B - A"] if comparison.has_changes else [])):
         table.add_column(name, justify="right")
     rows = comparison.op_types.head(_TOP_ROWS).to_dict("records")
@@ -123,8 +141,10 @@ def _print_op_types(console: Console, comparison: Comparison) -> None:
             after,
             *([units.duration(change, signed=True)] if comparison.has_changes else []),
         )
-    console.print(
-        f"\nOp types {wording.per_text(comparison)}, as profiled, {wording.order_text(comparison)}",
-        style="bold",
+    title = say(
+        "Op types {per}, as profiled, {order}",
+        per=wording.per_text(comparison),
+        order=wording.order_text(comparison),
     )
+    console.print(f"\n{title}", style="bold")
     console.print(table)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
+from analysis.messages import paragraph, say
 from app.cli import recording_run, streams
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def fuse(
         from collectors.fuse import Fusing
         from collectors.fuse import fuse as run
     except ImportError as error:
-        raise recording_run.missing_package(error, "Fusing needs") from None
+        raise recording_run.missing_package(error) from None
 
     name, text = read_rules(rules)
     done = run(
@@ -91,22 +92,33 @@ def fuse(
 def _print(done: Fused, *, explain: bool) -> None:
     from rich.console import Console
 
-    from analysis import units
-
     console = Console(highlight=False, markup=False, emoji=False)
     report = done.report
-    before, after = units.count(report.nodes_before), units.count(report.nodes_after)
-    console.print(f"{before} operators become {after}, level {report.level}", style="bold")
+    title = say(
+        "{before:operators} become {after:count}, level {level:name}",
+        before=report.nodes_before,
+        after=report.nodes_after,
+        level=report.level,
+    )
+    console.print(title, style="bold")
     _print_patterns(console, report)
     left = sum(row.outcome == "no" for row in report.opportunities)
     partly = sum(row.outcome == "partly" for row in report.opportunities)
     if explain and report.opportunities:
         _print_opportunities(console, report)
-    elif left or partly:
-        one = "opportunity was" if left + partly == 1 else "opportunities were"
-        said = f"{left} {one} not taken" if left else f"{partly} {one} taken in part"
-        said += f", {partly} in part" if left and partly else ""
-        console.print(f"{said}; --explain says which, and why.")
+    else:
+        not_taken = say(
+            "{n:count} opportunity was not taken.",
+            "{n:count} opportunities were not taken.",
+            n=left,
+        )
+        in_part = say(
+            "{n:count} opportunity was taken in part.",
+            "{n:count} opportunities were taken in part.",
+            n=partly,
+        )
+        if said := paragraph(not_taken if left else "", in_part if partly else ""):
+            console.print(paragraph(said, say("--explain says which, and why.")))
     _print_verification(console, report)
 
 
@@ -118,10 +130,10 @@ def _print_patterns(console: Console, report: Report) -> None:
     from analysis.wording.rewriting import held_back_sentence
 
     table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("Fused")
-    table.add_column("groups", justify="right")
-    table.add_column("operator written")
-    table.add_column("intermediates removed, modelled", justify="right")
+    table.add_column(say("Fused"))
+    table.add_column(say("groups"), justify="right")
+    table.add_column(say("operator written"))
+    table.add_column(say("intermediates removed, modelled"), justify="right")
     for name, count in report.by_pattern().items():
         rows = [row for row in report.applied if report.shown_name(row) == name]
         sizes = [row.bytes_removed for row in rows]
@@ -133,7 +145,7 @@ def _print_patterns(console: Console, report: Report) -> None:
     for asked in report.asked:
         if not asked.applied:
             why = clean_text(held_back_sentence(asked), 4 * _NAME_CHARS)
-            found = "matches nothing in this model." if not asked.found else why
+            found = why if asked.found else say("The model does not contain this pattern.")
             console.print(f"- {asked.pattern}: {found}")
 
 
@@ -145,12 +157,12 @@ def _print_opportunities(console: Console, report: Report) -> None:
     from analysis.wording.rewriting import OUTCOMES, held_back_sentence
 
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    table.add_column("Opportunity")
+    table.add_column(say("Opportunity"))
     table.add_column("")
-    table.add_column("places", justify="right", no_wrap=True)
-    table.add_column("in", overflow="fold")
-    table.add_column("removes", justify="right", no_wrap=True)
-    table.add_column("why not", overflow="fold", ratio=1)
+    table.add_column(say("places"), justify="right", no_wrap=True)
+    table.add_column(say("in"), overflow="fold")
+    table.add_column(say("removes"), justify="right", no_wrap=True)
+    table.add_column(say("why not"), overflow="fold", ratio=1)
     alike: dict[tuple[str, str, str], list[Opportunity]] = {}
     for row in report.opportunities:
         why = clean_text(held_back_sentence(row), 4 * _NAME_CHARS)
@@ -158,12 +170,15 @@ def _print_opportunities(console: Console, report: Report) -> None:
     for (pattern, outcome, why), rows in alike.items():
         sizes = [row.bytes_removed for row in rows]
         places = list(dict.fromkeys(map(_place, rows)))
-        more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
+        shown = "; ".join(places[:_PLACES])
+        if len(places) > _PLACES:
+            more = len(places) - _PLACES
+            shown = say("{places:name} and {n:count} more", places=shown, n=more)
         table.add_row(
             pattern,
             OUTCOMES[outcome],
             units.count(len(rows)),
-            "; ".join(places[:_PLACES]) + more,
+            shown,
             units.data_size(None if None in sizes else sum(size or 0 for size in sizes)),
             why,
         )
@@ -182,16 +197,19 @@ def _place(row: Opportunity) -> str:
 
 
 def _print_verification(console: Console, report: Report) -> None:
-    from analysis import units
     from analysis.wording.rewriting import VERIFIED_HELP
 
     if report.taken_back:
         count = len(report.taken_back)
-        console.print(f"Taken back after verification: {count}.", style="bold")
-    whole = units.small_number(report.difference)
+        console.print(say("Taken back after verification: {n:count}.", n=count), style="bold")
     console.print(
-        f"Output difference of the whole model {whole}, measured with ONNX Runtime "
-        f"{report.engine_version}; at most {units.small_number(report.tolerance)} is allowed."
+        say(
+            "The output difference of the whole model is {difference:number}, measured with ONNX "
+            "Runtime {version:name}. At most {tolerance:number} is allowed.",
+            difference=report.difference,
+            version=report.engine_version,
+            tolerance=report.tolerance,
+        )
     )
     if report.applied or report.taken_back:
         console.print(VERIFIED_HELP, style="dim")
@@ -201,9 +219,17 @@ def _say_where(done: Fused, asked: Path | None, to: TextIO) -> None:
     from analysis.text import clean_text
 
     path = Path(str(done.path))
-    print(f"Model: {recording_run.relative(path)}", file=to)
+    print(say("Model: {file:name}", file=recording_run.relative(path)), file=to)
     if asked is not None and path.name != asked.name:
-        print(f"{asked.name} exists already, so this is {path.name}.", file=to)
+        renamed = say(
+            "{asked:name} already exists, so this file is {file:name}.",
+            asked=asked.name,
+            file=path.name,
+        )
+        print(renamed, file=to)
     if done.fixed_shapes:
-        why = clean_text(done.fixed_shapes, 4 * _NAME_CHARS)
-        print(f"Fixed in it, as it was fused: {why}.", file=to)
+        fixed = say(
+            "Shapes are fixed as they were when it was fused: {shapes:name}.",
+            shapes=clean_text(done.fixed_shapes, 4 * _NAME_CHARS),
+        )
+        print(fixed, file=to)

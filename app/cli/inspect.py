@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from analysis.messages import say
 from app.cli import memory, streams
 from app.cli.limits import LimitOption
 
@@ -57,16 +59,21 @@ def inspect(
     from analysis.doctor import examine
     from analysis.experiment import Experiment
     from analysis.wording.doctor import recognised_sentence
-    from analysis.wording.phrases import plural
 
     console = Console(highlight=False, markup=False, emoji=False)
     if isinstance(value, Experiment):
         record = value.record
         console.print(
-            f"Experiment of {record.model.name}, recorded {record.created} with "
-            f"{record.engine.name} {record.engine.version} on {record.machine.cpu_model}, "
-            f"{plural(record.settings.threads, 'thread')}, "
-            f"{plural(record.outcome.blocks, 'block')}."
+            say(
+                "Experiment of {model:name}, recorded {date:name} with {engine:name} on "
+                "{cpu:name}: {threads:threads}, {blocks:blocks}.",
+                model=record.model.name,
+                date=record.created,
+                engine=f"{record.engine.name} {record.engine.version}",
+                cpu=record.machine.cpu_model,
+                threads=record.settings.threads,
+                blocks=record.outcome.blocks,
+            )
         )
         for variant in record.variants:
             console.print(f"\n{variant.name}", style="bold")
@@ -91,41 +98,34 @@ def _print_trace(console: Console, trace: Trace) -> None:
     from analysis import units
     from analysis.metrics.warmup import steady_runs
     from analysis.report.exports.inspection import inspection
-    from analysis.wording.phrases import plural
 
     facts = inspection(trace)
-    runs = ""
-    if facts["fields"]["runs"]:
-        runs = (
-            f"{plural(facts['runs'], 'run')} ({units.count(facts['profiled_runs'])} profiled), "
-            f"{plural(facts['operators'], 'operator')} a run, "
-        )
-    elif facts["fields"]["samples"]:
-        runs = f"{plural(facts['runs'], 'run')} ({units.count(facts['profiled_runs'])} profiled), "
-    console.print(
-        f"{runs}{plural(facts['rows'], 'row')}, "
-        f"{units.duration(facts['total_kernel_ns'])} in operators."
-    )
+    console.print(_counts(facts))
     if not facts["by_type"]:
         return
     steady = steady_runs(trace)
     if set_aside := steady.marked + steady.slow:
         console.print(
-            "Count, total and ratio are of all profiled runs. Per run leaves out "
-            f"{plural(set_aside, 'run')} of warm-up, as compare does.",
+            say(
+                "Count, total and ratio are of all profiled runs. Per run leaves out "
+                "{n:count} warm-up run, as compare does.",
+                "Count, total and ratio are of all profiled runs. Per run leaves out "
+                "{n:count} warm-up runs, as compare does.",
+                n=set_aside,
+            ),
             style="dim",
         )
     table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("OP Type")
-    columns = ["Count", "Total", "Ratio"]
+    table.add_column(say("OP Type"))
+    columns = [say("Count"), say("Total"), say("Ratio")]
     if facts["fields"]["runs"]:
-        columns.insert(2, "Per run")
+        columns.insert(2, say("Per run"))
     for column in columns:
         table.add_column(column, justify="right")
     total = facts["total_kernel_ns"] or 1
     for row in facts["by_type"][:20]:
         table.add_row(
-            row["op_type"] or "unknown",
+            row["op_type"] or say("unknown"),
             units.count(row["count"]),
             units.duration(row["total_ns"]),
             *([units.duration(row["per_run_ns"])] if facts["fields"]["runs"] else []),
@@ -133,7 +133,35 @@ def _print_trace(console: Console, trace: Trace) -> None:
         )
     console.print(table)
     if len(facts["by_type"]) > 20:
-        console.print(f"and {len(facts['by_type']) - 20} more op types (--json lists all).")
+        console.print(
+            say(
+                "and {n:count} more op type (--json lists all).",
+                "and {n:count} more op types (--json lists all).",
+                n=len(facts["by_type"]) - 20,
+            )
+        )
+
+
+def _counts(facts: Mapping[str, Any]) -> str:
+    counts = {
+        "runs": facts["runs"],
+        "profiled": facts["profiled_runs"],
+        "rows": facts["rows"],
+        "time": facts["total_kernel_ns"],
+    }
+    if facts["fields"]["runs"]:
+        return say(
+            "{runs:runs} ({profiled:count} profiled), {operators:operators} a run, {rows:rows}, "
+            "{time:duration} in operators.",
+            operators=facts["operators"],
+            **counts,
+        )
+    if facts["fields"]["samples"]:
+        return say(
+            "{runs:runs} ({profiled:count} profiled), {rows:rows}, {time:duration} in operators.",
+            **counts,
+        )
+    return say("{rows:rows}, {time:duration} in operators.", **counts)
 
 
 def _print_doctor(console: Console, found: Examination) -> None:
@@ -142,26 +170,26 @@ def _print_doctor(console: Console, found: Examination) -> None:
 
     from analysis.wording import doctor as words
 
-    console.print("What the file says", style="bold")
+    console.print(say("What the file says"), style="bold")
     for sentence in (words.read_sentence(found), words.files_sentence(found)):
         if sentence:
             console.print(sentence)
     for name, notes in (
-        ("dropped", found.dropped),
-        ("repaired", found.repaired),
-        ("noted", found.noted),
+        (say("dropped"), found.dropped),
+        (say("repaired"), found.repaired),
+        (say("noted"), found.noted),
     ):
         for note in notes:
             console.print(f"{name}: {words.note_sentence(note)}")
     console.print(words.has_sentence(found))
     for sentence in words.lack_sentences(found):
         console.print(sentence)
-    console.print("\nFigures that it can feed", style="bold")
+    console.print("\n" + say("Figures that it can feed"), style="bold")
     table = Table(box=None, pad_edge=False, show_header=False)
     for answer in found.answers:
         table.add_row(
             words.FIGURE_LABELS[answer.figure],
-            "yes" if answer.available else "no",
+            say("yes") if answer.available else say("no"),
             words.answer_text(answer),
             style=None if answer.available else "dim",
         )

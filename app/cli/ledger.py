@@ -6,20 +6,27 @@ from rich.console import Console
 from rich.table import Table
 
 from analysis import units, wording
-from analysis.advice import missed_fusions
+from analysis.advice import MissedFusion, missed_fusions
 from analysis.compare.comparison import Comparison
+from analysis.messages import Message, say
 from analysis.operators.short_names import library_kernel, short_names
 from analysis.report.text import known
 from analysis.text import clean_text
 from analysis.wording.advice import near_miss_sentence, own_pass_sentence
 from analysis.wording.counted import whole_text
 from analysis.wording.fusion import TERMS, becomes_text
-from analysis.wording.phrases import plural
 
 TOP_PATTERNS = 6
 _KERNEL_CHARS = 44  # of which a library's kernel gets a short name
 TOP_MISSES = 3
 _TIMES = ("before", "after", "gain")
+_HEADS = {
+    "groups": Message("groups"),
+    "before": Message("before"),
+    "after": Message("after"),
+    "gain": Message("gain"),
+    "share": Message("share"),
+}
 NARROW = 80  # columns of the terminal below which only the gain is shown
 
 
@@ -30,8 +37,13 @@ def print_ledger(console: Console, comparison: Comparison) -> None:
     """
     title = clean_text(wording.change_title(comparison), 200)
     has_gains = comparison.ledger.has_gains
-    how = f", {wording.per_text(comparison)}: + is time saved, - is time lost"
-    console.print(f"\n{title}{how if has_gains else ''}", style="bold")
+    if has_gains:
+        title = say(
+            "{title}, {per}: + is time saved, - is time lost",
+            title=title,
+            per=wording.per_text(comparison),
+        )
+    console.print(f"\n{title}", style="bold")
     if has_gains:
         console.print(_table(comparison, is_narrow=console.width < NARROW))
     else:
@@ -50,14 +62,12 @@ def print_ledger(console: Console, comparison: Comparison) -> None:
 def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
     ledger = comparison.ledger
     table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("original operators", overflow="fold", ratio=None)
-    columns: tuple[str, ...] = (
-        ("groups", "gain") if is_narrow else ("groups", "before", "after", "gain", "share")
-    )
+    table.add_column(say("original operators"), overflow="fold", ratio=None)
+    columns = ("groups", "gain") if is_narrow else tuple(_HEADS)
     if ledger.no_shares is not None:
         columns = tuple(name for name in columns if name != "share")
     for name in columns:
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(_HEADS[name].text(), justify="right", no_wrap=True)
 
     def add(label: str, **cells: str) -> None:
         table.add_row(label, *(cells.get(name, "") for name in columns))
@@ -80,9 +90,11 @@ def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
             name: " + ".join(shown.get(part, part) for part in str(row[name]).split(" + "))
             for name in ("pattern", "becomes")
         }
-        hurts = f" ({units.count(row['hurts'])} slower)" if row["hurts"] else ""
+        label = clean_text(f"{row['pattern']} {becomes_text(row)}", 200)
+        if row["hurts"]:
+            label = say("{pattern:name} ({n:count} slower)", pattern=label, n=row["hurts"])
         add(
-            clean_text(f"{row['pattern']} {becomes_text(row)}", 200) + hurts,
+            label,
             groups=units.count(row["groups"]),
             **times(*(known(row[f"{name}_ns"]) for name in _TIMES)),
             share=units.percent(known(row["share"])),
@@ -90,7 +102,7 @@ def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
     rest = ledger.patterns.iloc[TOP_PATTERNS:]
     if len(rest):
         add(
-            plural(len(rest), "more pattern"),
+            say("{n:count} more pattern", "{n:count} more patterns", n=len(rest)),
             groups=units.count(int(rest["groups"].sum())),
             **times(*(known(rest[f"{name}_ns"].sum(min_count=1)) for name in _TIMES)),
             share=units.percent(known(rest["share"].sum(min_count=1))),
@@ -102,7 +114,8 @@ def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
         change = getattr(sum_, name)
         if name != "groups_ns" and change:
             add(label, gain=_saved(-change), share=units.percent(ledger.share(change)))
-    label = f"= {whole_text(sum_.of)}, {wording.TIME_SOURCES[sum_.of]}"
+    whole = {"whole": whole_text(sum_.of), "time": wording.TIME_SOURCES[sum_.of]}
+    label = say("= {whole}, {time}", **whole)
     add(label, gain=_saved(-sum_.delta_ns), share=units.percent(ledger.share(sum_.delta_ns)))
     return table
 
@@ -116,14 +129,36 @@ def _print_misses(console: Console, comparison: Comparison) -> None:
     if not misses:
         return
     places = sum(miss.count for miss in misses)
-    found = f": {units.count(places)} near miss{'es' if places > 1 else ''}" if places else ""
-    console.print(f"\nWhy not fused{found}", style="bold")
+    title = say("Why not fused")
+    if places:
+        title = say(
+            "Why not fused: {n:count} missed fusion",
+            "Why not fused: {n:count} missed fusions",
+            n=places,
+        )
+    console.print(f"\n{title}", style="bold")
     for miss in misses[:TOP_MISSES]:
-        count = f" ×{units.count(miss.count)}" if miss.count > 1 else ""
-        stake = "" if miss.stake_ns is None else f", {units.duration(miss.stake_ns)} a run"
-        text = f"- {miss.pattern}{count}{stake}: {near_miss_sentence(miss)}"
-        console.print(clean_text(text, 1000))
+        console.print(clean_text(f"- {_miss_text(miss)}", 1000))
     if sentence := own_pass_sentence(misses):
         console.print(f"- {sentence}")
     if len(misses) > TOP_MISSES:
-        console.print(f"- {plural(len(misses) - TOP_MISSES, 'more kind')}: --json has all.")
+        more = say(
+            "{n:count} more kind: --json has it.",
+            "{n:count} more kinds: --json has all.",
+            n=len(misses) - TOP_MISSES,
+        )
+        console.print(f"- {more}")
+
+
+def _miss_text(miss: MissedFusion) -> str:
+    """'Conv + Relu ×3, 1.20 ms a run: why'."""
+    count = f" ×{units.count(miss.count)}" if miss.count > 1 else ""
+    pattern, why = f"{miss.pattern}{count}", near_miss_sentence(miss)
+    if miss.stake_ns is None:
+        return say("{pattern:name}: {why}", pattern=pattern, why=why)
+    return say(
+        "{pattern:name}, {stake:duration} a run: {why}",
+        pattern=pattern,
+        stake=miss.stake_ns,
+        why=why,
+    )

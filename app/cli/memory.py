@@ -13,7 +13,6 @@ from analysis.errors import FuseScopeError
 
 _MIN_BYTES = 450_000_000  # of address space: what the libraries of `compare` map
 DASHBOARD_BYTES = 800_000_000  # what the server maps with its first page open
-_HINT = "Raise the limit (ulimit -v), or close other programs."
 
 
 class LittleMemoryError(FuseScopeError):
@@ -26,11 +25,7 @@ def check(min_bytes: int = _MIN_BYTES) -> None:
     if limit == resource.RLIM_INFINITY:
         return
     if limit < min_bytes:
-        raise LittleMemoryError(
-            f"FuseScope may take {limit // 1_000_000} MB of memory here and needs at least "
-            f"{min_bytes // 1_000_000} MB",
-            hint=_HINT,
-        )
+        raise LittleMemoryError("memory_limit_too_low", limit=limit, needed=min_bytes)
     # Each thread of a pool that nothing here uses would map as much again.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -55,4 +50,4 @@ def lasting() -> Iterator[None]:
 
 def too_little() -> str:
     """What to say once memory has run out."""
-    return f"There is too little memory for this. {_HINT}"
+    return str(FuseScopeError("memory_exhausted"))

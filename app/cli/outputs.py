@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Literal
 
 from analysis.errors import FuseScopeError
 
@@ -25,22 +26,20 @@ def refuse_lost(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None
         if output is None:
             continue
         if any(_is_part(output, path) for path in given):
-            raise FuseScopeError(
-                f"{option} would overwrite a file that is read",
-                where=str(output),
-                hint="Give it another name.",
-            )
+            raise FuseScopeError("output_is_an_input", where=str(output), option=option)
         if _head(output).startswith(_ZIP):
-            raise FuseScopeError(
-                f"{option} would overwrite a zip file, perhaps a recording",
-                where=str(output),
-                hint="Give it another name, or remove that file first.",
-            )
+            raise FuseScopeError("output_is_a_zip", where=str(output), option=option)
 
 
-def write_whole(path: Path, data: bytes, *, what: str, option: str) -> None:
-    """Writes `what`, 'report' say, to the file that `option` names, complete or not at all. Raises
-    FuseScopeError.
+def write_whole(
+    path: Path,
+    data: bytes,
+    *,
+    option: str,
+    code: Literal["report_unwritable", "table_unwritable"],
+) -> None:
+    """Writes to the file that `option` names, complete or not at all. Raises FuseScopeError, of
+    `code` where the file cannot be written.
 
     A link stays one, and what it leads to is replaced. What is not a regular file (a device, a
     pipe) is written to and never replaced.
@@ -48,9 +47,7 @@ def write_whole(path: Path, data: bytes, *, what: str, option: str) -> None:
     from collectors.files import publication
 
     if path.is_dir():
-        raise FuseScopeError(
-            "This is a folder", where=str(path), hint=f"Give {option} the name of a file."
-        )
+        raise FuseScopeError("output_is_a_folder", where=str(path), option=option)
     try:
         if _is_stdout(path):
             sys.stdout.flush()
@@ -64,12 +61,8 @@ def write_whole(path: Path, data: bytes, *, what: str, option: str) -> None:
     except BrokenPipeError:
         raise
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else None
-        raise FuseScopeError(
-            f"The {what} cannot be written: {reason or error}",
-            where=str(path),
-            hint=f"Choose another place with {option}.",
-        ) from error
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise FuseScopeError(code, where=str(path), reason=reason, option=option) from error
 
 
 def _is_stdout(path: Path) -> bool:

@@ -27,10 +27,10 @@ def read_given(path: Path, wanted: Wanted | None = None) -> Trace | Experiment:
             raise
     shown = shlex.quote(str(path))
     raise FuseScopeError(
-        "This is a model, not a recording of one",
+        "model_instead_of_recording",
         where=display_name(path.name),
-        hint=f"Record it with: fusescope collect {shown}; what could be fused in it says: "
-        f"fusescope fuse {shown} --explain.",
+        record=f"fusescope collect {shown}",
+        explain=f"fusescope fuse {shown} --explain",
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from analysis.messages import say
 from app.cli import recording_run, streams
 from app.cli.limits import LimitOption
 
@@ -62,7 +63,7 @@ def recipe(
     if name is None:
         given = {"--out": out, "--blocks": blocks, "--seconds": seconds, "--from": from_,
                  "--csv": csv, "--html": html, "--markdown": markdown}  # fmt: skip
-        _refuse(given, "needs the name of a recipe", "Run fusescope recipe for the list.")
+        _refuse(given, "option_needs_recipe")
         _list(as_json=json)
         return
     chosen = find(name)
@@ -74,29 +75,23 @@ def recipe(
     )
     for option, file, write in asked:
         if file in writers:
-            raise FuseScopeError(
-                f"{writers[file][0]} and {option} name one file",
-                hint="Give each a name of its own.",
-            )
+            first = writers[file][0]
+            raise FuseScopeError("options_name_one_file", first=first, second=option)
         if file is not None:
             writers[file] = (option, write)
     refuse_lost({option: path for path, (option, _) in writers.items()}, (from_, out))
     for path, (option, _) in writers.items():
         if path.is_dir() or not path.absolute().parent.is_dir():
-            raise FuseScopeError(
-                f"{option} cannot be written there",
-                where=str(path),
-                hint="Name a file in a folder that is there.",
-            )
+            raise FuseScopeError("output_folder_missing", where=str(path), option=option)
     if from_ is not None:
         given = {"--out": out, "--blocks": blocks, "--seconds": seconds}
-        _refuse(given, "is about recording", "With --from nothing is recorded.")
+        _refuse(given, "option_of_recordings")
         path = from_
     else:
         path = _record(chosen, out, blocks, seconds)
     table = recipe_table(chosen, _experiment(path))
     for file, (option, made) in writers.items():
-        write_whole(file, made(table), what="table", option=option)
+        write_whole(file, made(table), option=option, code="table_unwritable")
     if json:
         streams.write_json(table_json(table))
         return
@@ -104,12 +99,14 @@ def recipe(
     _print_next(chosen, path, writers)
 
 
-def _refuse(given: Mapping[str, object], why: str, hint: str) -> None:
+def _refuse(
+    given: Mapping[str, object], code: Literal["option_needs_recipe", "option_of_recordings"]
+) -> None:
     from analysis.errors import FuseScopeError
 
     for option, value in given.items():
         if value is not None:
-            raise FuseScopeError(f"{option} {why}", hint=hint)
+            raise FuseScopeError(code, option=option)
 
 
 def _record(recipe: Recipe, out: Path | None, blocks: int | None, seconds: float | None) -> Path:
@@ -131,11 +128,7 @@ def _experiment(path: Path) -> Experiment:
 
     value = read_path(path, places.limits())
     if not isinstance(value, experiment.Experiment):
-        raise FuseScopeError(
-            "This is a profile, not an experiment",
-            where=path.name,
-            hint="Give a file that fusescope recipe or fusescope collect recorded.",
-        )
+        raise FuseScopeError("profile_instead_of_experiment", where=path.name)
     return value
 
 
@@ -161,12 +154,14 @@ def _list(*, as_json: bool) -> None:
 
     console = _console()
     for one in RECIPES:
-        console.print(f"{one.name}  {length_text(one.seconds())}, estimated", style="bold")
+        length = length_text(one.seconds())
+        title = say("{recipe:name}  {length}, estimated", recipe=one.name, length=length)
+        console.print(title, style="bold")
         console.print(Padding(one.question, (0, 0, 0, 2)))
         steps = " → ".join(map(step_text, one.steps))
         console.print(Padding(f"{one.model}: {steps}", (0, 0, 1, 2)), style="dim")
-    console.print("How long is estimated from the work at assumed rates.", style="dim")
-    console.print("Run one: fusescope recipe NAME")
+    console.print(say("The times are estimated from the work at assumed rates."), style="dim")
+    console.print(say("Run one: {command:name}", command="fusescope recipe NAME"))
 
 
 def _print(table: RecipeTable) -> None:
@@ -175,6 +170,7 @@ def _print(table: RecipeTable) -> None:
     from analysis.report.recipe import lines
     from analysis.text import clean_text
     from analysis.wording import recipes as words
+    from analysis.wording.missing import MISSING
     from analysis.wording.sentences import verdict_basis
 
     recipe = table.recipe
@@ -188,7 +184,7 @@ def _print(table: RecipeTable) -> None:
     shown.add_column("")
     for step in recipe.steps:
         shown.add_column(words.step_text(step, "\n"), justify="right", overflow="fold")
-    shown.add_column("basis", style="dim")
+    shown.add_column(say("basis"), style="dim")
     missing: dict[str, list[str]] = {}
     for line in lines(table):
         if set(line.cells) == {"–"} and not line.is_published:
@@ -196,23 +192,26 @@ def _print(table: RecipeTable) -> None:
             continue
         shown.add_row(line.label, *line.cells, line.basis)
         if line.is_published:
-            shown.add_row("  published", *line.published, line.published_basis, style="italic dim")
+            label = f"  {say('published')}"
+            shown.add_row(label, *line.published, line.published_basis, style="italic dim")
     console.print(shown)
     for why, labels in missing.items():
-        console.print(f"No {', '.join(labels)}: {why}.", style="dim")
+        console.print(MISSING.text(figures=", ".join(labels), reason=why), style="dim")
     console.print(words.how_to_read(table), style="dim")
     if recipe.published:
-        console.print(f"\nPublished: {recipe.source}", style="bold")
+        title = say("Published: {source:name}", source=recipe.source)
+        console.print(f"\n{title}", style="bold")
         for published in recipe.published:
             console.print(f"- {words.published_line(recipe, published)}")
         for odd in words.published_notes(recipe):
             console.print(f"- {odd}")
     if recipe.why_differ:
-        console.print("\nWhy ours differ" if recipe.published else "\nHow to read it", style="bold")
+        title = say("Why ours differ") if recipe.published else say("How to read it")
+        console.print(f"\n{title}", style="bold")
         for sentence in recipe.why_differ:
             console.print(f"- {sentence}")
     if table.notes:
-        console.print("\nCan I trust this?", style="bold")
+        console.print("\n" + say("Can I trust this?"), style="bold")
         for note in table.notes:
             mark = "!" if note.is_doubt else "-"
             console.print(f"{mark} {clean_text(words.note_sentence(note))}")
@@ -222,8 +221,8 @@ def _print_next(recipe: Recipe, path: Path, written: dict[Path, tuple[str, Write
     import shlex
 
     for file in written:
-        print(f"\nWritten: {file}")
+        print(f"\n{say('Written: {file:name}', file=str(file))}")
     shown = shlex.quote(recording_run.relative(path.absolute()))
     baseline, candidate = recipe.compare
-    print(f"\n{shown}\nNext: fusescope compare {shown} --baseline {baseline} "
-          f"--candidate {candidate}")  # fmt: skip
+    command = f"fusescope compare {shown} --baseline {baseline} --candidate {candidate}"
+    print(f"\n{shown}\n{say('Next: {command:name}', command=command)}")

@@ -9,6 +9,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
+from analysis.messages import say
 from collectors.progress import Progress as Step
 
 _SHARES = {"prepare": 0.0, "check": 0.05, "peaks": 0.15, "blocks": 0.2, "write": 0.99, "done": 1.0}
@@ -45,7 +46,7 @@ class RecordingBar:
     def __call__(self, step: Step) -> None:
         left = "" if step.seconds_left is None or step.stage == "done" else _left(step.seconds_left)
         if step.stage == "done" or not self._console.is_terminal:
-            line = f"{step.message} ({left})" if left else step.message
+            line = say("{step} ({left})", step=step.message, left=left) if left else step.message
             with suppress(
                 OSError, SystemExit
             ):  # a recording goes on when nobody reads how far it is
@@ -62,4 +63,6 @@ class RecordingBar:
 
 def _left(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
-    return f"about {minutes} min {rest} s left" if minutes else f"about {rest} s left"
+    if minutes:
+        return say("about {minutes} min {seconds} s left", minutes=minutes, seconds=rest)
+    return say("about {seconds} s left", seconds=rest)

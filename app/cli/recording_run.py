@@ -28,13 +28,9 @@ def run(recording: Recording, *, progress_json: bool = False) -> Path:
         return record(recording, on_progress=on_progress, enough=_decided)
 
 
-def missing_package(
-    error: ImportError, doing: str = "Recording needs", extra: str = "collect"
-) -> FuseScopeError:
+def missing_package(error: ImportError, extra: str = "collect") -> FuseScopeError:
     """What to say where a package that a verb needs is not installed."""
-    return FuseScopeError(
-        f"{doing} the package '{error.name}'", hint=f"Run: pip install 'fusescope[{extra}]'."
-    )
+    return FuseScopeError("package_missing", package=str(error.name), extra=extra)
 
 
 def memory_bytes(gigabytes: float | None) -> int | None:
@@ -42,7 +38,7 @@ def memory_bytes(gigabytes: float | None) -> int | None:
     if gigabytes is None:
         return None
     if not 0 < gigabytes < 1e9:
-        raise FuseScopeError(f"--memory-limit is {gigabytes:g}", hint="Give gigabytes above 0.")
+        raise FuseScopeError("memory_limit_impossible", given=f"{gigabytes:g}")
     return int(gigabytes * 1e9)
 
 

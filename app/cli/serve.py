@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from analysis.messages import say
 from app.cli.limits import LimitOption
 
 DEFAULT_PORT = 8501
@@ -24,9 +25,7 @@ def serve(
     ] = None,
     port: Annotated[
         int | None,
-        typer.Option(
-            min=1, max=65535, help=f"Port. Default: {DEFAULT_PORT}, or the next free one."
-        ),
+        typer.Option(min=1, max=65535, help="Port. Default: 8501, or the next free one."),
     ] = None,
     host: Annotated[
         str, typer.Option(help="Address to answer on. Others than this machine: 0.0.0.0.")
@@ -50,13 +49,11 @@ def serve(
     given = [path.absolute() for path in paths or ()]
     for path in given:
         if not path.exists():
-            raise FuseScopeError("There is no such file", where=str(path), hint="Check the path.")
+            raise FuseScopeError("no_such_file", where=str(path))
     folders = [path.absolute() for path in folder or ()] + [p for p in given if p.is_dir()]
     for path in folders:
         if not path.is_dir():
-            raise FuseScopeError(
-                "This is no folder", where=str(path), hint="Give a folder to --folder."
-            )
+            raise FuseScopeError("not_a_folder", where=str(path))
     # The pages run in this process, and read these from its environment.
     places.add_to(places.FOLDERS_VARIABLE, folders)
     places.add_to(places.FILES_VARIABLE, given)
@@ -64,20 +61,22 @@ def serve(
         from app import application
         from app.server.same_origin import LOOPBACK
     except ImportError as error:
-        raise recording_run.missing_package(
-            error, "The dashboard needs", extra="dashboard"
-        ) from None
+        raise recording_run.missing_package(error, "dashboard") from None
 
     listening = application.listen(host, port or DEFAULT_PORT, search=port is None)
     used = listening.getsockname()[1]
-    taken = f" (port {DEFAULT_PORT} is taken)" if port is None and used != DEFAULT_PORT else ""
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
     address = f"http://{shown}:{used}"
 
     def ready() -> None:
-        print(f"FuseScope: {address}{taken}", flush=True)
+        if port is None and used != DEFAULT_PORT:
+            text = say("{address} (port {port} is in use)", address=address, port=DEFAULT_PORT)
+        else:
+            text = address
+        print(f"FuseScope: {text}", flush=True)
         if host not in LOOPBACK:
-            print("Whoever can reach this machine can open it.", file=sys.stderr, flush=True)
+            warning = say("Everyone who can reach this machine can open it.")
+            print(warning, file=sys.stderr, flush=True)
         if browser and _has_display():
             import webbrowser
 

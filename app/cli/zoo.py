@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from analysis.messages import say
 from app.cli import recording_run
 
 zoo = typer.Typer(help="List the built-in models, or export one as an ONNX file.")
@@ -24,11 +25,11 @@ def listing(context: typer.Context) -> None:
     from analysis import units
 
     table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("Model", no_wrap=True)
-    table.add_column("Nodes", justify="right")
-    table.add_column("Weights", justify="right", no_wrap=True)
-    table.add_column("File", justify="right", no_wrap=True)
-    table.add_column("What it is")
+    table.add_column(say("Model"), no_wrap=True)
+    table.add_column(say("Nodes"), justify="right")
+    table.add_column(say("Weights"), justify="right", no_wrap=True)
+    table.add_column(say("File"), justify="right", no_wrap=True)
+    table.add_column(say("What it is"))
     for entry in _catalogue().entries():
         table.add_row(
             entry.model.name,
@@ -40,7 +41,10 @@ def listing(context: typer.Context) -> None:
     console = Console(highlight=False, markup=False, emoji=False)
     console.print(table)
     console.print(
-        f"A model is built when it is first used, and then kept ({units.MISSING}: not yet).",
+        say(
+            "A model is built when it is first used, and then kept ({dash}: not yet).",
+            dash=units.MISSING,
+        ),
         style="dim",
     )
 
@@ -64,12 +68,12 @@ def export(
     catalogue = _catalogue()
     path: Path = catalogue.export(catalogue.chosen(name, backbone), file, batch=batch)
     shown = shlex.quote(recording_run.relative(path))
-    print(f"{shown}\nNext: fusescope collect {shown}")
+    print(f"{shown}\n{say('Next: {command:name}', command=f'fusescope collect {shown}')}")
 
 
 def _catalogue() -> ModuleType:
     try:
         from collectors.zoo import catalogue
     except ImportError as error:
-        raise recording_run.missing_package(error, "The built-in models need") from None
+        raise recording_run.missing_package(error) from None
     return catalogue

@@ -53,11 +53,11 @@ def test_what_was_fused_and_what_it_removes() -> None:
     assert "3 operators become 1, level O3" in output
     assert "Conv + BatchNormalization + Relu" in output and "FusedConv" in output
     assert "MB" in output and "modelled" in output
-    assert "at most 0.0001 is allowed" in output
+    assert "At most 0.0001 is allowed" in output
 
 
 def test_explain_says_of_every_place_why_not(tmp_path: Path) -> None:
-    assert "1 opportunity was not taken; --explain" in printed("add_relu")
+    assert "1 opportunity was not taken. --explain" in printed("add_relu")
     output = printed("add_relu", "--explain")
     assert "Add + Relu" in output and "no kernel that runs Add + Relu as one" in output
     (tmp_path / "o1.toml").write_text('level = "O1"\npatterns = ["conv-bn", "gelu"]')
@@ -88,7 +88,7 @@ def test_the_model_is_written_and_nothing_is_overwritten(tmp_path: Path) -> None
     assert "Model: fused.onnx" in printed("conv_bn_relu", "--out", "fused.onnx")
     before = (tmp_path / "fused.onnx").read_bytes()
     output = printed("conv_bn_relu", "--rules", "O1", "--out", "fused.onnx")
-    assert "fused.onnx exists already, so this is fused-2.onnx" in output
+    assert "fused.onnx already exists, so this file is fused-2.onnx" in output
     assert (tmp_path / "fused.onnx").read_bytes() == before
     assert [path.suffix for path in tmp_path.iterdir() if path.is_file()] == [".onnx"] * 2
     model = onnx.load("fused.onnx")
@@ -112,7 +112,10 @@ def test_what_had_to_be_fixed_is_said(tmp_path: Path) -> None:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     (tmp_path / "chain.onnx").write_bytes(model.SerializeToString())
     output = printed("chain.onnx", "--shape", "x=1,6,8", "--out", "fused.onnx")
-    assert "Fixed in it, as it was fused: s = 6 (with 12 the engine says: " in output
+    assert (
+        "Shapes are fixed as they were when it was fused: s = 6 (with 12 the engine says: "
+        in output
+    )
 
 
 def test_marks_and_line_ends_of_other_systems(tmp_path: Path) -> None:
@@ -147,7 +150,7 @@ def test_rules_that_cannot_be_followed_are_one_sentence(tmp_path: Path) -> None:
     [
         (("conv_bn_rel",), "Did you mean 'conv_bn_relu'"),
         (("conv_bn_relu", "--shape", "x"), "Write name=1,3,224,224"),
-        (("conv_bn_relu", "--memory-limit", "0"), "--memory-limit is 0"),
+        (("conv_bn_relu", "--memory-limit", "0"), "--memory-limit cannot be 0"),
         (("conv_bn_relu", "--timeout", "0"), "--timeout is 0"),
         (("conv_bn_relu", "--out", "no/such/folder.onnx"), "cannot be written to"),
         (("conv_bn_relu", "--out", "."), "This is a folder"),

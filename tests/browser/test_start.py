@@ -77,7 +77,9 @@ def test_serve_takes_the_next_free_port_and_says_so(tmp_path: Path) -> None:
         except OSError:
             pass  # somebody else holds it, which serves as well
         with started(SERVE, tmp_path) as server:
-            port = server.wait_for(r"FuseScope: http://127\.0\.0\.1:(\d+) \(port 8501 is taken\)\n")
+            port = server.wait_for(
+                r"FuseScope: http://127\.0\.0\.1:(\d+) \(port 8501 is in use\)\n"
+            )
             assert int(port) > 8501
 
 
@@ -98,7 +100,7 @@ def test_a_port_that_was_asked_for_and_is_taken_is_an_error(tmp_path: Path) -> N
     ("arguments", "said"),
     [
         (["none.json"], "There is no such file"),
-        (["--folder", "none"], "This is no folder"),
+        (["--folder", "none"], "This is not a folder"),
         (["--host", "203.0.113.9", "--port", "0"], "Invalid value for '--port'"),
         (["--host", "203.0.113.9"], "This address cannot be used"),
     ],

@@ -172,7 +172,7 @@ def test_a_model_is_answered_with_the_verbs_that_take_it(
         assert isinstance(result.exception, FuseScopeError), result.output
         assert result.exception.what == "This is a model, not a recording of one"
         shown = "'my model.bin'" if " " in name else name
-        assert f"fusescope collect {shown};" in result.exception.hint
+        assert f"fusescope collect {shown}. " in result.exception.hint
         assert f"fusescope fuse {shown} --explain" in result.exception.hint
 
 

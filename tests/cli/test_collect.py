@@ -57,7 +57,7 @@ def invoke(*arguments: str) -> str:
         (("mul_add", "--threads", "0"), "--threads is 0"),
         (("mul_add", "--seconds", "nan"), "--seconds is nan"),
         (("mul_add", "--timeout", "0"), "--timeout is 0"),
-        (("mul_add", "--memory-limit", "-1"), "--memory-limit is -1"),
+        (("mul_add", "--memory-limit", "-1"), "--memory-limit cannot be -1"),
         (("mul_add", "--shape", "input"), "Write name=1,3,224,224 with sizes"),
         (("mul_add", "--shape", "input=1,x"), "Write name=1,3,224,224 with sizes"),
         (("mul_add", "--input-range", "input=1"), "Write NAME=LO,HI."),

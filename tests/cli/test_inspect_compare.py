@@ -67,7 +67,7 @@ def test_a_comparison_reads_two_variants_and_a_report_all(folder: Path) -> None:
                 cut.writestr(name, whole.read(name))
     result = fusescope("compare", "x.zip", cwd=folder)
     assert result.returncode == 0, result.stderr
-    assert "Also recorded: extended;" in result.stdout
+    assert "Also recorded: extended." in result.stdout
     for option in (("--html", "x.html"), ("--redact",)):
         result = fusescope("compare", "x.zip", *option, cwd=folder)
         assert result.returncode == 2 and "profiles/extended" in result.stderr

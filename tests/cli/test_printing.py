@@ -71,8 +71,7 @@ def test_a_full_stdout_is_a_sentence(verb: list[str]) -> None:
         done = run(*verb, stdout=full)
     assert done.returncode == 2
     assert done.stderr.decode() == (
-        "fusescope: What is printed here cannot be written: no space left on device. "
-        "Send it elsewhere.\n"
+        "fusescope: The output cannot be written: no space left on device. Send it elsewhere.\n"
     )
 
 
@@ -102,8 +101,9 @@ def test_too_little_memory_is_a_sentence(
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 2
+    shown = f"{megabytes:.1f}" if megabytes < 100 else megabytes
     assert done.stderr == (
-        f"fusescope: FuseScope may take {megabytes} MB of memory here and needs at least {least} "
+        f"fusescope: Memory is limited to {shown} MB here; FuseScope needs at least {least} "
         "MB. Raise the limit (ulimit -v), or close other programs.\n"
     )
     monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
@@ -117,14 +117,14 @@ def test_too_little_memory_is_a_sentence(
 def test_memory_that_runs_out_on_the_way_is_a_sentence(error: Exception) -> None:
     from app.cli.main import _said_of
 
-    assert _said_of(error).startswith("There is too little memory for this. ")
+    assert _said_of(error).startswith("There is not enough memory for this. ")
 
 
 # Outputs that are not regular files
 
 
 def write(path: Path, data: bytes = b"new") -> None:
-    write_whole(path, data, what="report", option="--html")
+    write_whole(path, data, option="--html", code="report_unwritable")
 
 
 def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:

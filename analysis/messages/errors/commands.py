@@ -1,0 +1,100 @@
+"""Errors of the command line: options, files that verbs write, packages, memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from analysis.messages.errors.error_text import ErrorText
+from analysis.messages.message import Message
+
+CommandsError = Literal[
+    "ascend_tables_unwritable",
+    "memory_exhausted",
+    "memory_limit_impossible",
+    "memory_limit_too_low",
+    "model_instead_of_recording",
+    "not_a_folder",
+    "option_malformed",
+    "option_needs_recipe",
+    "option_of_recordings",
+    "options_name_one_file",
+    "output_folder_missing",
+    "output_is_a_folder",
+    "output_is_an_input",
+    "output_is_a_zip",
+    "package_missing",
+    "profile_instead_of_experiment",
+    "report_unwritable",
+    "table_unwritable",
+]
+_OTHER_PLACE = Message("Choose another place with {option}.")
+COMMANDS: Mapping[CommandsError, ErrorText] = {
+    "ascend_tables_unwritable": ErrorText(
+        Message("The Ascend tables cannot be written: {reason:name}"),
+        Message("Choose another place with --ascend."),
+    ),
+    "memory_exhausted": ErrorText(
+        Message("There is not enough memory for this"),
+        Message("Raise the limit (ulimit -v), or close other programs."),
+    ),
+    "memory_limit_impossible": ErrorText(
+        Message("--memory-limit cannot be {given}"), Message("Give gigabytes above 0.")
+    ),
+    "memory_limit_too_low": ErrorText(
+        Message("Memory is limited to {limit:bytes} here; FuseScope needs at least {needed:bytes}"),
+        Message("Raise the limit (ulimit -v), or close other programs."),
+    ),
+    "model_instead_of_recording": ErrorText(
+        Message("This is a model, not a recording of one"),
+        Message(
+            "Record it with: {record:name}. To see what could be fused in it, run: {explain:name}."
+        ),
+    ),
+    "not_a_folder": ErrorText(
+        Message("This is not a folder"), Message("Give a folder to --folder.")
+    ),
+    "option_malformed": ErrorText(
+        Message("{option} does not understand '{given:name}'"), Message("Write {form}.")
+    ),
+    "option_needs_recipe": ErrorText(
+        Message("{option} needs the name of a recipe"),
+        Message("Run fusescope recipe for the list."),
+    ),
+    "option_of_recordings": ErrorText(
+        Message("{option} is an option for recording"),
+        Message("With --from, nothing is recorded."),
+    ),
+    "options_name_one_file": ErrorText(
+        Message("{first} and {second} name the same file"),
+        Message("Give each a different name."),
+    ),
+    "output_folder_missing": ErrorText(
+        Message("{option} cannot be written there"), Message("Name a file in an existing folder.")
+    ),
+    "output_is_a_folder": ErrorText(
+        Message("This is a folder"), Message("Give {option} the name of a file.")
+    ),
+    "output_is_an_input": ErrorText(
+        Message("{option} would overwrite a file that is read"),
+        Message("Give it another name."),
+    ),
+    "output_is_a_zip": ErrorText(
+        Message("{option} would overwrite a zip file, perhaps a recording"),
+        Message("Give it another name, or remove that file first."),
+    ),
+    "package_missing": ErrorText(
+        Message("The package '{package:name}' is not installed"),
+        Message("Run: pip install 'fusescope[{extra}]'."),
+    ),
+    "profile_instead_of_experiment": ErrorText(
+        Message("This is a profile, not an experiment"),
+        Message("Give a file that fusescope recipe or fusescope collect recorded."),
+    ),
+    "report_unwritable": ErrorText(
+        Message("The report cannot be written: {reason:name}"), _OTHER_PLACE
+    ),
+    "table_unwritable": ErrorText(
+        Message("The table cannot be written: {reason:name}"), _OTHER_PLACE
+    ),
+}

@@ -1,0 +1,111 @@
+"""The language of the command line: the option, the environment, the locale; help and errors."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from analysis.errors import FuseScopeError
+from analysis.messages import language
+from app.cli.language import speak, taken
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "asked", "rest"),
+    [
+        (["--lang", "zh", "compare", "a"], "zh", ["compare", "a"]),
+        (["compare", "a", "--lang", "zh"], "zh", ["compare", "a"]),
+        (["compare", "--lang=zh", "a"], "zh", ["compare", "a"]),
+        (["--lang", "en", "--lang", "zh", "zoo"], "zh", ["zoo"]),
+        (["compare", "--", "--lang", "zh"], None, ["compare", "--", "--lang", "zh"]),
+        ([], None, []),
+    ],
+)
+def test_the_option_may_stand_anywhere(
+    arguments: list[str], asked: str | None, rest: list[str]
+) -> None:
+    assert taken(arguments) == (asked, rest)
+
+
+def test_an_option_without_a_value_names_the_languages(pseudo: Path) -> None:
+    with pytest.raises(FuseScopeError, match="en, pseudo"):
+        taken(["compare", "--lang"])
+
+
+@pytest.mark.parametrize(
+    ("asked", "environment", "code"),
+    [
+        ("pseudo", {"FUSESCOPE_LANG": "en", "LANG": "en"}, "pseudo"),
+        (None, {"FUSESCOPE_LANG": "pseudo", "LC_ALL": "en"}, "pseudo"),
+        (None, {"LC_ALL": "pseudo_XX.UTF-8", "LANG": "en_US.UTF-8"}, "pseudo"),
+        (None, {"LC_ALL": "", "LC_MESSAGES": "C", "LANG": "pseudo"}, "en"),
+        (None, {"LANG": "tlh"}, "en"),
+        (None, {}, "en"),
+    ],
+)
+def test_who_asks_first_is_heard(
+    pseudo: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    asked: str | None,
+    environment: dict[str, str],
+    code: str,
+) -> None:
+    monkeypatch.setattr(language, "_process", {"language": "en"})
+    speak(asked, environment)
+    assert language.current() == code
+
+
+@pytest.mark.parametrize("environment", [{}, {"FUSESCOPE_LANG": "tlh"}])
+def test_a_language_that_does_not_exist_names_those_that_do(
+    pseudo: Path, environment: dict[str, str]
+) -> None:
+    with pytest.raises(FuseScopeError, match=r"'tlh'. It speaks: en, pseudo"):
+        speak(None if environment else "tlh", environment)
+
+
+def fusescope(
+    folder: Path, *arguments: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "app.cli.main", *arguments],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "FUSESCOPE_LANGUAGES": str(folder),
+             "COLUMNS": "200", **environment},
+    )  # fmt: skip
+
+
+def test_help_answers_and_errors_are_told_in_it_and_json_is_not(
+    pseudo: Path, tmp_path: Path
+) -> None:
+    helped = fusescope(pseudo, "--lang", "pseudo", "compare", "--help").stdout
+    assert "⟦Compare two traces, or two variants of an experiment.⟧" in helped
+    assert "⟦Print JSON (docs/json.md).⟧" in helped
+    assert "⟦Options⟧" in helped
+
+    sample = "sample_traces/recipes/conv3x3.zip"
+    assert (ROOT / sample).exists()
+    told = fusescope(pseudo, "inspect", sample, FUSESCOPE_LANG="pseudo")
+    assert told.returncode == 0
+    assert "⟦Experiment of " in told.stdout
+    plain = fusescope(pseudo, "inspect", sample, "--json")
+    same = fusescope(pseudo, "inspect", sample, "--json", "--lang", "pseudo")
+    assert json.loads(same.stdout) == json.loads(plain.stdout)
+
+    failed = fusescope(pseudo, "--lang", "pseudo", "inspect", str(tmp_path / "none.json"))
+    assert failed.returncode == 2
+    assert failed.stderr.startswith("fusescope: ⟦")
+
+
+def test_a_damaged_catalogue_is_said_once_and_english_is_spoken(tmp_path: Path) -> None:
+    (tmp_path / "xx.mo").write_bytes(b"broken")
+    done = fusescope(tmp_path, "--lang", "xx", "zoo")
+    assert done.returncode == 0
+    assert done.stderr.count("The catalogue of the language xx is damaged") == 1
+    assert "Nodes" in done.stdout
