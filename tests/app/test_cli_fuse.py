@@ -63,7 +63,7 @@ def test_explain_says_of_every_place_why_not(tmp_path: Path) -> None:
     (tmp_path / "o1.toml").write_text('level = "O1"\npatterns = ["conv-bn", "gelu"]')
     output = printed("conv_bn_relu", "--rules", "o1.toml", "--explain")
     assert "in part" in output and "The level is O1; this needs O2." in output
-    assert "gelu: matches nothing in this model." in output
+    assert "gelu: The model does not contain this pattern." in output
     assert "1 opportunity was taken in part;" in printed("conv_bn_relu", "--rules", "o1.toml")
     (tmp_path / "o1.toml").write_text(
         'level = "O1"\npatterns = [["Conv", "BatchNormalization", "Relu"]]'
