@@ -40,6 +40,7 @@ NOUNS: Mapping[str, tuple[str, str]] = {
     "executions": noun("{n:count} execution", "{n:count} executions"),
     "iterations": noun("{n:count} iteration", "{n:count} iterations"),
     "files": noun("{n:count} file", "{n:count} files"),
+    "lanes": noun("{n:count} lane", "{n:count} lanes"),
     "threads": noun("{n:count} thread", "{n:count} threads"),
     "rows": noun("{n:count} row", "{n:count} rows"),
 }

@@ -7,9 +7,10 @@ what fusion removes. A fused operator takes the class of its heaviest member.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
+from analysis.messages import Message
 from analysis.operators.kernel_rules import RULES
 from analysis.operators.types import TYPES
 
@@ -26,20 +27,20 @@ LIGHT = (
 OTHER = ("communication", "unknown")
 OP_CLASSES = HEAVY + LIGHT + OTHER
 
-LABELS = {
-    "convolution": "convolution",
-    "matrix_product": "matrix product",
-    "attention": "attention",
-    "recurrent": "recurrent",
-    "elementwise": "elementwise",
-    "activation": "activation",
-    "normalisation": "normalisation",
-    "pooling": "pooling",
-    "reduction": "reduction",
-    "data_movement": "data movement",
-    "layout": "layout",
-    "communication": "communication",
-    "unknown": "unknown",
+LABELS: Mapping[str, Message] = {
+    "convolution": Message("convolution"),
+    "matrix_product": Message("matrix product"),
+    "attention": Message("attention"),
+    "recurrent": Message("recurrent"),
+    "elementwise": Message("elementwise"),
+    "activation": Message("activation"),
+    "normalisation": Message("normalisation"),
+    "pooling": Message("pooling"),
+    "reduction": Message("reduction"),
+    "data_movement": Message("data movement"),
+    "layout": Message("layout"),
+    "communication": Message("communication"),
+    "unknown": Message("unknown"),
 }
 
 # Heavy to light: the class of a fused operator is its first member's in this order.

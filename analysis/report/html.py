@@ -35,7 +35,7 @@ from analysis.report.pictures.waterfall import waterfall
 from analysis.report.text import minus, model_name, slug, with_short_labels
 from analysis.timeline import script
 from analysis.timeline.packing import packed_json
-from analysis.timeline.payload import REPORT_CALLS, timeline_payload
+from analysis.timeline.payload import REPORT_CALLS, texts, timeline_payload
 from analysis.trace import Diagnostic
 from analysis.wording.advice import NEAR_MISSES_HELP
 from analysis.wording.fusion import KNOWN_BY_HELP, LEDGER_HELP, WATERFALL_HELP
@@ -50,16 +50,24 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
     Every text of a trace is escaped. Folders of commands and names are in it only with
     `include_environment`.
     """
-    payload = packed_json(timeline_payload(with_short_labels(comparison), REPORT_CALLS))
+    payload = timeline_payload(with_short_labels(comparison), REPORT_CALLS)
+    said = languages.in_each(lambda: texts(payload))
+    first, *others = said
+    drawing = packed_json(payload, said[first], {code: said[code] for code in others})
     return languages.in_every_language(
-        lambda codes: _page(comparison, codes, payload, include_environment)
+        lambda codes: _page(comparison, codes, payload, drawing, include_environment)
     )
 
 
 def _page(
-    comparison: Comparison, codes: Sequence[str], payload: str, include_environment: bool
+    comparison: Comparison,
+    codes: Sequence[str],
+    payload: dict[str, Any],
+    drawing: str,
+    include_environment: bool,
 ) -> str:
-    """The report in the language that is spoken; `codes` are all that it will be in."""
+    """The report in the language that is spoken; `codes` are all that it will be in, `drawing` is
+    the payload as JSON."""
     shown = with_short_labels(comparison)
     scripts = {
         "timeline_script": script.report_script(),
@@ -77,8 +85,8 @@ def _page(
             shown.baseline.label: comparison.baseline.label,
             shown.candidate.label: comparison.candidate.label,
         },
-        payload=Markup(_script_data(payload)),
-        still=still(timeline_payload(shown, REPORT_CALLS)),
+        payload=Markup(_script_data(drawing)),
+        still=still(payload),
         method=method(shown, include_environment=include_environment),
         styles=list(map(Markup, sheets)),
         **_verdict(shown),

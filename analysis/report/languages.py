@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from markupsafe import Markup
 
 from analysis.messages import language
 from analysis.report.pages import template
+
+Made = TypeVar("Made")
 
 # Templates escape < and > in every text and attribute, so a tag is what stands between the two.
 _TOKEN = re.compile(r"<!--.*?-->|<(script|style)\b.*?</\1>|<[^>]*>|[^<]+", re.DOTALL)
@@ -38,13 +41,23 @@ class _Element:
 def in_every_language(page: Callable[[Sequence[str]], str]) -> str:
     """One page in every language that there is, the one that is spoken first. `page` makes it in
     the language that is spoken when it is called; it takes the codes of all."""
-    first = language.current()
-    codes = (first, *(code for code in language.languages() if code != first))
-    pages = {}
-    for code in codes:
+    codes = _codes()
+    return in_languages(in_each(lambda: page(codes)))
+
+
+def in_each(made: Callable[[], Made]) -> dict[str, Made]:
+    """What `made` returns in each language that there is, by its code; first comes the one that is
+    spoken."""
+    found = {}
+    for code in _codes():
         with language.speaking(code):
-            pages[code] = page(codes)
-    return in_languages(pages)
+            found[code] = made()
+    return found
+
+
+def _codes() -> tuple[str, ...]:
+    spoken = language.current()
+    return spoken, *(code for code in language.languages() if code != spoken)
 
 
 def switch(codes: Sequence[str]) -> Markup:
@@ -146,7 +159,7 @@ def _with(opening: str, attributes: str) -> str:
 
 
 def _span(code: str, text: str) -> str:
-    return f'<span lang="{code}">{text}</span>' if text.strip() else text
+    return f'<span lang="{code}">{text}</span>'
 
 
 def style(codes: Sequence[str]) -> str:

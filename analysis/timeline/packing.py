@@ -13,8 +13,11 @@ _IDS = ("row", "group")
 _SHARED = ("op_type", "op_class", "inputs", "outputs", "provider")
 
 
-def packed_json(payload: dict[str, Any]) -> str:
-    """The payload of analysis.timeline.payload as JSON text for timeline.js.
+def packed_json(
+    payload: dict[str, Any], said: dict[str, Any], others: dict[str, Any] | None = None
+) -> str:
+    """The payload of analysis.timeline.payload as JSON text for timeline.js, with what it says
+    (`payload.texts`), and of `others` in other languages, by their codes.
 
     Columns of calls are packed (`packed`). Of operators, ids are {ids: packed}, and texts that
     they share stand once, as {texts, of: packed}; in both 0 is none and the first is 1.
@@ -22,12 +25,14 @@ def packed_json(payload: dict[str, Any]) -> str:
     sides = [
         {
             **side,
+            **told,
             "ops": {name: _operator_column(name, values) for name, values in side["ops"].items()},
             "calls": {name: packed(values) for name, values in side["calls"].items()},
         }
-        for side in payload["sides"]
+        for side, told in zip(payload["sides"], said["sides"], strict=True)
     ]
-    return json.dumps({**payload, "sides": sides}, allow_nan=False, separators=(",", ":"))
+    whole = {**payload, **said, "sides": sides, **({"languages": others} if others else {})}
+    return json.dumps(whole, allow_nan=False, separators=(",", ":"))
 
 
 def packed(values: Any) -> dict[str, Any]:

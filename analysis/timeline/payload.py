@@ -14,6 +14,7 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Operator, group_places
 from analysis.compare.side import Side
 from analysis.compare.timing.latency import typical_ns
+from analysis.messages import Said
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.warmup import steady_runs
 from analysis.operators.classes import LABELS, OP_CLASSES
@@ -21,7 +22,7 @@ from analysis.quantity import Quantity
 from analysis.timeline.lane import Lane, lanes
 from analysis.trace import Trace
 from analysis.wording import timelines as wording
-from analysis.wording.phrases import plural
+from analysis.wording.timeline_script import script_words
 
 # The page's timelines draw so many executions of a side, those of a report, which is sent by mail
 # and opened on any machine, so many. Packed, an execution takes at most 18 bytes.
@@ -44,7 +45,8 @@ def timeline_payload(comparison: Comparison, max_calls: int = MAX_CALLS) -> dict
 
     A run of more than `max_calls` calls is cut: all that began before `shown_ns` is drawn, nothing
     of what began later. A side `in_order` has no start times: its calls stand one after the other
-    in the order of the file. `caption` and `folded` say all that in words.
+    in the order of the file. `caption` and `folded` (or None) say all that in words, to be told
+    with `texts`.
     """
     groups = comparison.fusion.groups
     claims = ([group.baseline for group in groups], [group.candidate for group in groups])
@@ -91,6 +93,21 @@ def median_run(trace: Trace) -> int | None:
     runs = trace.profiled_runs
     runs = runs[runs["run"].isin(steady_runs(trace).runs)].sort_values("dur_ns", kind="stable")
     return None if runs.empty else int(runs["run"].iloc[(len(runs) - 1) // 2])
+
+
+def texts(payload: dict[str, Any]) -> dict[str, Any]:
+    """What a payload says, in the language that is spoken: `words` of the script, `classes`, and
+    of each side `caption` and `folded`, '' for none."""
+    return {
+        "words": script_words(),
+        "classes": [
+            {"id": entry["id"], "label": entry["label"].text()} for entry in payload["classes"]
+        ],
+        "sides": [
+            {"caption": str(side["caption"]), "folded": str(side["folded"] or "")}
+            for side in payload["sides"]
+        ],
+    }
 
 
 def _groups(rows: pd.DataFrame, shown: set[int | None]) -> list[dict[str, Any]]:
@@ -220,11 +237,11 @@ def _lanes(trace: Trace, run: _Run) -> tuple[tuple[Lane, ...], np.ndarray]:
     return lanes(run.calls, is_communication, trace.meta.format)
 
 
-def _folded(found: Sequence[Lane]) -> str:
-    """The sentence on the lanes that are folded; '' where none is."""
+def _folded(found: Sequence[Lane]) -> Said | None:
+    """The sentence on the lanes that are folded; None where none is."""
     small = [lane for lane in found if lane.is_small]
     if not small:
-        return ""
+        return None
     busy, all_busy = (sum(lane.busy_ns for lane in each) for each in (small, found))
     share = busy / all_busy if all_busy else 0.0
     return wording.folded_text(len(small), sum(lane.calls for lane in small), busy, share)
@@ -267,24 +284,24 @@ def _unprofiled_ns(role: str, comparison: Comparison) -> float | None:
     return shown.value
 
 
-def _caption(unprofiled_ns: float | None, operators: int, run: _Run, found: Sequence[Lane]) -> str:
-    parts = [plural(operators, "operator")]
-    if not run.in_order and run.shown_ns is None and run.total > operators:
-        parts[0] += f" in {units.count(run.total)} executions"
-    if run.run_ns:
-        parts.append(f"{units.duration(run.run_ns)} as profiled")
+def _caption(unprofiled_ns: float | None, operators: int, run: _Run, found: Sequence[Lane]) -> Said:
+    is_whole = not run.in_order and run.shown_ns is None
+    facts = [
+        wording.EXECUTIONS.of(operators=operators, n=run.total)
+        if is_whole and run.total > operators
+        else wording.OPERATORS.of(n=operators)
+    ]
     if run.run_ns and unprofiled_ns is not None:
-        parts[1] += f" ({units.duration(unprofiled_ns)} un-profiled)"
+        facts.append(wording.BOTH_TIMES.of(time=run.run_ns, unprofiled=unprofiled_ns))
+    elif run.run_ns:
+        facts.append(wording.PROFILED.of(time=run.run_ns))
     if len(found) == 1 and found[0].label and not found[0].label.startswith("CPU"):
-        parts.append(f"on {found[0].label}")
+        facts.append(wording.ON_LANE.of(lane=found[0].label))
+    sentences = []
     if run.in_order:
-        parts.append(wording.in_order_text(bool((run.calls["n"] > 1).any())))
+        sentences.append(wording.in_order_text(bool((run.calls["n"] > 1).any())))
     if run.unplaced:
-        parts.append(wording.unplaced_text(run.unplaced))
+        sentences.append(wording.unplaced_text(run.unplaced))
     if run.shown_ns is not None:
-        parts.append(wording.cut_text(len(run.calls), run.total))
-    return ", ".join(parts[:-1]) + "; " + parts[-1] if _is_sentence(run) else ", ".join(parts)
-
-
-def _is_sentence(run: _Run) -> bool:
-    return run.in_order or run.unplaced > 0 or run.shown_ns is not None
+        sentences.append(wording.cut_text(len(run.calls), run.total))
+    return wording.caption(facts, sentences)

@@ -2,47 +2,69 @@
 
 from __future__ import annotations
 
-from analysis import units
+from collections.abc import Sequence
+from functools import reduce
 
-PICKED_IS_HIDDEN = (
-    "What is picked in the timelines has no line here: it does not match what is chosen above."
+from analysis.messages import Message, Said
+
+PICKED_IS_HIDDEN = Message(
+    "What is selected in the timelines has no row here: it does not match what is chosen above."
 )
+_AND = Message("{facts}, {fact}")
+_THEN = Message("{facts}; {sentence}")
+OPERATORS = Message("{n:count} operator", "{n:count} operators")
+EXECUTIONS = Message(
+    "{operators:operators} in {n:count} execution", "{operators:operators} in {n:count} executions"
+)
+PROFILED = Message("{time:duration} as profiled")
+BOTH_TIMES = Message("{time:duration} as profiled ({unprofiled:duration} un-profiled)")
+ON_LANE = Message("on {lane:name}")
+_CUT = Message(
+    "only the first {drawn:count} of {total:count} executions are drawn: the hatched time after "
+    "them is not drawn, not idle"
+)
+_UNPLACED = Message(
+    "{n:count} execution without a start time is not drawn",
+    "{n:count} executions without a start time are not drawn",
+)
+_IN_ORDER = Message(
+    "the file has no start times, so operators are drawn one after the other in the order of the "
+    "file"
+)
+_TOTALS_IN_ORDER = Message(
+    "the file has no start times, so operators are drawn one after the other in the order of the "
+    "file; each box is the sum of all executions of an operator"
+)
+_FOLDED = Message(
+    "{lanes:lanes} with almost no time are folded: {executions:executions}, {busy:duration} "
+    "({share} of the operator time)."
+)
+_LITTLE = Message("under 0.1 %")
+_SHARE = Message("{share:percent}")
 
 
-def cut_text(drawn: int, total: int) -> str:
-    """That a run is too long to draw whole."""
-    return (
-        f"only the first {units.count(drawn)} of {units.count(total)} executions are drawn: "
-        "the hatched time after them is not drawn, not idle"
-    )
+def caption(facts: Sequence[Said], sentences: Sequence[Said]) -> Said:
+    """What is drawn of a side: facts, then what its drawing lacks."""
+    whole = reduce(lambda told, fact: _AND.of(facts=told, fact=fact), facts)
+    return reduce(lambda told, text: _THEN.of(facts=told, sentence=text), sentences, whole)
 
 
-def unplaced_text(unplaced: int) -> str:
+def cut_text(drawn: int, total: int) -> Said:
+    """That a run is too long to draw completely."""
+    return _CUT.of(drawn=drawn, total=total)
+
+
+def unplaced_text(unplaced: int) -> Said:
     """That executions have no start while others have one."""
-    return f"{_executions(unplaced)} without a start time {_is(unplaced)} not drawn"
+    return _UNPLACED.of(n=unplaced)
 
 
-def in_order_text(has_totals: bool) -> str:
+def in_order_text(has_totals: bool) -> Said:
     """That nothing is known of when the operators ran."""
-    boxes = "; each box is the sum of all executions of an operator" if has_totals else ""
-    return f"no start times in the file, so drawn one after the other in the file's order{boxes}"
+    return (_TOTALS_IN_ORDER if has_totals else _IN_ORDER).of()
 
 
-def folded_text(lanes: int, executions: int, busy_ns: int, share: float) -> str:
-    """That lanes of nearly nothing are folded away."""
-    return (
-        f"{lanes} lanes of nearly nothing are folded: {_executions(executions)}, "
-        f"{units.duration(busy_ns)} ({_share(share)} of the operator time)"
-    )
-
-
-def _executions(number: int) -> str:
-    return f"{units.count(number)} execution{'' if number == 1 else 's'}"
-
-
-def _is(number: int) -> str:
-    return "is" if number == 1 else "are"
-
-
-def _share(share: float) -> str:
-    return units.percent(share) if share >= 0.0005 else "under 0.1 %"
+def folded_text(lanes: int, executions: int, busy_ns: int, share: float) -> Said:
+    """That lanes with almost no time are folded."""
+    part = _SHARE.of(share=share) if share >= 0.0005 else _LITTLE.of()
+    return _FOLDED.of(lanes=lanes, executions=executions, busy=busy_ns, share=part)

@@ -69,7 +69,7 @@ def _operators(shown: Shown, selected: int | None) -> None:
     )
     table_rows.linked(TABLE, here.index(selected) if selected in here else None, len(here))
     if selected is not None and selected not in here:
-        st.caption(wording.PICKED_IS_HIDDEN)
+        st.caption(wording.PICKED_IS_HIDDEN.text())
     if len(found) < len(rows):
         st.caption(f"{len(found)} of {len(rows)} operators")
     if is_ascend:
@@ -83,7 +83,7 @@ def _found(rows: pd.DataFrame, search: DeltaGenerator, classes: DeltaGenerator) 
     chosen = classes.multiselect(
         "Classes",
         [name for name in OP_CLASSES if (rows["op_class"] == name).any()],
-        format_func=lambda name: LABELS[name],
+        format_func=lambda name: LABELS[name].text(),
         key="classes",
         placeholder="all classes",
         label_visibility="collapsed",

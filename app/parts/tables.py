@@ -139,7 +139,7 @@ def operator_table(rows: pd.DataFrame) -> Table:
     for figure in _OPERATOR_FIGURES:
         table.figure(figure, rows)
     table.counters(rows)
-    classes = rows["op_class"].map(LABELS)
+    classes = rows["op_class"].map(_label)
     table.text("Class", classes, "Operator class: what the small-op ratio counts.", "small")
     table.text("Inputs", rows["inputs"], "Data types and shapes read.", "medium")
     table.text("Outputs", rows["outputs"], "Data types and shapes written.", "medium")
@@ -181,7 +181,7 @@ def launcher_table(comparison: Comparison) -> Table:
 def class_table(comparison: Comparison) -> Table:
     """The table of operator classes, largest absolute change first."""
     rows = comparison.op_classes
-    classes = rows["op_class"].map(LABELS)
+    classes = rows["op_class"].map(_label)
     return _kinds("Class", classes, "Operator class: what the small-op ratio counts.", rows)
 
 
@@ -225,3 +225,7 @@ def _type_text(types: object) -> str:
 def _core(provider: pd.Series) -> pd.Series:
     """'CPUExecutionProvider' as 'CPU'."""
     return provider.map(lambda text: text.removesuffix(_PROVIDER_SUFFIX), na_action="ignore")
+
+
+def _label(op_class: str) -> str:
+    return LABELS[op_class].text()

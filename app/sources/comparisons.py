@@ -15,6 +15,7 @@ from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import Side
 from analysis.limits import MIB
+from analysis.messages import language
 from analysis.trace import Trace
 from app.server.shelf import Shelf, weight
 
@@ -44,11 +45,20 @@ class Shown:
         return timeline_payload(self.comparison)
 
     @cached_property
-    def drawing(self) -> str:
-        """The payload as the timelines take it, made when the first of them is drawn."""
-        from analysis.timeline.packing import packed_json
+    def _drawings(self) -> dict[str, str]:
+        return {}
 
-        return packed_json(self.payload)
+    @property
+    def drawing(self) -> str:
+        """The payload as the timelines take it, in the language that is spoken; made when the first
+        of them is drawn in it."""
+        from analysis.timeline.packing import packed_json
+        from analysis.timeline.payload import texts
+
+        spoken = language.current()
+        if spoken not in self._drawings:
+            self._drawings[spoken] = packed_json(self.payload, texts(self.payload))
+        return self._drawings[spoken]
 
     @cached_property
     def missed_fusions(self) -> tuple[MissedFusion, ...]:

@@ -130,7 +130,7 @@ def _ledger(shown: Shown, chosen: int | None) -> None:
         st.caption(panels.own(unshared))
     table_rows.linked(TABLE, line, len(drawn))
     if found is not None and chosen is not None and line is None:
-        st.caption(wording.PICKED_IS_HIDDEN)
+        st.caption(wording.PICKED_IS_HIDDEN.text())
     if found is not None:
         st.caption(f"{len(found)} of {len(comparison.fusion.groups)} groups")
 

@@ -179,7 +179,7 @@ def test_modes_by_keyboard(show: Callable[[Any], Timeline], page: Page) -> None:
     page.keyboard.press("ArrowRight")
     expect(timeline.root).to_have_attribute("data-mode", "flow")
     expect(timeline.root).to_contain_text("as profiled. The gain beside the pointer is the mean")
-    for text in ("fused or replaced", "kept as it was", "slower beyond noise"):
+    for text in ("fused or replaced", "unchanged", "slower beyond noise"):
         expect(timeline.root.locator(".fst-note")).to_contain_text(text)
     page.keyboard.press("ArrowRight")
     expect(timeline.root).to_have_attribute("data-mode", "aligned")
@@ -206,7 +206,7 @@ def test_ribbon_tells_its_group_and_its_gain_as_text(
     expect(timeline.tip).to_contain_text("gain−205 µs")
     expect(timeline.tip).to_contain_text("slower beyond noise")
     page.mouse.move(*timeline.in_band(350 * US, 0.05))
-    expect(timeline.tip).to_contain_text("kept as it was")
+    expect(timeline.tip).to_contain_text("unchanged")
     page.mouse.move(*timeline.in_band(810 * US, 0.05))
     expect(timeline.tip).to_contain_text("→ nothing: not needed")
     page.mouse.move(*timeline.in_band(950 * US, 0.5))  # under the operator in no group

@@ -48,7 +48,7 @@ def cut() -> Any:
     first["calls"] = {name: values[:2] for name, values in first["calls"].items()}
     first |= {"shown_ns": 700_000, "not_drawn": 1, "caption": "only the first 2 of 3 drawn"}
     second["lanes"] += [{"label": f"stream {n}", "small": True} for n in (8, 9)]
-    second["folded"] = "2 lanes of nearly nothing are folded: 2 executions"
+    second["folded"] = "2 lanes with almost no time are folded: 2 executions"
     for name, values in (
         ("op", [0, 0]),
         ("lane", [1, 2]),
@@ -270,13 +270,13 @@ def test_what_is_not_drawn_is_hatched_and_folded_lanes_unfold(
     expect(timeline.canvas).to_have_attribute("aria-label", re.compile("only the first 2 of 3"))
     # Groups lead from side to side only where both are whole.
     expect(page.get_by_role("radio")).to_have_count(0)
-    expect(timeline.root).to_contain_text("need both runs drawn whole")
+    expect(timeline.root).to_contain_text("need both runs drawn completely")
     lanes = "data-lane-centres"
     assert len((timeline.root.get_attribute(lanes) or "").split()) == 2
-    expect(timeline.root).to_contain_text("fused: 2 lanes of nearly nothing are folded")
+    expect(timeline.root).to_contain_text("fused: 2 lanes with almost no time are folded")
     page.get_by_role("button", name="Show the folded lanes").click()
     wait_until(page, lambda: len((timeline.root.get_attribute(lanes) or "").split()) == 4)
-    fold = page.get_by_role("button", name="Fold the lanes of nearly nothing")
+    fold = page.get_by_role("button", name="Fold the lanes with almost no time")
     expect(fold).to_have_attribute("aria-expanded", "true")
     timeline.hover(250_000, lane=1)
     expect(timeline.tip).to_contain_text("laneCPU")

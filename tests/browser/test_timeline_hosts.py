@@ -7,10 +7,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from analysis.timeline.packing import packed_json
 from tests.browser import test_fusion_flow, test_timeline
 from tests.browser.serving import RUNS_AT, STREAMLIT, free_port, started
-from tests.browser.timelines import HOSTILE, Timeline, wait_until
+from tests.browser.timelines import HOSTILE, Timeline, packed, wait_until
 
 US = 1000
 BLUE, ORANGE = (0, 114, 178), (230, 159, 0)
@@ -61,8 +60,8 @@ def host_url(tmp_path_factory: pytest.TempPathFactory, allowed_origins: set[str]
     """The address of a script with the timelines, `?host=operators` or `?host=groups`."""
     folder = tmp_path_factory.mktemp("hosts")
     script = folder / "script.py"
-    operators = packed_json(test_timeline.small())
-    groups = packed_json(test_fusion_flow.small())
+    operators = packed(test_timeline.small())
+    groups = packed(test_fusion_flow.small())
     script.write_text(HOSTS.format(operators=operators, groups=groups), encoding="utf-8")
     options = [f"--server.port={free_port()}", "--server.fileWatcherType=none"]
     with started([STREAMLIT, "run", str(script), *options], folder) as server:

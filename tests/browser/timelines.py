@@ -13,6 +13,7 @@ from playwright.sync_api import FloatRect, Page
 
 from analysis.timeline import script
 from analysis.timeline.packing import packed_json
+from analysis.wording.timeline_script import script_words
 from tests.patience import GIVE_UP_S
 
 HOSTILE = "<img src=x onerror=\"document.title='pwned'\"></script><script>document.title='pwned'"
@@ -72,6 +73,16 @@ def payload(*sides: Any, groups: list[Any] | None = None) -> Any:
     }
 
 
+def packed(data: Any) -> str:
+    """A payload as the hosts take it; its captions and labels are texts already."""
+    said = {
+        "words": script_words(),
+        "classes": data["classes"],
+        "sides": [{"folded": side.get("folded", "")} for side in data["sides"]],
+    }
+    return packed_json(data, said)
+
+
 def report(data: Any) -> str:
     """A page with the Content-Security-Policy of the report around the report's host."""
     code = script.report_script()
@@ -80,7 +91,7 @@ def report(data: Any) -> str:
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
         "img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
     )
-    text = packed_json(data).replace("<", "\\u003c")
+    text = packed(data).replace("<", "\\u003c")
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'

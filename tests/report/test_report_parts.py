@@ -16,6 +16,7 @@ from analysis.compare import compare
 from analysis.compare.choice import choose_sides
 from analysis.compare.timing.verdict import Interval, Verdict
 from analysis.interval import interval_picture
+from analysis.messages import Message
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report.method import recorded, without_folders
@@ -52,7 +53,7 @@ def payload(*boxes: tuple[int, int, str], lanes: int = 1, span: int = 1200) -> d
     classes = sorted({name for _, _, name in boxes})
     return {
         "span_ns": span,
-        "classes": [{"id": name, "label": name} for name in classes],
+        "classes": [{"id": name, "label": Message(name)} for name in classes],
         "sides": [
             {
                 "label": "a",

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from analysis.timeline.packing import packed, packed_json
 from analysis.timeline.payload import CHARS_PER_CALL, MAX_CALLS, REPORT_CALLS, _fitting
 
+SAID: dict[str, Any] = {"sides": [{}, {}]}
+
 
 def unpacked(column: dict[str, Any]) -> list[int]:
     """As unpackColumn in calls.js."""
@@ -68,8 +70,8 @@ def payload(calls: int, operators: int) -> dict[str, Any]:
 def test_a_quarter_of_a_million_calls_a_side_stay_small() -> None:
     assert MAX_CALLS >= 250_000
     # As lists of numbers they took 26 bytes each.
-    assert len(packed_json(payload(MAX_CALLS, 4000))) < 2 * (18 * MAX_CALLS + 400_000)
-    assert len(packed_json(payload(REPORT_CALLS, 4000))) < 5_000_000
+    assert len(packed_json(payload(MAX_CALLS, 4000), SAID)) < 2 * (18 * MAX_CALLS + 400_000)
+    assert len(packed_json(payload(REPORT_CALLS, 4000), SAID)) < 5_000_000
 
 
 def test_ids_and_shared_texts_keep_what_is_missing() -> None:
@@ -79,7 +81,8 @@ def test_ids_and_shared_texts_keep_what_is_missing() -> None:
         "row": [4, None, 0],
         "group": [None, 0, 7],
     }
-    made = json.loads(packed_json({"sides": [{"ops": ops, "calls": {}}]}))["sides"][0]["ops"]
+    side = {"ops": ops, "calls": {}}
+    made = json.loads(packed_json({"sides": [side]}, {"sides": [{}]}))["sides"][0]["ops"]
     assert made["name"] == ops["name"]
     assert made["inputs"]["texts"] == ["x"]
     assert unpacked(made["inputs"]["of"]) == [1, 0, 1]

@@ -19,7 +19,7 @@ from analysis.experiment import Experiment
 from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
 from analysis.timeline.packing import packed_json
-from analysis.timeline.payload import first_starts, timeline_payload
+from analysis.timeline.payload import first_starts, texts, timeline_payload
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from tests.factories import experiment_zip
 
@@ -86,7 +86,7 @@ def test_operators_name_their_group_and_groups_their_gain(comparison: Comparison
             "hurts": False,
         },
     ]
-    json.loads(packed_json(payload))
+    json.loads(packed_json(payload, texts(payload)))
 
 
 def test_a_name_that_two_groups_claim_is_in_neither(comparison: Comparison) -> None:
@@ -108,7 +108,7 @@ def test_a_gain_that_is_not_known_is_null(comparison: Comparison) -> None:
     rows = grouped.ledger.rows.assign(gain_ns=float("nan"), before_ns=float("nan"))
     payload = timeline_payload(replace(grouped, ledger=replace(grouped.ledger, rows=rows)))
     assert [group["gain_ns"] for group in payload["groups"]] == [None, None]
-    json.loads(packed_json(payload))
+    json.loads(packed_json(payload, texts(payload)))
 
 
 @pytest.mark.parametrize("name", ["mobilenetv2", "resnet50"])
@@ -159,8 +159,9 @@ def side_of(calls: list[tuple[int | None, int]], **more: list[Any]) -> Side:
 
 
 def drawn(side: Side, max_calls: int = 100) -> dict[str, Any]:
-    """The baseline of the payload of a side with itself."""
-    found: dict[str, Any] = timeline_payload(compare(side, side), max_calls)["sides"][0]
+    """The baseline of the payload of a side with itself, and what it says."""
+    payload = timeline_payload(compare(side, side), max_calls)
+    found: dict[str, Any] = payload["sides"][0] | texts(payload)["sides"][0]
     return found
 
 
@@ -196,7 +197,9 @@ def test_without_start_times_operators_stand_in_their_order() -> None:
     assert list(side["calls"]["start_ns"]) == [0, 30, 40]
     assert list(side["calls"]["dur_ns"]) == [30, 10, 60]
     assert side["dur_ns"] == 100  # not that of the run: where it idled is not known
-    assert "no start times in the file, so drawn one after the other" in side["caption"]
+    assert (
+        "the file has no start times, so operators are drawn one after the other" in side["caption"]
+    )
     assert "sum of all executions" not in side["caption"]
     assert first_starts(side) == {}
     summed = drawn(side_of([(None, 30)], n=[4]))
@@ -214,10 +217,10 @@ def test_folded_lanes_say_how_much_they_are() -> None:
     side = side_of([(100, 900), (200, 2), (300, 1)], stream=["7", "8", "9"], device=["0"] * 3)
     found = drawn(side)
     assert [lane["small"] for lane in found["lanes"]] == [False, True, True]
-    said = (
-        "2 lanes of nearly nothing are folded: 2 executions, 3.00 ns (0.3 % of the operator time)"
+    assert found["folded"] == (
+        "2 lanes with almost no time are folded: 2 executions, 3.00 ns (0.3 % of the operator "
+        "time)."
     )
-    assert found["folded"] == said
     assert drawn(side_of([(100, 900)], stream=["7"], device=["0"]))["caption"].endswith(
         "on GPU 0, stream 7"
     )

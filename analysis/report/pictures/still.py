@@ -56,7 +56,7 @@ def still(payload: dict[str, Any]) -> Still:
     return Still(
         sides=tuple(_side(side, span) for side in payload["sides"]),
         ticks=time_ticks(span),
-        classes=tuple((entry["id"], entry["label"]) for entry in payload["classes"]),
+        classes=tuple((entry["id"], entry["label"].text()) for entry in payload["classes"]),
     )
 
 
@@ -71,8 +71,8 @@ def _side(side: dict[str, Any], span: int) -> StillSide:
     shown = [number for number, lane in enumerate(lanes) if not lane["small"]]
     return StillSide(
         label=side["label"],
-        caption=side["caption"],
-        folded=side["folded"],
+        caption=str(side["caption"]),
+        folded=str(side["folded"] or ""),
         lanes=tuple(
             StillLane(lanes[number]["label"] if len(lanes) > 1 else "", _paths(boxes[number]))
             for number in shown[:MAX_LANES]

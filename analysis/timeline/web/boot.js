@@ -5,20 +5,35 @@
 
 import { mount } from "./timeline.js";
 
+/* `payload.languages` has the texts of the page's other languages; the event "fst-speak" asks for
+   one by its code. The drawing begins anew then. */
 function start(root, payload) {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const theme = () => (dark.matches ? "dark" : "light");
   const tell = (event, detail) => root.dispatchEvent(new CustomEvent(event, { detail }));
-  const view = mount(root, payload, {
-    theme: theme(),
-    onSelect: (row, group) => {
-      tell("fst-picked", row);
-      tell("fst-picked-group", group);
-    },
+  const draw = (texts) =>
+    mount(root, inLanguage(payload, texts), {
+      theme: theme(),
+      onSelect: (row, group) => {
+        tell("fst-picked", row);
+        tell("fst-picked-group", group);
+      },
+    });
+  let view = draw(null);
+  root.addEventListener("fst-speak", (event) => {
+    view.destroy();
+    view = draw(payload.languages?.[event.detail]);
   });
   dark.addEventListener("change", () => view.setTheme(theme()));
   root.addEventListener("fst-pick", (event) => view.select(event.detail));
   root.addEventListener("fst-pick-group", (event) => view.selectGroup(event.detail));
+}
+
+/* The payload with the texts of another language; without, as it is. */
+function inLanguage(payload, texts) {
+  if (!texts) return payload;
+  const sides = payload.sides.map((side, place) => ({ ...side, ...texts.sides[place] }));
+  return { ...payload, words: texts.words, classes: texts.classes, sides };
 }
 
 const root = document.getElementById("timeline");

@@ -21,27 +21,34 @@ export default function (component) {
   if (!host) {
     const root = document.createElement("div");
     parentElement.appendChild(root);
-    host = { root, json: data.payload, told: null, sent: [], calls: 0 };
-    host.view = mount(root, JSON.parse(data.payload), {
-      theme: isDark(root) ? "dark" : "light",
-      mode: data.mode,
-      byGroup: data.by === "group",
-      onSelect: (row, group) => {
-        const told = data.by === "group" ? group : row;
-        if (told === host.told) return;
-        host.told = told;
-        host.sent.push(told);
-        host.send({ row, group });
-      },
-    });
+    host = { root, told: null, sent: [], calls: 0 };
     views.set(parentElement, host);
-  } else {
-    if (data.payload !== host.json) {
-      host.json = data.payload;
-      host.view.update(JSON.parse(data.payload));
-    }
-    host.view.setTheme(isDark(host.root) ? "dark" : "light");
   }
+  const theme = isDark(host.root) ? "dark" : "light";
+  if (data.payload !== host.json) {
+    const payload = JSON.parse(data.payload);
+    const words = JSON.stringify(payload.words);
+    if (host.view && words === host.words) {
+      host.view.update(payload);
+    } else { // the first one, or another language
+      host.view?.destroy();
+      host.view = mount(host.root, payload, {
+        theme,
+        mode: data.mode,
+        byGroup: data.by === "group",
+        onSelect: (row, group) => {
+          const told = data.by === "group" ? group : row;
+          if (told === host.told) return;
+          host.told = told;
+          host.sent.push(told);
+          host.send({ row, group });
+        },
+      });
+    }
+    host.json = data.payload;
+    host.words = words;
+  }
+  host.view.setTheme(theme);
   host.send = (value) => setTriggerValue("picked", value);
 
   // While a newer click is still on its way to Python, what Python says is out of date.

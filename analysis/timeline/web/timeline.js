@@ -25,6 +25,7 @@ import { plainText } from "./data/text.js";
 import { createTheme, listenToPaper } from "./page/theme.js";
 import { createTooltip } from "./page/tooltip.js";
 import { newView } from "./data/view.js";
+import { say, setWords } from "./data/words.js";
 import { createWindow } from "./input/window.js";
 
 let mounted = 0;
@@ -83,7 +84,7 @@ function createContent(root, view, { canvas, cursor, timeWindow, picking, legend
     place();
     if (keep && mode === view.mode) timeWindow.show(from, to);
     const runs = view.sides.map((side) => `${side.label}: ${side.caption}`).join("; ");
-    canvas.setAttribute("aria-label", `Timeline of ${runs || "no run"}`);
+    canvas.setAttribute("aria-label", say("timeline_of", { runs: runs || say("no_run") }));
     legend.fill();
   }
 
@@ -104,6 +105,7 @@ function watchSize(on, view, { canvas, redraw }) {
 /** @param {{theme?: string, mode?: string, byGroup?: boolean,
  *   onSelect?: (row: number | null, group: string | null) => void}} options */
 export function mount(root, firstPayload, options = {}) {
+  setWords(firstPayload.words);
   const view = newView(options.byGroup === true);
   const stop = new AbortController(); // ends every listener below
   const on = (target, type, action, more = {}) =>

@@ -166,7 +166,7 @@ const isLinked = ({ sides, groups }) =>
    groups that is true time, without ribbons. */
 export function arrange(payload, wanted) {
   const linked = isLinked(payload);
-  const mode = linked && Object.hasOwn(MODES, wanted) ? wanted : "time";
+  const mode = linked && MODES.includes(wanted) ? wanted : "time";
   const aligned = mode === "aligned" ? alignByGroup(payload.sides) : null;
   const sides = payload.sides.map((side, sideIndex) =>
     prepareSide(side, aligned?.places[sideIndex])

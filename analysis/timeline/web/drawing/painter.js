@@ -8,6 +8,7 @@ import { drawGaps, drawRibbons, drawRibbonsOf } from "./ribbons.js";
 import { drawRings } from "./rings.js";
 import { callsOfGroup, groupOfCall, litOperators, selectedCalls } from "../data/selection.js";
 import { cutMiddle, duration, moment, plainText, tickStep } from "../data/text.js";
+import { say } from "../data/words.js";
 
 const THIN = 0.7; // boxes narrower than this share columns of this width
 const LEAST_HEIGHT = 0.3; // of a lane: a column in which little ran
@@ -171,7 +172,7 @@ export function createPainter(canvas, view) {
     }
     pen.stroke();
     pen.restore();
-    const text = "executions not drawn";
+    const text = say("not_drawn");
     const size = textWidth(text, 11) + 12;
     if (row.height < 14 || right - left < size + 8) return;
     const middle = (left + right) / 2;
@@ -203,7 +204,7 @@ export function createPainter(canvas, view) {
     drawBoxTexts(row, spacious, lit);
     if (side.lanes[row.lane].count === 0) {
       write(
-        "no operator in this run",
+        say("no_operator"),
         painter.plotLeft + 6,
         row.top + row.height / 2 + 4,
         11,

@@ -2,22 +2,23 @@
 
 import { button, element } from "../page/elements.js";
 import { duration, moment } from "../data/text.js";
+import { say } from "../data/words.js";
 
 const MIN_WINDOW_NS = 10;
 
 export function createWindow(root, view, redraw) {
   const range = element("span", "fst-range");
-  const zoomOut = button("Zoom out", "−", () => zoom(2));
-  const zoomIn = button("Zoom in", "+", () => zoom(0.5));
-  const reset = button("Reset zoom", "Reset", () => showAll());
+  const zoomOut = button(say("zoom_out"), "−", () => zoom(2));
+  const zoomIn = button(say("zoom_in"), "+", () => zoom(0.5));
+  const reset = button(say("reset_zoom"), say("reset"), () => showAll());
   const tools = element("div", "fst-tools");
   tools.append(range, zoomOut, zoomIn, reset);
 
   function rangeText(size) {
-    if (view.mode === "aligned") return `${duration(size)} wide`;
-    if (size >= view.span) return `0 to ${duration(view.span)}`;
+    if (view.mode === "aligned") return say("wide", { time: duration(size) });
+    if (size >= view.span) return say("from_to", { start: "0", end: duration(view.span) });
     const point = (ns) => moment(ns, view.to, size / 1000);
-    return `${point(view.from)} to ${point(view.to)}`;
+    return say("from_to", { start: point(view.from), end: point(view.to) });
   }
 
   function show(from, to) {

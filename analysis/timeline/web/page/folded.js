@@ -1,5 +1,6 @@
 /* The line below the canvas that says which lanes are folded away, and unfolds them. */
 
+import { say } from "../data/words.js";
 import { element } from "./elements.js";
 
 export function createFolded(view, onToggle) {
@@ -20,11 +21,11 @@ export function createFolded(view, onToggle) {
       box.hidden = some.length === 0;
       text.textContent = view.unfolded
         ? ""
-        : some.map((side) => `${side.label}: ${side.folded}.`).join(" ");
-      toggle.textContent = view.unfolded ? "Fold the lanes of nearly nothing" : "Show them";
+        : some.map((side) => `${side.label}: ${side.folded}`).join(" ");
+      toggle.textContent = view.unfolded ? say("fold") : say("show_folded");
       toggle.setAttribute(
         "aria-label",
-        view.unfolded ? toggle.textContent : "Show the folded lanes",
+        view.unfolded ? toggle.textContent : say("show_folded_label"),
       );
       toggle.setAttribute("aria-expanded", String(view.unfolded));
     },

@@ -1,10 +1,11 @@
 /* The operator classes in their colours; a click singles one out. */
 
+import { say } from "../data/words.js";
 import { button, element, swatch } from "./elements.js";
 
 export function createLegend(view, redraw) {
   const box = element("ul", "fst-legend");
-  box.setAttribute("aria-label", "Operator classes");
+  box.setAttribute("aria-label", say("classes"));
 
   function singleOut(className) {
     view.onlyClass = className;
@@ -17,7 +18,7 @@ export function createLegend(view, redraw) {
   function fill() {
     box.replaceChildren(...Array.from(view.classLabels, ([id, label]) => {
       const toggle = button(
-        `Single out ${label}`,
+        say("single_out", { class: label }),
         "",
         () => singleOut(view.onlyClass === id ? null : id),
       );

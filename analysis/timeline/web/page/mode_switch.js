@@ -1,6 +1,7 @@
 /* The switch between the ways to place operators, and the line below the canvas about them. */
 
-import { MODES, NOT_LINKED, SHARED, toneOf, TONES } from "../data/modes.js";
+import { MODES, toneOf, TONES } from "../data/modes.js";
+import { say } from "../data/words.js";
 import { element, swatch } from "./elements.js";
 
 let lastMode = null; // what the user chose last, also in a timeline that is gone
@@ -8,9 +9,9 @@ let lastMode = null; // what the user chose last, also in a timeline that is gon
 /* `wanted` is the mode to show once there are groups: what was chosen, else `first`. */
 export function createModes(view, name, first, onChoose) {
   const box = element("fieldset", "fst-modes");
-  box.append(element("legend", "fst-live", "Place operators by"));
+  box.append(element("legend", "fst-live", say("modes")));
   const note = element("p", "fst-note");
-  const inputs = Object.entries(MODES).map(([mode, { label }]) => {
+  const inputs = MODES.map((mode) => {
     const input = element("input");
     input.type = "radio";
     input.name = name;
@@ -20,7 +21,7 @@ export function createModes(view, name, first, onChoose) {
       onChoose();
     });
     const item = element("label");
-    item.append(input, element("span", "", label));
+    item.append(input, element("span", "", say(mode)));
     box.append(item);
     return input;
   });
@@ -34,14 +35,15 @@ export function createModes(view, name, first, onChoose) {
       box.hidden = view.ribbons.length === 0;
       for (const input of inputs) input.checked = input.value === view.mode;
       const isCut = view.groups.size > 0 && view.sides.some((side) => side.notDrawn > 0);
-      note.replaceChildren(MODES[view.mode].note, SHARED, isCut ? NOT_LINKED : "");
+      const notes = [`${view.mode}_note`, "shared_pixel", ...(isCut ? ["not_linked"] : [])];
+      note.replaceChildren(notes.map((key) => say(key)).join(" "), " ");
       if (view.mode === "time") return;
       const keys = element("span", "fst-keys");
       const used = new Set(view.ribbons.map(({ group }) => toneOf(view.groups.get(group))));
-      for (const [tone, label] of Object.entries(TONES)) {
+      for (const tone of TONES) {
         if (!used.has(tone)) continue;
         const item = element("span", "fst-key");
-        item.append(swatch(view.palette.tones[tone]), element("span", "", label));
+        item.append(swatch(view.palette.tones[tone]), element("span", "", say(tone)));
         keys.append(item, " ");
       }
       note.append(keys);

@@ -1,38 +1,13 @@
 /* The page elements of a timeline: a bar above the canvas, and below it how to use it. */
 
+import { say } from "../data/words.js";
 import { element } from "./elements.js";
-
-const HINT = [
-  "Scroll to zoom after a click here, or hold ",
-  ["Ctrl"],
-  " / ",
-  ["⌘"],
-  "; drag to pan, double-click to reset. ",
-  ["←"],
-  " ",
-  ["→"],
-  " pan, ",
-  ["+"],
-  " ",
-  ["−"],
-  " zoom, ",
-  ["↑"],
-  " ",
-  ["↓"],
-  " step through operators, ",
-  ["Enter"],
-  " select, ",
-  ["F"],
-  " zoom to it, ",
-  ["0"],
-  " reset.",
-];
 
 export function createCanvas(hint) {
   const canvas = element("canvas");
   canvas.tabIndex = 0;
   canvas.setAttribute("role", "application");
-  canvas.setAttribute("aria-roledescription", "timeline");
+  canvas.setAttribute("aria-roledescription", say("timeline_role"));
   canvas.setAttribute("aria-describedby", hint.id);
   return canvas;
 }
@@ -40,7 +15,9 @@ export function createCanvas(hint) {
 export function createHint(id) {
   const hint = element("p", "fst-hint");
   hint.id = id;
-  for (const part of HINT) hint.append(Array.isArray(part) ? element("kbd", "", part[0]) : part);
+  say("hint").split(/\[(.+?)\]/).forEach((part, place) => {
+    hint.append(place % 2 ? element("kbd", "", part) : part);
+  });
   return hint;
 }
 

@@ -1,11 +1,14 @@
 /* What a call is, as facts; and the box that shows them beside the pointer. */
 
 import { element, swatch } from "./elements.js";
-import { toneOf, TONES } from "../data/modes.js";
+import { toneOf } from "../data/modes.js";
 import { groupOfCall } from "../data/selection.js";
 import { cutMiddle, duration, moment, plainText, share } from "../data/text.js";
+import { say } from "../data/words.js";
 
-/* The facts of one call, as text. `call` is {side, lane, index}. */
+const OF_GROUP = "of its group"; // marks facts
+
+/* The facts of one call, as text: [term, value, OF_GROUP or nothing]. `call` is {side, lane, index}. */
 function describe(view, call) {
   const side = view.sides[call.side];
   const lane = side.lanes[call.lane];
@@ -13,54 +16,56 @@ function describe(view, call) {
   const dur = lane.end[call.index] - lane.start[call.index];
   const facts = [
     [
-      "start",
+      say("start"),
       side.inOrder
-        ? "not in the file"
+        ? say("no_start")
         : moment(lane.ran[call.index], Math.max(side.dur, 1), dur / 10),
     ],
-    ["duration", duration(dur)],
-    [side.inOrder ? "share of the time drawn" : "share of run", share(dur, side.dur)],
-    ["inputs", side.ops.inputs[op]],
-    ["outputs", side.ops.outputs[op]],
-    ["provider", side.ops.provider[op]],
+    [say("duration"), duration(dur)],
+    [say(side.inOrder ? "share_drawn" : "share_run"), share(dur, side.dur)],
+    [say("inputs"), side.ops.inputs[op]],
+    [say("outputs"), side.ops.outputs[op]],
+    [say("provider"), side.ops.provider[op]],
   ];
-  facts.push(["lane", side.laneLabels[call.lane]]);
+  facts.push([say("lane"), side.laneLabels[call.lane]]);
   const group = view.groups.get(groupOfCall(view, call));
-  if (group && group.kind !== "kept") facts.push(["group", plainText(groupTitle(group))]);
-  if (group) facts.push(["gain of its group", gainText(group)]);
+  if (group && group.kind !== "kept") {
+    facts.push([say("group"), plainText(groupTitle(group)), OF_GROUP]);
+  }
+  if (group) facts.push([say("gain_of_group"), gainText(group), OF_GROUP]);
   const row = side.ops.row[op] ?? null;
   for (const other of view.sides) {
     if (other === side || row === null) continue;
-    facts.push([`in ${cutMiddle(other.label, 24, (text) => text.length)}`, timeOfRow(other, row)]);
+    const name = cutMiddle(other.label, 24, (text) => text.length);
+    facts.push([say("in_side", { side: name }), timeOfRow(other, row)]);
   }
   return {
-    name: plainText(side.ops.name[op]) || "unnamed operator",
-    type: plainText(side.ops.op_type[op]) || "unknown type",
+    name: plainText(side.ops.name[op]) || say("unnamed"),
+    type: plainText(side.ops.op_type[op]) || say("untyped"),
     className: side.classOf[op],
     classLabel: view.classLabels.get(side.classOf[op]) ?? side.classOf[op].replace("_", " "),
     facts: facts.filter(([, value]) => (value ?? "") !== "").map((
-      [term, value],
-    ) => [term, plainText(value)]),
+      [term, value, of],
+    ) => [term, plainText(value), of]),
   };
 }
 
 function timeOfRow(side, row) {
   const calls = side.byRow.get(row) ?? [];
-  if (calls.length === 0) return "no match";
+  if (calls.length === 0) return say("no_call");
   const lengths = calls.map(({ lane, index }) =>
     side.lanes[lane].end[index] - side.lanes[lane].start[index]
   );
   const total = duration(lengths.reduce((sum, each) => sum + each, 0));
-  return calls.length === 1 ? total : `${total} in ${calls.length} calls`;
+  return calls.length === 1 ? total : say("calls", { time: total, count: calls.length });
 }
 
-const NOTHING = { folded: "nothing: folded into weights", removed: "nothing: not needed" };
-const becomesText = (group) => group.becomes || NOTHING[group.kind] || "nothing";
-const groupTitle = (group) => `${group.pattern || "nothing"} → ${becomesText(group)}`;
+const NOTHING = { folded: "nothing_folded", removed: "nothing_removed" };
+const becomesText = (group) => group.becomes || say(NOTHING[group.kind] ?? "nothing");
+const groupTitle = (group) => `${group.pattern || say("nothing")} → ${becomesText(group)}`;
 const signed = (ns) => (ns < 0 ? `−${duration(-ns)}` : duration(ns));
-const gainText = (
-  group,
-) => (group.gain_ns === null ? "not known" : `${signed(group.gain_ns)}, mean of all runs`);
+const gainText = (group) =>
+  group.gain_ns === null ? say("not_known") : say("gain_of_mean", { gain: signed(group.gain_ns) });
 
 /* The facts of one group, as text. */
 function describeGroup(view, id) {
@@ -77,14 +82,14 @@ function describeGroup(view, id) {
     after,
   ) => (before === null || after === null ? null : `${duration(before)} → ${duration(after)}`);
   const facts = [
-    ["gain", gainText(group)],
-    ["mean of all runs", change(group.before_ns, group.after_ns)],
-    ["these two runs", change(...sums)],
-    ["", group.hurts ? "slower beyond noise" : null],
+    [say("gain"), gainText(group)],
+    [say("mean"), change(group.before_ns, group.after_ns)],
+    [say("these_runs"), change(...sums)],
+    ["", group.hurts ? say("hurts") : null],
   ];
   return {
-    name: plainText(group.pattern) || "nothing",
-    type: group.kind === "kept" ? TONES.kept : `→ ${plainText(becomesText(group))}`,
+    name: plainText(group.pattern) || say("nothing"),
+    type: group.kind === "kept" ? say("kept") : `→ ${plainText(becomesText(group))}`,
     tone: toneOf(group),
     facts: facts.filter(([, value]) => value !== null),
   };
@@ -96,11 +101,16 @@ export function spoken(view, call) {
   const side = view.sides[call.side];
   const told = view.mode === "time"
     ? facts.slice(0, 3)
-    : facts.filter(([term], i) => i < 3 || /group$/.test(term));
-  const first = told.map((fact) => fact.join(" ")).join(", ");
-  return `${side.label}, ${call.index + 1} of ${
-    side.lanes[call.lane].count
-  }: ${name}, ${type}, ${classLabel}, ${first}`;
+    : facts.filter(([, , of], i) => i < 3 || of === OF_GROUP);
+  return say("spoken", {
+    side: side.label,
+    number: call.index + 1,
+    count: side.lanes[call.lane].count,
+    name,
+    type,
+    class: classLabel,
+    facts: told.map(([term, value]) => `${term} ${value}`).join(", "),
+  });
 }
 
 export function createTooltip(view) {

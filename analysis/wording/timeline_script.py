@@ -1,0 +1,89 @@
+"""What the timeline's script says: texts that it fills in by itself, where it draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from analysis.messages import language, mark
+
+# A {name} is filled in by the script; what stands in [ ] is a key of the keyboard.
+WORDS: Mapping[str, str] = {
+    "aligned": mark("aligned by group"),
+    "aligned_note": mark(
+        "Every group starts at the same place on both sides, so a gap is what it gained or lost "
+        "between the two runs shown, as profiled. Groups are in the order of the baseline; time "
+        "between operators is left out."
+    ),
+    "calls": mark("{time} in {count} calls"),
+    "classes": mark("Operator classes"),
+    "duration": mark("duration"),
+    "flow": mark("fusion flow"),
+    "flow_note": mark(
+        "A ribbon leads from a group of operators to what replaced it; its ends are as long as "
+        "these took in the two runs shown, as profiled. The gain beside the pointer is the mean "
+        "of all runs."
+    ),
+    "fold": mark("Fold the lanes with almost no time"),
+    "from_to": mark("{start} to {end}"),
+    "gain": mark("gain"),
+    "gain_of_group": mark("gain of its group"),
+    "gain_of_mean": mark("{gain}, mean of all runs"),
+    "group": mark("group"),
+    "hint": mark(
+        "Click, then scroll to zoom, or hold [Ctrl] / [⌘] and scroll; drag to pan, double-click "
+        "to reset. [←] [→] pan, [+] [−] zoom, [↑] [↓] step through operators, [Enter] select, "
+        "[F] zoom to it, [0] reset."
+    ),
+    "hurts": mark("slower beyond noise"),
+    "in_side": mark("in {side}"),
+    "inputs": mark("inputs"),
+    "kept": mark("unchanged"),
+    "lane": mark("lane"),
+    "mean": mark("mean of all runs"),
+    "modes": mark("Place operators by"),
+    "no_call": mark("no match"),
+    "no_operator": mark("no operator in this run"),
+    "no_run": mark("no run"),
+    "no_start": mark("not in the file"),
+    "not_drawn": mark("executions not drawn"),
+    "not_known": mark("not known"),
+    "not_linked": mark("Fusion flow and alignment by group need both runs drawn completely."),
+    "nothing": mark("nothing"),
+    "nothing_folded": mark("nothing: folded into weights"),
+    "nothing_removed": mark("nothing: not needed"),
+    "outputs": mark("outputs"),
+    "provider": mark("provider"),
+    "replaced": mark("fused or replaced"),
+    "reset": mark("Reset"),
+    "reset_zoom": mark("Reset zoom"),
+    "share_drawn": mark("share of the time drawn"),
+    "share_run": mark("share of run"),
+    "shared_pixel": mark(
+        "Executions too short for a pixel share one, which is as high as the part of it in which "
+        "something ran."
+    ),
+    "show_folded": mark("Show them"),
+    "show_folded_label": mark("Show the folded lanes"),
+    "single_out": mark("Single out {class}"),
+    "spoken": mark("{side}, {number} of {count}: {name}, {type}, {class}, {facts}"),
+    "start": mark("start"),
+    "these_runs": mark("these two runs"),
+    "time": mark("true time"),
+    "time_note": mark(
+        "Profiled time of one run per side, or of the whole file where runs are not marked. The "
+        "profiler adds cost to every operator: a verdict uses un-profiled runs, where there are "
+        "any."
+    ),
+    "timeline_of": mark("Timeline of {runs}"),
+    "timeline_role": mark("timeline"),
+    "unnamed": mark("unnamed operator"),
+    "untyped": mark("unknown type"),
+    "wide": mark("{time} wide"),
+    "zoom_in": mark("Zoom in"),
+    "zoom_out": mark("Zoom out"),
+}
+
+
+def script_words() -> dict[str, str]:
+    """The texts in the language that is spoken, by the keys that the script uses."""
+    return {key: language.translated(text) for key, text in WORDS.items()}
