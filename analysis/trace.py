@@ -212,8 +212,9 @@ class Trace:
 
     def texts(self, column: str) -> list[str]:
         """A column of the operators as text, '' for null."""
-        values = self.operators[column].astype("object")
-        return ["" if pd.isna(value) else str(value) for value in values]
+        values = self.operators[column].array
+        texts = [*map(str, values.categories), ""]
+        return [texts[code] for code in values.codes]
 
 
 def runs_frame(**columns: object) -> pd.DataFrame:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from analysis.compare.groups.fusion import Fusion, Group, Operator
-from analysis.compare.groups.matching import match_operators
 from analysis.compare.groups.members import compute_operators, kind_of
+from analysis.compare.groups.pairs import paired_operators
 from analysis.compare.side import Side
 from analysis.operators.classes import plain_type
 from analysis.operators.members import parse_members
@@ -105,15 +105,16 @@ def _pairs(
     ]
     counts = [Counter(_description(ran) for ran in side) for side in sides]
     names = [Counter(ran.operator.name for ran in side) for side in sides]
-    joined = match_operators(baseline, candidate)
-    joined = joined[
-        (joined["side"] == "both") & (joined["count_baseline"] == joined["count_candidate"])
-    ]
+    first, second, joined = paired_operators(baseline, candidate)
+    rows, runs = (
+        [side.table[column].to_numpy() for side in (first, second)]
+        for column in ("operator", "count")
+    )
     pairs = []
-    for before, after in zip(
-        joined["operator_baseline"], joined["operator_candidate"], strict=True
-    ):
-        b, c = indices[0].get(int(before)), indices[1].get(int(after))
+    for before, after, label in joined:
+        if not label or runs[0][before] != runs[1][after]:
+            continue
+        b, c = indices[0].get(int(rows[0][before])), indices[1].get(int(rows[1][after]))
         if b is None or c is None:
             continue  # communication
         one, other = sides[0][b], sides[1][c]

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
+from pandas.api.extensions import ExtensionArray, take
 
-from analysis.metrics.breakdown import by_class, by_launcher, by_operator, by_type
+from analysis.compare.groups.pairs import paired_operators
+from analysis.metrics.breakdown import by_class, by_launcher, by_type
 from analysis.metrics.counters import operator_counters, type_counters
 from analysis.metrics.traffic import operator_bytes
 from analysis.trace import Trace
 
+# The values of one column.
+Column = ExtensionArray | np.ndarray
 SIDES = ("baseline", "candidate")
 _FIGURES = (
     "count", "total_ns", "per_run_ns", "mean_ns", "median_ns", "p90_ns", "min_ns", "max_ns",
@@ -31,70 +35,42 @@ def match_operators(
     Columns: `row` (0, 1, …: the row's identity), `name`, `side` (both, baseline, candidate),
     `matched_by` (name, graph, shape, launcher, order, null), each of breakdown's figures and the
     counters of `metrics.counters` that a side has with suffix _baseline and _candidate, `delta_ns`
-    (candidate - baseline per run, a missing side counts 0), `speedup`.
-    Operators join on (name, n-th operator of that name), where `counterparts` gives the baseline's
-    name of the candidate's renamed operators and both sides tell them apart; the rest on
-    (op type, shapes, dtypes, n-th of those; inputs alone where neither side tells outputs), then on
-    (launcher, its inputs, n-th of those);
-    communication that is left on (op type, n-th of those).
+    (candidate - baseline per run, a missing side counts 0), `speedup`. `paired_operators` says
+    what joins.
     """
-    tables = [
-        _ordered(trace, names) for trace, names in ((baseline, {}), (candidate, counterparts))
-    ]
-    pairs = _join(tables, ["origin"], taken=_told_apart_once(tables))
-    matched_by = [
-        "name" if tables[0]["name"][b] == tables[1]["name"][c] else "graph" for b, c in pairs
-    ]
-    # Frameworks that tell no outputs: type and inputs say what they are. Of a kernel they do not.
-    told = [
-        table[
-            (
-                table["outputs"].isna() & (table["level"].astype("object") != "device_kernel")
-            ).to_numpy(dtype=bool)
-        ]
-        for table in tables
-    ]
-    communication = [table[table["is_communication"].to_numpy(dtype=bool)] for table in tables]
-    for some, keys, label in (
-        (tables, ["op_type", "inputs", "outputs"], "shape"),
-        (told, ["op_type", "inputs"], "shape"),
-        # Another GPU or library names its kernels otherwise: what launched them is the same.
-        (tables, ["launched_by", "inputs"], "launcher"),
-        # Names of communication hold numbers of the recording's groups, and it tells no shapes.
-        (communication, ["op_type"], "order"),
-    ):
-        found = _join(some, keys, taken=({b for b, _ in pairs}, {c for _, c in pairs}))
-        pairs += found
-        matched_by += [label] * len(found)
-    for side in (0, 1):
-        used = {pair[side] for pair in pairs}
-        for position in range(len(tables[side])):
-            if position not in used:
-                pairs.append((position, -1) if side == 0 else (-1, position))
-                matched_by.append("")
+    first, second, pairs = paired_operators(baseline, candidate, counterparts)
+    rows = tuple(np.array([pair[side] for pair in pairs], dtype=np.intp) for side in (0, 1))
     counters = _counters(operator_counters(baseline), operator_counters(candidate))
-    left = _side(tables[0], counters[0], [b for b, _ in pairs], "baseline")
-    right = _side(tables[1], counters[1], [c for _, c in pairs], "candidate")
-    joined = pd.concat([left, right], axis=1)
-    joined.insert(0, "name", _first(joined["name_baseline"], joined["name_candidate"]))
-    joined["op_class"] = _first(joined["op_class_candidate"], joined["op_class_baseline"])
-    joined["matched_by"] = [label or None for label in matched_by]
-    return _finish(joined.drop(columns=["name_baseline", "name_candidate"]))
+    sides = [
+        _columns(ran.table, counted) for ran, counted in zip((first, second), counters, strict=True)
+    ]
+    names, classes = (
+        [
+            _taken(_plain(ran.table[column]), at)
+            for ran, at in zip((first, second), rows, strict=True)
+        ]
+        for column in ("name", "op_class")
+    )
+    return _joined(
+        {"name": _first(names[0], names[1])},
+        sides,
+        rows,
+        {
+            "op_class": _first(classes[1], classes[0]),
+            "matched_by": pd.Series([label or None for _, _, label in pairs]).array,
+        },
+    )
 
 
 def match_types(baseline: Trace, candidate: Trace) -> pd.DataFrame:
     """Outer join of op types, largest absolute change first; columns as in match_operators."""
     counters = _counters(type_counters(baseline), type_counters(candidate))
-    tables = (
-        table.merge(counted, left_on="op_type", right_index=True, how="left")
-        for table, counted in zip((by_type(baseline), by_type(candidate)), counters, strict=True)
-    )
-    return _joined_groups("op_type", *tables)
+    return _joined_groups("op_type", (by_type(baseline), by_type(candidate)), counters)
 
 
 def match_classes(baseline: Trace, candidate: Trace) -> pd.DataFrame:
     """Outer join of operator classes, largest absolute change first; columns as above."""
-    return _joined_groups("op_class", by_class(baseline), by_class(candidate))
+    return _joined_groups("op_class", (by_class(baseline), by_class(candidate)))
 
 
 def match_launchers(baseline: Trace, candidate: Trace) -> pd.DataFrame:
@@ -102,7 +78,7 @@ def match_launchers(baseline: Trace, candidate: Trace) -> pd.DataFrame:
 
     Operators without one read 'unknown'.
     """
-    return _joined_groups("launched_by", by_launcher(baseline), by_launcher(candidate))
+    return _joined_groups("launched_by", (by_launcher(baseline), by_launcher(candidate)))
 
 
 def without_changes(joined: pd.DataFrame) -> pd.DataFrame:
@@ -122,86 +98,82 @@ def _counters(*tables: pd.DataFrame) -> list[pd.DataFrame]:
     ]
 
 
-def _joined_groups(key: str, *tables: pd.DataFrame) -> pd.DataFrame:
-    left, right = (
-        table.set_index(key).add_suffix(f"_{side}")
-        for table, side in zip(tables, SIDES, strict=True)
-    )
-    joined = left.join(right, how="outer", sort=False)
-    joined.insert(0, key, list(joined.index))
-    return _finish(joined.reset_index(drop=True))
-
-
-def _ordered(trace: Trace, origins: Mapping[str, str]) -> pd.DataFrame:
-    """Operators that ran, in the order in which they first ran, with their original name."""
-    table = by_operator(trace)
-    table["origin"] = [origins.get(name, name) for name in table["name"].astype(str)]
-    order = trace.calls["operator"].drop_duplicates()
-    rank = pd.Series(range(len(order)), index=order.to_numpy())
-    return (
-        table.assign(_rank=table["operator"].map(rank))
-        .sort_values("_rank", kind="stable")
-        .reset_index(drop=True)
-    )
-
-
-def _join(
-    tables: list[pd.DataFrame], keys: list[str], taken: tuple[set[int], set[int]]
-) -> list[tuple[int, int]]:
-    """Positions that share `keys` and the n-th occurrence of them, without those taken."""
-    found: list[dict[tuple[object, ...], int]] = []
-    for table, used in zip(tables, taken, strict=True):
-        seen: dict[tuple[object, ...], int] = {}
-        keyed: dict[tuple[object, ...], int] = {}
-        for position, *values in zip(table.index, *(table[key] for key in keys), strict=True):
-            # Without shapes the second key says nothing.
-            if position in used or any(pd.isna(value) or value == "" for value in values):
-                continue
-            nth = seen[tuple(values)] = seen.get(tuple(values), -1) + 1
-            keyed[(*values, nth)] = position
-        found.append(keyed)
-    left, right = found
-    return [(position, right[key]) for key, position in left.items() if key in right]
-
-
-def _told_apart_once(tables: list[pd.DataFrame]) -> tuple[set[int], set[int]]:
-    """Positions of names that one side tells apart by shape and the other, without shapes, cannot:
-    all calls of a name are no partner of some of them."""
-    counts = [table["origin"].value_counts() for table in tables]
-    told = [table.groupby("origin")["inputs"].count() for table in tables]
-    both = counts[0].index.intersection(counts[1].index)
-    differ = both[
-        (counts[0][both] != counts[1][both]) & ((told[0][both] == 0) != (told[1][both] == 0))
-    ]
-    first, second = (
-        {int(position) for position in np.flatnonzero(table["origin"].isin(differ))}
-        for table in tables
-    )
-    return first, second
-
-
-def _side(
-    table: pd.DataFrame, counters: pd.DataFrame, positions: list[int], side: str
+def _joined_groups(
+    key: str, tables: Sequence[pd.DataFrame], counters: Sequence[pd.DataFrame] = ()
 ) -> pd.DataFrame:
-    wanted = table[["name", *_FIGURES]].assign(bytes_moved=operator_bytes(table) * table["count"])
-    wanted = wanted.join(counters, on="operator")
-    wanted = wanted.astype({c: "object" for c in wanted.select_dtypes("category").columns})
-    return wanted.reindex(index=positions).reset_index(drop=True).add_suffix(f"_{side}")
+    sides: list[dict[str, Column]] = []
+    for table, counted in zip(tables, counters or (pd.DataFrame(),) * 2, strict=True):
+        columns: dict[str, Column] = {
+            str(name): table[name].array for name in table.columns if name != key
+        }
+        sides.append(columns | _of_index(counted, pd.Index(table[key])))
+    left, right = (pd.Index(table[key]) for table in tables)
+    names, *found = left.join(right, how="outer", sort=False, return_indexers=True)
+    rows = [np.arange(len(names)) if at is None else at for at in found]
+    return _joined({key: pd.Series(list(names)).array}, sides, rows)
 
 
-def _first(preferred: pd.Series, other: pd.Series) -> pd.Series:
-    return preferred.where(preferred.notna(), other)
+def _columns(table: pd.DataFrame, counters: pd.DataFrame) -> dict[str, Column]:
+    """What is shown of each operator, by column."""
+    columns = {name: _plain(table[name]) for name in _FIGURES}
+    columns["bytes_moved"] = (operator_bytes(table) * table["count"]).array
+    return columns | _of_index(counters, pd.Index(table["operator"]))
 
 
-def _finish(joined: pd.DataFrame) -> pd.DataFrame:
-    """Side, change and speedup; sorted by absolute change; row numbers as identity."""
-    before, after = joined["per_run_ns_baseline"], joined["per_run_ns_candidate"]
-    joined["side"] = np.select(
-        [before.notna() & after.notna(), before.notna()], ["both", "baseline"], "candidate"
+def _of_index(table: pd.DataFrame, index: pd.Index) -> dict[str, Column]:
+    """The rows of these labels, by column."""
+    if table.columns.empty:
+        return {}
+    at = table.index.get_indexer(index)
+    return {str(name): _taken(table[name].array, at) for name in table.columns}
+
+
+def _plain(column: pd.Series) -> Column:
+    """The values of a column; of a category its texts, missing ones as NaN."""
+    values = column.array
+    if not isinstance(values, pd.Categorical):
+        return values
+    texts: np.ndarray = np.array([*values.categories, np.nan], dtype=object)[values.codes]
+    return texts
+
+
+def _first(preferred: Column, other: Column) -> Column:
+    """The preferred values, where there is none the others."""
+    told: np.ndarray = np.where(pd.notna(preferred), np.asarray(preferred), np.asarray(other))
+    return told
+
+
+def _taken(values: Column, at: np.ndarray) -> Column:
+    """The values at these positions; at -1 null, whole numbers then as float."""
+    taken: Column = take(values, at, allow_fill=True)
+    return taken
+
+
+def _joined(
+    key: Mapping[str, Column],
+    sides: Sequence[Mapping[str, Column]],
+    rows: Sequence[np.ndarray],
+    more: Mapping[str, Column] = MappingProxyType({}),
+) -> pd.DataFrame:
+    """Columns of both sides at `rows` with side, change and speedup; sorted by absolute change."""
+    before, after = (
+        np.asarray(_taken(columns["per_run_ns"], at), dtype=float)
+        for columns, at in zip(sides, rows, strict=True)
     )
-    joined["delta_ns"] = after.fillna(0.0) - before.fillna(0.0)
-    joined["speedup"] = (before / after.where(after > 0)).astype(float)
-    order = joined["delta_ns"].abs().sort_values(ascending=False, kind="stable").index
-    joined = joined.loc[order].reset_index(drop=True)
-    joined.insert(0, "row", range(len(joined)))
-    return joined
+    delta_ns = np.nan_to_num(after) - np.nan_to_num(before)
+    order = np.argsort(-np.abs(delta_ns), kind="stable")
+    one_sided = np.where(rows[0] < 0, "candidate", "baseline")
+    joined: dict[str, Column] = {"row": np.arange(len(order))}
+    joined |= {name: _taken(values, order) for name, values in key.items()}
+    for columns, at, side in zip(sides, rows, SIDES, strict=True):
+        joined |= {f"{name}_{side}": _taken(of, at[order]) for name, of in columns.items()}
+    joined |= {name: _taken(values, order) for name, values in more.items()}
+    joined["side"] = np.where((rows[0] < 0) | (rows[1] < 0), one_sided, "both")[order]
+    joined["delta_ns"] = delta_ns[order]
+    joined["speedup"] = (before / np.where(after > 0, after, np.nan))[order]
+    # What was object stays object, where a table would make texts of it.
+    kept = {
+        name: pd.Series(values, dtype=object) if pd.api.types.is_object_dtype(values) else values
+        for name, values in joined.items()
+    }
+    return pd.DataFrame(kept)
