@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from analysis.compare.comparison import Figure
@@ -53,12 +54,14 @@ def joined_shares(
     keys = [_evidence(trace) for trace in traces]
     listed = [_listed(trace) for trace in traces]
     types = [_types(trace) for trace in traces]
-    both = operators[operators["side"] == "both"]
+    is_on_both = (operators["side"] == "both").to_numpy()
+    classes = operators["op_class"].to_numpy(dtype=object)
     shares = []
     for side, name in enumerate(_SIDES):
         other = 1 - side
         grouped = _grouped(traces[side], fusion.groups, side)
-        matched = {int(row) for row in both[f"operator_{name}"].dropna()}
+        row_of = operators[f"operator_{name}"].to_numpy("float64", na_value=-1.0)
+        matched = {int(row) for row in row_of[is_on_both]}
         theirs: set[object] = set().union(*keys[other].values()) if keys[other] else set()
         run_there = set(types[other].values())
         listed_there = {kind for kinds in listed[other].values() for kind in kinds}
@@ -71,13 +74,12 @@ def joined_shares(
             or types[side][row] in listed_there
             or (listed[side].get(row) and listed[side][row] <= run_there)
         }
-        rows = operators[operators[f"operator_{name}"].notna()]
-        rows = rows[rows["op_class"] != "communication"]
-        time = rows[f"per_run_ns_{name}"].fillna(0.0).astype(float)
+        counts = (row_of >= 0) & (classes != "communication")
+        time = operators[f"per_run_ns_{name}"].to_numpy("float64")[counts]
         total = float(time.sum())
-        is_joined = rows[f"operator_{name}"].astype(int).isin(joined)
+        is_joined = np.array([row in joined for row in row_of[counts]], dtype=bool)
         inside = float(time[is_joined].sum())
-        unknown = float(time[~is_joined & (rows["op_class"] == "unknown")].sum())
+        unknown = float(time[~is_joined & (classes[counts] == "unknown")].sum())
         shares.append(inside / total if total > 0 and unknown <= total / 2 else None)
     return shares[0], shares[1]
 

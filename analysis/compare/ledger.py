@@ -242,7 +242,7 @@ def _known_runs(traces: tuple[Trace, Trace], whole_runs: bool) -> tuple[bool, bo
 
 
 def _names(trace: Trace) -> pd.Series:
-    return trace.operators["name"].astype("object").fillna("")
+    return pd.Series(trace.texts("name"), dtype="object")
 
 
 def _labels(trace: Trace, claims: Sequence[Sequence[Operator]]) -> np.ndarray:
@@ -292,12 +292,17 @@ def _ungrouped(
 
 
 def _rows(groups: Sequence[Group], gains: _Gains) -> pd.DataFrame:
-    table = pd.DataFrame([_facts(group) for group in groups], columns=list(_ROW_TYPES))
-    table = table.astype(_ROW_TYPES)
-    table["before_median_ns"] = gains.before.median_ns
-    table["after_median_ns"] = gains.after.median_ns
-    table["hurts"] = False
-    return _with_times(table, gains)
+    facts = [_facts(group) for group in groups]
+    columns = {
+        name: pd.Series([fact[at] for fact in facts], dtype=dtype)
+        for at, (name, dtype) in enumerate(_ROW_TYPES.items())
+    }
+    medians = {
+        "before_median_ns": gains.before.median_ns, "after_median_ns": gains.after.median_ns
+    }  # fmt: skip
+    return pd.DataFrame(
+        {**columns, **medians, "hurts": np.zeros(len(groups), bool), **_times(gains)}
+    )
 
 
 def _facts(group: Group) -> tuple[object, ...]:
@@ -324,28 +329,29 @@ def _facts(group: Group) -> tuple[object, ...]:
 def _patterns(rows: pd.DataFrame, gains: _Gains) -> pd.DataFrame:
     """`rows` are in the order of the labels of `gains`."""
     labels, keys = pd.factorize(rows["key"])
-    grouped = rows.groupby("key", sort=False)
-    table = grouped[["pattern", "becomes", "kind"]].first()
-    table["groups"] = grouped.size()
-    table["hurts"] = grouped["hurts"].sum().astype("int64")
-    unknown = rows["bytes_removed"].isna().groupby(rows["key"], sort=False).any()
-    table["bytes_removed"] = grouped["bytes_removed"].sum().mask(unknown)
-    table["difference_relative"] = grouped["difference_relative"].max()
-    table.insert(0, "key", table.index)
-    return _with_times(table.reset_index(drop=True), gains.summed(labels, len(keys)))
+    first = np.unique(labels, return_index=True)[1]
+    alike = {name: rows[name].array[first] for name in ("key", "pattern", "becomes", "kind")}
+    removed = rows["bytes_removed"].groupby(labels)
+    counts = {
+        "groups": np.bincount(labels, minlength=len(keys)),
+        "hurts": np.bincount(labels[rows["hurts"].to_numpy()], minlength=len(keys)),
+        "bytes_removed": removed.sum().mask(removed.count() < removed.size()).array,
+        "difference_relative": rows["difference_relative"].groupby(labels).max().array,
+    }
+    return pd.DataFrame({**alike, **counts, **_times(gains.summed(labels, len(keys)))})
 
 
-def _with_times(table: pd.DataFrame, gains: _Gains) -> pd.DataFrame:
+def _times(gains: _Gains) -> dict[str, np.ndarray]:
     low, high = gains.interval(SHOWN_ALPHA)
-    return table.assign(
-        before_ns=gains.before.mean_ns,
-        after_ns=gains.after.mean_ns,
-        gain_ns=gains.mean_ns,
-        slow_before_ns=gains.before.slow_ns,
-        slow_after_ns=gains.after.slow_ns,
-        low_ns=low,
-        high_ns=high,
-    )
+    return {
+        "before_ns": gains.before.mean_ns,
+        "after_ns": gains.after.mean_ns,
+        "gain_ns": gains.mean_ns,
+        "slow_before_ns": gains.before.slow_ns,
+        "slow_after_ns": gains.after.slow_ns,
+        "low_ns": low,
+        "high_ns": high,
+    }
 
 
 def _no_shares(total: Reconciliation, gains_ns: pd.Series) -> NoShares | None:

@@ -31,7 +31,9 @@ def by_operator(trace: Trace) -> pd.DataFrame:
     steady = steady_runs(trace)
     calls = steady_calls(trace, steady)
     table = _statistics(trace, calls, calls["operator"], max(1, len(steady.runs)))
-    return trace.operators.join(table, on="operator", how="inner").reset_index(drop=True)
+    table = table.sort_index()
+    told = trace.operators.take(table.index.to_numpy()).reset_index(drop=True)
+    return pd.concat([told, table.reset_index(drop=True)], axis=1)
 
 
 def by_type(trace: Trace) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -182,7 +183,7 @@ def total_counters(trace: Trace) -> dict[str, Counter]:
     for reference.
     """
     table = _Counted(trace)
-    values = table.by(np.zeros(len(table.calls), dtype="int64"), 1)
+    values = table.by(np.zeros(len(trace.operators), dtype="int64"), 1)
     found = {}
     for code, (value, known_ns) in values.items():
         if np.isfinite(value[0]):
@@ -199,9 +200,11 @@ def counted_flops(trace: Trace) -> float | None:
     """
     table = _Counted(trace)
     known = [head for head, _ in _CUBE_FLOPS if head in table.heads]
+    if not known:
+        return None
     classes = trace.operators["op_class"].astype(str).map(is_heavy).to_numpy(dtype=bool)
     heavy = classes[table.calls["operator"].to_numpy()]
-    if not known or not heavy.any():
+    if not heavy.any():
         return None
     columns = [values for head in known if (values := table.column(head)) is not None]
     flops = _added(columns) * table.n
@@ -218,17 +221,15 @@ def operator_counters(trace: Trace) -> pd.DataFrame:
 
     Null where nothing was counted. Columns that no operator has are left out.
     """
-    table = _Counted(trace)
-    groups = table.calls["operator"].to_numpy()
-    return table.frame(groups, pd.RangeIndex(len(trace.operators)))
+    operators = pd.RangeIndex(len(trace.operators))
+    return _Counted(trace).frame(operators.to_numpy(), operators)
 
 
 def type_counters(trace: Trace, column: str = "op_type") -> pd.DataFrame:
     """The measures of each value of an operator column; index as in `breakdown.by_type`."""
-    table = _Counted(trace)
     names = trace.operators[column].astype("object").where(trace.operators[column].notna())
     codes, labels = pd.factorize(names.fillna("unknown"))
-    return table.frame(codes[table.calls["operator"].to_numpy()], pd.Index(labels))
+    return _Counted(trace).frame(codes, pd.Index(labels))
 
 
 def has_split_cores(trace: Trace) -> bool | None:
@@ -253,23 +254,45 @@ def _heads(calls: pd.DataFrame) -> dict[str, tuple[str, str]]:
 
 
 class _Counted:
-    """The calls that count, and the measures of any grouping of them."""
+    """The calls that count, and the measures of any grouping of their operators.
+
+    Few files have counters, so the calls are looked for only where there are some.
+    """
 
     def __init__(self, trace: Trace) -> None:
-        steady = steady_runs(trace)
-        calls = steady_calls(trace, steady)
-        is_communication = trace.operators["is_communication"].to_numpy()
-        self.calls = calls[~is_communication[calls["operator"].to_numpy()]]
-        self.runs = max(1, len(steady.runs))
-        self.heads = _heads(self.calls)
-        self.dur_ns = self.calls["dur_ns"].to_numpy(dtype="float64")
-        self.total_ns = float(self.dur_ns.sum())
-        self.n = self.calls["n"].to_numpy(dtype="float64")
-        self.first = _first_call(trace, is_communication)
+        self.trace = trace
+        self.heads = _heads(trace.calls)
         self.columns: dict[str, np.ndarray] = {}
 
-    def frame(self, groups: np.ndarray, index: pd.Index) -> pd.DataFrame:
-        values = self.by(groups, len(index))
+    @cached_property
+    def calls(self) -> pd.DataFrame:
+        calls = steady_calls(self.trace)
+        is_communication = self.trace.operators["is_communication"].to_numpy()
+        computing: np.ndarray = ~is_communication[calls["operator"].to_numpy()]
+        return calls[computing]
+
+    @cached_property
+    def runs(self) -> int:
+        return max(1, len(steady_runs(self.trace).runs))
+
+    @cached_property
+    def dur_ns(self) -> np.ndarray:
+        return self.calls["dur_ns"].to_numpy(dtype="float64")
+
+    @cached_property
+    def total_ns(self) -> float:
+        return float(self.dur_ns.sum())
+
+    @cached_property
+    def n(self) -> np.ndarray:
+        return self.calls["n"].to_numpy(dtype="float64")
+
+    @cached_property
+    def first(self) -> int:
+        return _first_call(self.trace)
+
+    def frame(self, labels: np.ndarray, index: pd.Index) -> pd.DataFrame:
+        values = self.by(labels, len(index))
         known = {
             code: pd.array(np.where(np.isfinite(value), value, np.nan), dtype="Float64")
             for code, (value, _) in values.items()
@@ -277,11 +300,17 @@ class _Counted:
         }
         return pd.DataFrame(known, index=index)
 
-    def by(self, groups: np.ndarray, count: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Code -> value of each group (nan: none), and the time in ns that it is known for."""
+    def by(self, labels: np.ndarray, count: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Code -> value of each group (nan: none), and the time in ns that it is known for.
+
+        `labels` gives the group of each operator.
+        """
+        if not self.heads:
+            return {}
         found = {}
+        groups = labels[self.calls["operator"].to_numpy()]
         with np.errstate(all="ignore"):
-            for measure in MEASURES if self.heads else ():
+            for measure in MEASURES:
                 pieces = self._pieces(measure)
                 if pieces:
                     found[measure.code] = self._value(measure, pieces, groups, count)
@@ -383,8 +412,9 @@ class _Counted:
         return first
 
 
-def _first_call(trace: Trace, is_communication: np.ndarray) -> int:
+def _first_call(trace: Trace) -> int:
     """Index of the earliest call without communication; -1 for none."""
+    is_communication = trace.operators["is_communication"].to_numpy()
     calls = trace.calls[~is_communication[trace.calls["operator"].to_numpy()]]
     if calls.empty:
         return -1

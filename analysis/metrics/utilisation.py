@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.metrics.breakdown import by_operator
+from analysis.metrics.memo import once
 from analysis.operators.classes import is_heavy
 from analysis.quantity import Reason
 from analysis.trace import Trace
@@ -68,6 +69,7 @@ def counted_utilisation(operators: pd.DataFrame, tops: Tops) -> tuple[float | No
     return (ideal_ns / time_ns, None) if time_ns else (None, "no_times")
 
 
+@once
 def heavy_operators(trace: Trace) -> pd.DataFrame:
     """The rows of `by_operator` whose FLOPs are counted: convolutions, matrix products, …"""
     table = by_operator(trace)

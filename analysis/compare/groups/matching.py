@@ -130,7 +130,7 @@ def _of_index(table: pd.DataFrame, index: pd.Index) -> dict[str, Column]:
 
 def _plain(column: pd.Series) -> Column:
     """The values of a column; of a category its texts, missing ones as NaN."""
-    values = column.array
+    values: Column = column.array
     if not isinstance(values, pd.Categorical):
         return values
     texts: np.ndarray = np.array([*values.categories, np.nan], dtype=object)[values.codes]

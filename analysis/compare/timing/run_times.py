@@ -8,7 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.compare.timing.slow_executions import SlowExecutions, excess_ns, slow_executions
+from analysis.compare.timing.slow_executions import (
+    SlowExecutions,
+    excess_ns,
+    groups_of,
+    slow_executions,
+)
 from analysis.compare.timing.verdict import TimeSource
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.spans import run_spans, union_ns
@@ -130,31 +135,36 @@ class RunTimes:
     def by_label(self, labels: np.ndarray, count: int) -> LabelTimes:
         """Times by label; `labels` gives each operator's label, 0 to count - 1, or -1 for none."""
         label = labels[self.calls["operator"].to_numpy()]
-        kept = self.calls[label >= 0]
-        label = label[label >= 0]
-        cell = kept["unit"].to_numpy() * count + label
-        slow_ns = kept["slow_ns"].to_numpy()
+        has_label = label >= 0
+        label = label[has_label]
+        run, unit, dur_ns, slow_ns = (
+            self.calls[name].to_numpy()[has_label] for name in ("run", "unit", "dur_ns", "slow_ns")
+        )
+        cell = unit * count + label
 
         def summed(values: np.ndarray) -> np.ndarray:
             sums = np.bincount(cell, weights=values, minlength=self.units * count)
             return sums.reshape(self.units, count)
 
-        sums = summed(kept["dur_ns"].to_numpy(dtype=float) - slow_ns)
+        sums = summed(dur_ns - slow_ns)
         runs = self._units.runs
         return LabelTimes(
             mean_ns=self._units.mean(sums),
             slow_ns=self._units.mean(summed(slow_ns)),
-            median_ns=self._medians(label, kept, count),
+            median_ns=self._medians(label, run, dur_ns, count),
             executions=np.bincount(label, minlength=count) / runs.sum(),
             by_unit=sums / runs[:, np.newaxis],
             runs=int(runs.sum()),
         )
 
-    def _medians(self, label: np.ndarray, calls: pd.DataFrame, count: int) -> np.ndarray:
+    def _medians(
+        self, label: np.ndarray, run: np.ndarray, dur_ns: np.ndarray, count: int
+    ) -> np.ndarray:
         """Median over all runs of each label's time per run; a run without it counts 0."""
-        sums = calls["dur_ns"].groupby([label, calls["run"].to_numpy()]).sum()
-        of = sums.index.get_level_values(0).to_numpy(dtype=int)
-        values = sums.to_numpy(dtype=float)
+        order = np.lexsort((run, label))
+        starts, _ = groups_of(label[order], run[order])
+        of = label[order][starts]
+        values = np.add.reduceat(dur_ns[order], starts).astype(float) if len(order) else dur_ns
         values = values[np.lexsort((values, of))]
         present = np.bincount(of, minlength=count)
         first = np.cumsum(present) - present
@@ -203,10 +213,10 @@ def run_times(trace: Trace, blocks: list[int] | None) -> RunTimes:
     if bool(spans["busy_ns"].notna().all()):
         means["busy_union"] = units.mean_of(spans["busy_ns"])
     means["kernel_sum"] = units.mean_of(spans["kernel_ns"])
-    calls = calls.assign(run=calls["run"].astype("int64"))
-    return _run_times(
-        trace, means, calls.join(units.of.rename("unit"), on="run", how="inner"), units
-    )
+    run = calls["run"].to_numpy("int64")
+    at = units.of.index.get_indexer(pd.Index(run))
+    unit = units.of.to_numpy()[at]
+    return _run_times(trace, means, calls.assign(run=run, unit=unit)[at >= 0], units)
 
 
 def _run_times(

@@ -52,18 +52,32 @@ def excess_ns(calls: pd.DataFrame, resolution_ns: float) -> np.ndarray:
     judged, nor is what ran in fewer than 3 runs.
     """
     excess = np.zeros(len(calls))
-    table = calls[["operator", "run", "dur_ns"]].reset_index(drop=True)
-    by_run = table.groupby(["operator", "run"], sort=False)["dur_ns"]
-    table["position"], size = by_run.cumcount(), by_run.transform("size")
-    table = table[size == table["operator"].map(_usual_size(by_run.size()))]
-    by_position = table.groupby(["operator", "position"], sort=False)["dur_ns"]
-    runs, median_ns = by_position.transform("size"), by_position.transform("median")
-    is_far = (table["dur_ns"] > FACTOR * (median_ns + resolution_ns)) & (runs >= _MIN_RUNS)
-    table, runs, median_ns = table[is_far], runs[is_far], median_ns[is_far]
-    as_slow = table.groupby(["operator", "position"], sort=False)["dur_ns"].transform("size")
-    is_single = as_slow <= np.maximum(1, runs * MAX_SHARE)
-    excess[table.index[is_single]] = (table["dur_ns"] - median_ns)[is_single]
+    operator, run, dur_ns = (calls[name].to_numpy() for name in ("operator", "run", "dur_ns"))
+    rows = np.lexsort((run, operator))
+    first, size = groups_of(operator[rows], run[rows])
+    usual = _usual_sizes(operator[rows[first]], size)
+    position = np.arange(len(rows)) - np.repeat(first, size)
+    judged = np.repeat(size, size) == usual[operator[rows]]
+    rows, position = rows[judged], position[judged]
+    order = np.lexsort((dur_ns[rows], position, operator[rows]))
+    rows, position = rows[order], position[order]
+    first, runs = groups_of(operator[rows], position)
+    ranked = dur_ns[rows]
+    middle_ns = (ranked[first + (runs - 1) // 2] + ranked[first + runs // 2]) / 2
+    median_ns, group = np.repeat(middle_ns, runs), np.repeat(np.arange(len(runs)), runs)
+    is_far = (ranked > FACTOR * (median_ns + resolution_ns)) & (runs >= _MIN_RUNS)[group]
+    as_slow = np.bincount(group[is_far], minlength=len(runs))
+    is_single = is_far & (as_slow <= np.maximum(1, runs * MAX_SHARE))[group]
+    excess[rows[is_single]] = (ranked - median_ns)[is_single]
     return excess
+
+
+def groups_of(*keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where each group of equal keys starts in these sorted rows, and how many rows it has."""
+    starts = np.ones(len(keys[0]), dtype=bool)
+    starts[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
+    first = np.flatnonzero(starts)
+    return first, np.diff(first, append=len(starts))
 
 
 def slow_executions(
@@ -86,8 +100,14 @@ def slow_executions(
     return SlowExecutions(count, per_run_ns, largest)
 
 
-def _usual_size(sizes: pd.Series) -> pd.Series:
-    """How many times each operator ran in most runs; `sizes` by operator and run."""
-    runs = sizes.groupby([sizes.index.get_level_values("operator"), sizes.to_numpy()]).size()
-    usual = runs.sort_values(kind="stable").reset_index(level=1, name="runs")
-    return usual.groupby(level=0)["level_1"].last()
+def _usual_sizes(operator: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """How many times each operator ran in most runs, the larger number where two are as many;
+    from its number of executions in each run."""
+    order = np.lexsort((sizes, operator))
+    operator, sizes = operator[order], sizes[order]
+    first, runs = groups_of(operator, sizes)
+    operator, sizes = operator[first], sizes[first]
+    order = np.lexsort((sizes, runs, operator))
+    usual = np.zeros(operator.max(initial=-1) + 1, dtype="int64")
+    usual[operator[order]] = sizes[order]  # the last of an operator stays
+    return usual
