@@ -30,7 +30,7 @@ from analysis.compare.joined_time import (
 from analysis.compare.ledger import ledger
 from analysis.compare.naming import named
 from analysis.compare.reconciliation import Reconciliation
-from analysis.compare.roofs import ROOFLINE, UnderRoofs, under_roofs
+from analysis.compare.roofs import UnderRoofs, under_roofs
 from analysis.compare.side import Side
 from analysis.compare.timing.latency import judge
 from analysis.metrics.breakdown import by_operator
@@ -114,7 +114,7 @@ def _with_roofline(
     """The joined operators with ROOFLINE of each side; columns end in the side's name."""
     parts = [operators]
     for side, one, name in zip(sides, under, ("baseline", "candidate"), strict=True):
-        known = one.operators.set_index(by_operator(side.trace)["operator"])
-        rows = known.reindex(operators[f"operator_{name}"].to_numpy())
-        parts.append(rows.set_axis(operators.index)[list(ROOFLINE)].add_suffix(f"_{name}"))
+        known = pd.Index(by_operator(side.trace)["operator"])
+        rows = one.operators.reindex(known.get_indexer(operators[f"operator_{name}"].to_numpy()))
+        parts.append(rows.set_axis(operators.index).add_suffix(f"_{name}"))
     return pd.concat(parts, axis=1)

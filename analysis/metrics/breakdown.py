@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -30,10 +32,10 @@ def by_operator(trace: Trace) -> pd.DataFrame:
     """
     steady = steady_runs(trace)
     calls = steady_calls(trace, steady)
-    table = _statistics(trace, calls, calls["operator"], max(1, len(steady.runs)))
-    table = table.sort_index()
-    told = trace.operators.take(table.index.to_numpy()).reset_index(drop=True)
-    return pd.concat([told, table.reset_index(drop=True)], axis=1)
+    ran, labels = pd.factorize(calls["operator"].to_numpy(), sort=True)
+    table = _statistics(trace, calls, ran, len(labels), max(1, len(steady.runs)))
+    told = trace.operators.take(labels).reset_index(drop=True)
+    return pd.concat([told, pd.DataFrame(table)], axis=1)
 
 
 def by_type(trace: Trace) -> pd.DataFrame:
@@ -59,26 +61,48 @@ def by_launcher(trace: Trace) -> pd.DataFrame:
 def _grouped(trace: Trace, column: str) -> pd.DataFrame:
     steady = steady_runs(trace)
     calls = steady_calls(trace, steady)
-    names = trace.operators[column].astype("object").where(trace.operators[column].notna())
+    told = trace.operators[column].array
+    names = np.array([*told.categories, "unknown"], dtype=object)[told.codes]
     if column == "op_type":
-        names = names.mask(names.isna() & trace.operators["is_communication"], "communication")
-    labels = names.fillna("unknown").to_numpy()[calls["operator"].to_numpy()]
-    key = pd.Series(labels, index=calls.index)
-    table = _statistics(trace, calls, key, max(1, len(steady.runs)))
-    providers = trace.operators["provider"].astype("object").to_numpy()[calls["operator"]]
-    time = calls["dur_ns"].groupby([labels, providers], sort=False).sum().sort_values(kind="stable")
-    main = {label: provider for label, provider in time.index}  # the last has the most time
-    table.insert(0, "provider", [main.get(label) for label in table.index])
-    table.insert(0, column, table.index.astype("object"))
-    return table.sort_values("total_ns", ascending=False, kind="stable").reset_index(drop=True)
+        is_communication = trace.operators["is_communication"].to_numpy()
+        names[(told.codes < 0) & is_communication] = "communication"
+    operator = calls["operator"].to_numpy()
+    group, labels = pd.factorize(names[operator])
+    table = _statistics(trace, calls, group, len(labels), max(1, len(steady.runs)))
+    order = np.argsort(-table["total_ns"], kind="stable")
+    providers = _main_providers(trace, operator, group, calls["dur_ns"].to_numpy())
+    return pd.DataFrame(
+        {
+            column: pd.Series(labels[order], dtype="object"),
+            "provider": [providers.get(at) for at in order],
+            **{name: values[order] for name, values in table.items()},
+        }
+    )
 
 
-def _statistics(trace: Trace, calls: pd.DataFrame, key: pd.Series, runs: int) -> pd.DataFrame:
-    """Statistics by key, in the order of the keys. A row of k calls weighs k in count and mean."""
-    group, labels = pd.factorize(key)
+def _main_providers(
+    trace: Trace, operator: np.ndarray, group: np.ndarray, dur_ns: np.ndarray
+) -> dict[int, str]:
+    """The provider that each group of calls spent most time in; none where none is known."""
+    told = trace.operators["provider"].array
+    codes = told.codes[operator]
+    cells = (group * len(told.categories) + codes)[codes >= 0]
+    at, cells = pd.factorize(cells)
+    time = np.bincount(at, weights=dur_ns[codes >= 0], minlength=len(cells))
+    by_time = cells[np.argsort(time, kind="stable")]  # the last of a group has the most time
+    return {
+        int(cell // len(told.categories)): told.categories[cell % len(told.categories)]
+        for cell in by_time
+    }
+
+
+def _statistics(
+    trace: Trace, calls: pd.DataFrame, group: np.ndarray, groups: int, runs: int
+) -> dict[str, Any]:
+    """Statistics of each group of calls. A row of k calls weighs k in count and mean."""
     dur_ns = calls["dur_ns"].to_numpy()
     order = np.lexsort((dur_ns, group))
-    rows = np.bincount(group, minlength=len(labels))
+    rows = np.bincount(group, minlength=groups)
     first = np.cumsum(rows) - rows
     ranked = dur_ns[order]
 
@@ -101,18 +125,15 @@ def _statistics(trace: Trace, calls: pd.DataFrame, key: pd.Series, runs: int) ->
     waits = total(calls["wait_ns"].notna().to_numpy(dtype="int64"))
     with np.errstate(invalid="ignore"):
         wait_ns = total(calls["wait_ns"].to_numpy("float64", na_value=0.0)) / waits
-    return pd.DataFrame(
-        {
-            "count": count / runs,
-            "total_ns": total_ns,
-            "per_run_ns": total_ns / runs,
-            "mean_ns": total_ns / count,
-            "median_ns": quantile(0.5),
-            "p90_ns": quantile(0.9),
-            "min_ns": ranked[first] if len(order) else ranked,
-            "max_ns": ranked[first + rows - 1] if len(order) else ranked,
-            "wait_ns": pd.array(wait_ns, dtype="Float64"),
-            "share": np.where(computes & (whole > 0), computing / max(1, whole), np.nan),
-        },
-        index=pd.Index(labels),
-    )
+    return {
+        "count": count / runs,
+        "total_ns": total_ns,
+        "per_run_ns": total_ns / runs,
+        "mean_ns": total_ns / count,
+        "median_ns": quantile(0.5),
+        "p90_ns": quantile(0.9),
+        "min_ns": ranked[first] if len(order) else ranked,
+        "max_ns": ranked[first + rows - 1] if len(order) else ranked,
+        "wait_ns": pd.array(wait_ns, dtype="Float64"),
+        "share": np.where(computes & (whole > 0), computing / max(1, whole), np.nan),
+    }

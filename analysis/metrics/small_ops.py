@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import pandas as pd
+import numpy as np
 
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.warmup import steady_runs
@@ -47,30 +47,31 @@ def small_ops(trace: Trace) -> SmallOps:
 
     Communication is outside.
     """
-    calls, runs = _compute_calls(trace)
-    classes = trace.operators["op_class"].astype(str)
-    light_ids = classes.index[[is_light(name) for name in classes]]
-    light = calls["operator"].isin(light_ids)
-    unknown = calls["operator"].isin(classes.index[classes == "unknown"])
-    total = float(calls["dur_ns"].sum())
+    operator, dur_ns, n, runs = _compute_calls(trace)
+    classes = trace.texts("op_class")
+    light = np.array([is_light(name) for name in classes], dtype=bool)[operator]
+    unknown = np.array([name == "unknown" for name in classes], dtype=bool)[operator]
+    total = float(dur_ns.sum())
+    light_ns, light_count = float(dur_ns[light].sum()), float(n[light].sum())
     return SmallOps(
-        time=ratio(float(calls["dur_ns"][light].sum()), total),
-        count=ratio(float(calls["n"][light].sum()), float(calls["n"].sum())),
-        light_ns=float(calls["dur_ns"][light].sum()) / runs,
-        light_count=float(calls["n"][light].sum()) / runs,
-        unknown_time=ratio(float(calls["dur_ns"][unknown].sum()), total),
+        time=ratio(light_ns, total),
+        count=ratio(light_count, float(n.sum())),
+        light_ns=light_ns / runs,
+        light_count=light_count / runs,
+        unknown_time=ratio(float(dur_ns[unknown].sum()), total),
     )
 
 
 def short_ops(trace: Trace, tau_ns: float) -> ShortOps:
     """Operators whose mean duration in the row is below `tau_ns`; communication is outside."""
-    calls, runs = _compute_calls(trace)
-    short = calls["dur_ns"] / calls["n"] < tau_ns
+    _, dur_ns, n, runs = _compute_calls(trace)
+    short = dur_ns / n < tau_ns
+    short_ns, short_count = float(dur_ns[short].sum()), float(n[short].sum())
     return ShortOps(
-        time=ratio(float(calls["dur_ns"][short].sum()), float(calls["dur_ns"].sum())),
-        count=ratio(float(calls["n"][short].sum()), float(calls["n"].sum())),
-        short_ns=float(calls["dur_ns"][short].sum()) / runs,
-        short_count=float(calls["n"][short].sum()) / runs,
+        time=ratio(short_ns, float(dur_ns.sum())),
+        count=ratio(short_count, float(n.sum())),
+        short_ns=short_ns / runs,
+        short_count=short_count / runs,
     )
 
 
@@ -84,9 +85,11 @@ def default_tau(dispatch_ns: float | None) -> tuple[float, Literal["measured", "
     return (tau_ns, "measured") if tau_ns > ASSUMED_TAU_NS else (ASSUMED_TAU_NS, "assumed")
 
 
-def _compute_calls(trace: Trace) -> tuple[pd.DataFrame, int]:
-    """Calls that count without communication, and the number of runs they are of."""
+def _compute_calls(trace: Trace) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Operator, dur_ns and n of the calls that count without communication, and of how many runs
+    they are."""
     steady = steady_runs(trace)
     calls = steady_calls(trace, steady)
-    outside = trace.operators.index[trace.operators["is_communication"]]
-    return calls[~calls["operator"].isin(outside)], max(1, len(steady.runs))
+    computes = ~trace.operators["is_communication"].to_numpy()[calls["operator"].to_numpy()]
+    operator, dur_ns, n = (calls[name].to_numpy()[computes] for name in ("operator", "dur_ns", "n"))
+    return operator, dur_ns, n, max(1, len(steady.runs))
