@@ -240,10 +240,10 @@ def _frame(
     for name, dtype in schema.items():
         if name not in columns:
             made[name] = _one(defaults.get(name), dtype).take(np.zeros(len(given), np.intp))
-        elif str(given[name].dtype) == dtype:
-            made[name] = given[name].array
+        elif str((column := given[name]).dtype) == dtype:
+            made[name] = column.array
         else:
-            made[name] = given[name].astype(dtype).array  # type: ignore[call-overload]
+            made[name] = column.astype(dtype).array  # type: ignore[call-overload]
     made |= {name: given[name].array for name in columns if name not in schema}
     return pd.DataFrame(made, index=given.index)
 
@@ -256,8 +256,9 @@ def _one(value: object, dtype: str) -> ExtensionArray:
 
 
 def _check(table: str, frame: pd.DataFrame, schema: Mapping[str, str]) -> None:
+    found = frame.dtypes.to_dict()
     for name, dtype in schema.items():
-        if name not in frame:
+        if name not in found:
             raise ValueError(f"{table}: column {name} is missing")
-        if str(frame[name].dtype) != dtype:
-            raise ValueError(f"{table}.{name} is {frame[name].dtype}, not {dtype}")
+        if str(found[name]) != dtype:
+            raise ValueError(f"{table}.{name} is {found[name]}, not {dtype}")
