@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import overload
 
 from analysis.messages import Message, Said, Shown, paragraph
-from analysis.messages.errors import ERRORS
+from analysis.messages.errors import ERRORS, ErrorCode
 
 _WHERE = Message("{what} ({where:name}).")
 _HERE = Message("{what}.")
 _INSIDE = Message("{outer:name}, {inner:name}")
+_MEANT = Message("Did you mean '{nearest:name}'?")
 
 
 class FuseScopeError(Exception):
     """Something the user can act on: what is wrong, where, and what to do next.
 
     `code` names the sentences in analysis/messages/errors, `values` are their placeholders;
-    `where` is a file, row or byte position, or None. `str()` joins them into the text that users
-    see, in the language that is spoken where it is shown.
+    `where` is a file, row or byte position, or None. A value `nearest` is the name that was
+    probably meant, or None. `str()` joins them into the text that users see, in the language that
+    is spoken where it is shown.
     """
 
+    @overload
+    def __init__(
+        self, code: ErrorCode, *, where: str | Said | None = None, **values: Shown
+    ) -> None: ...
+    @overload  # in transition: of errors whose texts stand where they are raised
+    def __init__(
+        self, code: str, *, hint: str, where: str | Said | None = None, **values: Shown
+    ) -> None: ...
     def __init__(
         self,
-        code: str,  # in transition: ErrorCode
+        code: str,
         *,
-        hint: str | None = None,  # in transition: of errors whose texts stand where they are raised
+        hint: Shown = None,
         where: str | Said | None = None,
         **values: Shown,
     ) -> None:
@@ -32,21 +43,28 @@ class FuseScopeError(Exception):
         self.code = code
         self.where = where
         self.values: Mapping[str, Shown] = values
-        self._hint = hint
+        self._hint = None if hint is None else str(hint)
 
     @property
     def what(self) -> str:
         """What is wrong, without a full stop."""
         if self._hint is not None:
             return self.code.rstrip(".")
-        return ERRORS[self.code].what.text(**self.values).rstrip(".。")  # type: ignore[index]
+        return str(self.said).rstrip(".。")
+
+    @property
+    def said(self) -> Said:
+        """What is wrong, to be told later or inside another message."""
+        return ERRORS[self.code].what.of(**self.values)  # type: ignore[index]
 
     @property
     def hint(self) -> str:
-        """What to do next: a sentence."""
+        """What to do next: one or two sentences."""
         if self._hint is not None:
             return self._hint
-        return ERRORS[self.code].hint.text(**self.values)  # type: ignore[index]
+        nearest = self.values.get("nearest")
+        meant = _MEANT.text(nearest=nearest) if nearest else ""
+        return paragraph(meant, ERRORS[self.code].hint.text(**self.values))  # type: ignore[index]
 
     @property
     def text(self) -> str:
@@ -58,7 +76,7 @@ class FuseScopeError(Exception):
     def at(self, where: str | Said) -> FuseScopeError:
         """The same error with `where` in front of the position known so far."""
         joined = _INSIDE.of(outer=where, inner=self.where) if self.where else where
-        return FuseScopeError(self.code, where=joined, hint=self._hint, **self.values)
+        return FuseScopeError(self.code, where=joined, hint=self._hint, **self.values)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
         return self.text

@@ -14,6 +14,7 @@ import msgspec
 
 from analysis.errors import FuseScopeError
 from analysis.graph import Graph
+from analysis.text import clean_text
 
 if TYPE_CHECKING:  # at run time it would bring pandas into every worker that measures
     from analysis.trace import Diagnostic, Trace
@@ -299,10 +300,7 @@ class ExperimentRecord(msgspec.Struct, frozen=True):
         for variant in self.variants:
             if variant.name == name:
                 return variant
-        raise FuseScopeError(
-            f"This experiment has no variant '{name[:60]}'",
-            hint=f"It has: {', '.join(self.names)}.",
-        )
+        raise FuseScopeError("no_such_variant", variant=name[:60], known=", ".join(self.names))
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,18 +329,11 @@ def parse_record(data: bytes) -> ExperimentRecord:
         version = msgspec.json.decode(data, type=_Versioned).schema_version
         if version != SCHEMA_VERSION:
             raise FuseScopeError(
-                f"This experiment has schema version {version}, this FuseScope reads "
-                f"{SCHEMA_VERSION}",
-                where=RECORD_NAME,
-                hint="Open it with the version of FuseScope that recorded it, or record again.",
+                "experiment_version", where=RECORD_NAME, version=version, known=SCHEMA_VERSION
             )
         return msgspec.json.decode(data, type=ExperimentRecord)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise FuseScopeError(
-            f"This experiment is not readable: {error}",
-            where=RECORD_NAME,
-            hint="The file may be cut short; copy or record it again.",
-        ) from error
+    except _UNREADABLE as error:
+        raise _damaged(RECORD_NAME, error) from error
 
 
 def parse_matches(data: bytes, where: str) -> tuple[TensorMatch, ...]:
@@ -350,7 +341,7 @@ def parse_matches(data: bytes, where: str) -> tuple[TensorMatch, ...]:
     try:
         return msgspec.json.decode(data, type=tuple[TensorMatch, ...])
     except _UNREADABLE as error:
-        raise _unreadable("These tensor matches are not readable", where, error) from error
+        raise _damaged(where, error) from error
 
 
 def parse_own_fusions(data: bytes, where: str) -> tuple[OwnFusion, ...]:
@@ -358,11 +349,12 @@ def parse_own_fusions(data: bytes, where: str) -> tuple[OwnFusion, ...]:
     try:
         return msgspec.json.decode(data, type=tuple[OwnFusion, ...])
     except _UNREADABLE as error:
-        raise _unreadable("These fusions of our own pass are not readable", where, error) from error
+        raise _damaged(where, error) from error
 
 
-def _unreadable(what: str, where: str, error: Exception) -> FuseScopeError:
-    return FuseScopeError(f"{what}: {error}", where=where, hint="Record the experiment again.")
+def _damaged(where: str, error: Exception) -> FuseScopeError:
+    reason = clean_text(str(error), 160)
+    return FuseScopeError("experiment_file_damaged", where=where, reason=reason)
 
 
 def record_json(record: ExperimentRecord) -> bytes:

@@ -12,6 +12,7 @@ from typing import Annotated
 import msgspec
 
 from analysis.errors import FuseScopeError
+from analysis.text import clean_text
 
 # Of a file that is foreign: a dimension of which a few make no number beyond every table.
 Dimension = Annotated[int, msgspec.Meta(ge=-1, le=2**40)]
@@ -127,11 +128,8 @@ def parse_graph(data: bytes, where: str) -> Graph:
     try:
         return msgspec.json.decode(data, type=Graph)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise FuseScopeError(
-            f"This graph is not readable: {error}",
-            where=where,
-            hint="Record the experiment again.",
-        ) from error
+        reason = clean_text(str(error), 160)
+        raise FuseScopeError("experiment_file_damaged", where=where, reason=reason) from error
 
 
 def graph_json(graph: Graph) -> bytes:

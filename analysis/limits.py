@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 
 from analysis.errors import FuseScopeError
+from analysis.messages.errors.limits import UncountedError
 
 MIB = 1024 * 1024
 _MAX = 2**50
@@ -24,24 +25,18 @@ class Limits:
     text_chars: int = 512
     name_chars: int = 120
 
-    def hint(self, name: str, needed: int | None = None) -> str:
-        """What to do about a refusal by this limit: the option that raises it, far enough.
+    def raised(self, name: str, needed: int | None = None) -> str:
+        """What `--limit` takes to raise this limit far enough: 'events=6000000'.
 
         Without what the file needs, twice the present value.
         """
         value = _rounded(needed or 2 * getattr(self, name), is_size=name.endswith("_bytes"))
-        return f"Give less at once, or raise it: `fusescope --limit {name}={value} …`."
+        return f"{name}={value}"
 
-    def check_events(
-        self, count: int, what: str, where: str | None, *, is_whole: bool = False
-    ) -> None:
-        """Raises FuseScopeError for more than `events`, in the words of `what`, which holds '{}'.
-
-        The hint is exact where the count `is_whole`: counted to the end.
-        """
+    def check_events(self, count: int, code: UncountedError, where: str | None) -> None:
+        """Raises FuseScopeError for more than `events`, of which there may be more to come."""
         if count > self.events:
-            hint = self.hint("events", count if is_whole else None)
-            raise FuseScopeError(what.format(self.events), where=where, hint=hint)
+            raise FuseScopeError(code, where=where, limit=self.events, raised=self.raised("events"))
 
 
 DEFAULT_LIMITS = Limits()
@@ -58,15 +53,10 @@ def parse_limits(text: str) -> Limits:
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, value = (piece.strip() for piece in part.partition("="))
         if name not in known:
-            raise FuseScopeError(
-                f"There is no limit '{name[:40]}'", hint=f"There are: {', '.join(sorted(known))}."
-            )
+            raise FuseScopeError("unknown_limit", name=name[:40], known=", ".join(sorted(known)))
         number = _whole(value)
         if number is None:
-            raise FuseScopeError(
-                f"'{value[:40]}' is no value for the limit {name}",
-                hint="Give a whole number such as 10000000, 512M or 8G.",
-            )
+            raise FuseScopeError("bad_limit_value", name=name, value=value[:40])
         given[name] = number
     return dataclasses.replace(DEFAULT_LIMITS, **given)
 

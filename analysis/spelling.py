@@ -8,10 +8,16 @@ from collections.abc import Iterable
 _ALIKE = 0.5  # difflib's ratio: 1 for equal names
 
 
-def suggestion(name: str, known: Iterable[str], heading: str = "Known") -> str:
-    """A hint: the nearest of the known names, in whatever case, and the list of them all."""
-    listed = list(known)
-    spelled = {other.lower(): other for other in listed}
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is most like this one, in whatever case; None where none is alike."""
+    spelled = {other.lower(): other for other in known}
     near = difflib.get_close_matches(name.lower(), spelled, n=1, cutoff=_ALIKE)
-    meant = f"Did you mean '{spelled[near[0]]}'? " if near else ""
+    return spelled[near[0]] if near else None
+
+
+def suggestion(name: str, known: Iterable[str], heading: str = "Known") -> str:
+    """A hint: the nearest of the known names, and the list of them all."""
+    listed = list(known)
+    near = nearest(name, listed)
+    meant = f"Did you mean '{near}'? " if near else ""
     return f"{meant}{heading}: {', '.join(listed)}."

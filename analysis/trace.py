@@ -18,10 +18,11 @@ import pandas as pd
 from pandas.api.extensions import ExtensionArray
 
 from analysis.limits import DEFAULT_LIMITS
+from analysis.messages import Said
 from analysis.text import clean_text
 
 Severity = Literal["info", "warning", "error"]
-Value = str | int | float | None
+Value = str | int | float | Said | None
 # What a reader or a comparison can notice; analysis/wording/diagnostics.py has a sentence for each.
 DiagnosticCode = Literal[
     "ambiguous_commas", "ascend_counters", "ascend_left_out", "ascend_means", "ascend_sums",

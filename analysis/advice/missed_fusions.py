@@ -22,6 +22,7 @@ from analysis.patterns import (
     Block,
     Blocker,
     Conditions,
+    Fact,
     Match,
     View,
     attentions,
@@ -30,7 +31,6 @@ from analysis.patterns import (
 )
 from analysis.quantity import Basis
 from analysis.text import clean_text
-from analysis.trace import Value
 
 _SHOWN = 120  # characters of a name that comes from the model
 # Facts that differ from place to place and do not make it another finding.
@@ -58,7 +58,7 @@ class MissedFusion:
     op_types: tuple[str, ...]
     tensor: str
     blocked_by: Blocker
-    values: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
+    values: Mapping[str, Fact] = field(default_factory=lambda: MappingProxyType({}))
     side: Literal["candidate"] = "candidate"
     basis: Basis = "modelled"
     places: tuple[tuple[str, ...], ...] = ()
@@ -84,7 +84,7 @@ def missed_fusions(comparison: Comparison) -> tuple[MissedFusion, ...]:
     graph = side.experiment.model_graph if side.experiment else None
     if told is None or graph is None or comparison.fusion.source != "graphs":
         return ()
-    values: dict[str, Value] = {"variant": clean_text(side.label, _SHOWN)}
+    values: dict[str, Fact] = {"variant": clean_text(side.label, _SHOWN)}
     if told.level == "none":
         return (_without_engine(side, values),)
     if side.is_quantised:
@@ -117,7 +117,7 @@ def unjudged_attention(comparison: Comparison) -> Unjudged | None:
     return Unjudged(tuple(places), survey.whole_time(name for place in places for name in place))
 
 
-def _without_engine(side: Side, values: dict[str, Value]) -> MissedFusion:
+def _without_engine(side: Side, values: dict[str, Fact]) -> MissedFusion:
     """The finding for a variant in which the engine optimises nothing: what fused in its place."""
     settings = side.variant.settings if side.variant else {}
     kind, _, kernel = side.label.partition(":")
@@ -284,7 +284,7 @@ class _Survey:
                 before = sum(op.op_type == node.op_type for op in group.original)
                 after = sum(op.op_type == node.op_type for op in group.candidate)
                 if before > after > 0:
-                    facts: dict[str, Value] = {"operator": node.op_type, "count": before}
+                    facts: dict[str, Fact] = {"operator": node.op_type, "count": before}
                     return Block("merged_duplicates", node.outputs[0], facts)
         return None
 

@@ -7,7 +7,7 @@ from collections.abc import Container
 from analysis.compare.side import Side, side_of_trace, side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment, ExperimentRecord
-from analysis.spelling import suggestion
+from analysis.spelling import nearest
 from analysis.trace import Trace
 
 # What to show first when nobody said which variant: the most optimised one there is.
@@ -30,11 +30,7 @@ def choose_sides(
     """
     if second is None:
         if not isinstance(first, Experiment):
-            raise FuseScopeError(
-                "A profile has only one side",
-                where=first.meta.file_name,
-                hint="Give a second file to compare it with.",
-            )
+            raise FuseScopeError("one_side", where=first.meta.file_name)
         base, other = chosen_names(first.record, baseline, candidate)
         return _side(first, base), _side(first, other)
     if isinstance(first, Experiment) and isinstance(second, Experiment):
@@ -86,11 +82,7 @@ def _side(value: Trace | Experiment, name: str | None) -> Side:
             name = default_candidate(value.record, default_baseline(value.record))
         return side_of_variant(value, _named(value, name))
     if name is not None:
-        raise FuseScopeError(
-            "A profile has no variants",
-            where=value.meta.file_name,
-            hint="Leave out --baseline and --candidate.",
-        )
+        raise FuseScopeError("profile_has_no_variants", where=value.meta.file_name)
     return side_of_trace(value)
 
 
@@ -99,7 +91,9 @@ def _named(experiment: Experiment, name: str) -> str:
     if name in names:
         return name
     raise FuseScopeError(
-        f"This experiment has no variant '{name[:60]}'",
+        "no_such_variant",
         where=experiment.file_name,
-        hint=suggestion(name, names, "It has"),
+        variant=name[:60],
+        known=", ".join(names),
+        nearest=nearest(name, names),
     )

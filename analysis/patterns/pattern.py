@@ -10,16 +10,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from analysis.graph import Graph, Node
 from analysis.patterns.template import Found, Template
 from analysis.patterns.view import View
 
-if TYPE_CHECKING:  # at run time it would bring pandas into the worker that fuses
-    from analysis.trace import Value
-
 CHECKED_WITH = "1.31"  # the version of ONNX Runtime that the conditions were found with
+
+Fact = str | int | float | None
 
 Level = Literal["none", "basic", "extended", "all"]
 LEVELS: tuple[Level, ...] = ("none", "basic", "extended", "all")
@@ -61,7 +60,7 @@ class Block:
 
     code: Blocker
     tensor: str = ""
-    values: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
+    values: Mapping[str, Fact] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, eq=False)

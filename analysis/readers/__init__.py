@@ -9,10 +9,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.limits import DEFAULT_LIMITS, Limits
+from analysis.messages import Message
 from analysis.readers.amd.rocprof import ROCPROF
 from analysis.readers.amd.stats import ROCPROF_STATS
 from analysis.readers.ascend.database import ASCEND_DATABASE
@@ -86,18 +88,19 @@ READERS: tuple[Reader, ...] = (
     CHROME_TRACE,
 )
 
+_PICKLE = Message("a Python pickle")
+_HTML = Message("an HTML page")
 _FOREIGN = (
-    (b"\x89PNG", "a PNG image"),
-    (b"\xff\xd8\xff", "a JPEG image"),
-    (b"%PDF", "a PDF document"),
-    (b"SQLite format 3\x00", "an SQLite database"),
-    (b"\x80\x04", "a Python pickle"),
-    (b"\x80\x05", "a Python pickle"),
-    (b"\x7fELF", "a program"),
-    (b"<!DOCTYPE html", "an HTML page"),
-    (b"<html", "an HTML page"),
+    (b"\x89PNG", Message("a PNG image")),
+    (b"\xff\xd8\xff", Message("a JPEG image")),
+    (b"%PDF", Message("a PDF document")),
+    (b"SQLite format 3\x00", Message("a SQLite database")),
+    (b"\x80\x04", _PICKLE),
+    (b"\x80\x05", _PICKLE),
+    (b"\x7fELF", Message("a program")),
+    (b"<!DOCTYPE html", _HTML),
+    (b"<html", _HTML),
 )
-_OPENS = "docs/formats.md lists what FuseScope opens, and how to record it."
 _ZIP = b"PK\x03\x04"
 _JSON = re.compile(rb'\{\s*["}]|\[\s*(?:[\[{"\]\d-]|true|false|null)')
 _MAX_NAMED = 5
@@ -199,9 +202,7 @@ def _only(found: Found, name: str, files: Sequence[Source]) -> Trace | Experimen
             for r in found.recordings
         ]
         listed = ", ".join(names[:_MAX_NAMED]) + (", …" if len(names) > _MAX_NAMED else "")
-        raise FuseScopeError(
-            f"Here are {len(names)} recordings: {listed}", where=name, hint="Give one of them."
-        )
+        raise FuseScopeError("several_recordings", where=name, n=len(names), names=listed)
     if found.failed:
         raise found.failed[0][1].at(name)
     raise _no_trace(name, files)
@@ -216,33 +217,42 @@ def _no_trace(name: str, files: Sequence[Source], zip_: str = "") -> FuseScopeEr
             continue
         if known:
             shown = display_name(source.path.removeprefix(f"{zip_}/"))
-            what = f"{shown}{known[0].removeprefix('This file')}"
-            return FuseScopeError(f"No file here is a trace: {what}", where=name, hint=known[1])
-    return FuseScopeError("No file here is a trace", where=name, hint=_OPENS)
+            return FuseScopeError(
+                "companion_among",
+                where=name,
+                file=shown,
+                content=known.content,
+                instead=known.instead,
+            )
+    return FuseScopeError("no_trace_among", where=name)
 
 
 def _unknown(source: Source) -> FuseScopeError:
     """What to say of a file that no reader knows."""
     if not source.data:
-        return FuseScopeError("This file is empty", where=source.name, hint=_OPENS)
+        return FuseScopeError("empty_file", where=source.name)
     try:
         head = source.content[:HEAD_BYTES]
     except FuseScopeError as error:  # its head was readable
         return error
     if known := companion(head):
-        return FuseScopeError(known[0], where=source.name, hint=known[1])
-    return FuseScopeError(f"This is {_describe(head)}", where=source.name, hint=_OPENS)
-
-
-def _describe(head: bytes) -> str:
-    for magic, name in _FOREIGN:
+        return FuseScopeError(
+            "companion_file", where=source.name, content=known.content, instead=known.instead
+        )
+    for magic, kind in _FOREIGN:
         if head[: len(magic)].lower() == magic.lower():
-            return f"{name}, not a trace"
+            return FuseScopeError("other_file", where=source.name, kind=kind)
+    return FuseScopeError(_code(head), where=source.name)
+
+
+def _code(
+    head: bytes,
+) -> Literal["blank_file", "not_a_trace", "unknown_format", "unknown_json"]:
     text = head.strip(b" \t\r\n\x00\xef\xbb\xbf")
     if not text:
-        return "a file without content"
+        return "blank_file"
     if _JSON.match(text):
-        return "JSON, but not in a format that FuseScope knows"
+        return "unknown_json"
     if text[:1] in b'0123456789"ntf-' and len(text) < 64:
-        return "not a trace"
-    return "not in a format that FuseScope knows"
+        return "not_a_trace"
+    return "unknown_format"

@@ -83,11 +83,7 @@ def _read(source: Source) -> Trace:
     events, notes = decode_events(source.content, _Event, source.name, source.limits)
     spans = _spans(events, notes)
     if not spans.rows:
-        raise FuseScopeError(
-            "This trace has no timed events",
-            where=source.name,
-            hint="Events need a phase X with ts and dur, or B and E with ts.",
-        )
+        raise FuseScopeError("chrome_trace_empty", where=source.name)
     del events
     notes.append(Diagnostic("warning", "unknown_events", len(spans.rows)))
     nesting = Nesting(spans.lanes, spans.start_ns, spans.dur_ns)

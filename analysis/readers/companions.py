@@ -1,4 +1,4 @@
-"""Files of profilers and benchmarks that tell of no operators: what they are, what to give instead.
+"""Files of profilers and benchmarks without operators or times, and what to give instead.
 
 Readers of the main files take them from beside; a file that is given without its recording gets
 one sentence here.
@@ -9,45 +9,51 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from analysis.messages import Message
 from analysis.readers.input.csv_table import has_columns
 from analysis.readers.input.encoding import utf8
 
-_KERNELS = "Give kernel_details.csv of the same folder, or the whole folder."
-_SUMMARY = "Give op_summary_*.csv of the same folder, or the whole folder."
-_LEGACY = "Give output_timeline_data_*.txt of the same folder, or the whole folder."
-_FOLDER = "Give the whole folder that the profiler wrote."
-_OPERATOR = "Give the whole OPPROF_* folder of the same operator, measured without the simulator."
-_ONE = "Give the OPPROF_* folder of one of its operators, measured with msprof op."
-_CPU = "Give cpu_op_execute_timestamp_*.txt of the same folder, or the whole folder."
-_RANK = "Give ascend_pytorch_profiler_*.db or ascend_mindspore_profiler_*.db of one rank."
-_DATABASE = "Give the database of the same name with it, or the whole folder."
-_AGAIN = "Give the op_summary_*.csv of a recording with a newer msprof."
-_GPU_TRACE = "Give the table of `nsys stats --report cuda_gpu_trace`, or the export to SQLite."
-_DISPATCHES = "Give kernel_trace.csv or results.json of the same recording, or the whole folder."
-_PROFILE = "Give the file of trtexec --exportProfile, or of --exportTimes, with it."
-_PIPELINE = "the data pipeline"
-_LOAD = "the load of the machine"
-_TRAFFIC = "traffic between devices"
-_HOST = "times of calls on the host"
-_MEMORY = "memory over time"
-_STEPS = "times of whole steps"
-_COLLECTIVES = "times of collectives"
+# What to give instead.
+_KERNELS = Message("kernel_details.csv from the same folder, or the whole folder")
+_SUMMARY = Message("op_summary_*.csv from the same folder, or the whole folder")
+_LEGACY = Message("output_timeline_data_*.txt from the same folder, or the whole folder")
+_FOLDER = Message("the whole folder that the profiler wrote")
+_OPERATOR = Message(
+    "the whole OPPROF_* folder of the same operator, measured without the simulator"
+)
+_ONE = Message("the OPPROF_* folder of one of its operators, measured with msprof op")
+_CPU = Message("cpu_op_execute_timestamp_*.txt from the same folder, or the whole folder")
+_RANK = Message("ascend_pytorch_profiler_*.db or ascend_mindspore_profiler_*.db of one rank")
+_DATABASE = Message("the database of the same name with it, or the whole folder")
+_NEWER = Message("the op_summary_*.csv of a recording with a newer msprof")
+_GPU_TRACE = Message("the table of `nsys stats --report cuda_gpu_trace`, or the export to SQLite")
+_DISPATCHES = Message("kernel_trace.csv or results.json of the same recording, or the whole folder")
+_PROFILE = Message("the file of trtexec --exportProfile or --exportTimes with it")
+# What several kinds of files contain.
+_PIPELINE = Message("records of the data pipeline, but no operators")
+_LOAD = Message("the load of the machine, but no operators")
+_TRAFFIC = Message("the traffic between devices, but no operators")
+_HOST = Message("the times of calls on the host, but no operators")
+_MEMORY = Message("memory over time, but no operators")
+_OPERATOR_MEMORY = Message("the memory of operators, but no times")
+_STEPS = Message("the times of whole steps, but no operators")
+_COLLECTIVES = Message("the times of collectives, but no operators")
+_RANGES = Message("ranges that a program marked, but no operators")
+_COUNTERS = Message("counters of kernels, but no times")
+_PHASES = Message("phases of AI CPU tasks, but no operators")
+_DEVICES = Message("the devices of a machine, but no operators")
 _FULL_NAME = ("full_op_name", "full_kernel_name")
-_NO_OPERATORS = "no operators"
-_NO_TIMES = "no times"
-_DEVICES = "This file lists the devices of a machine and holds no operators"
 
 
-class _Kind(NamedTuple):
-    """A kind of file: a pattern of its text or what heads its table; what it is, what to give."""
+class Companion(NamedTuple):
+    """A kind of file: a pattern of its text or what heads its table.
+
+    `content` is what it contains, `instead` what to give instead.
+    """
 
     sign: bytes | tuple[str | tuple[str, ...], ...]
-    said: str
-    hint: str
-
-
-def _holds(what: str, lacks: str = _NO_OPERATORS) -> str:
-    return f"This file holds {what} and {lacks}"
+    content: Message
+    instead: Message
 
 
 _OF_A_CORE = (
@@ -56,189 +62,259 @@ _OF_A_CORE = (
     "vec_bankgroup_cflt_ratio",
 )  # fmt: skip
 _TABLES = (
-    _Kind(("Stream Id", "Task Id", "Hit Rate"), _holds("cache hits of kernels"), _KERNELS),
-    _Kind(("Fusion Op", "Original Ops"), _holds("what fused operators are made of"), _SUMMARY),
-    _Kind(("Level", "API Name", "Time"), _holds(_HOST), _KERNELS),
-    _Kind(("Process ID", "Thread ID", "Name", "Time"), _holds(_HOST), _SUMMARY),
-    _Kind(("Thread ID", "OP Name", "Event Type"), _holds(_HOST), _SUMMARY),
-    _Kind(("event_type", "payload_type", "message_type"), _holds("marks on the host"), _SUMMARY),
-    _Kind(("Computing", "Overlapped", "Free"), _holds(_STEPS), _KERNELS),
-    _Kind(
-        ("Iteration ID", "Iteration End", "Iteration Time"), _holds("times of iterations"), _SUMMARY
-    ),
-    _Kind(
-        ("Waiting", "Running", "Pending", "Task ID"), _holds("totals of an older msprof"), _AGAIN
-    ),
-    _Kind(("Name", "Size", "Allocation Time"), _holds("memory of operators"), _KERNELS),
-    _Kind(
-        ("Op Name", "Node Index Start", "Size"), _holds("memory of operators", _NO_TIMES), _KERNELS
-    ),
-    _Kind(("Component", ("Timestamp",), "Total Reserved"), _holds(_MEMORY), _KERNELS),
-    _Kind(("event", "ddr", "hbm", "memory"), _holds(_MEMORY), _SUMMARY),
-    _Kind(("Timestamp", "Total Allocated", "Total Active"), _holds(_MEMORY), _CPU),
-    _Kind(("Metric", "Read", "Write"), _holds("traffic of the memory over time"), _SUMMARY),
-    _Kind(("Mode", "Task", "Hit Rate", "Throughput"), _holds("traffic of the cache"), _SUMMARY),
-    _Kind(
-        ("Name", "Input Shapes", ("Call Stack", "Host Self Duration")),
-        _holds("operators of the host", "none of the device"),
+    Companion(
+        ("Stream Id", "Task Id", "Hit Rate"),
+        Message("the cache hits of kernels, but no operators"),
         _KERNELS,
     ),
-    _Kind(("Stream Id", "Task Id", "TLB Hit Rate"), _holds("address translation"), _SUMMARY),
-    _Kind(("Core ID", _OF_A_CORE), _holds("how busy each core was"), _SUMMARY),
-    _Kind(("Mode", "Max", "Min", ("Average", "Avg")), _holds(_TRAFFIC), _SUMMARY),
-    _Kind(("Timestamp", "Bandwidth", "rxPacket/s"), _holds("traffic of the network"), _SUMMARY),
-    _Kind(("Dvpp Id", "Engine Type"), _holds(_LOAD), _SUMMARY),
-    _Kind(("Cpu Type", "User", "Sys"), _holds(_LOAD), _SUMMARY),
-    _Kind(("PID", "Name", ("CPU(%)", "Resident(pages)")), _holds(_LOAD), _SUMMARY),
-    _Kind(("Memory Total", "Memory Free", "Buffers"), _holds(_LOAD), _SUMMARY),
-    _Kind(("Function", "Cycles", "Cycles(%)"), _holds(_LOAD), _SUMMARY),
-    _Kind(("Operation", "Stage", "Occurrences"), _holds(_PIPELINE), _KERNELS),
-    _Kind(("Node", "Compute_time", "Dispatch_time"), _holds("phases of AI CPU tasks"), _KERNELS),
-    _Kind(("Timestamp", "Action", "Source", "Cached Buffer Size"), _holds(_PIPELINE), _SUMMARY),
-    _Kind(("Node Name", "Start", "End", "Queue Size"), _holds(_PIPELINE), _KERNELS),
-    _Kind(("op_id", "op_type", "num_workers", "parent_id"), _holds(_PIPELINE), _LEGACY),
-    _Kind(("step_num", "start_point", "end_point"), _holds(_STEPS), _LEGACY),
-    _Kind(("iteration_interval", "fp_and_bp", "tail"), _holds(_STEPS), _LEGACY),
-    _Kind(("step_num", "communication_cost", "wait_cost"), _holds(_COLLECTIVES), _LEGACY),
-    _Kind(
+    Companion(
+        ("Fusion Op", "Original Ops"),
+        Message("the parts of fused operators, but no times"),
+        _SUMMARY,
+    ),
+    Companion(("Level", "API Name", "Time"), _HOST, _KERNELS),
+    Companion(("Process ID", "Thread ID", "Name", "Time"), _HOST, _SUMMARY),
+    Companion(("Thread ID", "OP Name", "Event Type"), _HOST, _SUMMARY),
+    Companion(
+        ("event_type", "payload_type", "message_type"),
+        Message("marks on the host, but no operators"),
+        _SUMMARY,
+    ),
+    Companion(("Computing", "Overlapped", "Free"), _STEPS, _KERNELS),
+    Companion(
+        ("Iteration ID", "Iteration End", "Iteration Time"),
+        Message("the times of iterations, but no operators"),
+        _SUMMARY,
+    ),
+    Companion(
+        ("Waiting", "Running", "Pending", "Task ID"),
+        Message("totals of an older msprof, but no single operators"),
+        _NEWER,
+    ),
+    Companion(("Name", "Size", "Allocation Time"), _OPERATOR_MEMORY, _KERNELS),
+    Companion(("Op Name", "Node Index Start", "Size"), _OPERATOR_MEMORY, _KERNELS),
+    Companion(("Component", ("Timestamp",), "Total Reserved"), _MEMORY, _KERNELS),
+    Companion(("event", "ddr", "hbm", "memory"), _MEMORY, _SUMMARY),
+    Companion(("Timestamp", "Total Allocated", "Total Active"), _MEMORY, _CPU),
+    Companion(
+        ("Metric", "Read", "Write"),
+        Message("the traffic of the memory over time, but no operators"),
+        _SUMMARY,
+    ),
+    Companion(
+        ("Mode", "Task", "Hit Rate", "Throughput"),
+        Message("the traffic of the cache, but no operators"),
+        _SUMMARY,
+    ),
+    Companion(
+        ("Name", "Input Shapes", ("Call Stack", "Host Self Duration")),
+        Message("operators of the host, but none of the device"),
+        _KERNELS,
+    ),
+    Companion(
+        ("Stream Id", "Task Id", "TLB Hit Rate"),
+        Message("records of address translation, but no operators"),
+        _SUMMARY,
+    ),
+    Companion(
+        ("Core ID", _OF_A_CORE), Message("the load of each core, but no operators"), _SUMMARY
+    ),
+    Companion(("Mode", "Max", "Min", ("Average", "Avg")), _TRAFFIC, _SUMMARY),
+    Companion(
+        ("Timestamp", "Bandwidth", "rxPacket/s"),
+        Message("the traffic of the network, but no operators"),
+        _SUMMARY,
+    ),
+    Companion(("Dvpp Id", "Engine Type"), _LOAD, _SUMMARY),
+    Companion(("Cpu Type", "User", "Sys"), _LOAD, _SUMMARY),
+    Companion(("PID", "Name", ("CPU(%)", "Resident(pages)")), _LOAD, _SUMMARY),
+    Companion(("Memory Total", "Memory Free", "Buffers"), _LOAD, _SUMMARY),
+    Companion(("Function", "Cycles", "Cycles(%)"), _LOAD, _SUMMARY),
+    Companion(("Operation", "Stage", "Occurrences"), _PIPELINE, _KERNELS),
+    Companion(("Node", "Compute_time", "Dispatch_time"), _PHASES, _KERNELS),
+    Companion(("Timestamp", "Action", "Source", "Cached Buffer Size"), _PIPELINE, _SUMMARY),
+    Companion(("Node Name", "Start", "End", "Queue Size"), _PIPELINE, _KERNELS),
+    Companion(("op_id", "op_type", "num_workers", "parent_id"), _PIPELINE, _LEGACY),
+    Companion(("step_num", "start_point", "end_point"), _STEPS, _LEGACY),
+    Companion(("iteration_interval", "fp_and_bp", "tail"), _STEPS, _LEGACY),
+    Companion(("step_num", "communication_cost", "wait_cost"), _COLLECTIVES, _LEGACY),
+    Companion(
         ("task_id", _FULL_NAME, "op_info"),
-        _holds("types and shapes of operators", _NO_TIMES),
+        Message("the types and shapes of operators, but no times"),
         _LEGACY,
     ),
-    _Kind(
+    Companion(
         (_FULL_NAME, ("FLOPs", "MFLOPs(10^6 cube)")),
-        _holds("FLOPs of operators", _NO_TIMES),
+        Message("the FLOPs of operators, but no times"),
         _LEGACY,
     ),
-    _Kind(("instr", "addr", "pipe", "cycles"), _holds("instructions of a simulator"), _OPERATOR),
-    _Kind(
-        ("code", "call_count", "cycles", "running_time"),
-        _holds("lines of code in a simulator"),
+    Companion(
+        ("instr", "addr", "pipe", "cycles"),
+        Message("the instructions that a simulator ran, but no operators"),
         _OPERATOR,
     ),
-    _Kind(("M", "N", "K", "time_us"), _holds("means of a benchmark"), _ONE),
+    Companion(
+        ("code", "call_count", "cycles", "running_time"),
+        Message("the lines of code that a simulator ran, but no operators"),
+        _OPERATOR,
+    ),
+    Companion(
+        ("M", "N", "K", "time_us"), Message("the means of a benchmark, but no operators"), _ONE
+    ),
     # Nsight Systems, rocprof, pipit
-    _Kind(("Start", "Duration", "RangeId"), _holds("ranges that a program marked"), _GPU_TRACE),
-    _Kind(("Total Time", "Instances", "Range"), _holds("ranges that a program marked"), _GPU_TRACE),
-    _Kind(("Total Time", "Num Calls", "Name"), _holds(_HOST), _GPU_TRACE),
-    _Kind(("Start", "Duration", "CorrId", "Pid"), _holds(_HOST), _GPU_TRACE),
-    _Kind(
+    Companion(("Start", "Duration", "RangeId"), _RANGES, _GPU_TRACE),
+    Companion(("Total Time", "Instances", "Range"), _RANGES, _GPU_TRACE),
+    Companion(("Total Time", "Num Calls", "Name"), _HOST, _GPU_TRACE),
+    Companion(("Start", "Duration", "CorrId", "Pid"), _HOST, _GPU_TRACE),
+    Companion(
         ("TAvg", "KAvg", "Kernel Name"),
-        _holds("means from launch to end", "no totals of kernels"),
+        Message("the mean times from launch to end, but no totals of kernels"),
         _GPU_TRACE,
     ),
-    _Kind(
+    Companion(
         ("API Start", "Kernel Start", "Kernel Name"),
-        _holds("times from launch to end", "not those of kernels alone"),
+        Message("the times from launch to end, but not the times of the kernels alone"),
         _GPU_TRACE,
     ),
-    _Kind(("Domain", "Function", "Start_Timestamp"), _holds(_HOST), _DISPATCHES),
-    _Kind(("Direction", "Start_Timestamp"), _holds("copies of memory"), _DISPATCHES),
-    _Kind(("Counter_Name", "Counter_Value"), _holds("counters of kernels", _NO_TIMES), _DISPATCHES),
-    _Kind(
-        ("KernelName", "gpu-id", "queue-id"),
-        _holds("counters of kernels", _NO_TIMES),
-        "Record with `rocprof --timestamp on`, or give the kernel trace of the same run.",
+    Companion(("Domain", "Function", "Start_Timestamp"), _HOST, _DISPATCHES),
+    Companion(
+        ("Direction", "Start_Timestamp"), Message("copies of memory, but no operators"), _DISPATCHES
     ),
-    _Kind(("Node_Id", "Agent_Type"), _DEVICES, _DISPATCHES),
-    _Kind(
+    Companion(("Counter_Name", "Counter_Value"), _COUNTERS, _DISPATCHES),
+    Companion(
+        ("KernelName", "gpu-id", "queue-id"),
+        _COUNTERS,
+        Message("the kernel trace of the same run, or a recording with `rocprof --timestamp on`"),
+    ),
+    Companion(("Node_Id", "Agent_Type"), _DEVICES, _DISPATCHES),
+    Companion(
         (("Timestamp", "Timestamp (ns)"), "Event Type", "Name"),
-        "This is a table of pipit's, with a row for each entering and leaving",
-        "Give the profiler's own file.",
+        Message("a table of pipit, with one row for each start and each end of a call"),
+        Message("the profiler's own file"),
     ),
 )
 _DOCUMENTS = (
-    _Kind(rb'"Communication (?:Time|Bandwidth) Info"', _holds(_COLLECTIVES), _KERNELS),
-    _Kind(rb'"Transit Size\(MB\)"', _holds(_TRAFFIC), _KERNELS),
-    _Kind(
+    Companion(rb'"Communication (?:Time|Bandwidth) Info"', _COLLECTIVES, _KERNELS),
+    Companion(rb'"Transit Size\(MB\)"', _TRAFFIC, _KERNELS),
+    Companion(
         rb'"(?:collective|p2p)"\s*:\s*\[|"comm_group_parallel_info"',
-        _holds("groups of devices"),
+        Message("groups of devices, but no operators"),
         _KERNELS,
     ),
-    _Kind(
+    Companion(
         rb'"_?profiler_level"|"ms_profiler_info"|"cann_profiler_info"|"torch_npu_version"'
         rb'|"parallel_group_info"|"distributed_args"|"jobInfo"',
-        _holds("settings of a recording"),
+        Message("the settings of a recording, but no operators"),
         _FOLDER,
     ),
-    _Kind(
-        rb'^\{\s*"status"\s*:\s*\d+\s*,\s*"info"', _holds("a view of an older MindStudio"), _AGAIN
+    Companion(
+        rb'^\{\s*"status"\s*:\s*\d+\s*,\s*"info"',
+        Message("a view of an older MindStudio, but no operators"),
+        _NEWER,
     ),
-    _Kind(
-        rb'^\{\s*"maps"\s*:\s*\{\s*"device|"scope_map"', _holds("a chart", "no timeline"), _LEGACY
+    Companion(
+        rb'^\{\s*"maps"\s*:\s*\{\s*"device|"scope_map"',
+        Message("a chart, but no timeline"),
+        _LEGACY,
     ),
-    _Kind(rb'"op_name"[^{}]*"shape_info"', _holds("means by shape", "no timeline"), _LEGACY),
-    _Kind(rb'"fp_start"\s*:|"num_of_streams"', _holds("marks of a whole recording"), _LEGACY),
-    _Kind(rb'"op_desc"\s*:', _holds("what a fused kernel is made of", _NO_TIMES), _CPU),
-    _Kind(rb'"cube_FLOP[Ss]"', _holds("FLOPs of a whole network"), _LEGACY),
-    _Kind(rb'"sampling_interval"', _holds(_PIPELINE), _LEGACY),
+    Companion(rb'"op_name"[^{}]*"shape_info"', Message("means by shape, but no timeline"), _LEGACY),
+    Companion(
+        rb'"fp_start"\s*:|"num_of_streams"',
+        Message("marks of a whole recording, but no operators"),
+        _LEGACY,
+    ),
+    Companion(rb'"op_desc"\s*:', Message("the parts of a fused kernel, but no times"), _CPU),
+    Companion(
+        rb'"cube_FLOP[Ss]"', Message("the FLOPs of a whole network, but no operators"), _LEGACY
+    ),
+    Companion(rb'"sampling_interval"', _PIPELINE, _LEGACY),
 )
 _PLAIN = (
-    _Kind(
+    Companion(
         rb"(?is)^SQLite format 3\x00.*?CREATE TABLE\W{1,9}(?:Cluster|CommAnalyzer)",
-        _holds("an analysis of several ranks"),
+        Message("an analysis of several ranks, but no operators"),
         _RANK,
     ),
-    _Kind(rb"^\x37\x7f\x06[\x82\x83]", _holds("the last writes into a database"), _DATABASE),
-    _Kind(rb"^Name,Input Shapes\s*\n", _holds("shapes of calls on the host"), _KERNELS),
-    _Kind(rb"^(?:Device_id,)?OP Type,Count,Total Time", _holds("totals of collectives"), _SUMMARY),
-    _Kind(rb"^op_ids,", _holds(_PIPELINE), _KERNELS),
-    _Kind(rb"^[^;\n]*;[^;\n]*;\d+;(?:input_\d|\s)", _holds("shapes of operators", _NO_TIMES), _CPU),
-    _Kind(rb"^=+\s*\d+ HWTS data\s*=", _holds("events of the task scheduler"), _LEGACY),
-    _Kind(rb"^serial_number\s+node_type_name", _holds("phases of AI CPU tasks"), _LEGACY),
-    _Kind(rb"^\w+_dequeue_wait \d+ \d+", _holds(_PIPELINE), _LEGACY),
+    Companion(
+        rb"^\x37\x7f\x06[\x82\x83]",
+        Message("the last writes to a database, but no operators"),
+        _DATABASE,
+    ),
+    Companion(
+        rb"^Name,Input Shapes\s*\n",
+        Message("the shapes of calls on the host, but no operators"),
+        _KERNELS,
+    ),
+    Companion(
+        rb"^(?:Device_id,)?OP Type,Count,Total Time",
+        Message("the totals of collectives, but no operators"),
+        _SUMMARY,
+    ),
+    Companion(rb"^op_ids,", _PIPELINE, _KERNELS),
+    Companion(
+        rb"^[^;\n]*;[^;\n]*;\d+;(?:input_\d|\s)",
+        Message("the shapes of operators, but no times"),
+        _CPU,
+    ),
+    Companion(
+        rb"^=+\s*\d+ HWTS data\s*=",
+        Message("events of the task scheduler, but no operators"),
+        _LEGACY,
+    ),
+    Companion(rb"^serial_number\s+node_type_name", _PHASES, _LEGACY),
+    Companion(rb"^\w+_dequeue_wait \d+ \d+", _PIPELINE, _LEGACY),
 )
 # Of GPU profilers and benchmarks, JSON or not.
 _TEXTS = (
-    _Kind(
+    Companion(
         rb'\A"?Name"?,"?Calls"?,"?TotalDurationNs"?[^\n]{0,200}\n\s*"?(?:(?:__)?hip[A-Z]|hsa_'
         rb"|roctx|(?:HIP|HSA|KERNEL|MARKER|RCCL|ROCTX|SCRATCH|MEMORY|OMPT)_(?!COPY_))",
-        "This table of rocprof holds sums of calls on the host, or of whole domains",
+        Message("rocprof's totals of calls on the host or of whole domains, but no kernels"),
         _DISPATCHES,
     ),
-    _Kind(
+    Companion(
         rb'\A\{[^{]{0,200}"(?:performance_summary|device_information|inference_options'
         rb'|model_options|build_options)"\s*:\s*\{',
-        _holds("settings and means of TensorRT's trtexec"),
+        Message("the settings and means of TensorRT's trtexec, but no operators"),
         _PROFILE,
     ),
-    _Kind(
+    Companion(
         rb"\A(?:&&&& RUNNING TensorRT|\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[[VIWEF]\])",
-        "This is what TensorRT's trtexec printed",
-        "Give the file of trtexec --exportProfile, or of --exportTimes, of that run.",
+        Message("the printed output of TensorRT's trtexec"),
+        Message("the file of trtexec --exportProfile or --exportTimes of that run"),
     ),
-    _Kind(
+    Companion(
         rb'\A\[\s*\{\s*"Name"\s*:\s*"[^"]{0,200}"\s*,\s*"ComputeCapability"\s*:', _DEVICES, _PROFILE
     ),
-    _Kind(
+    Companion(
         rb'\A\{\s*"schema"\s*:\s*"[^"]{0,40}"(?=[^}]{0,2000}"nodes"\s*:\s*\[)',
-        "This is PyTorch's execution trace, which holds no times",
-        "Give the file that prof.export_chrome_trace wrote in that run.",
+        Message("PyTorch's execution trace, but no times"),
+        Message("the file that prof.export_chrome_trace wrote in that run"),
     ),
-    _Kind(
+    Companion(
         rb"\A[\s\S]{0,4000}?\*\* [^\n]{0,120}\((?:cuda_|gpu|nvtx|osrt|cudaapi)\w{0,40}\):\s*\n",
-        "This is a printed table of Nsight Systems",
-        "Write it with `nsys stats --format csv --report cuda_gpu_trace`.",
+        Message("a printed table of Nsight Systems"),
+        Message("the table that `nsys stats --format csv --report cuda_gpu_trace` writes"),
     ),
-    _Kind(
+    Companion(
         rb"\ASQLite format 3\x00[\s\S]*CREATE (?:TABLE|VIEW)[^\n]{0,40}rocpd_",
-        "This is a database of rocprofv3 (rocpd)",
-        "Give the kernel_trace.csv of `rocpd convert --output-format csv -i <file>`.",
+        Message("a database of rocprofv3 (rocpd)"),
+        Message("the kernel_trace.csv of `rocpd convert --output-format csv -i <file>`"),
     ),
-    _Kind(
+    Companion(
         rb"\[node type\][^\n]{0,200}\[avg ms\]",
-        "This is the printed summary of a TensorFlow or TFLite benchmark",
-        "Run the model with a runtime of docs/formats.md, such as ONNX Runtime.",
+        Message("the printed summary of a TensorFlow or TFLite benchmark"),
+        Message("a profile of the model from a runtime in docs/formats.md, such as ONNX Runtime"),
     ),
 )
 
 
-def companion(head: bytes) -> tuple[str, str] | None:
-    """What such a file holds, and what to give with it, each as one sentence; None for others."""
+def companion(head: bytes) -> Companion | None:
+    """The kind of file that starts like this; None for all others."""
     text = utf8(head).lstrip()
     is_json = text[:1] in (b"{", b"[")
     for kind in (*_DOCUMENTS, *_TEXTS) if is_json else (*_PLAIN, *_TEXTS, *_TABLES):
         sign = kind.sign
         if re.search(sign, text) if isinstance(sign, bytes) else has_columns(head, *sign):
-            return kind.said, kind.hint
+            return kind
     return None

@@ -6,7 +6,7 @@ import io
 import zipfile
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 import pandas as pd
@@ -32,10 +32,9 @@ from analysis.readers.input.source import Source
 from analysis.readers.onnxruntime.profile import ProfileTables
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Meta, Trace, runs_frame
+from analysis.trace import Diagnostic, Meta, Trace, Value, runs_frame
 
 _NO_SAMPLES = Samples([], [], [], [], [])
-_AGAIN = "Copy or record the file again."
 _Part = TypeVar("_Part")
 Wanted = Callable[[ExperimentRecord], Container[str]]  # names of variants, by the record
 
@@ -113,9 +112,7 @@ def _trace(
         )
     if not variant.profiles:
         raise FuseScopeError(
-            f"Variant '{clean_text(variant.name, 60)}' has no profile",
-            where=RECORD_NAME,
-            hint=_AGAIN,
+            "variant_unprofiled", where=RECORD_NAME, variant=clean_text(variant.name, 60)
         )
     trace = tables.trace(
         Meta(
@@ -172,30 +169,26 @@ class _Archive:
         infos = self._zip.infolist()
         if len(infos) > self._limits.zip_members:
             raise FuseScopeError(
-                f"This zip has {len(infos)} members, more than the limit of "
-                f"{self._limits.zip_members}",
-                hint=self._limits.hint("zip_members", len(infos)),
+                "too_many_zip_members",
+                n=len(infos),
+                limit=self._limits.zip_members,
+                raised=self._limits.raised("zip_members", len(infos)),
             )
         check_size(sum(info.file_size for info in infos), len(source.data), self._limits)
         self._infos = {info.filename: info for info in infos}
         if RECORD_NAME not in self._infos:
-            raise FuseScopeError(
-                f"This zip holds no {RECORD_NAME}, so it is not an experiment",
-                hint="Give a file made by `fusescope collect`.",
-            )
+            raise FuseScopeError("not_an_experiment", file=RECORD_NAME)
 
     def read(self, name: str) -> bytes:
         """The bytes of one member."""
         info = self._infos.get(name)
         if info is None:
-            raise FuseScopeError(
-                f"This experiment lacks its file '{clean_text(name, 80)}'", hint=_AGAIN
-            )
+            raise FuseScopeError("experiment_file_missing", file=clean_text(name, 80))
         with self._zip.open(info) as member:
             data = member.read(self._left + 1)
         self._left -= len(data)
         if self._left < 0:
-            raise FuseScopeError("This zip unpacks to more than it says", hint=_AGAIN)
+            raise FuseScopeError("zip_understated")
         return data
 
     def part(self, name: str | None, parse: Callable[[bytes, str], _Part]) -> _Part | None:
@@ -214,7 +207,7 @@ class _Archive:
         except FuseScopeError as error:
             if self._left < 0:
                 raise
-            values = {"file": shown, "reason": clean_text(error.what, 160)}
+            values: dict[str, Value] = {"file": shown, "reason": error.said}
             self._notes.append(Diagnostic("warning", "part_unreadable", 1, "", values))
             return None
 
@@ -225,19 +218,25 @@ class _Archive:
 
     def matches(self, data: bytes, where: str) -> tuple[TensorMatch, ...]:
         """Tensor matches from their JSON; names stay as they are, for those of the graphs do."""
-        return self._bounded(parse_matches(data, where), "tensor matches", where)
+        return self._bounded(parse_matches(data, where), "too_many_matches", where)
 
     def own_fusions(self, data: bytes, where: str) -> tuple[OwnFusion, ...]:
         """What our own pass fuses; names stay as they are, for those of the graphs do."""
-        return self._bounded(parse_own_fusions(data, where), "fusions of our own pass", where)
+        return self._bounded(parse_own_fusions(data, where), "too_many_own_fusions", where)
 
-    def _bounded(self, rows: tuple[_Part, ...], what: str, where: str) -> tuple[_Part, ...]:
+    def _bounded(
+        self,
+        rows: tuple[_Part, ...],
+        code: Literal["too_many_matches", "too_many_own_fusions"],
+        where: str,
+    ) -> tuple[_Part, ...]:
         if len(rows) > self._limits.events:
             raise FuseScopeError(
-                f"This experiment has {len(rows)} {what}, more than the limit of "
-                f"{self._limits.events}",
+                code,
                 where=where,
-                hint=self._limits.hint("events", len(rows)),
+                n=len(rows),
+                limit=self._limits.events,
+                raised=self._limits.raised("events", len(rows)),
             )
         return rows
 
@@ -332,11 +331,9 @@ def _guarded(name: str) -> Iterator[None]:
         raise error.at(name) from error
     except (ValueError, KeyError, OverflowError) as error:  # of our own values, not of the zip's
         raise FuseScopeError(
-            f"This experiment contradicts itself: {clean_text(str(error), 160)}",
-            where=name,
-            hint=_AGAIN,
+            "experiment_contradiction", where=name, reason=clean_text(str(error), 160)
         ) from error
     except ZIP_ERRORS as error:
         raise FuseScopeError(
-            f"This zip is damaged: {clean_text(str(error), 120)}", where=name, hint=_AGAIN
+            "zip_damaged", where=name, reason=clean_text(str(error), 120)
         ) from error

@@ -108,9 +108,10 @@ def find_recordings(sources: Sequence[Source], readers: Sequence[Reader]) -> Fou
                 continue
             if len(recordings) + len(failed) >= main.limits.recordings:
                 raise FuseScopeError(
-                    f"Here are more than {main.limits.recordings} recordings",
+                    "too_many_recordings",
                     where=display_name(main.path.partition("/")[0]),
-                    hint=main.limits.hint("recordings"),
+                    limit=main.limits.recordings,
+                    raised=main.limits.raised("recordings"),
                 )
             root, whole = _root(main, mains), _whole(main)
             inside = [s for s in sources if s is not main and s.path.startswith(root)]

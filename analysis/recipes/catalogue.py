@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from analysis.errors import FuseScopeError
 from analysis.recipes.recipe import LIGHT_FLOPS_PER_S, Published, Recipe, Step, Work
-from analysis.spelling import suggestion
+from analysis.spelling import nearest
 from analysis.text import shown
 
 _TIME = ("latency", "speedup_first", "latency_change", "throughput_change", "speedup_previous")
@@ -346,7 +346,7 @@ def find(name: str) -> Recipe:
     for recipe in RECIPES:
         if recipe.name == name:
             return recipe
+    known = [recipe.name for recipe in RECIPES]
     raise FuseScopeError(
-        f"There is no recipe '{shown(name)}'",
-        hint=suggestion(name, (recipe.name for recipe in RECIPES)),
+        "no_such_recipe", recipe=shown(name), known=", ".join(known), nearest=nearest(name, known)
     )

@@ -9,6 +9,7 @@ import msgspec
 import pandas as pd
 
 from analysis.experiment import Experiment, ExperimentRecord, Samples
+from analysis.messages import Said
 from analysis.trace import CALL_COLUMNS, Diagnostic, Trace
 
 # Columns whose texts are FuseScope's own words, or shapes.
@@ -53,7 +54,7 @@ def _trace_texts(trace: Trace) -> Iterator[str]:
 def _note_texts(notes: Iterable[Diagnostic]) -> Iterator[str]:
     for note in notes:
         yield note.example
-        yield from (value for value in note.values.values() if isinstance(value, str))
+        yield from _texts_of(dict(note.values))
 
 
 def _texts_of(value: Any) -> Iterator[str]:
@@ -66,6 +67,8 @@ def _texts_of(value: Any) -> Iterator[str]:
         case list() | tuple():
             for item in value:
                 yield from _texts_of(item)
+        case Said():
+            yield from _texts_of(dict(value.values))
 
 
 def without_samples(record: ExperimentRecord) -> ExperimentRecord:

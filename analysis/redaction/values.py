@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import pandas as pd
 
 from analysis.experiment import Experiment, ExperimentRecord
 from analysis.graph import Graph
+from analysis.messages import Said, Shown
 from analysis.redaction.replacement import Replacement
 from analysis.redaction.texts import KEPT, without_samples
 from analysis.trace import CALL_COLUMNS, Diagnostic, Trace
 
 Texts = Callable[[str], str]
+ShownT = TypeVar("ShownT", bound=Shown)
 
 
 def replaced(value: Trace | Experiment, redaction: Replacement) -> Trace | Experiment:
@@ -62,11 +64,16 @@ def _counters(calls: pd.DataFrame, redaction: Replacement) -> pd.DataFrame:
 
 
 def _note(note: Diagnostic, redaction: Replacement) -> Diagnostic:
-    values = {
-        key: redaction.text(value) if isinstance(value, str) else value
-        for key, value in note.values.items()
-    }
+    values = {key: _value(value, redaction) for key, value in note.values.items()}
     return replace(note, example=redaction.name(note.example), values=values)
+
+
+def _value(value: ShownT, redaction: Replacement) -> ShownT | str | Said:
+    if isinstance(value, str):
+        return redaction.text(value)
+    if isinstance(value, Said):
+        return value.message.of(**{k: _value(v, redaction) for k, v in value.values.items()})
+    return value
 
 
 def _experiment(value: Experiment, redaction: Replacement) -> Experiment:

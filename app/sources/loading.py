@@ -137,9 +137,10 @@ def _state(path: Path) -> str:
         files = [path] if not path.is_dir() else list(itertools.islice(below, maximum + 1))
         if len(files) > maximum:
             raise FuseScopeError(
-                f"This folder holds more than {maximum} files",
+                "too_many_folder_files",
                 where=display_name(str(path)),
-                hint=places.limits().hint("zip_members"),
+                limit=maximum,
+                raised=places.limits().raised("zip_members"),
             )
         facts = [
             (str(file), (of := file.lstat()).st_mtime_ns, of.st_size) for file in sorted(files)

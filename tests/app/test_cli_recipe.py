@@ -157,7 +157,7 @@ def test_a_name_that_is_none() -> None:
         (("mul_add", "--from", "x.zip", "--seconds", "3"), "--seconds is an option for recording"),
         (("mul_add", "--from", "x.zip", "--out", "y.zip"), "--out is an option for recording"),
         (("mul_add", "--from", "none.zip"), "none.zip"),
-        (("conv3x3", "--from", "x.zip"), "of the model 'mynet', the recipe conv3x3 is of"),
+        (("conv3x3", "--from", "x.zip"), "the recipe conv3x3: it is of the model 'mynet', not of"),
         (("mul_add", "--from", "x.zip", "--csv", "no/t.csv"), "--csv cannot be written there"),
         (("mul_add", "--from", "x.zip", "--html", "."), "--html cannot be written there"),
         (("mul_add", "--from", "x.zip", "--csv", "t", "--html", "t"), "name the same file"),
@@ -174,7 +174,7 @@ def test_an_experiment_of_another_baseline() -> None:
     operators = {name: (MUL, ADD) for name in times}
     Path("other.zip").write_bytes(experiment_zip(times, operators, model_name="mynet"))
     text = refusal("mul_add", "--from", "other.zip")
-    assert "its baseline 'fused', the recipe mul_add with those of 'unfused'" in text
+    assert "compared with those of 'fused', not with those of 'unfused'" in text
     assert "Record one with: fusescope recipe mul_add." in text
 
 

@@ -272,7 +272,7 @@ def zip_without_profile() -> bytes:
 
 BAD_FILES = {
     "empty": ("empty.json", b"", "empty"),
-    "blank": ("blank.json", b"   \n", "without content"),
+    "blank": ("blank.json", b"   \n", "has no content"),
     "image": ("trace.json", b"\x89PNG\r\n\x1a\n" + bytes(40), "PNG"),
     "other JSON": ("list.json", b'{"a": 1}', "not in a format"),
     "number": ("number.json", b"42", "not a trace"),
@@ -280,7 +280,7 @@ BAD_FILES = {
     "pickle": ("trace.json", b"\x80\x04\x95" + bytes(20), "pickle"),
     "cut zip": ("cut.zip", cut_zip(), ""),
     "foreign zip": ("other.zip", empty_zip(), "No file here is a trace"),
-    "variant missing": ("half.zip", zip_without_profile(), "lacks its file"),
+    "variant missing": ("half.zip", zip_without_profile(), "is missing in this experiment"),
     "twice gzipped": ("t.gz", gzip.compress(gzip.compress(UNFUSED)), "twice"),
     "cut gzip": ("t.gz", gzip.compress(UNFUSED)[:40], ""),
 }
@@ -494,7 +494,7 @@ def test_a_damaged_recording_is_a_sentence(tree: Path, start: Start) -> None:
     page = start(baseline="recorded:half.zip/unfused", candidate="recorded:half.zip/fused")
     assert is_clean(page)
     assert page.error[0].value == "This cannot be shown."
-    assert any("lacks its file" in text for text in texts(page))
+    assert any("is missing in this experiment" in text for text in texts(page))
     page.selectbox(key="choose_baseline").set_value("sample:mobilenetv2/unfused").run()
     page.selectbox(key="choose_candidate").set_value("sample:mobilenetv2/fused").run()
     assert headline(page) == "fused is 2.00× faster than unfused"

@@ -241,4 +241,4 @@ def test_a_folder_of_too_many_files_is_refused_before_it_is_read(
     monkeypatch.setenv(places.FOLDERS_VARIABLE, str(tree))
     monkeypatch.setenv(places.LIMITS_VARIABLE, "zip_members=5")
     opened, told = loading.open_paths(["many"])
-    assert opened == [] and "more than 5 files" in told[0].text
+    assert opened == [] and "more files than the limit of 5" in told[0].text

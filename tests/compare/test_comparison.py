@@ -275,7 +275,7 @@ def test_choice_of_sides() -> None:
     [
         (("experiment", None, "unfussed"), "Did you mean 'unfused'"),
         (("profile",), "Give a second file"),
-        (("profile", "profile", "fused"), "no variants"),
+        (("profile", "profile", "fused"), "does not have variants"),
     ],
 )
 def test_impossible_choices_say_what_to_do(arguments: tuple[str | None, ...], says: str) -> None:

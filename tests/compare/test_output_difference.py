@@ -132,5 +132,5 @@ def test_an_agreement_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
     variants = [msgspec.to_builtins(variant) for variant in plain.record.variants]
     variants[1]["agreement"] = values
     record = msgspec.to_builtins(plain.record)
-    with pytest.raises(FuseScopeError, match="not readable"):
+    with pytest.raises(FuseScopeError, match="is damaged"):
         parse_record(msgspec.json.encode({**record, "variants": variants}))

@@ -57,7 +57,7 @@ def test_variants_samples_and_blocks() -> None:
 def test_only_the_variants_that_are_asked_for_are_read() -> None:
     data = experiment_zip(TIMES | {"extended": [6.0] * 6})
     lost = rewrite(data, lambda n, c: None if n.startswith("profiles/extended/") else c)
-    with pytest.raises(FuseScopeError, match="lacks its file 'profiles/extended/0.json'"):
+    with pytest.raises(FuseScopeError, match="The file 'profiles/extended/0.json' is missing"):
         read_bytes(lost)
     some = read(Source("tiny.zip", lost), lambda record: record.names[:2])
     assert isinstance(some, Experiment)
@@ -124,7 +124,7 @@ def test_damaged_tensor_matches_are_noted_and_left_out(content: bytes) -> None:
     assert experiment.matches == {}
     [note] = experiment.traces["fused"].diagnostics
     assert note.code == "part_unreadable" and note.values["file"] == "matches/fused.json"
-    assert "tensor matches are not readable" in diagnostic_sentence(note)
+    assert "This file of an experiment is damaged: " in diagnostic_sentence(note)
 
 
 def test_more_matches_than_the_limit_are_left_out() -> None:
@@ -133,7 +133,7 @@ def test_more_matches_than_the_limit_are_left_out() -> None:
     experiment = read(Source("tiny.zip", data, Limits(events=1000)))
     assert isinstance(experiment, Experiment) and experiment.matches == {}
     [note] = experiment.traces["fused"].diagnostics
-    assert "2000 tensor matches" in diagnostic_sentence(note)
+    assert "2 000 tensor matches" in diagnostic_sentence(note)
 
 
 @pytest.mark.parametrize(
@@ -163,9 +163,9 @@ def damage_record(text: bytes, old: bytes, new: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda n, c: None if n == "experiment.json" else c, "holds no experiment.json"),
-        (lambda n, c: None if n == "profiles/fused/2.json" else c, "lacks its file"),
-        (lambda n, c: b"{" if n == "experiment.json" else c, "not readable"),
+        (lambda n, c: None if n == "experiment.json" else c, "does not contain experiment.json"),
+        (lambda n, c: None if n == "profiles/fused/2.json" else c, "is missing in this experiment"),
+        (lambda n, c: b"{" if n == "experiment.json" else c, "is damaged"),
         (lambda n, c: b"{}" if n == "experiment.json" else c, "schema_version"),
         (lambda n, c: b"nonsense" if n == "profiles/fused/0.json" else c, "damaged"),
         (
@@ -220,7 +220,7 @@ def test_a_zip_bomb_is_refused_before_it_is_unpacked() -> None:
 
 
 def test_an_unknown_variant_lists_what_there_is() -> None:
-    with pytest.raises(FuseScopeError, match="It has: unfused, fused"):
+    with pytest.raises(FuseScopeError, match="Its variants are: unfused, fused"):
         read_bytes(experiment_zip(TIMES)).record.variant("fussed")
 
 

@@ -164,7 +164,7 @@ def test_what_follows_a_profile_of_tensorrt_is_counted() -> None:
 )
 def test_the_log_of_trtexec_is_told_apart_from_its_files(begin: str) -> None:
     assert refusal(f"{begin}\n[07/18/2023-10:11:12] [I] conv 1 2 3\n") == (
-        "This is what TensorRT's trtexec printed"
+        "This file contains the printed output of TensorRT's trtexec"
     )
 
 
@@ -179,10 +179,10 @@ def test_a_graph_cut_before_its_first_time_is_cut() -> None:
     head = '<?xml version="1.0"?>\n<net name="a"><layers>' + layer.format(0, "x", "not_executed")
     whole = head + layer.format(1, "conv", 500) + "</layers></net>"
     assert opened(whole).calls["dur_ns"].tolist() == [500_000]
-    assert refusal(whole[: len(head) + 30]) == (
-        "This OpenVINO execution graph is cut short before its first time"
+    assert refusal(whole[: len(head) + 30]) == ("This file is cut short before its first time")
+    assert refusal(head + "</layers></net>") == (
+        "This OpenVINO execution graph does not contain any times"
     )
-    assert refusal(head + "</layers></net>") == "This OpenVINO execution graph has no times"
 
 
 # Nsight Systems
@@ -202,7 +202,7 @@ def test_a_second_head_in_a_table_names_no_device() -> None:
 def test_means_of_launches_are_told_apart() -> None:
     heads = "Count,QCount,TAvg (ns),AAvg (ns),QAvg (ns),KAvg (ns),API Name,Kernel Name\n"
     assert refusal(heads + "1,1,9,2,3,4,cudaLaunchKernel,gemm\n") == (
-        "This file holds means from launch to end and no totals of kernels"
+        "This file contains the mean times from launch to end, but no totals of kernels"
     )
 
 
@@ -212,7 +212,7 @@ def test_means_of_launches_are_told_apart() -> None:
 def test_counters_of_rocprof_without_times_are_told_apart() -> None:
     heads = "Index,KernelName,gpu-id,queue-id,queue-index,pid,tid,grd,wgr,SQ_WAVES\n"
     assert refusal(heads + '0,"copy(float*) [clone .kd]",0,0,0,1,1,64,64,16\n') == (
-        "This file holds counters of kernels and no times"
+        "This file contains counters of kernels, but no times"
     )
 
 
@@ -265,7 +265,7 @@ def test_a_timeline_of_rocprof_without_exact_times_takes_those_of_the_events() -
 
 
 def test_a_timeline_of_rocprof_with_calls_alone_says_so() -> None:
-    assert refusal(rocprof_json(HIP[0])) == "This recording of rocprof holds no kernels"
+    assert refusal(rocprof_json(HIP[0])) == "This rocprof recording does not contain any kernels"
 
 
 def test_a_timeline_of_rocprof_cut_short_keeps_what_is_whole() -> None:

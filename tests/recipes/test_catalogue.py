@@ -165,7 +165,7 @@ def test_an_unknown_name_is_shown_without_controls() -> None:
     with pytest.raises(FuseScopeError) as raised:
         find("\x1b[31m" + "x" * 500)
     assert "\x1b" not in raised.value.text
-    assert re.search(r"x{50,60}…'\. Known: ", raised.value.text.replace("?[31m", ""))
+    assert re.search(r"x{50,60}…'\. The recipes are: ", raised.value.text.replace("?[31m", ""))
 
 
 @of_each

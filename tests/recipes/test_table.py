@@ -427,19 +427,22 @@ def test_experiments_that_do_not_fit() -> None:
     other = with_record(
         mul_add(), model=msgspec.structs.replace(mul_add().record.model, name="resnet50")
     )
-    assert misfit(recipe, other.record) == (
-        "It is of the model 'resnet50', the recipe mul_add is of 'mynet'"
+    of_another = misfit(recipe, other.record)
+    assert of_another is not None and of_another.what == (
+        "This experiment does not fit the recipe mul_add: it is of the model 'resnet50', not of "
+        "'mynet'"
     )
     mine = with_record(
         mul_add(), model=msgspec.structs.replace(mul_add().record.model, source="file")
     )
     assert misfit(recipe, mine.record) is not None, "a file of the same name is another model"
     settings = msgspec.structs.replace(mul_add().record.settings, baseline="fused\x1b[2J")
-    assert misfit(recipe, with_record(mul_add(), settings=settings).record) == (
-        r"It compares outputs with those of its baseline 'fused\x1b[2J', the recipe mul_add with "
-        "those of 'unfused'"
+    beside_another = misfit(recipe, with_record(mul_add(), settings=settings).record)
+    assert beside_another is not None and beside_another.what == (
+        "This experiment does not fit the recipe mul_add: its outputs were compared with those of "
+        r"'fused\x1b[2J', not with those of 'unfused'"
     )
-    with pytest.raises(FuseScopeError, match="lacks only:NchwcTransformer, int8"):
+    with pytest.raises(FuseScopeError, match="variants only:NchwcTransformer, int8 too"):
         lacking = {"unfused": (CONV, GEMM), "fused": (FUSED, GEMM)}
         whole = experiment(find("conv3x3"), {"unfused": 2.0, "fused": 1.0}, lacking)
         fit(find("conv3x3"), whole.record, "x.zip")

@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterable
 
 from analysis.errors import FuseScopeError
 from analysis.graph import Graph, Node
+from analysis.text import clean_text
 
 _RANDOM = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike",
            "Multinomial", "Bernoulli"}  # fmt: skip
@@ -45,9 +46,7 @@ def in_order(graph: Graph) -> list[Node]:
                         ready.append(reader)
     if len(order) < len(graph.nodes):
         stuck = next(n for index, n in enumerate(graph.nodes) if missing[index])
-        raise FuseScopeError(
-            f"The graph has a cycle through '{stuck.name[:80]}'", hint="Record it again."
-        )
+        raise FuseScopeError("graph_cycle", node=clean_text(stuck.name, 80))
     return [graph.nodes[index] for index in order]
 
 

@@ -13,7 +13,7 @@ from analysis.compare.side import Side
 from analysis.errors import FuseScopeError
 from analysis.graph import Graph, Node
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, DiagnosticCode
+from analysis.trace import Diagnostic, DiagnosticCode, Value
 
 
 def group_operators(baseline: Side, candidate: Side) -> Fusion:
@@ -24,7 +24,7 @@ def group_operators(baseline: Side, candidate: Side) -> Fusion:
         try:
             return _from_graphs(model, baseline, candidate)
         except FuseScopeError as error:
-            notes = (_note("graph_unusable", reason=error.what),)
+            notes = (_note("graph_unusable", reason=error.said),)
     fusion = group_by_members(baseline, candidate)
     if fusion is None:
         inferred = infer_groups(baseline, candidate)
@@ -68,9 +68,9 @@ def _names_one_each(graph: Graph) -> bool:
     return len(graph.node) == len(graph.nodes) and len(graph.producer) == written
 
 
-def _note(code: DiagnosticCode, count: int = 1, example: str = "", **values: str) -> Diagnostic:
+def _note(code: DiagnosticCode, count: int = 1, example: str = "", **values: Value) -> Diagnostic:
     """Names in a graph are as foreign as those of a trace, and not cleaned when it is read."""
-    shown = {key: clean_text(value) for key, value in values.items()}
+    shown = {key: clean_text(v) if isinstance(v, str) else v for key, v in values.items()}
     return Diagnostic("warning", code, count, clean_text(example), shown)
 
 

@@ -5,12 +5,44 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import chain
 
+from analysis.messages.errors.archives import ARCHIVES, ArchivesError
 from analysis.messages.errors.commands import COMMANDS, CommandsError
+from analysis.messages.errors.contents import CONTENTS, ContentsError
+from analysis.messages.errors.databases import DATABASES, DatabasesError
+from analysis.messages.errors.documents import DOCUMENTS, DocumentsError
 from analysis.messages.errors.error_text import ErrorText
+from analysis.messages.errors.experiments import EXPERIMENTS, ExperimentsError
 from analysis.messages.errors.files import FILES, FilesError
 from analysis.messages.errors.languages import LANGUAGE, LanguageError
+from analysis.messages.errors.limits import LIMITS, LimitsError
+from analysis.messages.errors.recipes import RECIPES, RecipesError
+from analysis.messages.errors.tables import TABLES, TablesError
 
-ErrorCode = CommandsError | FilesError | LanguageError
+ErrorCode = (
+    ArchivesError
+    | CommandsError
+    | ContentsError
+    | DatabasesError
+    | DocumentsError
+    | ExperimentsError
+    | FilesError
+    | LanguageError
+    | LimitsError
+    | RecipesError
+    | TablesError
+)
 ERRORS: Mapping[ErrorCode, ErrorText] = dict(
-    chain[tuple[ErrorCode, ErrorText]](COMMANDS.items(), FILES.items(), LANGUAGE.items())
+    chain[tuple[ErrorCode, ErrorText]](
+        ARCHIVES.items(),
+        COMMANDS.items(),
+        CONTENTS.items(),
+        DATABASES.items(),
+        DOCUMENTS.items(),
+        EXPERIMENTS.items(),
+        FILES.items(),
+        LANGUAGE.items(),
+        LIMITS.items(),
+        RECIPES.items(),
+        TABLES.items(),
+    )
 )

@@ -38,11 +38,7 @@ def _read(source: Source) -> Trace:
     """The trace; all of a file is one run, for rocprof marks none."""
     rows = _rows(source)
     if not rows.columns["name"]:
-        raise FuseScopeError(
-            "This recording of rocprof holds no kernels",
-            where=source.name,
-            hint="Record with `rocprofv3 --kernel-trace --output-format json -- <command>`.",
-        )
+        raise FuseScopeError("rocprof_empty", where=source.name)
     beside = Beside(source, rows.notes)
     for other in source.beside:
         if beside.load(other, lambda file: _joined(rows, file)):

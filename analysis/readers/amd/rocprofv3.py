@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from analysis.errors import FuseScopeError
 from analysis.limits import Limits
 from analysis.readers.amd.rows import (
     MAX_COUNTERS,
@@ -27,7 +26,7 @@ from analysis.readers.building.processes import several_processes
 from analysis.readers.input.encoding import utf8, valid_utf8
 from analysis.readers.input.json_array import check_length
 from analysis.readers.input.json_events import decode_events
-from analysis.readers.input.json_value import decode
+from analysis.readers.input.json_value import decode, refused
 from analysis.readers.input.times import exact_ns
 from analysis.text import clean_text
 from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS
@@ -359,18 +358,5 @@ def _items(raw: msgspec.Raw, where: str, limits: Limits) -> list[msgspec.Raw]:
 
 
 def _decoded(data: bytes | msgspec.Raw, kind: Callable[..., Any], where: str) -> Any:
-    try:
+    with refused(where):
         return msgspec.json.decode(data, type=kind)
-    except RecursionError as error:
-        raise FuseScopeError(
-            "This JSON is nested too deep to be a trace",
-            where=where,
-            hint="Give the profiler's own file.",
-        ) from error
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        reason = str(error).removeprefix("JSON is malformed: ")
-        raise FuseScopeError(
-            f"This JSON of rocprofv3 is damaged: {clean_text(reason, 120)}",
-            where=where,
-            hint="Copy or record it again.",
-        ) from error

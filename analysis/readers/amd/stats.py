@@ -42,11 +42,7 @@ def _read(source: Source) -> Trace:
     notes: list[Diagnostic] = []
     columns = _sums(source, _is_kernel, notes)
     if not columns["name"]:
-        raise FuseScopeError(
-            "This table of rocprof holds no kernels",
-            where=source.name,
-            hint="Give kernel_stats.csv or kernel_trace.csv, not the tables of the host.",
-        )
+        raise FuseScopeError("rocprof_table_empty", where=source.name)
     beside = Beside(source, notes)
     copies = beside.those(_is_copies)
     for other in copies if len(copies) == 1 else ():

@@ -37,8 +37,6 @@ _SCOPED = re.compile(r"(?:Default|Gradients|recompute_Default)/.*-op\d")  # of M
 _BFLOAT = {"bfp16": "bfloat16"}
 _VERSIONS = ("torch_npu_version", "cann_version", "CANN_VERSION", "mindspore_version")
 
-_LOG_TOO = "Give the file of the same name that ends in -wal with it, or the whole folder."
-
 
 def _sniff(head: bytes) -> bool:
     """An SQLite database with Ascend's tables, or one whose tables are not in its head.
@@ -55,24 +53,13 @@ def _read(source: Source) -> Trace:
     with open_database(source) as database:
         if not database.has("TASK") and not database.has("COMMUNICATION_OP"):
             if not database.names:
-                raise FuseScopeError(
-                    "This SQLite database holds no tables", where=source.name, hint=_LOG_TOO
-                )
-            raise Declined(
-                "This is an SQLite database of no profiler that FuseScope knows",
-                where=source.name,
-                hint="Give ascend_pytorch_profiler*.db, ascend_mindspore_profiler*.db or "
-                "msprof_*.db.",
-            )
+                raise FuseScopeError("database_without_tables", where=source.name)
+            raise Declined("database_of_nobody", where=source.name)
         rows = _Rows(database)
         rows.add_operators()
         rows.add_collectives()
         if not rows.columns["name"]:
-            raise FuseScopeError(
-                "This Ascend database holds no operators",
-                where=source.name,
-                hint="Record with activities=[ProfilerActivity.NPU], and long enough for one step.",
-            )
+            raise FuseScopeError("ascend_database_empty", where=source.name)
         rows.notes += several_devices(rows.columns["device"])
         runs, labels = rows.steps()
         if runs is not None:

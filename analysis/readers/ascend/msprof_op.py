@@ -192,11 +192,7 @@ def _without_basic(
         if time is not None
     ]
     if not longest:
-        raise FuseScopeError(
-            "This table of blocks has no times",
-            where=source.name,
-            hint="Give the whole OPPROF_* folder.",
-        )
+        raise FuseScopeError("block_table_empty", where=source.name)
     notes.append(Diagnostic("warning", "longest_block"))
     counters, flops = _counters([table.table for table in tables])
     rows: dict[str, Sequence[object]] = {name: [value] for name, value in counters.items()}

@@ -62,13 +62,16 @@ def _read(source: Source) -> Trace:
     parts.sort(key=lambda part: int(_iteration(part[0]) or 0))
     columns, pids, labels = _merged(parts)
     if not columns["name"]:
+        raise FuseScopeError("msprof_timeline_empty", where=source.name)
+    count, limits = len(columns["name"]), source.limits
+    if count > limits.events:
         raise FuseScopeError(
-            "This timeline has no operators of a device",
+            "too_many_operators",
             where=source.name,
-            hint="Give the msprof_*.json of the same recording.",
+            n=count,
+            limit=limits.events,
+            raised=limits.raised("events", count),
         )
-    what = "These timelines have more than {} operators, the limit"
-    source.limits.check_events(len(columns["name"]), what, source.name, is_whole=True)
     spans = _iterations(source, parts, columns["start_ns"])
     meta = source.meta(
         MSPROF_TIMELINE.name,

@@ -44,7 +44,7 @@ def read_settings(source: Source) -> Settings | None:
     content = source.content
     if len(content) > _MAX_BYTES:
         return None
-    with refused("The settings of this recording are damaged", source.name, "Copy the file again."):
+    with refused(source.name):
         info = msgspec.json.decode(utf8(content))
     ended = _value(info, "end_info", "collectionTimeEnd")
     return Settings(_settings(info), ended if isinstance(ended, int) else None)

@@ -45,11 +45,7 @@ def _read(source: Source) -> Trace:
     timeline = read_timeline(source, source.limits)
     columns = timeline.columns
     if not columns["name"]:
-        raise FuseScopeError(
-            "This timeline has no operators of a device",
-            where=source.name,
-            hint="Record with ProfilerActivity.NPU among the activities.",
-        )
+        raise FuseScopeError("trace_view_empty", where=source.name)
     _add_launchers(timeline)
     steps = _steps(timeline)
     rows = AscendRows(columns, timeline.tasks, list(steps), timeline.notes)

@@ -179,9 +179,11 @@ def _valid(
     total = len(columns["dur_ns"])
     if total > limits.events:
         raise FuseScopeError(
-            f"This trace has {total} events, more than the limit of {limits.events}",
+            "too_many_events",
             where=meta.file_name,
-            hint=limits.hint("events", total),
+            n=total,
+            limit=limits.events,
+            raised=limits.raised("events", total),
         )
     kept = [index for index, dur in enumerate(columns["dur_ns"]) if _is_time(dur)]
     if len(kept) < total:
@@ -192,17 +194,9 @@ def _valid(
         notes.append(Diagnostic("warning", "bad_time", total - len(kept), example))
         columns = {name: [values[p] for p in kept] for name, values in columns.items()}
     if not kept:
-        raise FuseScopeError(
-            "No operator of this file has a valid time" if total else "This file has no operators",
-            where=meta.file_name,
-            hint="Copy or record the file again.",
-        )
+        raise FuseScopeError("no_valid_times" if total else "no_operators", where=meta.file_name)
     if sum(int(str(dur)) for dur in columns["dur_ns"]) >= _MAX:
-        raise FuseScopeError(
-            "The operators of this file take longer than a century",
-            where=meta.file_name,
-            hint="Copy or record the file again.",
-        )
+        raise FuseScopeError("times_too_long", where=meta.file_name)
     return columns, kept
 
 

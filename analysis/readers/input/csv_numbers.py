@@ -67,11 +67,7 @@ def unit_of(unit: str, head: str, where: str, default: Unit) -> Unit:
     """
     known = time_unit(unit) if unit else default
     if known is None:
-        raise FuseScopeError(
-            f"The column {head} counts in a unit that is no time FuseScope knows",
-            where=where,
-            hint="Give the profiler's own file, with times in s, ms, us, ns or ps.",
-        )
+        raise FuseScopeError("time_unit_unknown", where=where, column=head)
     return known
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from analysis.errors import FuseScopeError
+from analysis.messages.errors.places import AT_LINE, AT_ROW
 from analysis.readers.input.csv_numbers import POINT, Marks, column_marks, plain, time_unit, unit_of
 from analysis.readers.input.csv_rows import CsvRows
 from analysis.readers.input.csv_totals import ends_in_summary
@@ -94,11 +95,7 @@ class CsvTable:
         """Like `find`. Raises FuseScopeError without such a column."""
         column = self.find(*names)
         if column is None:
-            raise FuseScopeError(
-                f"This table lacks its column {names[0]}",
-                where=self.file,
-                hint="Give the profiler's own file.",
-            )
+            raise FuseScopeError("column_missing", where=self.file, column=names[0])
         return column
 
     def times(self, *names: str, unit: Unit = "us", named: bool = False) -> list[int | None]:
@@ -219,19 +216,15 @@ def read_csv(source: Source, *heads: str | Sequence[str]) -> CsvTable:
     try:
         row = _head(reader, heads)
         if row is None:
-            raise FuseScopeError(
-                "This table has no row of column heads",
-                where=source.name,
-                hint="Give the profiler's own file.",
-            )
+            raise FuseScopeError("table_without_head", where=source.name)
         reader.width = len(row)
         ended = text.endswith(("\n", "\r"))
         cells, rows = _body(reader, row, source, notes, ended=ended)
     except csv.Error as error:
         raise FuseScopeError(
-            f"This table is damaged near line {reader.line}: {clean_text(str(error), 80)}",
-            where=source.name,
-            hint="Copy or record the file again.",
+            "table_damaged",
+            where=AT_LINE.of(file=source.name, line=reader.line),
+            reason=clean_text(str(error), 80),
         ) from error
     notes += reader.notes()
     named = [(head, *name_and_unit(head), column) for head, column in zip(row, cells, strict=True)]
@@ -312,8 +305,7 @@ def _body(
     for number, row in enumerate(reader, start=1):
         if not row or (len(row) == 1 and not row[0].strip(_BLANKS)):
             continue
-        what = "This table has more than {} rows, the limit"
-        source.limits.check_events(len(rows) + 1, what, source.name)
+        source.limits.check_events(len(rows) + 1, "more_rows_than_limit", source.name)
         may_head = row[0] in known_heads or row[-1] in known_heads
         if may_head and _is_head_row(row, heads, number, source):
             again.append(number)
@@ -345,10 +337,7 @@ def _body(
     notes += noted("warning", "heads_again", [f"row {number}" for number in again])
     if long > _MOSTLY * len(rows):
         raise FuseScopeError(
-            f"{long} of {len(rows)} rows have more cells than the head has columns, so no cell is "
-            "sure of its column",
-            where=f"{source.name}, row {long_row}",
-            hint="Put quotes around cells that hold a comma, or give the profiler's own file.",
+            "long_rows", where=AT_ROW.of(file=source.name, row=long_row), n=long, total=len(rows)
         )
     notes += noted("info", "short_rows", short, f"row {short_row}")
     notes += noted("warning", "long_rows", long, f"row {long_row}")
@@ -364,11 +353,7 @@ def _is_head_row(row: list[str], heads: list[str], number: int, source: Source) 
     alike = sum((Counter(named) & Counter(heads)).values())
     if len(named) < 3 or alike < _A_HEAD * len(named):
         return False
-    raise FuseScopeError(
-        "Two tables with different columns stand in this file, one after the other",
-        where=f"{source.name}, row {number}",
-        hint="Give each table as a file of its own.",
-    )
+    raise FuseScopeError("two_tables", where=AT_ROW.of(file=source.name, row=number))
 
 
 def _number(cell: str, scale: float) -> float | None:

@@ -39,9 +39,7 @@ def folder_sources(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[Source,
 
     def refuse(error: OSError) -> None:
         raise FuseScopeError(
-            f"This folder cannot be listed: {error.strerror or error}",
-            where=display_name(str(path)),
-            hint="Check its permissions.",
+            "folder_unlisted", where=display_name(str(path)), reason=error.strerror or str(error)
         ) from error
 
     for folder, names, files in os.walk(path, onerror=refuse):
@@ -54,9 +52,10 @@ def folder_sources(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[Source,
                 found.append(_file(file, file.relative_to(path).as_posix(), limits))
         if len(found) > limits.zip_members:
             raise FuseScopeError(
-                f"This folder holds more than {limits.zip_members} files",
+                "too_many_folder_files",
                 where=display_name(str(path)),
-                hint=limits.hint("zip_members"),
+                limit=limits.zip_members,
+                raised=limits.raised("zip_members"),
             )
     return tuple(found)
 
@@ -128,9 +127,11 @@ def zip_sources(source: Source) -> tuple[Source, ...]:
     unpacked = sum(info.file_size for info in infos)
     if len(infos) > limits.zip_members:
         raise FuseScopeError(
-            f"This zip has {len(infos)} members, more than the limit of {limits.zip_members}",
+            "too_many_zip_members",
             where=source.name,
-            hint=limits.hint("zip_members", len(infos)),
+            n=len(infos),
+            limit=limits.zip_members,
+            raised=limits.raised("zip_members", len(infos)),
         )
     check_size(unpacked, len(source.data), limits, source.name)
     budget = [limits.unpacked_bytes]
@@ -153,18 +154,21 @@ def check_size(unpacked: int, packed: int, limits: Limits, where: str | None = N
     """Refuse a zip by the bytes that it says it unpacks to: too many, or too many a packed one."""
     if unpacked > limits.unpacked_bytes:
         raise FuseScopeError(
-            f"This zip would unpack to {unpacked // MIB} MiB, more than the limit of "
-            f"{limits.unpacked_bytes // MIB} MiB",
+            "zip_too_large",
             where=where,
-            hint=limits.hint("unpacked_bytes", unpacked),
+            size_mib=unpacked // MIB,
+            limit_mib=limits.unpacked_bytes // MIB,
+            raised=limits.raised("unpacked_bytes", unpacked),
         )
     ratio = -(-unpacked // max(1, packed))
     if ratio > limits.zip_ratio and unpacked > _NO_BOMB_BYTES:
         raise FuseScopeError(
-            f"This zip would unpack to {unpacked // MIB} MiB, {ratio} times its size and more than "
-            f"the limit of {limits.zip_ratio} times",
+            "zip_ratio_too_high",
             where=where,
-            hint=limits.hint("zip_ratio", ratio),
+            size_mib=unpacked // MIB,
+            ratio=ratio,
+            limit=limits.zip_ratio,
+            raised=limits.raised("zip_ratio", ratio),
         )
 
 
@@ -198,11 +202,7 @@ def _file(path: Path, label: str, limits: Limits) -> Source:
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, budget: list[int]) -> Load:
     def load(count: int | None) -> bytes:
         if info.compress_type not in _PACKINGS:
-            raise FuseScopeError(
-                "This file is packed in a way that FuseScope does not unpack",
-                where=name,
-                hint="Zip it again with the usual method, deflate.",
-            )
+            raise FuseScopeError("zip_packing", where=name)
         try:
             with archive.open(info) as member:
                 data = member.read((budget[0] if count is None else count) + 1)
@@ -212,19 +212,11 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, budget: 
             return data[:count]
         budget[0] -= len(data)
         if budget[0] < 0:
-            raise FuseScopeError(
-                "This zip unpacks to more than it says",
-                where=name,
-                hint="Zip the recording again.",
-            )
+            raise FuseScopeError("zip_understated", where=name)
         return data
 
     return load
 
 
 def _damaged(name: str, error: Exception) -> FuseScopeError:
-    return FuseScopeError(
-        f"This zip is damaged: {clean_text(str(error), 120)}",
-        where=name,
-        hint="Copy or record the file again.",
-    )
+    return FuseScopeError("zip_damaged", where=name, reason=clean_text(str(error), 120))

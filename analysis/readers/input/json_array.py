@@ -36,9 +36,11 @@ def check_length(
     count = array_length(array)
     if count > limits.events:
         raise FuseScopeError(
-            f"This trace has {count} events, more than the limit of {limits.events}",
+            "too_many_events",
             where=where,
-            hint=limits.hint("events", count),
+            n=count,
+            limit=limits.events,
+            raised=limits.raised("events", count),
         )
 
 

@@ -229,25 +229,10 @@ def _cut_points(text: bytes, *, is_object: bool) -> list[tuple[int, bytes]]:
 
 def _no_trace(error: Exception, where: str) -> FuseScopeError:
     if isinstance(error, RecursionError):
-        return FuseScopeError(
-            "This JSON is nested too deep to be a trace",
-            where=where,
-            hint="Give the profiler's own file.",
-        )
-    return _no_list(where)
-
-
-def _no_list(where: str) -> FuseScopeError:
-    return FuseScopeError(
-        "This JSON is not a list of trace events",
-        where=where,
-        hint="Give the profiler's own file.",
-    )
+        return FuseScopeError("json_too_deep", where=where)
+    return FuseScopeError("json_not_events", where=where)
 
 
 def _damaged(error: Exception, where: str) -> FuseScopeError:
-    return FuseScopeError(
-        f"This JSON is damaged: {str(error).removeprefix('JSON is malformed: ')}",
-        where=where,
-        hint="Copy or record the file again.",
-    )
+    reason = str(error).removeprefix("JSON is malformed: ")
+    return FuseScopeError("json_damaged", where=where, reason=reason)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 
 from analysis.errors import FuseScopeError
+from analysis.text import clean_text
 
 ValueT = TypeVar("ValueT")
 DefaultT = TypeVar("DefaultT")
@@ -26,9 +27,14 @@ def decode(raw: bytes | msgspec.Raw, kind: type[ValueT], default: DefaultT) -> V
 
 
 @contextmanager
-def refused(what: str, where: str, hint: str) -> Iterator[None]:
-    """Raises FuseScopeError in these words for JSON that cannot be decoded."""
+def refused(
+    where: str, code: Literal["json_damaged", "openvino_report_damaged"] = "json_damaged"
+) -> Iterator[None]:
+    """Raises FuseScopeError of that code for JSON that cannot be decoded."""
     try:
         yield
+    except RecursionError as error:
+        raise FuseScopeError("json_too_deep", where=where) from error
     except UNDECODABLE as error:
-        raise FuseScopeError(what, where=where, hint=hint) from error
+        reason = str(error).removeprefix("JSON is malformed: ")
+        raise FuseScopeError(code, where=where, reason=clean_text(reason, 120)) from error

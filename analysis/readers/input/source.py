@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from analysis.errors import FuseScopeError
-from analysis.limits import DEFAULT_LIMITS, Limits
+from analysis.limits import DEFAULT_LIMITS, MIB, Limits
 from analysis.trace import Diagnostic, Meta
 
 HEAD_BYTES = 64 * 1024
@@ -141,9 +141,7 @@ class Source:
             return self.data, ()
         content, notes = _gunzip(self.data, self.name, self.limits)
         if content.startswith(_GZIP):
-            raise FuseScopeError(
-                "This file is compressed twice", where=self.name, hint="Unpack it once and retry."
-            )
+            raise FuseScopeError("compressed_twice", where=self.name)
         return content, notes
 
 
@@ -154,29 +152,24 @@ def load_file(path: Path, name: str, limits: Limits) -> Load:
         try:
             facts = path.stat()
             if not stat.S_ISREG(facts.st_mode):
-                raise FuseScopeError(
-                    "This is no regular file", where=name, hint="Save it as a file first."
-                )
+                raise FuseScopeError("not_regular_file", where=name)
             size = facts.st_size
             if size > limits.file_bytes:
                 raise FuseScopeError(
-                    f"This file has {size // 2**20} MiB, more than the limit of "
-                    f"{limits.file_bytes // 2**20} MiB",
+                    "file_too_large",
                     where=name,
-                    hint=limits.hint("file_bytes", size),
+                    size_mib=size // MIB,
+                    limit_mib=limits.file_bytes // MIB,
+                    raised=limits.raised("file_bytes", size),
                 )
             with path.open("rb") as file:
                 # read(n) takes n bytes of memory at once, however short the file is.
                 return file.read(size if count is None else min(size, count))
         except FileNotFoundError as error:
-            raise FuseScopeError(
-                "There is no such file", where=name, hint="Check the path."
-            ) from error
+            raise FuseScopeError("no_such_file", where=name) from error
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            raise FuseScopeError(
-                f"This file cannot be read: {reason}", where=name, hint="Check its permissions."
-            ) from error
+            raise FuseScopeError("unreadable_file", where=name, reason=reason) from error
 
     return load
 
@@ -201,18 +194,17 @@ def _gunzip(data: bytes, name: str, limits: Limits) -> tuple[bytes, tuple[Diagno
                 size += len(block)
                 if size > limits.unpacked_bytes:
                     raise FuseScopeError(
-                        f"This file decompresses to more than {limits.unpacked_bytes // 2**20} MiB",
+                        "gzip_too_large",
                         where=name,
-                        hint=limits.hint("unpacked_bytes"),
+                        limit_mib=limits.unpacked_bytes // MIB,
+                        raised=limits.raised("unpacked_bytes"),
                     )
                 parts.append(block)
                 if not block and not pending:
                     break
                 pending = member.unconsumed_tail
         except zlib.error as error:
-            raise FuseScopeError(
-                f"This gzip file is damaged: {error}", where=name, hint="Copy or record it again."
-            ) from error
+            raise FuseScopeError("gzip_damaged", where=name, reason=str(error)) from error
         if not member.eof:
             notes.append(Diagnostic("warning", "gzip_cut_short"))
         at -= len(member.unused_data)

@@ -169,16 +169,13 @@ class Database:
     def _refuse(self, table: str) -> None:
         if self._max_rows >= self._limits.events:
             raise FuseScopeError(
-                f"Table {clean_text(table, 60)} has more than {self._limits.events} rows, "
-                "the limit",
+                "too_many_table_rows",
                 where=self._where,
-                hint=self._limits.hint("events"),
+                table=clean_text(table, 60),
+                limit=self._limits.events,
+                raised=self._limits.raised("events"),
             )
-        raise FuseScopeError(
-            "This database is damaged: it has more rows than it has room for",
-            where=self._where,
-            hint="Copy or record it again.",
-        )
+        raise FuseScopeError("database_overfull", where=self._where)
 
 
 @contextmanager
@@ -190,9 +187,7 @@ def open_database(source: Source) -> Iterator[Database]:
     whole = with_log(source)
     data = whole.data
     if not data.startswith(MAGIC):
-        raise FuseScopeError(
-            "This is no SQLite database", where=source.name, hint="Give the profiler's own file."
-        )
+        raise FuseScopeError("not_a_database", where=source.name)
     with closing(_connected(data, source)) as connection:
         _prepare(connection, len(data), source.name)
         yield Database(connection, source, whole)
@@ -212,17 +207,9 @@ def _connected(data: bytes, source: Source) -> sqlite3.Connection:
 def _on_disk(data: bytes, source: Source) -> sqlite3.Connection:
     """The database where it lies; immutable, so SQLite makes and looks at no file beside it."""
     if source.on_disk is None or source.data is not source.content:
-        raise FuseScopeError(
-            f"This database has {len(data) // MIB} MiB, too large to be read packed",
-            where=source.name,
-            hint="Unpack it and open it by its path or folder.",
-        )
+        raise FuseScopeError("database_packed", where=source.name, size_mib=len(data) // MIB)
     if data is not source.content:
-        raise FuseScopeError(
-            f"This database has {len(data) // MIB} MiB, too large to be read with its log",
-            where=source.name,
-            hint="Let SQLite write the log into it: `sqlite3 FILE 'PRAGMA wal_checkpoint'`.",
-        )
+        raise FuseScopeError("database_with_log", where=source.name, size_mib=len(data) // MIB)
     with _sqlite_errors(source.name):
         return sqlite3.connect(
             f"{source.on_disk.absolute().as_uri()}?mode=ro&immutable=1", uri=True
@@ -314,7 +301,5 @@ def _sqlite_errors(where: str) -> Iterator[None]:
         yield
     except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError) as error:
         raise FuseScopeError(
-            f"This database cannot be read: {clean_text(str(error), 120) or 'no memory'}",
-            where=where,
-            hint="Copy it while nothing writes to it, or export it again.",
+            "database_unreadable", where=where, reason=clean_text(str(error), 120) or "no memory"
         ) from error

@@ -72,11 +72,7 @@ def read_totals(source: Source) -> Totals:
     names = table.find("full_op_name", "op_full_name")
     types = table.find("op_type")
     if types is None or table.find(*_TOTALS) is None:
-        raise FuseScopeError(
-            "This table lacks the columns of operator totals",
-            where=source.name,
-            hint="Give the profiler's own file.",
-        )
+        raise FuseScopeError("operator_totals_missing", where=source.name)
     return Totals(
         name=(names or types).cells,
         op_type=types.cells,

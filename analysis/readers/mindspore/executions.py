@@ -82,7 +82,6 @@ def read_timestamps(source: Source, kind: str, unit: Unit) -> tuple[Executions, 
             thread = f"thread {parts[2]}"[:40] if whole and len(parts) > 2 else None
             start = exact_ns(parts[0], "ns") if whole else None
             ran.add(name, start, exact_ns(parts[1], unit) if whole else None, thread, number)
-        what = "This trace has more than {} events, the limit"
-        source.limits.check_events(len(ran.name), what, source.name)
+        source.limits.check_events(len(ran.name), "more_events_than_limit", source.name)
     notes += noted("warning", "bad_event", foreign, example)
     return ran, notes

@@ -171,11 +171,7 @@ def _read_summary(source: Source) -> Trace:
     """One call an operator, for all its executions or the mean one."""
     kind = next((kind for kind in KINDS if kind.known(source.head)), None)
     if kind is None:
-        raise FuseScopeError(
-            "This table lacks the columns of operator times",
-            where=source.name,
-            hint="Give the profiler's own file.",
-        )
+        raise FuseScopeError("operator_times_missing", where=source.name)
     table = kind.read(source)
     beside = MindSporeBeside(source)
     names = set(table.name)

@@ -65,22 +65,13 @@ def _read(source: Source) -> Trace:
     """The trace; NVTX ranges that number steps or iterations are its runs."""
     with open_database(source) as database:
         if not _holds_nsys(database) and not schema_names(source.head, _SIGNS):
-            raise Declined(
-                "This SQLite database is not a report of Nsight Systems",
-                where=source.name,
-                hint="Give what `nsys export --type sqlite report.nsys-rep` writes.",
-            )
+            raise Declined("not_nsys_database", where=source.name)
         strings = database.strings("StringIds")
         launches = _launches(database, strings)
         notes: list[Diagnostic] = list(database.notes)
         columns = _activities(database, strings, notes)
         if not columns["name"]:
-            raise FuseScopeError(
-                "This Nsight Systems report holds no GPU kernels",
-                where=source.name,
-                hint="Record with `nsys profile --trace=cuda,nvtx`, and let the program reach "
-                "its first kernel.",
-            )
+            raise FuseScopeError("nsys_empty", where=source.name)
         if not database.read(_KERNEL, "start") and notes == database.notes:
             notes.append(Diagnostic("warning", "no_kernels"))
         notes += several_processes(columns["process"])

@@ -60,12 +60,10 @@ def _read(source: Source) -> Trace:
     tables = _tables(source)
     if not tables:
         skipped = _SKIPPED.search(source.content[:_MAX_HEAD].decode("utf-8", "replace"))
-        reason = f": the report {clean_text(skipped[0], 120)}" if skipped else ""
-        raise FuseScopeError(
-            f"This table of Nsight Systems has no rows{reason}",
-            where=source.name,
-            hint="Record with `nsys profile --trace=cuda` and export cuda_gpu_trace.",
-        )
+        if skipped:
+            reason = clean_text(skipped[0], 120)
+            raise FuseScopeError("nsys_table_skipped", where=source.name, reason=reason)
+        raise FuseScopeError("nsys_table_empty", where=source.name)
     notes: list[Diagnostic] = []
     files = _join(tables, source, Beside(source, notes).each(_sniff, _tables))
     chosen = _chosen(tables)

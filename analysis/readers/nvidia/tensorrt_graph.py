@@ -37,7 +37,6 @@ _OF_LAYER = re.compile(
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _NO = msgspec.Raw(b"")
 _MAX_DIMS = 16
-_AGAIN = "Copy or record the file again."
 
 _DTYPE = re.compile(
     r"\b(FP32|FP16|BF16|BFloat16|FP8|FP4|E4M3|E2M1|Float|Half|U?Int(?:8|16|32|64|4)|Bool)\b",
@@ -133,7 +132,7 @@ def read_layers(source: Source) -> list[Layer]:
     data = json_text(source.content, [])
     if _CONTROL.search(data):  # separators of the engine's metadata, not escaped
         data = _CONTROL.sub(lambda match: b"\\u%04x" % match[0][0], data)
-    with refused("This TensorRT layer information is damaged", source.name, _AGAIN):
+    with refused(source.name):
         layers = msgspec.Raw(data)
         if not data.lstrip().startswith(b"["):
             layers = msgspec.json.decode(data, type=_Document).layers

@@ -48,7 +48,7 @@ def decode_rows(
         rows: list[RowT] = msgspec.json.decode(data, type=list[row])  # type: ignore[valid-type]
     except UNDECODABLE:
         rows = _one_by_one(data, row, where, limits, notes)
-    limits.check_events(len(rows), "This file has more than {} rows, the limit", where)
+    limits.check_events(len(rows), "more_rows_than_limit", where)
     return rows, notes
 
 
@@ -59,7 +59,7 @@ def _one_by_one(
     first = _GAP.match(text)
     at = first.end() if first else 0
     if text[at : at + 1] != "[":
-        raise FuseScopeError("This JSON is not a list of rows", where=where, hint=_HINT)
+        raise FuseScopeError("json_not_rows", where=where)
     typed = msgspec.json.Decoder(row)
     plain = _Values(text)
     rows: list[RowT] = []

@@ -100,11 +100,7 @@ def read_times(source: Source, facts: Facts) -> tuple[pd.DataFrame, list[Diagnos
             facts.warmup_ns is not None and compute is not None and compute < facts.warmup_ns
         )
     if not durations:
-        raise FuseScopeError(
-            "This file of TensorRT run times has no valid time",
-            where=source.name,
-            hint="Record with trtexec --exportTimes.",
-        )
+        raise FuseScopeError("tensorrt_times_empty", where=source.name)
     notes += noted("warning", "bad_time", bad, example)
     if twice := copies(told, starts):
         notes.append(Diagnostic("warning", "samples_twice", len(twice), f"row {places[twice[0]]}"))
@@ -170,11 +166,7 @@ def _sniff(head: bytes) -> bool:
 def _read(source: Source) -> Trace:
     """A trace of un-profiled runs without operators; FuseScopeError for layer information."""
     if holds_layers(source.head):
-        raise FuseScopeError(
-            "This is the layer information of a TensorRT engine; it has no times",
-            where=source.name,
-            hint="Give it together with the file of trtexec --exportProfile of that engine.",
-        )
+        raise FuseScopeError("tensorrt_layers_alone", where=source.name)
     frame, notes = read_times(source, Facts())
     notes.append(Diagnostic("warning", "no_operators"))
     return Trace(
@@ -217,8 +209,7 @@ def _first(*values: msgspec.Raw) -> int | None:
 
 def _old_facts(source: Source) -> Facts:
     """The list of devices that early versions of the engine explorer wrote."""
-    again = "Copy or record the file again."
-    with refused("This TensorRT metadata file is damaged", source.name, again):
+    with refused(source.name):
         devices = msgspec.json.decode(utf8(source.content), type=list[dict[str, Any]])
     return Facts(device=_text(devices[0].get("Name")) if devices else None)
 

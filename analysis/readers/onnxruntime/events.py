@@ -141,22 +141,10 @@ def _once(events: list[EventT], keys: Sequence[object], copies: int) -> list[Eve
 def _empty(where: str, notes: list[Diagnostic], bad_times: int) -> FuseScopeError:
     """Why a profile has neither nodes nor kernels."""
     if any(note.code == "cut_short" for note in notes):
-        return FuseScopeError(
-            "This ONNX Runtime profile is cut short before its first operator",
-            where=where,
-            hint="Copy or record the file again.",
-        )
+        return FuseScopeError("cut_before_operators", where=where)
     if bad_times:
-        return FuseScopeError(
-            "No operator event of this ONNX Runtime profile has a valid time",
-            where=where,
-            hint="Copy or record the file again.",
-        )
-    return FuseScopeError(
-        "This ONNX Runtime profile has no operator events",
-        where=where,
-        hint="Run the session at least once before end_profiling().",
-    )
+        return FuseScopeError("no_valid_times", where=where)
+    return FuseScopeError("onnxruntime_profile_empty", where=where)
 
 
 def _launched(kernels: list[Kernel], nodes: list[Node]) -> list[Kernel]:

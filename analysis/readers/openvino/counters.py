@@ -23,6 +23,7 @@ from analysis.readers.input.json_array import check_length
 from analysis.readers.input.json_value import decode, refused
 from analysis.readers.input.source import Source
 from analysis.readers.input.times import Unit, exact_ns
+from analysis.text import clean_text
 from analysis.trace import Diagnostic, noted
 
 _HEAD = re.compile(
@@ -31,7 +32,6 @@ _HEAD = re.compile(
 )
 _JSON = re.compile(rb'"(?:detailed_performance|avg_performance)"\s*:')
 _MAX_COLUMNS = 64
-_HINT = "Record it again with benchmark_app -report_type detailed_counters."
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,7 @@ def read_counters(source: Source) -> tuple[list[Counted], list[Diagnostic]]:
                 continue
             if table < 0 or not any(cells) or _is_total(cells):
                 continue
-            what = "This table has more than {} rows, the limit"
-            source.limits.check_events(len(found) + 1, what, source.name)
+            source.limits.check_events(len(found) + 1, "more_rows_than_limit", source.name)
             name, status, kind, how, real = (
                 _cell(cells, indices.get(key))
                 for key in ("layername", "execstatus", "layertype", "exectype", "realtime")
@@ -96,7 +95,9 @@ def read_counters(source: Source) -> tuple[list[Counted], list[Diagnostic]]:
                 short, short_row = short + 1, short_row or number
             found.append(Counted(table, number, name, status, kind, how, exact_ns(real, unit)))
     except csv.Error as error:
-        raise FuseScopeError("This table is damaged", where=source.name, hint=_HINT) from error
+        raise FuseScopeError(
+            "openvino_report_damaged", where=source.name, reason=clean_text(str(error), 80)
+        ) from error
     notes += noted("info", "short_rows", short, f"row {short_row}")
     return found, notes
 
@@ -149,7 +150,7 @@ class _Table(msgspec.Struct, gc=False):
 
 
 def _from_json(data: bytes, source: Source) -> list[Counted]:
-    with refused("This report is damaged", source.name, _HINT):
+    with refused(source.name, "openvino_report_damaged"):
         report = msgspec.json.decode(data, type=_Report)
         raw = report.detailed_performance or report.avg_performance
         check_length(raw, source.name, source.limits, objects=True)
@@ -158,8 +159,7 @@ def _from_json(data: bytes, source: Source) -> list[Counted]:
     for table, part in enumerate(tables if isinstance(tables, list) else [tables]):
         for row, item in enumerate(_nodes(part, source), start=1):
             node = decode(item, _Node, _Node())
-            what = "This report has more than {} rows, the limit"
-            source.limits.check_events(len(found) + 1, what, source.name)
+            source.limits.check_events(len(found) + 1, "more_rows_than_limit", source.name)
             found.append(
                 Counted(
                     table,
@@ -176,5 +176,5 @@ def _from_json(data: bytes, source: Source) -> list[Counted]:
 
 def _nodes(table: _Table, source: Source) -> list[msgspec.Raw]:
     check_length(table.nodes, source.name, source.limits)
-    with refused("This report is damaged", source.name, _HINT):
+    with refused(source.name, "openvino_report_damaged"):
         return msgspec.json.decode(table.nodes, type=list[msgspec.Raw])

@@ -15,10 +15,11 @@ from xml.parsers import expat
 import msgspec
 
 from analysis.errors import FuseScopeError
+from analysis.messages.errors.places import AT_LINE
 from analysis.readers.building.trace_tables import dtype_name, shape_text
 from analysis.readers.input.encoding import utf8, valid_utf8
 from analysis.readers.input.json_array import check_length
-from analysis.readers.input.json_value import UNDECODABLE, decode
+from analysis.readers.input.json_value import decode, refused
 from analysis.readers.input.source import Source
 from analysis.readers.input.times import exact_ns
 from analysis.text import clean_text
@@ -26,7 +27,6 @@ from analysis.trace import Diagnostic
 
 _ROOT = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*-->\s*)*<net[\s>]", re.DOTALL)
 _TIMED = b"execTimeMcs"
-_HINT = "Copy or record the file again."
 _CUT = (expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS],
         expat.errors.codes[expat.errors.XML_ERROR_UNCLOSED_TOKEN],
         expat.errors.codes[expat.errors.XML_ERROR_PARTIAL_CHAR],
@@ -173,11 +173,7 @@ class _Builder:
         parser.EntityDeclHandler = self._refuse
 
     def _refuse(self, *_: object) -> None:
-        raise FuseScopeError(
-            "This XML declares a document type or entities, so it is no execution graph",
-            where=self._source.name,
-            hint="Give the file that OpenVINO wrote.",
-        )
+        raise FuseScopeError("xml_with_entities", where=self._source.name)
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self._depth += 1
@@ -218,9 +214,10 @@ class _Builder:
         elif tag in ("input", "output"):
             self._ports = None
         elif tag == "layer" and self._node is not None:
-            what = "This graph has more than {} nodes, the limit"
             source = self._source
-            source.limits.check_events(len(self.graph.nodes) + 1, what, source.name)
+            source.limits.check_events(
+                len(self.graph.nodes) + 1, "more_nodes_than_limit", source.name
+            )
             self.graph.nodes.append(self._node)
             self._node, self.whole = None, self._parser.CurrentByteIndex
 
@@ -236,9 +233,9 @@ def _from_xml(data: bytes, source: Source) -> tuple[ExecutionGraph, list[Diagnos
     except expat.ExpatError as error:
         if error.code not in _CUT or not builder.graph.nodes:
             raise FuseScopeError(
-                f"This XML is damaged: {expat.errors.messages.get(error.code, 'not well-formed')}",
-                where=f"{source.name}, line {error.lineno}",
-                hint=_HINT,
+                "xml_damaged",
+                where=AT_LINE.of(file=source.name, line=error.lineno),
+                reason=expat.errors.messages.get(error.code, "not well-formed"),
             ) from error
         rest = data[builder.whole :]
         if rest.replace(b"</layer>", b"", 1).strip():
@@ -246,7 +243,7 @@ def _from_xml(data: bytes, source: Source) -> tuple[ExecutionGraph, list[Diagnos
             notes.append(Diagnostic("warning", "cut_short", 1, "", {"bytes_lost": lost}))
     except (ValueError, RecursionError) as error:
         raise FuseScopeError(
-            f"This XML is damaged: {clean_text(str(error), 80)}", where=source.name, hint=_HINT
+            "xml_damaged", where=source.name, reason=clean_text(str(error), 80)
         ) from error
     return builder.graph, notes
 
@@ -276,17 +273,13 @@ def _starts_with_counts(text: bytes) -> bool:
 
 
 def _from_json(data: bytes, source: Source) -> ExecutionGraph:
-    try:
+    with refused(source.name):
         if data.lstrip().startswith(b"["):
             document = _Document(msgspec.Raw(data))
         else:
             document = msgspec.json.decode(data, type=_Document)
         nodes = _items(document.exec_graph or document.nodes, source)
         counts = _items(document.perf_counts, source)
-    except UNDECODABLE as error:
-        raise FuseScopeError(
-            f"This JSON is damaged: {clean_text(str(error), 120)}", where=source.name, hint=_HINT
-        ) from error
     graph = ExecutionGraph()
     graph.nodes += [node for raw in nodes if (node := _json_node(raw)) is not None]
     if not graph.nodes:

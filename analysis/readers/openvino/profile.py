@@ -73,17 +73,9 @@ def _read_graph(source: Source) -> Trace:
     graph, notes = read_graph(source)
     ran = [index for index, node in enumerate(graph.nodes) if node.dur_ns is not None]
     if graph.nodes and not ran and any(note.code == "cut_short" for note in notes):
-        raise FuseScopeError(
-            "This OpenVINO execution graph is cut short before its first time",
-            where=source.name,
-            hint="Copy or save the file again.",
-        )
+        raise FuseScopeError("cut_before_times", where=source.name)
     if graph.nodes and not ran:
-        raise FuseScopeError(
-            "This OpenVINO execution graph has no times",
-            where=source.name,
-            hint="Record it with benchmark_app -pc, or with PERF_COUNT on, after a run.",
-        )
+        raise FuseScopeError("openvino_graph_untimed", where=source.name)
     orders = [graph.nodes[index].order for index in ran]
     if all(order is not None for order in orders):
         ran.sort(key=lambda index: graph.nodes[index].order or 0)

@@ -201,15 +201,8 @@ def _host_alone(ops: Sequence[Span], launches: int) -> list[Diagnostic]:
 
 
 def _nothing(where: str, codes: set[str]) -> FuseScopeError:
-    again = "Copy or record the file again."
     if "cut_short" in codes:
-        what = "This PyTorch trace is cut short before its first operator"
-        return FuseScopeError(what, where=where, hint=again)
+        return FuseScopeError("cut_before_operators", where=where)
     if "bad_time" in codes:
-        what = "No operator of this PyTorch trace has a valid time"
-        return FuseScopeError(what, where=where, hint=again)
-    return FuseScopeError(
-        "This PyTorch trace has no operators and no kernels",
-        where=where,
-        hint="Record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA].",
-    )
+        return FuseScopeError("no_valid_times", where=where)
+    return FuseScopeError("pytorch_trace_empty", where=where)

@@ -124,10 +124,7 @@ def _trace(name: str, source: Source) -> Trace:
                 _add_host(plane, programs, rows, source)
     if not rows.columns.count:
         raise FuseScopeError(
-            "This XLA profile has no operator on a device"
-            + (", and it is cut short" if notes else ""),
-            where=source.name,
-            hint="Record again, with the steps inside jax.profiler.trace.",
+            "xla_cut_before_operators" if notes else "xla_empty", where=source.name
         )
     notes += noted("info", "other_events", rows.other)
     notes += noted("info", "nested_operators", rows.nested)
@@ -205,8 +202,9 @@ def _add_events(
     source: Source,
 ) -> None:
     """Events of one line as rows; `lane` is device and stream."""
-    what = "This trace has more than {} events, the limit"
-    source.limits.check_events(rows.columns.count + len(events), what, source.name)
+    source.limits.check_events(
+        rows.columns.count + len(events), "more_events_than_limit", source.name
+    )
     own, nested = [event.dur_ns for event in events], 0
     if not lane[1].startswith("Stream #"):  # kernels of a stream only follow each other
         own, nested = _self_times(events)
@@ -339,14 +337,8 @@ def _runs(
 
 def _damaged(source: Source) -> FuseScopeError:
     if is_mangled(source.content):
-        return FuseScopeError(
-            "This XLA profile was copied as text: every byte above 0x7F is lost",
-            where=source.name,
-            hint="Copy it again as a binary file.",
-        )
-    return FuseScopeError(
-        "This XLA profile is damaged", where=source.name, hint="Copy or record it again."
-    )
+        return FuseScopeError("xla_as_text", where=source.name)
+    return FuseScopeError("xla_damaged", where=source.name)
 
 
 def _number(value: object) -> float | None:

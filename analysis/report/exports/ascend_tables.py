@@ -51,11 +51,7 @@ def ascend_tables(trace: Trace) -> AscendTables:
     when there are no rows, or more than we read.
     """
     if trace.calls.empty:
-        raise FuseScopeError(
-            "This trace has no operators, so there is nothing for Ascend tables",
-            where=trace.meta.file_name,
-            hint="Give a profile.",
-        )
+        raise FuseScopeError("no_operators_to_write", where=trace.meta.file_name)
     notes: list[Diagnostic] = []
     calls = _single_calls(trace, notes)
     _note_left_out(trace, notes)
@@ -86,10 +82,7 @@ def _single_calls(trace: Trace, notes: list[Diagnostic]) -> pd.DataFrame:
     total = sum(map(int, counts))
     if total > DEFAULT_LIMITS.events:
         raise FuseScopeError(
-            f"This trace stands for {total} calls, more rows than the limit of "
-            f"{DEFAULT_LIMITS.events}",
-            where=trace.meta.file_name,
-            hint="Give a recording of single calls.",
+            "too_many_calls", where=trace.meta.file_name, n=total, limit=DEFAULT_LIMITS.events
         )
     merged = int((counts > 1).sum())
     notes.append(Diagnostic("warning", "ascend_means", merged, values={"calls": total}))

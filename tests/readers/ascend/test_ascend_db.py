@@ -210,13 +210,13 @@ def test_times_as_text_and_times_that_are_none(tmp_path: Path) -> None:
 
 def test_no_operators_is_one_sentence(tmp_path: Path) -> None:
     made = source(tmp_path, tasks((0, 10, 2, "EVENT_WAIT")))
-    with pytest.raises(FuseScopeError, match="holds no operators"):
+    with pytest.raises(FuseScopeError, match="database does not contain any operators"):
         ASCEND_DATABASE.read(made)
 
 
 def test_the_database_of_something_else(tmp_path: Path) -> None:
     other = source(tmp_path, ("SONGS", ("title",), [("x",)]))
-    with pytest.raises(FuseScopeError, match="no profiler"):
+    with pytest.raises(FuseScopeError, match="not from a profiler"):
         ASCEND_DATABASE.read(other)
 
 

@@ -397,7 +397,7 @@ def test_damaged_settings_are_told_and_cost_nothing_else(text: str) -> None:
 
 
 def test_a_table_without_rows_is_one_sentence() -> None:
-    with pytest.raises(FuseScopeError, match="no operators"):
+    with pytest.raises(FuseScopeError, match="does not contain any operators"):
         trace_of(HEAD + "\n")
 
 

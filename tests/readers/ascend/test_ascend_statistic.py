@@ -45,7 +45,7 @@ def test_other_column_sets() -> None:
 
 
 def test_a_head_alone_is_one_sentence() -> None:
-    with pytest.raises(FuseScopeError, match="no operators"):
+    with pytest.raises(FuseScopeError, match="does not contain any operators"):
         trace_of("OP Type,Core Type,Count,Total Time(us)\n")
 
 

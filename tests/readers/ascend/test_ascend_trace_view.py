@@ -210,7 +210,7 @@ def test_a_kernel_without_time_is_counted_and_others_stay() -> None:
 
 
 def test_a_timeline_of_the_host_alone_says_what_to_record() -> None:
-    with pytest.raises(FuseScopeError, match="no operators of a device") as caught:
+    with pytest.raises(FuseScopeError, match="any operators of a device") as caught:
         trace_of(host("aten::add", 1, 2))
     assert "ProfilerActivity.NPU" in caught.value.hint
 

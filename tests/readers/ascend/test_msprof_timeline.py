@@ -174,7 +174,7 @@ def test_core_times_that_exceed_the_task_are_noted() -> None:
 
 
 def test_a_step_trace_alone_says_what_it_needs() -> None:
-    with pytest.raises(FuseScopeError, match="no operators of a device"):
+    with pytest.raises(FuseScopeError, match="any operators of a device"):
         READER.read(file("step_trace_1.json", meta(9, "Step Trace"), iteration(1, 1.0, 2.0)))
 
 

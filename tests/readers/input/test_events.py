@@ -110,8 +110,11 @@ def test_what_is_valid_is_not_mended() -> None:
         (b'{"traceEvents"', "damaged"),
         (b'{"traceEvents":[' * 50_000, "nested too deep"),
         (b'[{"ph":' + b"[" * 200_000, "nested too deep"),
-        (b"[" + b"0," * 6_000_000 + b"0]", "6000001 events, more than the limit of 5000000"),
-        (b'[{"ph":"X"},' + b"{}," * 5_000_000, "events, more than the limit of 5000000"),
+        (
+            b"[" + b"0," * 6_000_000 + b"0]",
+            "6 000 001 events, which is more than the limit of 5 000 000",
+        ),
+        (b'[{"ph":"X"},' + b"{}," * 5_000_000, "events, which is more than the limit of 5 000 000"),
     ],
 )
 def test_what_is_no_list_of_events_gets_one_sentence(data: bytes, says: str) -> None:
@@ -129,7 +132,7 @@ def test_what_follows_the_end_is_left_out_and_told(data: bytes, junk: bytes) -> 
 
 
 def test_more_events_than_the_limit_are_refused_with_their_number() -> None:
-    with pytest.raises(FuseScopeError, match="9 events, more than the limit of 8"):
+    with pytest.raises(FuseScopeError, match="9 events, which is more than the limit of 8"):
         decode(as_object(), Limits(events=8))
 
 

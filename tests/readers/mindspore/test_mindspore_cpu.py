@@ -173,7 +173,7 @@ def test_totals_alone_stand_for_all_executions() -> None:
 
 
 def test_a_file_without_operators_says_so() -> None:
-    with pytest.raises(FuseScopeError, match="no operators"):
+    with pytest.raises(FuseScopeError, match="does not contain any operators"):
         trace_of(DETAIL)
 
 

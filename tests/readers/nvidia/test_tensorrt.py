@@ -223,7 +223,7 @@ def test_a_name_alone_tells_the_class(name: str, op_class: str) -> None:
 
 
 def test_limits_hold() -> None:
-    with pytest.raises(FuseScopeError, match="more than the limit of 2"):
+    with pytest.raises(FuseScopeError, match="more rows than the limit of 2"):
         read(Source("p", profile(), Limits(events=2)))
 
 
@@ -370,7 +370,7 @@ def test_older_and_missing_names_of_times() -> None:
     trace = trace_of(json.dumps(rows).encode())
     assert trace.runs["dur_ns"].tolist() == [2_750_000, 1_500_000]
     assert codes(trace) == {"bad_time": 2, "no_operators": 1}
-    with pytest.raises(FuseScopeError, match="no valid time"):
+    with pytest.raises(FuseScopeError, match="not contain a valid time"):
         read(Source("t", json.dumps(rows[2:]).encode()))
 
 

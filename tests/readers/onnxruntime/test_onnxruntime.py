@@ -203,7 +203,7 @@ def test_hostile_text_is_made_harmless() -> None:
     ("data", "says"),
     [
         (b"", "empty"),
-        (b"  \n ", "without content"),
+        (b"  \n ", "has no content"),
         (b"null", "not a trace"),
         (b"42", "not a trace"),
         (b"{}", "format that FuseScope knows"),
@@ -212,7 +212,7 @@ def test_hostile_text_is_made_harmless() -> None:
         (b"\x80\x04\x95", "pickle"),
         (b"[" * 200_000, "format that FuseScope knows"),
         (b'[{"cat":"Node","ts":' + b"[" * 100_000, "nested too deep"),
-        (as_bytes([session_event("model_run", 1, 2)]), "no operator events"),
+        (as_bytes([session_event("model_run", 1, 2)]), "does not contain any operators"),
         (profile_json((CONV,)).replace(b'"dur": 100', b'"dur": NaN'), "damaged"),
         (gzip.compress(gzip.compress(profile_json((CONV,)))), "compressed twice"),
     ],
@@ -249,7 +249,7 @@ def test_a_gzip_bomb_stops_at_the_limit() -> None:
     from analysis.limits import Limits
 
     bomb = gzip.compress(bytes(64 * 2**20))
-    with pytest.raises(FuseScopeError, match="decompresses to more than 8 MiB"):
+    with pytest.raises(FuseScopeError, match="unpacks to more than the limit of 8 MiB"):
         read(Source("bomb.gz", bomb, Limits(unpacked_bytes=8 * 2**20)))
 
 
@@ -334,7 +334,7 @@ def test_a_recorded_profile_cut_short(recorded: bytes, cut: float) -> None:
 
 def test_empty_objects_count_as_events_before_they_are_decoded() -> None:
     data = profile_json((CONV,)).rstrip()[:-1] + b",{}" * 100_000 + b"]"
-    with pytest.raises(FuseScopeError, match="events, more than the limit of 90000"):
+    with pytest.raises(FuseScopeError, match="events, which is more than the limit of 90.000"):
         read(Source("many.json", data, Limits(events=90_000)))
 
 

@@ -251,7 +251,7 @@ def test_a_file_cut_short_keeps_its_whole_planes() -> None:
 
 
 def test_more_events_than_the_limit_are_refused() -> None:
-    with pytest.raises(FuseScopeError, match="more than 5 events"):
+    with pytest.raises(FuseScopeError, match="more events than the limit of 5"):
         read_bytes(MAKE["sample"](), Limits(events=5))
 
 

@@ -1,0 +1,25 @@
+"""Errors of folders and zips."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from analysis.messages.errors.error_text import CHECK_PERMISSIONS, COPY_AGAIN, ErrorText
+from analysis.messages.message import Message
+
+ArchivesError = Literal["folder_unlisted", "zip_damaged", "zip_packing", "zip_understated"]
+ARCHIVES: Mapping[ArchivesError, ErrorText] = {
+    "folder_unlisted": ErrorText(
+        Message("This folder cannot be listed: {reason:name}"), CHECK_PERMISSIONS
+    ),
+    "zip_damaged": ErrorText(Message("This zip is damaged: {reason:name}"), COPY_AGAIN),
+    "zip_packing": ErrorText(
+        Message("This file is packed in a way that FuseScope cannot unpack"),
+        Message("Zip it again with the usual method, deflate."),
+    ),
+    "zip_understated": ErrorText(
+        Message("This zip unpacks to more than it says"),
+        Message("Copy the zip again, or make it again."),
+    ),
+}

@@ -1,0 +1,55 @@
+"""Errors of experiments, and of the choice of their variants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from analysis.messages.errors.error_text import COPY_AGAIN, ErrorText
+from analysis.messages.message import Message
+
+ExperimentsError = Literal[
+    "experiment_contradiction", "experiment_file_damaged", "experiment_file_missing",
+    "experiment_version", "graph_cycle", "no_such_variant", "not_an_experiment", "one_side",
+    "profile_has_no_variants", "variant_unprofiled",
+]  # fmt: skip
+EXPERIMENTS: Mapping[ExperimentsError, ErrorText] = {
+    "not_an_experiment": ErrorText(
+        Message("This zip does not contain {file:name}, so it is not an experiment"),
+        Message("Give a file made by `fusescope collect`."),
+    ),
+    "experiment_file_missing": ErrorText(
+        Message("The file '{file:name}' is missing in this experiment"), COPY_AGAIN
+    ),
+    "experiment_file_damaged": ErrorText(
+        Message("This file of an experiment is damaged: {reason:name}"),
+        Message("Copy or record the experiment again."),
+    ),
+    "experiment_contradiction": ErrorText(
+        Message("This experiment contradicts itself: {reason:name}"), COPY_AGAIN
+    ),
+    "experiment_version": ErrorText(
+        Message(
+            "This experiment has schema version {version}, but this version of FuseScope reads "
+            "{known}"
+        ),
+        Message("Open it with the version of FuseScope that recorded it, or record it again."),
+    ),
+    "variant_unprofiled": ErrorText(
+        Message("Variant '{variant:name}' does not have a profile"), COPY_AGAIN
+    ),
+    "no_such_variant": ErrorText(
+        Message("This experiment does not have a variant '{variant:name}'"),
+        Message("Its variants are: {known:name}."),
+    ),
+    "one_side": ErrorText(
+        Message("A profile has only one side"), Message("Give a second file to compare it with.")
+    ),
+    "profile_has_no_variants": ErrorText(
+        Message("A profile does not have variants"),
+        Message("Leave out --baseline and --candidate."),
+    ),
+    "graph_cycle": ErrorText(
+        Message("The graph has a cycle through '{node:name}'"), Message("Record it again.")
+    ),
+}
