@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
@@ -109,6 +110,11 @@ def _run() -> int:
         from analysis.text import clean_text
 
         streams.tell(clean_text(error.text, _MAX_CHARS))
+        if "--json" in sys.argv:
+            from analysis.report.exports.error_json import error_json
+
+            with contextlib.suppress(OSError):
+                streams.write_json(error_json(error))
         return 2
     except BrokenPipeError:
         streams.is_stuck()

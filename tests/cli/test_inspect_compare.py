@@ -99,7 +99,7 @@ again = pytest.mark.exhaustive  # each is a process; tests of readers check thes
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("inspect", "missing.json"), "There is no such file (missing.json)"),
+        (("inspect", "missing.json", "--json"), "There is no such file (missing.json)"),
         pytest.param(("inspect", "empty.json"), "This file is empty", marks=again),
         (("inspect", "picture.json"), "a PNG image, not a trace"),
         pytest.param(("inspect", "cut.json"), "cut short before its first operator", marks=again),
@@ -120,6 +120,11 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
     assert says in result.stderr and result.stderr.startswith("fusescope: ")
     assert result.stderr.count("\n") == 1 and "Traceback" not in result.stderr
     assert sorted(folder.rglob("*")) == before  # nothing half-written
+    if "--json" in arguments:
+        error = json.loads(result.stdout)["error"]
+        assert (error["code"], error["where"]) == ("no_such_file", "missing.json")
+    else:
+        assert result.stdout == ""
 
 
 def test_help_names_every_verb(folder: Path) -> None:

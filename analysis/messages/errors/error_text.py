@@ -18,5 +18,5 @@ class ErrorText:
 # Next steps of many errors.
 COPY_AGAIN = Message("Copy or record the file again.")
 OWN_FILE = Message("Give the profiler's own file.")
-WHAT_OPENS = Message("docs/formats.md lists what FuseScope opens, and how to record it.")
+WHAT_OPENS = Message("See docs/formats.md for what FuseScope opens, and how to record it.")
 CHECK_PERMISSIONS = Message("Check its permissions.")
