@@ -19,7 +19,8 @@ DATABASES: Mapping[DatabasesError, ErrorText] = {
         Message("Copy it while nothing writes to it, or export it again."),
     ),
     "database_overfull": ErrorText(
-        Message("This database is damaged: it has more rows than fit into it"), COPY_AGAIN
+        Message("This database is damaged: its rows contain more than fits into the file"),
+        COPY_AGAIN,
     ),
     "database_packed": ErrorText(
         Message("This database has {size_mib:count} MiB, which is too large to be read packed"),

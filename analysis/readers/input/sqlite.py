@@ -94,7 +94,7 @@ class Database:
         self._max_rows = min(source.limits.events, size // _MIN_ROW + 1)
         self._limits = source.limits
         # Damage can make many rows share one long text: all of them together fit the file.
-        self._bytes = _Left(2 * size + 2**20)
+        self._bytes = _Left(2 * size + 2**20, self._where)
         connection.text_factory = self._text
         self._names = self._ordinary_tables()
 
@@ -282,24 +282,26 @@ class _Budget:
 class _Left:
     """Bytes that may still be read of one table."""
 
-    def __init__(self, maximum: int) -> None:
+    def __init__(self, maximum: int, where: str) -> None:
         self._maximum = self._left = maximum
+        self._where = where
 
     def renew(self) -> None:
         self._left = self._maximum
 
     def take(self, count: int) -> None:
-        """Raises sqlite3.DataError when the table holds more than its file."""
+        """Raises FuseScopeError when the table holds more than its file."""
         self._left -= count
         if self._left < 0:
-            raise sqlite3.DataError("its rows hold more than the file")
+            raise FuseScopeError("database_overfull", where=self._where)
 
 
 @contextmanager
 def _sqlite_errors(where: str) -> Iterator[None]:
     try:
         yield
-    except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError) as error:
-        raise FuseScopeError(
-            "database_unreadable", where=where, reason=clean_text(str(error), 120) or "no memory"
-        ) from error
+    except MemoryError as error:
+        raise FuseScopeError("memory_exhausted", where=where) from error
+    except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
+        reason = clean_text(str(error), 120)
+        raise FuseScopeError("database_unreadable", where=where, reason=reason) from error

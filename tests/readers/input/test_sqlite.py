@@ -228,7 +228,7 @@ def test_rows_that_share_one_long_text_are_refused(tmp_path: Path) -> None:
     del data[(second - 1) * page :]  # the pages of the others
     data[28:32] = (len(data) // page).to_bytes(4, "big")
     with (
-        pytest.raises(FuseScopeError, match="more than the file"),
+        pytest.raises(FuseScopeError, match="more than fits into the file"),
         open_database(Source("made.db", bytes(data))) as db,
     ):
         db.read("T", "a")
