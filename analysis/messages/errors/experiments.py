@@ -43,7 +43,8 @@ EXPERIMENTS: Mapping[ExperimentsError, ErrorText] = {
         Message("Its variants are: {known:name}."),
     ),
     "one_side": ErrorText(
-        Message("A profile has only one side"), Message("Give a second file to compare it with.")
+        Message("A profile is only one side of a comparison"),
+        Message("Give a second file to compare it with."),
     ),
     "profile_has_no_variants": ErrorText(
         Message("A profile does not have variants"),

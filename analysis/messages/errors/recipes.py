@@ -25,8 +25,8 @@ RECIPES: Mapping[RecipesError, ErrorText] = {
     ),
     "recipe_variants_missing": ErrorText(
         Message(
-            "This experiment does not fit the recipe {recipe:name}: the recipe compares the "
-            "variants {missing:name} too, which the experiment does not have",
+            "This experiment does not fit the recipe {recipe:name}: these variants are missing: "
+            "{missing:name}"
         ),
         _RECORD,
     ),
