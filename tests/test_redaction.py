@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import side_of_trace, side_of_variant
+from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.readers import read
 from analysis.readers.building.trace_tables import build_trace
@@ -139,7 +140,7 @@ def exports(comparison: Comparison) -> str:
     return html + comparison_json(comparison).decode()
 
 
-SECRETS = ("alice", "gpu-node17", "topsecret", "bob", "filer01", "corp.example")
+SECRETS = ("alice", "gpu-node17", "topsecret", "bob", "filer01", "corp.example", "secretive")
 
 
 def planted() -> tuple[Trace, Trace]:
@@ -165,9 +166,11 @@ def planted() -> tuple[Trace, Trace]:
         op_type=["/home/alice/op", "Conv", "Relu", "Conv"],
         provider=["bob@gpu-node17", None, None, None],
     )
+    error = FuseScopeError("experiment_file_damaged", reason="no /srv/secretive/file")
     notes = (
         Diagnostic("warning", "bad_time", 1, "row 3: /home/alice/topsecret/x"),
-        Diagnostic("info", "part_unreadable", 1, "bob", {"reason": "no /srv/topsecret/file"}),
+        Diagnostic("info", "part_unreadable", 1, "bob", {"reason": error.said}),
+        Diagnostic("info", "part_missing", 1, "", {"file": "no /srv/topsecret/file"}),
     )
     return replace(first, diagnostics=notes), trace(["Conv", "/home/alice/y"], meta)
 
