@@ -25,7 +25,9 @@ Severity = Literal["info", "warning", "error"]
 Value = str | int | float | Said | None
 # What a reader or a comparison can notice; analysis/wording/diagnostics.py has a sentence for each.
 DiagnosticCode = Literal[
-    "ambiguous_commas", "ascend_counters", "ascend_left_out", "ascend_means", "ascend_sums",
+    "ambiguous_commas", "ascend_counters", "ascend_means", "ascend_no_flops",
+    "ascend_no_members", "ascend_no_samples", "ascend_no_spans", "ascend_silent_runs",
+    "ascend_sums", "ascend_warmup",
     "averaged", "averaged_all", "bad_event", "bad_time", "bad_unicode", "biased_rows",
     "blocks_loaded", "boundaries_included", "boundary_mismatch", "classes_unknown",
     "communication_differs", "communication_tasks", "companion_lacks", "companion_unmatched",

@@ -141,6 +141,11 @@ def kilobytes(value: float | None) -> str:
     return MISSING if value is None else f"{grouped(value, '.0f')} KB"
 
 
+def megabytes(value: float | None) -> str:
+    """MB of a profiler, which may be of 1000² or of 1024² bytes: 2048.0 -> '2 048 MB'."""
+    return MISSING if value is None else f"{grouped(value, '.0f')} MB"
+
+
 def count(value: float | None) -> str:
     """A whole number with thin groups: 12345 -> '12 345'; halves are kept."""
     if value is None:

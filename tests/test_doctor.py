@@ -137,7 +137,7 @@ def test_notes_are_parted_into_dropped_repaired_and_noted() -> None:
     )
     found = examine(replace(profile(), diagnostics=notes))
     assert [words.note_sentence(note) for note in found.dropped] == [
-        "2 events without a valid time dropped. First: row 7: Add"
+        "2 events without a valid time were left out. First: row 7: Add"
     ]
     assert [note.code for note in found.repaired] == ["bad_unicode"]
     assert [note.code for note in found.noted] == ["no_runs"]
@@ -163,7 +163,7 @@ def test_an_experiment_answers_for_all_its_variants() -> None:
         },
     )
     [note] = examine(damaged).dropped
-    assert words.note_sentence(note) == "fused: 2 events without a valid time dropped."
+    assert words.note_sentence(note) == "fused: 2 events without a valid time were left out."
 
 
 def test_inspect_carries_the_same() -> None:

@@ -23,6 +23,8 @@ FORMATS: Mapping[str, Callable[[Any], str]] = {
     "signed_bytes": lambda value: units.data_size(value, signed=True),
     "rate": units.rate,
     "bandwidth": units.bandwidth,
+    "megabytes": units.megabytes,
+    "tenths": lambda value: units.grouped(value, ".1f"),
 }
 
 
@@ -43,6 +45,14 @@ NOUNS: Mapping[str, tuple[str, str]] = {
     "lanes": noun("{n:count} lane", "{n:count} lanes"),
     "threads": noun("{n:count} thread", "{n:count} threads"),
     "rows": noun("{n:count} row", "{n:count} rows"),
+    "events": noun("{n:count} event", "{n:count} events"),
+    "processes": noun("{n:count} process", "{n:count} processes"),
+    "rounds": noun("{n:count} round", "{n:count} rounds"),
+    "cores": noun("{n:count} core", "{n:count} cores"),
+    "names": noun("{n:count} name", "{n:count} names"),
+    "op_types": noun("{n:count} op type", "{n:count} op types"),
+    "samples": noun("{n:count} sample", "{n:count} samples"),
+    "tensors": noun("{n:count} tensor", "{n:count} tensors"),
 }
 
 

@@ -2,252 +2,507 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from analysis import units
-from analysis.trace import DiagnosticCode, Value
-from analysis.wording.phrases import number, plural
+from analysis.messages import Message
+from analysis.trace import Diagnostic, DiagnosticCode
+from analysis.wording.note_text import NoteText, NoteTexts, told
+
+_OF_ALL_PROCESSES = Message(
+    "Counts and sums are of all of them together. Give the file of a single process."
+)
+_OF_ALL_DEVICES = Message(
+    "Counts and sums are of all of them together. Give the file of a single device."
+)
+_ALL_RANKS = Message(
+    "Recordings of several ranks or times were probably joined, and sums are of all of them."
+)
+_TOO_LOW = Message("Counts and sums are too low.")
 
 
-def _settings(values: Mapping[str, Value]) -> list[tuple[str, Value]]:
-    """Settings of a recording, without the side that a comparison puts beside them."""
-    return [(key, value) for key, value in values.items() if key not in ("side", "variant")]
+def _unclosed_quotes(note: Diagnostic) -> NoteText:
+    return _QUOTES_LEFT_OUT if note.values.get("left_out") else _QUOTES
 
 
-def _mib(values: Mapping[str, Value], key: str) -> str:
-    value = values.get(key)
-    return f"{units.grouped(value, '.0f')} MB" if isinstance(value, int | float) else "unknown"
+def _ambiguous_commas(note: Diagnostic) -> NoteText:
+    return _DECIMAL_COMMAS if note.values.get("decimal") else _GROUPING_COMMAS
 
 
-# code -> sentence from (count, values)
-READING: Mapping[DiagnosticCode, Callable[[int, Mapping[str, Value]], str]] = {
-    "bad_unicode": lambda n, v: f"{plural(n, 'broken character')} replaced.",
-    "bad_event": lambda n, v: f"{plural(n, 'event')} of a wrong form dropped.",
-    "bad_time": lambda n, v: f"{plural(n, 'event')} without a valid time dropped.",
-    "short_rows": lambda n, v: f"{plural(n, 'row')} shorter than the head, filled up.",
-    "long_rows": lambda n, v: (
-        f"{plural(n, 'row')} longer than the head; what stands beyond it is left out."
+def _averaged(note: Diagnostic) -> NoteText:
+    return _ONE_ITERATION if note.count == 1 else _MEANS
+
+
+def _event_cap(note: Diagnostic) -> NoteText:
+    return _STOPPED_EARLY if note.count == 1 else _STOPPED_AT_LIMIT
+
+
+_QUOTES = told(
+    Message(
+        "{n:count} row has a quotation mark that is not closed.",
+        "{n:count} rows have a quotation mark that is not closed.",
     ),
-    "unclosed_quotes": lambda n, v: (
-        f"{plural(n, 'row')} with a quote that does not close; what follows was read row by row"
-        + (f", and {plural(v['left_out'], 'such row')} left out." if v.get("left_out") else ".")
+    Message("What follows was read row by row."),
+)
+_QUOTES_LEFT_OUT = told(
+    _QUOTES.fact,
+    Message("What follows was read row by row, and {left_out:rows} could not be read at all."),
+)
+_DECIMAL_COMMAS = told(
+    Message(
+        "{n:count} number has a comma that may group digits or be the decimal sign. It was read "
+        "as the decimal sign.",
+        "{n:count} numbers have a comma that may group digits or be the decimal sign. It was read "
+        "as the decimal sign.",
     ),
-    "heads_again": lambda n, v: (
-        f"the column heads stand again {'once' if n == 1 else f'{n} times'}: tables were put one "
-        "after the other, and every row that does not stand twice counts."
+    Message("If the numbers are a thousand times too small, save the table with decimal points."),
+)
+_GROUPING_COMMAS = told(
+    Message(
+        "{n:count} number has a comma that may group digits or be the decimal sign. It was read "
+        "as grouping digits.",
+        "{n:count} numbers have a comma that may group digits or be the decimal sign. It was read "
+        "as grouping digits.",
     ),
-    "rows_twice": lambda n, v: (
-        f"{plural(n, 'row')} left out that stand twice, with the same name, time and place: the "
-        "file may have been joined or exported twice."
-    ),
-    "samples_twice": lambda n, v: (
-        f"{plural(n, 'run time')} left out that {'stands' if n == 1 else 'stand'} twice, with the "
-        "same start and length: files were joined, or given twice."
-    ),
-    "runs_twice": lambda n, v: (
-        f"{plural(n, 'run')} left out that {'stands' if n == 1 else 'stand'} twice, with the same "
-        "times of all layers: the file may have been joined."
-    ),
-    "total_row": lambda n, v: "a last row that is the sum or mean of all others left out.",
-    "starts_go_back": lambda n, v: (
-        f"start times go back {'once' if n == 1 else f'{n} times'} in a table that is sorted "
-        "otherwise: recordings of several ranks or times were joined, and sums are of all of them."
-    ),
-    "totals_joined": lambda n, v: (
-        f"{plural(n, 'row')} of totals with the name of an earlier row: tables of several devices "
-        "or recordings were joined, and sums are of all of them."
-    ),
-    "streams_overlap": lambda n, v: (
-        f"{plural(n, 'execution')} of {v.get('of')} begin while their stream still runs another "
-        "one: the file may hold several devices or ranks as one, and its sums are of all of them."
-    ),
-    "several_processes": lambda n, v: (
-        f"the file holds operators of {n} processes, such as ranks: counts and sums are of all of "
-        "them together. Give the file of one."
-    ),
-    "several_devices": lambda n, v: (
-        f"the file holds operators of {n} devices, each of a rank: counts and sums are of all of "
-        "them together. Give the file of one."
-    ),
-    "log_read": lambda n, v: (
-        f"{plural(n, 'page')} taken from the write-ahead log beside the database."
-    ),
-    "log_unreadable": lambda n, v: (
-        "the write-ahead log beside the database is damaged or of another one: what was written "
-        "last is missing."
-    ),
-    "database_half_written": lambda n, v: (
-        "a journal beside the database says that a write into it was interrupted: open it once "
-        "with sqlite3, or record it again."
-    ),
-    "ambiguous_commas": lambda n, v: (
-        f"{plural(n, 'number')} with a comma that may group digits or be the decimal sign, read "
-        + (
-            "as the decimal sign. If they are a thousand times too small, "
-            if v.get("decimal")
-            else "as the first. If they are a thousand times too large, "
+    Message("If the numbers are a thousand times too large, save the table with decimal points."),
+)
+_ONE_ITERATION = told(Message("The file contains the times of one iteration."))
+_MEANS = told(
+    Message("The file contains means over {n:iterations}."), Message("They count as one run.")
+)
+_STOPPED_EARLY = told(Message("The profiler stopped before the end of the recording."), _TOO_LOW)
+_STOPPED_AT_LIMIT = told(
+    Message("The file contains exactly {n:events}, the profiler's limit."), _TOO_LOW
+)
+
+READING: Mapping[DiagnosticCode, NoteTexts] = {
+    "bad_unicode": told(
+        Message(
+            "{n:count} invalid character was replaced.",
+            "{n:count} invalid characters were replaced.",
         )
-        + "save the table with points."
     ),
-    "unit_assumed": lambda n, v: (
-        f"a column of times without a unit in its head, read as {v.get('unit')}."
+    "bad_event": told(
+        Message(
+            "{n:count} malformed event was left out.", "{n:count} malformed events were left out."
+        )
     ),
-    "twin_columns": lambda n, v: (
-        f"{plural(n, 'column')} with the head of another one and other cells; the first is read."
+    "bad_time": told(
+        Message(
+            "{n:count} event without a valid time was left out.",
+            "{n:count} events without a valid time were left out.",
+        )
     ),
-    "companion_unreadable": lambda n, v: f"{plural(n, 'file')} beside it could not be read.",
-    "neighbours_left": lambda n, v: (
-        f"{plural(n, 'more file')} of its folder {'was' if n == 1 else 'were'} not looked at, so "
-        "part of this recording may be missing. Put it into a folder of its own."
+    "short_rows": told(
+        Message(
+            "{n:count} row has fewer cells than the header. The missing cells are empty.",
+            "{n:count} rows have fewer cells than the header. The missing cells are empty.",
+        )
     ),
-    "companion_unmatched": lambda n, v: (
-        f"{plural(n, 'row')} of the files beside it belong to no operator, left out."
+    "long_rows": told(
+        Message(
+            "{n:count} row has more cells than the header. The extra cells were left out.",
+            "{n:count} rows have more cells than the header. The extra cells were left out.",
+        )
     ),
-    "contradiction": lambda n, v: f"the file contradicts itself in {plural(n, 'row')}.",
-    "longest_block": lambda n, v: (
-        "without OpBasicInfo.csv the operator has no name, and takes as long as its longest block."
+    "unclosed_quotes": _unclosed_quotes,
+    "heads_again": told(
+        Message(
+            "The header is repeated once, so several tables were joined into this file.",
+            "The header is repeated {n:count} times, so several tables were joined into this file.",
+        ),
+        Message("Every row counts unless it is a copy of another one."),
     ),
-    "means_only": lambda n, v: "the file gives the mean of each operator, so it counts as one run.",
-    "runs_without_operators": lambda n, v: (
-        f"{plural(n, 'step')} without an operator in the file left out."
+    "rows_twice": told(
+        Message(
+            "{n:count} duplicate row with the same name, time and place was left out.",
+            "{n:count} duplicate rows with the same name, time and place were left out.",
+        ),
+        Message("The file may have been joined or exported twice."),
     ),
-    "runs_untold": lambda n, v: (
-        f"the file has no operators of {plural(n, 'step')}, only when "
-        f"{'it' if n == 1 else 'they'} ran: figures per step rest on the others."
+    "samples_twice": told(
+        Message(
+            "{n:count} duplicate run time with the same start and length was left out.",
+            "{n:count} duplicate run times with the same start and length were left out.",
+        ),
+        Message("Files were joined or given twice."),
     ),
-    "kernels_of_nodes": lambda n, v: (
-        f"{plural(n, 'execution')} of a node replaced by the kernels launched on the device."
+    "runs_twice": told(
+        Message(
+            "{n:count} duplicate run with the same times of all layers was left out.",
+            "{n:count} duplicate runs with the same times of all layers were left out.",
+        ),
+        Message("The file may have been joined with a copy of itself."),
     ),
-    "not_operators": lambda n, v: (
-        f"{plural(n, 'task')} that {'is no operator' if n == 1 else 'are no operators'} left out."
+    "total_row": told(
+        Message("The last row was left out, because it is the sum or mean of all others.")
     ),
-    "communication_tasks": lambda n, v: (
-        f"{plural(n, 'device task')} that are parts of collectives left out: the collectives are "
-        "shown whole."
+    "starts_go_back": told(
+        Message(
+            "Start times go back once in a table that is otherwise sorted.",
+            "Start times go back {n:count} times in a table that is otherwise sorted.",
+        ),
+        _ALL_RANKS,
     ),
-    "operators_unnamed": lambda n, v: (
-        f"{plural(n, 'operator')} shown by core type only: the file does not describe them."
+    "totals_joined": told(
+        Message(
+            "{n:count} row of totals has the name of an earlier row.",
+            "{n:count} rows of totals have the name of an earlier row.",
+        ),
+        Message(
+            "Tables of several devices or recordings were joined, and sums are of all of them."
+        ),
     ),
-    "counters_ambiguous": lambda n, v: (
-        f"{plural(n, 'counter value')} left out: several runs of a task share its number, and "
-        "nothing tells them apart."
+    "streams_overlap": told(
+        Message(
+            "{n:count} of {of:count} executions begins while its stream still runs another one.",
+            "{n:count} of {of:count} executions begin while their stream still runs another one.",
+        ),
+        Message("The file may show several devices or ranks as one. Its sums are of all of them."),
     ),
-    "counters_beyond": lambda n, v: (
-        f"{plural(n, 'value')} of counters beyond the first 300 of the file left out."
+    "several_processes": told(
+        Message("The file contains operators of {n:count} processes, for example ranks."),
+        _OF_ALL_PROCESSES,
     ),
-    "no_kernels": lambda n, v: "no kernels, only copies and fills of memory.",
-    "averaged": lambda n, v: (
-        "the file gives the times of one iteration."
-        if n == 1
-        else f"the file gives means over {plural(n, 'iteration')}, so they count as one run."
+    "several_devices": told(
+        Message("The file contains operators of {n:count} devices, one for each rank."),
+        _OF_ALL_DEVICES,
     ),
-    "averaged_all": lambda n, v: (
-        "times are means over the inferences since the model was compiled (on a GPU those of the "
-        "last one); how many is not in the file."
+    "log_read": told(
+        Message(
+            "{n:count} page was read from the write-ahead log that belongs to the database.",
+            "{n:count} pages were read from the write-ahead log that belongs to the database.",
+        )
     ),
-    "samples_profiled": lambda n, v: (
-        "the run times beside it were taken with the profiler on, which slows every layer: record "
-        "with --separateProfileRun."
+    "log_unreadable": told(
+        Message("The write-ahead log is damaged or belongs to another database."),
+        Message("The data that was written last is missing."),
     ),
-    "no_operators": lambda n, v: (
-        "the file holds run times only: nothing is known of the operators in them."
+    "database_half_written": told(
+        Message("A journal file shows that writing the database was interrupted."),
+        Message("Open the database once with sqlite3, or record it again."),
     ),
-    "companion_lacks": lambda n, v: (
-        f"{plural(n, 'operator')} missing in the file beside it: only names and times are known."
+    "ambiguous_commas": _ambiguous_commas,
+    "unit_assumed": told(
+        Message("A column of times has no unit in its header. It was read as {unit:name}.")
     ),
-    "long_text": lambda n, v: f"{plural(n, 'text')} too long to be shown whole, cut.",
-    "gzip_cut_short": lambda n, v: "the gzip file ends too early; what it held until then is read.",
-    "gzip_junk": lambda n, v: f"{plural(n, 'byte')} after the end of the gzip file ignored.",
-    "overlapping_calls": lambda n, v: (
-        f"{plural(n, 'execution')} overlapping the one before on the same stream."
+    "twin_columns": told(
+        Message(
+            "{n:count} column has the header of another column but different cells.",
+            "{n:count} columns have the header of another column but different cells.",
+        ),
+        Message("Only the first column with each header is read."),
     ),
-    "rounded_starts": lambda n, v: (
-        f"{plural(n, 'start time')} rounded by a spreadsheet, left out: give the profiler's own "
-        "file."
+    "companion_unreadable": told(
+        Message(
+            "{n:count} companion file could not be read.",
+            "{n:count} companion files could not be read.",
+        )
     ),
-    "step_time_overlaps": lambda n, v: (
-        f"the kernels of step {v.get('step')} sum to {units.duration(number(v, 'sum_ns'))}, "
-        f"Computing in step_trace_time.csv is {units.duration(number(v, 'computing_ns'))}: some "
-        "ran at the same time on other streams."
+    "neighbours_left": told(
+        Message(
+            "{n:count} more file in the folder was not read, so part of this recording may be "
+            "missing.",
+            "{n:count} more files in the folder were not read, so part of this recording may be "
+            "missing.",
+        ),
+        Message("Put this recording into its own folder."),
     ),
-    "step_time_differs": lambda n, v: (
-        f"the kernels of step {v.get('step')} sum to {units.duration(number(v, 'sum_ns'))} "
-        f"({units.duration(number(v, 'union_ns'))} without overlap), but Computing in "
-        f"step_trace_time.csv is {units.duration(number(v, 'computing_ns'))}: one of the files "
-        "is not complete."
+    "companion_unmatched": told(
+        Message(
+            "{n:count} row of the companion files was left out, because it does not belong to any "
+            "operator.",
+            "{n:count} rows of the companion files were left out, because they do not belong to "
+            "any operator.",
+        )
     ),
-    "statistic_differs": lambda n, v: (
-        f"{plural(n, 'op type')} with another count or time in op_statistic.csv than in the "
-        "kernels."
+    "contradiction": told(Message("The file contradicts itself in {n:rows}.")),
+    "longest_block": told(
+        Message("OpBasicInfo.csv is missing, so the operator has no name."),
+        Message("Its time is that of its longest block."),
     ),
-    "device_memory": lambda n, v: (
-        f"most device memory while recording: {_mib(v, 'allocated_mb')} allocated, "
-        f"{_mib(v, 'reserved_mb')} reserved."
+    "means_only": told(
+        Message("The file contains the mean time of each operator."),
+        Message("The means count as one run."),
     ),
-    "recorded_with": lambda n, v: (
-        f"recorded with {', '.join(f'{key} {value}' for key, value in _settings(v))}."
+    "runs_without_operators": told(
+        Message(
+            "{n:count} step without operators in the file was left out.",
+            "{n:count} steps without operators in the file were left out.",
+        )
     ),
-    "ascend_means": lambda n, v: (
-        f"{plural(n, 'operator')} of which the file has totals only stand in kernel_details.csv "
-        f"with their mean time; {plural(v.get('calls'), 'row')} in all."
+    "runs_untold": told(
+        Message(
+            "The file contains no operators for {n:count} step, only its time.",
+            "The file contains no operators for {n:count} steps, only their times.",
+        ),
+        Message("Figures per step are based on the other steps."),
     ),
-    "ascend_left_out": lambda n, v: f"Ascend tables have no column for: {v.get('what')}.",
-    "ascend_counters": lambda n, v: (
-        f"{plural(n, 'counter')} left out of kernel_details.csv: another column has such a name."
+    "kernels_of_nodes": told(
+        Message(
+            "{n:count} execution of a node was replaced by the kernels that it launched on the "
+            "device.",
+            "{n:count} executions of nodes were replaced by the kernels that they launched on the "
+            "device.",
+        )
     ),
-    "ascend_sums": lambda n, v: (
-        f"{plural(n, 'run')} without start times: in step_trace_time.csv sums stand where "
-        "overlapping kernels would count once."
+    "not_operators": told(
+        Message(
+            "{n:count} task that is not an operator was left out.",
+            "{n:count} tasks that are not operators were left out.",
+        )
     ),
-    "other_events": lambda n, v: f"{plural(n, 'event')} of other kinds left out.",
-    "json_mended": lambda n, v: (
-        f"{plural(n, 'place')} that are no valid JSON mended: bare inf or nan, single backslashes, "
-        "control characters or loose commas."
+    "communication_tasks": told(
+        Message(
+            "{n:count} device task that is part of a collective was left out.",
+            "{n:count} device tasks that are parts of collectives were left out.",
+        ),
+        Message("The collectives themselves are shown."),
     ),
-    "graphs_whole": lambda n, v: (
-        f"{plural(n, 'launch')} of CUDA graphs without the kernels in them: record with "
-        "--cuda-graph-trace=node."
+    "operators_unnamed": told(
+        Message(
+            "{n:count} operator is shown by its core type only, because the file does not describe "
+            "it.",
+            "{n:count} operators are shown by their core type only, because the file does not "
+            "describe them.",
+        )
     ),
-    "trailing_bytes": lambda n, v: f"{plural(n, 'byte')} after the end of the trace ignored.",
-    "event_cap": lambda n, v: (
-        "the profiler stopped before the end of the recording, so counts and sums are too low."
-        if n == 1
-        else f"exactly {plural(n, 'event')}: the profiler stopped at its limit, so counts and sums "
-        "are too low."
+    "counters_ambiguous": told(
+        Message("{n:count} counter value was left out.", "{n:count} counter values were left out."),
+        Message("Several runs of a task have the same number, so they cannot be told apart."),
     ),
-    "no_device_rows": lambda n, v: (
-        f"{plural(n, 'call')} to the device's runtime but no kernel: times are the host's, which "
-        "does not wait for the device."
+    "counters_beyond": told(
+        Message(
+            "{n:count} value of counters beyond the first 300 in the file was left out.",
+            "{n:count} values of counters beyond the first 300 in the file were left out.",
+        )
     ),
-    "kernels_hidden": lambda n, v: (
-        f"{plural(n, 'compiled region')} without the kernels in it: their time shows as the "
-        "region's own. Set torch._inductor.config.cpp.enable_kernel_profile before compiling."
+    "no_kernels": told(Message("The file contains no kernels, only copies and fills of memory.")),
+    "averaged": _averaged,
+    "averaged_all": told(
+        Message(
+            "Times are means over all inferences since the model was compiled (on a GPU: the times "
+            "of the last inference)."
+        ),
+        Message("The file does not contain the number of inferences."),
     ),
-    "unknown_events": lambda n, v: (
-        f"nothing tells what these {plural(n, 'event')} are: each counts as an operator, with the "
-        "time that events inside it leave."
+    "samples_profiled": told(
+        Message(
+            "The run times in the companion file were measured with the profiler on, which slows "
+            "down every layer."
+        ),
+        Message("Record with --separateProfileRun."),
     ),
-    "unpaired_events": lambda n, v: (
-        f"{plural(n, 'event')} with a begin but no end, or an end but no begin, left out."
+    "no_operators": told(
+        Message("The file contains only run times."), Message("Its operators are not known.")
     ),
-    "missing_bracket": lambda n, v: (
-        "the file ends without its closing bracket; every event was read."
+    "companion_lacks": told(
+        Message(
+            "{n:count} operator is missing from the companion file.",
+            "{n:count} operators are missing from the companion file.",
+        ),
+        Message("Only names and times are known for what is missing."),
     ),
-    "cut_short": lambda n, v: (
-        f"the file is cut short; the last {v.get('bytes_lost')} bytes hold no whole event and "
-        "were left out."
+    "long_text": told(
+        Message(
+            "{n:count} text was shortened, because it is too long to be shown in full.",
+            "{n:count} texts were shortened, because they are too long to be shown in full.",
+        )
     ),
-    "members_unknown": lambda n, v: (
-        f"fused operators name {plural(n, 'operator')} that the other side does not have; where "
-        "possible, operators beside them that nothing else names were counted as those."
+    "gzip_cut_short": told(
+        Message("The gzip file ends too early."), Message("Everything up to its end was read.")
     ),
-    "no_runs": lambda n, v: "the file does not mark its runs, so the whole file counts as one.",
-    "nested_operators": lambda n, v: (
-        f"{plural(n, 'execution')} inside another operator (Loop, If, Scan); its time is shown "
-        "without theirs."
+    "gzip_junk": told(
+        Message(
+            "{n:count} byte after the end of the gzip data was ignored.",
+            "{n:count} bytes after the end of the gzip data were ignored.",
+        )
     ),
-    "outside_runs": lambda n, v: f"{plural(n, 'execution')} outside every run.",
-    "launch_times": lambda n, v: (
-        "the host does not wait for this execution provider: its times are launches, not kernels."
+    "overlapping_calls": told(
+        Message(
+            "{n:count} execution overlaps the previous one on the same stream.",
+            "{n:count} executions overlap the previous one on the same stream.",
+        )
+    ),
+    "rounded_starts": told(
+        Message(
+            "{n:count} start time was left out, because a spreadsheet program rounded it.",
+            "{n:count} start times were left out, because a spreadsheet program rounded them.",
+        ),
+        Message("Give the original file of the profiler."),
+    ),
+    "step_time_overlaps": told(
+        Message(
+            "The kernels of step {step:name} sum to {sum_ns:duration}, but Computing in "
+            "step_trace_time.csv is {computing_ns:duration}."
+        ),
+        Message("Some kernels ran at the same time on other streams."),
+    ),
+    "step_time_differs": told(
+        Message(
+            "The kernels of step {step:name} sum to {sum_ns:duration} ({union_ns:duration} without "
+            "overlap), but Computing in step_trace_time.csv is {computing_ns:duration}."
+        ),
+        Message("One of the files is not complete."),
+    ),
+    "statistic_differs": told(
+        Message(
+            "{n:count} op type has a different count or time in op_statistic.csv than in the "
+            "kernels.",
+            "{n:count} op types have a different count or time in op_statistic.csv than in the "
+            "kernels.",
+        )
+    ),
+    "device_memory": told(
+        Message(
+            "Peak device memory during the recording: {allocated_mb:megabytes} allocated, "
+            "{reserved_mb:megabytes} reserved."
+        )
+    ),
+    "recorded_with": told(Message("Recorded with these settings: {settings:name}.")),
+    "ascend_means": told(
+        Message(
+            "kernel_details.csv contains {n:count} operator with its mean time, because the file "
+            "has only its total.",
+            "kernel_details.csv contains {n:count} operators with their mean times, because the "
+            "file has only their totals.",
+        ),
+        Message("The table has {calls:rows} for them."),
+    ),
+    "ascend_no_members": told(
+        Message("Ascend tables do not contain the members of fused operators.")
+    ),
+    "ascend_no_flops": told(Message("Ascend tables do not contain the FLOPs.")),
+    "ascend_warmup": told(
+        Message(
+            "Ascend tables do not mark warm-up: figures per step include {n:count} warm-up run.",
+            "Ascend tables do not mark warm-up: figures per step include {n:count} warm-up runs.",
+        )
+    ),
+    "ascend_silent_runs": told(
+        Message(
+            "Ascend tables do not contain {n:count} run that has no operators.",
+            "Ascend tables do not contain {n:count} runs that have no operators.",
+        )
+    ),
+    "ascend_no_samples": told(
+        Message(
+            "Ascend tables do not contain the time of {n:count} run without the profiler.",
+            "Ascend tables do not contain the times of {n:count} runs without the profiler.",
+        )
+    ),
+    "ascend_no_spans": told(
+        Message(
+            "Ascend tables contain only the own time of operators that have others inside them, "
+            "not their span."
+        )
+    ),
+    "ascend_counters": told(
+        Message(
+            "{n:count} counter was left out of kernel_details.csv, because another column has its "
+            "name.",
+            "{n:count} counters were left out of kernel_details.csv, because other columns have "
+            "their names.",
+        )
+    ),
+    "ascend_sums": told(
+        Message("{n:count} run has no start times.", "{n:count} runs have no start times."),
+        Message(
+            "step_trace_time.csv therefore contains sums, in which kernels that overlap count "
+            "twice."
+        ),
+    ),
+    "other_events": told(
+        Message(
+            "{n:count} event of another kind was left out.",
+            "{n:count} events of other kinds were left out.",
+        )
+    ),
+    "json_mended": told(
+        Message(
+            "{n:count} place with invalid JSON was repaired: bare inf or nan, single backslashes, "
+            "control characters or extra commas.",
+            "{n:count} places with invalid JSON were repaired: bare inf or nan, single "
+            "backslashes, control characters or extra commas.",
+        )
+    ),
+    "graphs_whole": told(
+        Message(
+            "{n:count} launch of a CUDA graph does not show the kernels in it.",
+            "{n:count} launches of CUDA graphs do not show the kernels in them.",
+        ),
+        Message("Record with --cuda-graph-trace=node."),
+    ),
+    "trailing_bytes": told(
+        Message(
+            "{n:count} byte after the end of the trace was ignored.",
+            "{n:count} bytes after the end of the trace were ignored.",
+        )
+    ),
+    "event_cap": _event_cap,
+    "no_device_rows": told(
+        Message(
+            "The file contains {n:count} call to the device's runtime but no kernel.",
+            "The file contains {n:count} calls to the device's runtime but no kernel.",
+        ),
+        Message("Times are those of the host, which does not wait for the device."),
+    ),
+    "kernels_hidden": told(
+        Message(
+            "{n:count} compiled region does not show the kernels in it.",
+            "{n:count} compiled regions do not show the kernels in them.",
+        ),
+        Message("The time of the kernels is shown as the time of their region."),
+        Message("Set torch._inductor.config.cpp.enable_kernel_profile before you compile."),
+    ),
+    "unknown_events": told(
+        Message(
+            "The kind of {n:count} event is not known.",
+            "The kind of {n:count} events is not known.",
+        ),
+        Message("Each one counts as an operator, without the time of the events inside it."),
+    ),
+    "unpaired_events": told(
+        Message(
+            "{n:count} event with only a begin or only an end was left out.",
+            "{n:count} events with only a begin or only an end were left out.",
+        )
+    ),
+    "missing_bracket": told(
+        Message("The file ends without its closing bracket."), Message("Every event was read.")
+    ),
+    "cut_short": told(
+        Message("The file is cut off before its end."),
+        Message(
+            "Its last {bytes_lost:bytes} were left out, because they are not a complete entry."
+        ),
+    ),
+    "members_unknown": told(
+        Message(
+            "Fused operators name {n:count} operator that the other side does not have.",
+            "Fused operators name {n:count} operators that the other side does not have.",
+        ),
+        Message(
+            "Where possible, nearby operators that are not named anywhere else were used instead."
+        ),
+    ),
+    "no_runs": told(
+        Message("The file does not mark its runs."), Message("The whole file counts as one run.")
+    ),
+    "nested_operators": told(
+        Message(
+            "{n:count} execution is inside another operator (Loop, If or Scan).",
+            "{n:count} executions are inside other operators (Loop, If or Scan).",
+        ),
+        Message("The time of the outer operator is shown without the time inside it."),
+    ),
+    "outside_runs": told(
+        Message(
+            "{n:count} execution is outside every run.",
+            "{n:count} executions are outside every run.",
+        )
+    ),
+    "launch_times": told(
+        Message("The host does not wait for this execution provider."),
+        Message("Its times are those of launches, not of kernels."),
     ),
 }

@@ -186,7 +186,7 @@ def test_two_profiles_and_what_is_known_of_them(start: Start) -> None:
     # The doubts are one line, and all of them are behind it.
     [line] = [text.value for text in page.text if re.match(r"\d+ doubts?\. ", text.value)]
     assert line == f"1 doubt. {GENERAL_DOUBT}"
-    for told in ("Two separate recordings: ", "Each file is one process", "Bare profiles do not"):
+    for told in ("two separate recordings, so", "recording of one process", "The profiles do not name"):
         assert any(told in text for text in texts(page)), told
     # The head names the files and what recorded them.
     for role, name in (("baseline", "before.json"), ("candidate", "after.json")):

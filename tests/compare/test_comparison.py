@@ -148,17 +148,17 @@ def test_what_speaks_for_a_paired_comparison() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        (UNFUSED_OPERATORS, UNFUSED_OPERATORS, "and need not slow both sides alike."),
+        (UNFUSED_OPERATORS, UNFUSED_OPERATORS, "and may not slow down both sides equally."),
         (
             FUSED_OPERATORS,
             UNFUSED_OPERATORS,
-            "4 against 2 executions), so it favours the baseline.",
+            "(4 executions instead of 2), so the profiler favours the baseline.",
         ),
         # Another device: it is not known that fusion is what changed.
         (
             UNFUSED_OPERATORS,
             FUSED_OPERATORS,
-            "2 against 4 executions), so it favours the candidate.",
+            "(2 executions instead of 4), so the profiler favours the candidate.",
         ),
     ],
 )
@@ -179,9 +179,10 @@ def test_what_the_profilers_charge_does_is_told_by_what_changed(
     (unknown,) = (d for d in comparison.diagnostics if d.code == "machines_unknown")
     named = all(trace.meta.device for trace in traces)
     assert diagnostic_sentence(unknown) == (
-        f"Bare profiles do not say {'more of the machine than its device, nor' if named else 'on '}"
-        f"{'' if named else 'which machine,'} with how many threads and on what input they were "
-        "made."
+        "The profiles name their device, but not the rest of the machine, the number of threads or "
+        "the input."
+        if named
+        else "The profiles do not name their machine, the number of threads or the input."
     )
 
 
@@ -199,8 +200,8 @@ def test_two_profiles_say_what_they_rest_on() -> None:
     )
     (rests,) = (d for d in comparison.diagnostics if d.code == "profiled_headline")
     assert diagnostic_sentence(rests) == (
-        "The verdict rests on profiled run time. Profilers charge every operator, and fusion "
-        "leaves fewer of them (2 against 4 executions), so it overstates what fusion bought."
+        "The verdict is based on profiled run time. Profilers add time to every operator. Fusion "
+        "leaves fewer operators (2 executions instead of 4), so its gain is overstated."
     )
     assert comparison.figure("memory").baseline.reason == "not_recorded"
     # Without a graph the sizes in the profile count: 768 + 432 + 1024 for each of 4 and 2.

@@ -426,12 +426,12 @@ def test_a_comparison_carries_groups_ledger_and_their_doubts() -> None:
     notes = {note.code: note for note in comparison.diagnostics}
     assert notes["not_in_graph"].example == "elsewhere"
     assert diagnostic_sentence(notes["not_in_graph"]) == (
-        "Candidate: 1 operator of the trace not in its graph, so in no fusion group: "
-        "3.00 µs a run. First: elsewhere"
+        "Candidate: 1 operator of the trace is not in its graph, so it is in no fusion group: "
+        "3.00 µs per run. First: elsewhere"
     )
     assert diagnostic_sentence(notes["weak_attribution"]) == (
-        "Attribution is weak: slow executions, dispatch and profiler bias together gained 1.00 ms, "
-        "the whole run gained 1.00 ms, so the operators' own times explain only part of it."
+        "The operators' own times explain only part of the change. Slow executions, dispatch and "
+        "profiler bias together changed by -1.00 ms, the whole run changed by -1.00 ms."
     )
 
 

@@ -52,7 +52,7 @@ def test_more_than_rounding_is_a_doubt(relative: float, warns: bool) -> None:
     assert ("large_output_difference" in said(comparison)) == warns
     if warns:
         sentence = said(comparison)["large_output_difference"]
-        assert sentence.startswith("Candidate: outputs differ")
+        assert sentence.startswith("Candidate: Its outputs differ")
         assert "0.00011" in sentence
 
 

@@ -24,8 +24,8 @@ def test_what_turns_the_answer_comes_first_and_general_doubts_are_one() -> None:
     assert found.notes == (LOAD,)
     assert found.doubts == 5  # devices, attribution, short rows of each side, two recordings
     assert wording.trust_line(found) == (
-        "5 doubts. The files were recorded on different devices, H100 and MI300X. "
-        "Attribution is weak."
+        "5 doubts. The files were recorded on different devices: H100 and MI300X. "
+        "The operators' own times explain only part of the change."
     )
 
 
@@ -42,7 +42,8 @@ def test_an_error_comes_before_everything() -> None:
 def test_without_doubts_the_line_says_what_speaks_for_it() -> None:
     line = wording.trust_line(trust([LOAD]))
     assert line == (
-        "Nothing speaks against it. Load average 0.4 before the recording, 0.8 after on 2 cores."
+        "Nothing speaks against it. Load average 0.4 before the recording and 0.8 after it, "
+        "on 2 cores."
     )
 
 
@@ -51,7 +52,7 @@ def test_a_headline_ends_where_the_fact_does() -> None:
     assert wording.diagnostic_headline(many).startswith("A/A control: two copies")
     slow = Diagnostic("warning", "quantised", values={"side": "candidate", "relative": None})
     assert wording.diagnostic_headline(slow) == (
-        "Candidate: quantised to 8 bits, so it computes something else on purpose."
+        "Candidate: It is quantised to 8 bits, so its results differ on purpose."
     )
     long = Diagnostic("warning", "devices_differ", values={"before": "x" * 4000, "after": "b"})
-    assert len(wording.diagnostic_headline(long)) <= 151
+    assert len(wording.diagnostic_headline(long)) <= 150

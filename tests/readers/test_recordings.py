@@ -174,7 +174,7 @@ def test_files_that_are_not_looked_at_are_told(
     assert len(trace.meta.files) == 3
     [note] = [note for note in trace.diagnostics if note.code == "neighbours_left"]
     assert note.count == 6 and tmp_path.name in note.example
-    assert "6 more files of its folder were not looked at" in diagnostic_sentence(note)
+    assert "6 more files in the folder were not read" in diagnostic_sentence(note)
 
 
 def test_names_of_files_on_disk_are_fit_to_be_shown(tmp_path: Path) -> None:

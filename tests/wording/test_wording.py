@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import get_args
 
@@ -10,12 +11,42 @@ from analysis.compare.timing.verdict import CannotTell, Interval, NoiseUnknown, 
 from analysis.metrics.counters import MEASURES
 from analysis.quantity import Reason
 from analysis.trace import DiagnosticCode
-from analysis.wording import CANNOT_TELL, FIGURES, NOISE_UNKNOWN, REASONS, why_not_told
-from analysis.wording.diagnostics import _DIAGNOSTICS
+from analysis.wording import (
+    CANNOT_TELL,
+    FIGURES,
+    NOISE_UNKNOWN,
+    REASONS,
+    doubting,
+    reading,
+    why_not_told,
+)
+from analysis.wording.diagnostics import DIAGNOSTICS
+from analysis.wording.note_text import NoteText
 
 
 def test_every_diagnostic_has_a_sentence() -> None:
-    assert set(_DIAGNOSTICS) == set(get_args(DiagnosticCode)) and len(_DIAGNOSTICS) > 100
+    assert set(DIAGNOSTICS) == set(get_args(DiagnosticCode)) and len(DIAGNOSTICS) > 100
+
+
+def test_diagnostics_are_whole_sentences() -> None:
+    written = [
+        form
+        for module in (doubting, reading)
+        for text in vars(module).values()
+        for found in ([text] if isinstance(text, NoteText) else [])
+        for message in (found.fact, *found.then)
+        for form in (message.one, message.many or message.one)
+    ]
+    written += [
+        form
+        for found in DIAGNOSTICS.values()
+        if isinstance(found, NoteText)
+        for message in (found.fact, *found.then)
+        for form in (message.one, message.many or message.one)
+    ]
+    assert len(written) > 200
+    assert [text for text in written if not re.match(r"([A-Z{]|kernel_d|step_tr)", text)] == []
+    assert [text for text in written if not text.endswith(".")] == []
 
 
 def test_every_reason_and_figure_has_words() -> None:

@@ -21,7 +21,7 @@ from analysis.errors import FuseScopeError
 from analysis.limits import DEFAULT_LIMITS
 from analysis.operators import flops
 from analysis.readers.ascend.columns import BLOCKS, COUNTED, guarded, may_be_counter, task_kind
-from analysis.trace import CALL_COLUMNS, Diagnostic, Trace
+from analysis.trace import CALL_COLUMNS, Diagnostic, DiagnosticCode, Trace
 
 FILES = ("kernel_details.csv", "op_statistic.csv", "step_trace_time.csv")
 MISSING = "N/A"
@@ -100,24 +100,18 @@ def _single_calls(trace: Trace, notes: list[Diagnostic]) -> pd.DataFrame:
 def _note_left_out(trace: Trace, notes: list[Diagnostic]) -> None:
     """What a reader of the tables will miss."""
     operators = trace.operators
-    left_out = ["members of fused operators"] if operators["members"].notna().any() else []
     sources = operators["flops_source"][operators["flops"].notna()]
-    if not sources.isin((flops.FROM_SHAPES, COUNTED)).all():
-        left_out.append("FLOPs")
-    if marked := int(trace.profiled_runs["warmup"].sum()):
-        left_out.append(f"marks of warm-up ({marked} runs), so figures per step include them")
-    if silent := len(trace.profiled_runs) - len(trace.told_runs):
-        left_out.append(f"{silent} runs without operators")
-    if len(trace.sampled_runs):
-        left_out.append("times of runs without the profiler")
-    if trace.calls["span_ns"].notna().any():
-        left_out.append("spans of operators that hold others (their own time is there)")
-    if left_out:
-        notes.append(
-            Diagnostic(
-                "info", "ascend_left_out", len(left_out), values={"what": "; ".join(left_out)}
-            )
-        )
+    marked = int(trace.profiled_runs["warmup"].sum())
+    silent = len(trace.profiled_runs) - len(trace.told_runs)
+    found: dict[DiagnosticCode, int] = {
+        "ascend_no_members": int(operators["members"].notna().any()),
+        "ascend_no_flops": int(not sources.isin((flops.FROM_SHAPES, COUNTED)).all()),
+        "ascend_warmup": marked,
+        "ascend_silent_runs": silent,
+        "ascend_no_samples": len(trace.sampled_runs),
+        "ascend_no_spans": int(trace.calls["span_ns"].notna().any()),
+    }
+    notes += [Diagnostic("info", code, count) for code, count in found.items() if count]
 
 
 def _kernel_details(

@@ -419,7 +419,7 @@ def test_the_page_says_that_int8_is_another_model(recorded: tuple[File, Experime
     quantised = compare(sides[0], sides[2])
     said = {note.code: diagnostic_sentence(note) for note in quantised.diagnostics}
     assert "large_output_difference" not in said
-    assert said["quantised"].startswith("Candidate: quantised to 8 bits")
+    assert said["quantised"].startswith("Candidate: It is quantised to 8 bits")
     other = {note.code for note in compare(sides[0], sides[1]).diagnostics}
     assert not other & {"quantised", "large_output_difference"}
     assert agreement_text(quantised).endswith("agreement with the baseline, not accuracy")

@@ -416,8 +416,8 @@ def test_the_chain_is_a_fusion_group(recorded: File) -> None:
         note for note in compare(unfused, custom).diagnostics if note.code == "boundaries_included"
     ]
     sentence = diagnostic_sentence(note)
-    assert sentence.startswith("Candidate: runs in 4 pieces")
-    assert sentence.endswith("Compare with segments:add_relu for the kernel alone.")
+    assert sentence.startswith("Candidate: It runs in 4 pieces")
+    assert sentence.endswith("Compare with segments:add_relu to see the kernel alone.")
 
 
 def test_the_record_page_offers_what_this_machine_can_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,12 +56,12 @@ def test_the_same_boundaries_on_both_sides_are_no_doubt(baseline: str, candidate
 def test_boundaries_on_one_side_are_told() -> None:
     [told] = notes("unfused", "custom:mul_add")
     assert told == (
-        "Candidate: runs in 3 pieces with tensors passed between, which the other side does not. "
-        "A boundary costs some 40 to 100 µs, and that is part of this change. Compare with "
-        "segments:mul_add for the kernel alone."
+        "Candidate: It runs in 3 pieces and passes tensors between them. The other side does not. "
+        "Each boundary costs about 40 to 100 µs, which is part of this change. Compare with "
+        "segments:mul_add to see the kernel alone."
     )
     [told] = notes("segments:mul_add", "fused")
-    assert told.startswith("Baseline: runs in 3 pieces")
+    assert told.startswith("Baseline: It runs in 3 pieces")
     assert "Compare with" not in told
     [told] = notes("unfused", "custom:mul_add", "unfused", "custom:mul_add")
     assert "Compare with" not in told
@@ -76,7 +76,7 @@ def test_two_cuts_are_both_told() -> None:
 @pytest.mark.parametrize("pieces", [None, "many", True, 1])
 def test_a_count_that_is_none_is_left_out(pieces: object) -> None:
     [told] = notes("unfused", "custom:mul_add", pieces=pieces)
-    assert told.startswith("Candidate: runs in pieces with")
+    assert told.startswith("Candidate: It runs in pieces and")
 
 
 def test_a_file_that_is_only_called_so_is_no_kernel() -> None:

@@ -40,7 +40,7 @@ def test_an_execution_that_stands_twice_counts_once() -> None:
     assert trace.calls["dur_ns"].sum() == 260 and len(trace.calls) == 4
     found = note(trace, "rows_twice")
     assert (found.severity, found.count, found.example) == ("warning", 2, "row 5: b")
-    assert "stand twice" in diagnostic_sentence(found)
+    assert "2 duplicate rows" in diagnostic_sentence(found)
 
 
 def test_equal_lengths_or_streams_are_no_copies() -> None:

@@ -184,7 +184,7 @@ def test_an_unclosed_quote_swallows_no_rows(
         [note] = table.notes
         assert (note.code, note.count, note.values["left_out"]) == ("unclosed_quotes", 1, left_out)
         assert note.example.startswith('k,"M')
-        assert ("left out" in diagnostic_sentence(note)) == bool(left_out)
+        assert ("could not be read" in diagnostic_sentence(note)) == bool(left_out)
 
 
 def test_line_ends_inside_a_cell_are_no_rows() -> None:

@@ -90,7 +90,7 @@ def test_steps_without_operators_are_runs_that_no_figure_per_step_rests_on() -> 
     assert found.runs == 3
     [note] = [note for note in found.noted if note.code == "runs_untold"]
     assert note.count == 1 and note not in found.dropped
-    assert "rest on the others" in diagnostic_sentence(note)
+    assert "based on the other steps" in diagnostic_sentence(note)
 
 
 def test_steps_of_another_recording_are_not_joined() -> None:

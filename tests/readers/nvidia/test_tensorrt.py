@@ -117,7 +117,7 @@ def test_a_profile_is_one_mean_iteration() -> None:
     ]
     assert codes(trace) == {"averaged": 4}
     assert [diagnostic_sentence(note) for note in trace.diagnostics] == [
-        "The file gives means over 4 iterations, so they count as one run."
+        "The file contains means over 4 iterations. They count as one run."
     ]
     operators = by_name(trace)
     assert operators["Conv_0 + Relu_1"]["members"] == "Conv_0 + Relu_1"
@@ -418,7 +418,7 @@ def test_run_times_joined_with_themselves_count_once(again: int) -> None:
     assert trace.runs["run"].tolist() == list(range(5))
     (note,) = [note for note in trace.diagnostics if note.code == "samples_twice"]
     assert (note.count, note.example) == (again, "row 6")
-    assert diagnostic_sentence(note).startswith(f"{again} run times left out that stand twice")
+    assert diagnostic_sentence(note).startswith(f"{again} duplicate run times")
     in_order = sorted(rows + rows, key=lambda row: row["startH2dMs"])
     assert len(trace_of(json.dumps(in_order).encode()).runs) == 5
     untimed = [{"latencyMs": row["latencyMs"]} | {"computeMs": 1} for row in rows]

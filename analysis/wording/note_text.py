@@ -1,0 +1,30 @@
+"""NoteText: the sentences of a diagnostic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from analysis.messages import Message
+from analysis.trace import Diagnostic
+
+
+@dataclass(frozen=True)
+class NoteText:
+    """What was noticed, and what follows from it: whole sentences.
+
+    Placeholders are the diagnostic's values; `n` is its count, or the value that `counted` names.
+    """
+
+    fact: Message
+    then: tuple[Message, ...] = ()
+    counted: str = ""
+
+
+def told(fact: Message, *then: Message, counted: str = "") -> NoteText:
+    """The NoteText of these sentences."""
+    return NoteText(fact, then, counted)
+
+
+# The sentences themselves, or which ones by the diagnostic's count and values.
+NoteTexts = NoteText | Callable[[Diagnostic], NoteText]
