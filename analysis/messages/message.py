@@ -32,6 +32,10 @@ class Message:
     one: str
     many: str = ""
 
+    def __str__(self) -> str:
+        """The text of a message without placeholders."""
+        return self.text()
+
     def text(self, **values: Shown) -> str:
         """The sentence as plain text; a KeyError names a placeholder without a value."""
         return "".join(part.text for part in self.parts(**values))
@@ -85,6 +89,15 @@ def say(one: str, many: str = "", /, **values: Shown) -> str:
 def paragraph(*sentences: str) -> str:
     """Whole sentences one after the other, without the empty ones."""
     return _NEXT.text(first="", second="").join(filter(None, sentences))
+
+
+def passage(*sentences: Sequence[Part]) -> tuple[Part, ...]:
+    """Sentences in pieces, one after the other, without the empty ones."""
+    between = Part(_NEXT.text(first="", second=""))
+    pieces: list[Part] = []
+    for sentence in filter(None, sentences):
+        pieces += [between, *sentence] if pieces else sentence
+    return tuple(_joined(iter(pieces)))
 
 
 def listed(texts: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from analysis import wording
 from analysis.compare.comparison import Comparison, Figure
 from analysis.messages import say
 from analysis.report.text import minus
-from analysis.wording.missing import MISSING, ONE_SIDED
+from analysis.wording.quantities import MISSING, ONE_SIDED
 
 # What the cards show, as far as both files have it; the rest stands in the table.
 _ORDER = (

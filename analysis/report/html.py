@@ -171,7 +171,7 @@ def _tables(shown: Comparison) -> dict[str, Any]:
         "roofline": roofline(shown),
         "roofline_help": wording.ROOFLINE_HELP,
         "distribution": strip_plot(shown),
-        "time_source": wording.TIME_SOURCES[shown.verdict.of],
+        "time_source": wording.TIME_SOURCES[shown.verdict.of].text(),
     }
 
 
@@ -188,7 +188,7 @@ def _trust(comparison: Comparison) -> dict[str, Any]:
         "specific": told(found.specific),
         "general": told(found.general),
         "notes": told(found.notes),
-        "general_head": wording.GENERAL_DOUBT,
+        "general_head": wording.GENERAL_DOUBT.text(),
         "count": len(comparison.diagnostics),
     }
 
@@ -261,4 +261,4 @@ def _ledger_method(comparison: Comparison) -> tuple[str, ...]:
     sum_ = minus(wording.reconciliation_sentence(comparison.ledger.reconciliation))
     helps = (wording.counted(text, comparison) for text in (LEDGER_HELP, WATERFALL_HELP))
     of_ledger, of_waterfall = helps
-    return tuple(filter(None, (of_ledger, KNOWN_BY_HELP, of_waterfall, sum_)))
+    return tuple(filter(None, (of_ledger, str(KNOWN_BY_HELP), of_waterfall, sum_)))

@@ -219,7 +219,7 @@ def _group(record: Record, group: Group, largest: float) -> GroupRow:
         gain=_gain(record, largest),
         removed=_removed(record),
         difference=units.small_number(known(record["difference_relative"])),
-        known_by=KNOWN_BY[group.known_by],
+        known_by=KNOWN_BY[group.known_by].text(),
         hurts=bool(record["hurts"]),
     )
 
@@ -280,7 +280,7 @@ def _terms(comparison: Comparison) -> tuple[tuple[Term, ...], Term | None]:
         return Term(label, signed_duration(-change_ns), share, note)
 
     terms = tuple(
-        term(TERMS[name], getattr(sum_, name), slow_note(ledger) if name == "slow_ns" else "")
+        term(str(TERMS[name]), getattr(sum_, name), slow_note(ledger) if name == "slow_ns" else "")
         for name in TERMS
         if name != "groups_ns" and getattr(sum_, name)
     )

@@ -14,7 +14,7 @@ from analysis.experiment import Cache, ExperimentRecord, Spread, VariantRecord
 from analysis.messages import Message, say
 from analysis.quantity import Quantity
 from analysis.report.text import last_part, model_name
-from analysis.wording.bases import BASES
+from analysis.wording.quantities import BASES
 
 Facts = tuple[tuple[str, str], ...]
 # Options whose value is NAME=…, where a / belongs to the name of a model's input.

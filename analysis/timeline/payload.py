@@ -21,8 +21,8 @@ from analysis.operators.classes import LABELS, OP_CLASSES
 from analysis.quantity import Quantity
 from analysis.timeline.lane import Lane, lanes
 from analysis.trace import Trace
-from analysis.wording import timelines as wording
-from analysis.wording.timeline_script import script_words
+from analysis.wording.timeline import drawn as wording
+from analysis.wording.timeline.script import script_words
 
 # The page's timelines draw so many executions of a side, those of a report, which is sent by mail
 # and opened on any machine, so many. Packed, an execution takes at most 18 bytes.

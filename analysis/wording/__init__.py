@@ -79,6 +79,6 @@ from analysis.wording.texts import (
     RUN_TIMES_HELP,
     TIME_SOURCES,
 )
-from analysis.wording.timelines import PICKED_IS_HIDDEN
+from analysis.wording.timeline.drawn import PICKED_IS_HIDDEN
 from analysis.wording.totals import total_basis, total_label, total_of, totals_title
 from analysis.wording.trust import GENERAL_DOUBT, TRUST, trust_line

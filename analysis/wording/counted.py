@@ -2,99 +2,137 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from analysis.compare.comparison import Comparison
 from analysis.compare.timing.verdict import TimeSource
-from analysis.wording.phrases import capital
-from analysis.wording.texts import FIGURES, TIME_SOURCES, FigureText
+from analysis.messages import Message, Said, paragraph, say
+from analysis.wording.texts import FIGURES, PER_RUN, TIME_SOURCES, TIMES_FIRST, FigureText
 from analysis.wording.unknown_noise import OF_FILES
+
+FILE_TIME = Message("time of the file")
+_PER_FILE = Message("per file")
+# Where one side alone marks its runs.
+_OF_FILE: Mapping[tuple[bool, bool], Mapping[str, Message | Said]] = {
+    (True, True): PER_RUN,
+    (False, False): {"per": _PER_FILE, "mean": _PER_FILE},
+    (True, False): {
+        "per": Message("per run, the candidate's of its whole file"),
+        "mean": Message("mean per run, the candidate's of its whole file"),
+    },
+    (False, True): {
+        "per": Message("per run, the baseline's of its whole file"),
+        "mean": Message("mean per run, the baseline's of its whole file"),
+    },
+}
+_FILE_MEANING = Message(
+    "{time} of the whole file, which does not mark its runs: the number of runs is not known."
+)
+_DRAWN: Mapping[tuple[bool, bool], tuple[Message, Message]] = {
+    (True, True): (
+        Message("the median run of each side"),
+        Message("The timelines show the median run of each side on one time scale, as profiled."),
+    ),
+    (False, False): (
+        Message("the whole file of each side"),
+        Message("The timelines show the whole file of each side on one time scale, as profiled."),
+    ),
+    (True, False): (
+        Message("the median run of the baseline, the whole file of the candidate"),
+        Message(
+            "The timelines show the median run of the baseline and the whole file of the candidate "
+            "on one time scale, as profiled."
+        ),
+    ),
+    (False, True): (
+        Message("the median run of the candidate, the whole file of the baseline"),
+        Message(
+            "The timelines show the median run of the candidate and the whole file of the baseline "
+            "on one time scale, as profiled."
+        ),
+    ),
+}
+_PROFILED = Message(
+    "Profiled times are longer than un-profiled ones: the profiler adds time to every operator."
+)
 
 
 def per_text(comparison: Comparison) -> str:
     """'per run'; 'per file' where no side marks its runs; where one does not, it says so."""
-    told = comparison.baseline.trace.has_runs, comparison.candidate.trace.has_runs
-    if all(told):
-        return "per run"
-    if not any(told):
-        return "per file"
-    return f"per run, the {'candidate' if told[0] else 'baseline'}'s of its whole file"
+    return str(_per(comparison)["per"])
+
+
+def mean_text(comparison: Comparison) -> str:
+    """`per_text` of means: 'mean per run', 'per file'."""
+    return str(_per(comparison)["mean"])
 
 
 def counts_of(comparison: Comparison) -> tuple[str, str]:
     """What times and counts of each side are of: 'per run', or 'whole file'."""
-    traces = (comparison.baseline.trace, comparison.candidate.trace)
-    before, after = ("per run" if trace.has_runs else "whole file" for trace in traces)
+    before, after = (say("per run") if has else say("whole file") for has in _marked(comparison))
     return before, after
 
 
 def drawn_text(comparison: Comparison) -> str:
     """What the timelines show: 'the median run of each side', or the file that marks none."""
-    before, after = counts_of(comparison)
-    if before == after:
-        return f"the {'median run' if before == 'per run' else 'whole file'} of each side"
-    run, file = ("candidate", "baseline") if after == "per run" else ("baseline", "candidate")
-    return f"the median run of the {run}, the whole file of the {file}"
+    return _DRAWN[_marked(comparison)][0].text()
 
 
 def timelines_help(comparison: Comparison) -> str:
     """How to read the timelines."""
-    return (
-        f"{capital(drawn_text(comparison))} on one time scale, as profiled. Profiled times are "
-        "longer than un-profiled ones: the profiler charges every operator."
-    )
+    return paragraph(_DRAWN[_marked(comparison)][1].text(), _PROFILED.text())
 
 
-def mean_text(comparison: Comparison) -> str:
-    """`per_text` of means: 'mean per run', 'per file'."""
-    per = per_text(comparison)
-    return per if per == "per file" else f"mean {per}"
-
-
-def counted(text: str, comparison: Comparison) -> str:
-    """A head or help that says 'per run', of what this comparison's times and counts are of."""
-    per = per_text(comparison)
-    return text if per == "per run" else re.sub(r"\b(mean )?per run\b", per, text)
+def counted(text: Message, comparison: Comparison) -> str:
+    """A help with {per} and {mean}, of what this comparison's times and counts are of."""
+    return text.text(**_per(comparison))
 
 
 def times_are_of_files(comparison: Comparison) -> bool:
     """Whether the times that the verdict compares are of whole files, not of a run."""
-    return comparison.verdict.of in OF_FILES and per_text(comparison) == "per file"
+    return comparison.verdict.of in OF_FILES and not any(_marked(comparison))
 
 
 def figure_text(comparison: Comparison, code: str) -> FigureText:
     """Label and definition of a figure of this comparison; the time of a file is no latency."""
     text = FIGURES[code]
     if code == "latency" and times_are_of_files(comparison):
-        of = capital(TIME_SOURCES[comparison.verdict.of])
-        told = f"{of} of the whole file, which does not mark its runs: it may hold any number."
-        return FigureText(FILE_TIME, told, text.better)
-    if per_text(comparison) == "per file":
-        return replace(text, definition=counted(text.definition, comparison))
-    return text
-
-
-FILE_TIME = "time of the file"
+        meaning = _FILE_MEANING.of(time=TIMES_FIRST[comparison.verdict.of])
+        return FigureText(FILE_TIME, meaning, text.better)
+    return text if any(_marked(comparison)) else replace(text, per=_per(comparison))
 
 
 def order_text(comparison: Comparison) -> str:
     """The order of the tables of operators: changes are not shown of two models."""
-    return "largest change first" if comparison.has_changes else "longest time first"
+    return say("largest change first") if comparison.has_changes else say("longest time first")
 
 
-def table_help(help_: str, comparison: Comparison) -> str:
+def table_help(help_: Message, comparison: Comparison) -> str:
     """The help of a table of operators, with what its figures are of and its order."""
-    return f"{counted(help_, comparison)} {capital(order_text(comparison))}."
+    is_change = comparison.has_changes
+    order = say("Largest change first.") if is_change else say("Longest time first.")
+    return paragraph(counted(help_, comparison), order)
 
 
 def whole_text(of: TimeSource) -> str:
     """What a time from that source is of."""
-    return "the whole file" if of in OF_FILES else "the whole run"
+    return say("the whole file") if of in OF_FILES else say("the whole run")
 
 
 def time_of_sum(comparison: Comparison) -> str:
     """What the ledger's sum is of: 'mean un-profiled wall time', 'union of operator times of the
     whole file'."""
     of = TIME_SOURCES[comparison.ledger.reconciliation.of]
-    return f"{of} of the whole file" if per_text(comparison) == "per file" else f"mean {of}"
+    if any(_marked(comparison)):
+        return say("mean {time}", time=of)
+    return say("{time} of the whole file", time=of)
+
+
+def _marked(comparison: Comparison) -> tuple[bool, bool]:
+    """Whether baseline and candidate mark their runs."""
+    return comparison.baseline.trace.has_runs, comparison.candidate.trace.has_runs
+
+
+def _per(comparison: Comparison) -> Mapping[str, Message | Said]:
+    return _OF_FILE[_marked(comparison)]

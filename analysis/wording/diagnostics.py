@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, cast
 
 from analysis import units
+from analysis.compare.timing.verdict import TimeSource
 from analysis.messages import Message, Shown, paragraph
 from analysis.trace import Diagnostic, DiagnosticCode
 from analysis.wording.doubting import DOUBTING, LEVELS, SIDES
@@ -57,7 +58,7 @@ def _values(note: Diagnostic) -> dict[str, Shown]:
     if note.code == "levels_differ":
         values |= {key: LEVELS[str(values[key])] for key in ("before", "after")}
     elif note.code == "profiled_headline":
-        values["of"] = TIME_SOURCES[str(values["of"])]
+        values["of"] = TIME_SOURCES[cast(TimeSource, values["of"])]
     elif note.code == "recorded_with":
         settings = [f"{k} {v}" for k, v in note.values.items() if k not in ("side", "variant")]
         values["settings"] = ", ".join(settings)

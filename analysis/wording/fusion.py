@@ -3,64 +3,76 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
 from analysis import units
-from analysis.compare.causes import causes
+from analysis.compare.causes import Cause, CauseCode, causes
 from analysis.compare.comparison import Comparison
-from analysis.compare.groups.fusion import Fusion, group_places
-from analysis.messages import Part
-from analysis.wording.counted import whole_text
-from analysis.wording.phrases import capital, listed, plural, saved_text
+from analysis.compare.groups.fusion import Fusion, Kind, KnownBy, group_places
+from analysis.messages import Message, Part, Said, Shown, listed, paragraph, passage, say
 from analysis.wording.texts import TIME_SOURCES
 from analysis.wording.unknown_noise import OF_FILES
 
 if TYPE_CHECKING:
-    from analysis.compare.ledger import Ledger
+    from analysis.compare.ledger import Ledger, NoShares
     from analysis.compare.reconciliation import Reconciliation
 
-KINDS: Mapping[str, str] = {
-    "kept": "kept",
-    "fused": "fused",
-    "replaced": "replaced",
-    "split": "split",
-    "folded": "folded into weights",
-    "removed": "removed",
-    "loaded": "loaded as a weight",
+Term = Literal[
+    "groups_ns",
+    "ungrouped_ns",
+    "communication_ns",
+    "slow_ns",
+    "overlap_ns",
+    "dispatch_ns",
+    "profiler_bias_ns",
+    "rounding_ns",
+]
+KINDS: Mapping[Kind, Message] = {
+    "kept": Message("kept"),
+    "fused": Message("fused"),
+    "replaced": Message("replaced"),
+    "split": Message("split"),
+    "folded": Message("folded into weights"),
+    "removed": Message("removed"),
+    "loaded": Message("loaded as a weight"),
 }
-KNOWN_BY: Mapping[str, str] = {
-    "name": "tensor names",
-    "value": "tensor values",
-    "structure": "graph structure",
-    "merged": "merged neighbours",
-    "members": "names in the trace",
-    "inferred": "inferred",
-    "launched_by": "launched by",
-    "op_class": "operator class",
+KNOWN_BY: Mapping[KnownBy, Message] = {
+    "name": Message("tensor names"),
+    "value": Message("tensor values"),
+    "structure": Message("graph structure"),
+    "merged": Message("merged neighbours"),
+    "members": Message("names in the trace"),
+    "inferred": Message("inferred"),
+    "launched_by": Message("launched by"),
+    "op_class": Message("operator class"),
 }
-KNOWN_BY_HELP = (
-    "How it is known that these operators became those. Tensor names: both graphs carry the "
-    "boundary by name. Tensor values: on the same input a tensor of both graphs held the same "
-    "values, and no other came near. Graph structure: the engine's node names and the shape of "
-    "the graphs. Merged neighbours: a boundary could not be proven, so groups were joined. Names "
-    "in the trace: the profiler lists the original operators. Inferred: same type, shapes and "
-    "order in two traces without graphs, which nothing proves. Launched by: the kernels have "
-    "other names on either side, and the same operator of the framework launched them. Operator "
-    "class: kernels of one class that nothing else ties together."
+KNOWN_BY_HELP = Message(
+    "How it is known that these operators became those. Tensor names: both graphs carry "
+    "the boundary by name. Tensor values: on the same input a tensor of both graphs held "
+    "the same values, and no other came near. Graph structure: the engine's node names "
+    "and the shape of the graphs. Merged neighbours: a boundary could not be proven, so "
+    "groups were joined. Names in the trace: the profiler lists the original operators. "
+    "Inferred: same type, shapes and order in two traces without graphs, which nothing "
+    "proves. Launched by: the kernels have other names on either side, and the same "
+    "operator of the framework launched them. Operator class: kernels of one class that "
+    "nothing else ties together."
 )
-LEDGER_HELP = (
-    "A fusion group is the smallest set of operators with the same boundary tensors on both "
-    "sides. Before and after are profiled times, mean per run, which add, without "
-    "what slow executions took beyond their medians: single ones of more than three times the "
-    "operator's median, which are a line of their own. Gain is before - after, positive when the "
-    "candidate takes less. Share is the gain / the whole change of the time. Hurts: the 95 % "
-    "interval of the gain, corrected for the number of groups, lies below zero."
+LEDGER_HELP = Message(
+    "A fusion group is the smallest set of operators with the same boundary tensors on "
+    "both sides. Before and after are profiled times, {mean}, which add, without what "
+    "slow executions took beyond their medians: single ones of more than three times the "
+    "operator's median, which are a line of their own. Gain is before - after, positive "
+    "when the candidate takes less. Share is the gain / the whole change of the time. "
+    "Hurts: the 95 % interval of the gain, corrected for the number of groups, lies below "
+    "zero."
 )
-WATERFALL_HELP = (
-    "From the baseline's time to the candidate's, mean per run. Groups and ungrouped operators "
+WATERFALL_HELP = Message(
+    "From the baseline's time to the candidate's, {mean}. Groups and ungrouped operators "
     "are changes of profiled time. Communication is a term of its own; what of it ran beside "
     "operators is taken back in the overlap of streams. Slow executions: what single ones, of more "
     "than three times their operator's median, took beyond it. Dispatch is the change of the time "
@@ -70,27 +82,83 @@ WATERFALL_HELP = (
     "to its run last; likewise the overlap of streams. Every term is computed from the data by "
     "itself, and together they are the whole change."
 )
-TERMS: Mapping[str, str] = {
-    "groups_ns": "groups",
-    "ungrouped_ns": "operators in no group",
-    "communication_ns": "communication",
-    "slow_ns": "slow executions",
-    "overlap_ns": "overlap of streams",
-    "dispatch_ns": "dispatch",
-    "profiler_bias_ns": "profiler bias",
-    "rounding_ns": "rounding",
+TERMS: Mapping[Term, Message] = {
+    "groups_ns": Message("groups"),
+    "ungrouped_ns": Message("operators in no group"),
+    "communication_ns": Message("communication"),
+    "slow_ns": Message("slow executions"),
+    "overlap_ns": Message("overlap of streams"),
+    "dispatch_ns": Message("dispatch"),
+    "profiler_bias_ns": Message("profiler bias"),
+    "rounding_ns": Message("rounding"),
 }
 
 
-# Before the sentence, where the verdict does not say faster or slower.
-_UNSURE = {
-    "cannot_tell": "The whole change cannot be told from noise; ",
-    "noise_unknown": "The noise of the whole change is unknown; ",
+_UNSURE: Mapping[str, Message] = {
+    "cannot_tell": Message("The whole change cannot be told from noise."),
+    "noise_unknown": Message("The noise of the whole change is unknown."),
 }
+_TWO_MODELS = Message("Two models have no fusion groups in common.")
+_NOT_KNOWN = Message("It is not known which operators became which.")
+_NO_GAINS = Message("What each group gained is not known: a file does not mark its runs.")
+_NONE_GAINED = Message("No group gained.")
+_NONE_LOST = Message("No group got slower.")
+_GAIN_FROM = Message(
+    "**{share}** of the gain in groups comes from {n:count} {pattern:name} group.",
+    "**{share}** of the gain in groups comes from {n:count} {pattern:name} groups.",
+)
+_LOSS_FROM = Message(
+    "**{share}** of the loss in groups comes from {n:count} {pattern:name} group.",
+    "**{share}** of the loss in groups comes from {n:count} {pattern:name} groups.",
+)
 
 
-def fusion_parts(comparison: Comparison) -> tuple[Part, ...]:
-    """One sentence in pieces: which groups bought most of the gain, or most of the loss.
+@dataclass(frozen=True)
+class _Change:
+    """A sentence on a change of time: `gained` where it takes less, `lost` where it takes more."""
+
+    gained: Message
+    lost: Message
+
+    def parts(self, change_ns: float | None, **values: Shown) -> tuple[Part, ...]:
+        """It with that change; () without one."""
+        if not change_ns:
+            return ()
+        message = self.gained if change_ns < 0 else self.lost
+        return message.parts(time=abs(change_ns), **values)
+
+
+_WHOLE_RUN = _Change(
+    Message("The whole run gained {time:duration}."), Message("The whole run lost {time:duration}.")
+)
+_WHOLE_FILE = _Change(
+    Message("The whole file gained {time:duration}."),
+    Message("The whole file lost {time:duration}."),
+)
+_GROUPS = _Change(
+    Message("Groups gained {time:duration} in all."), Message("Groups lost {time:duration} in all.")
+)
+_TERM = _Change(
+    Message("The largest term, **{term}**, gained **{time:duration}**."),
+    Message("The largest term, **{term}**, lost **{time:duration}**."),
+)
+_OTHER_TERM = _Change(
+    Message("The largest other term, {term}, gained {time:duration}."),
+    Message("The largest other term, {term}, lost {time:duration}."),
+)
+_OPERATORS_ALONE = _Change(
+    Message("Operators alone gained {time:duration}."),
+    Message("Operators alone lost {time:duration}."),
+)
+_WEAK = Message("Attribution is weak.")
+_IN_OPERATORS = Message("All of it is in operators.")
+_IN_NO_GROUP = Message("Much of it is in operators in no group.")
+_CHANGING = ("fused", "replaced", "split", "folded", "removed")
+Statement = tuple[Part, ...]
+
+
+def fusion_statements(comparison: Comparison) -> list[Statement]:
+    """Which groups bought most of the gain, or most of the loss, sentence by sentence.
 
     The share is of the gains of all groups that gained (or of the losses of those that lost),
     so it is at most 100 %; what the whole change is beside them follows. Where more than
@@ -98,41 +166,49 @@ def fusion_parts(comparison: Comparison) -> tuple[Part, ...]:
     the role `name`.
     """
     if comparison.are_two_models:
-        return (Part("Two models have no fusion groups in common."),)
+        return [_TWO_MODELS.parts()]
     rows = comparison.ledger.rows
     if comparison.fusion.source == "none" or rows.empty:
-        return (Part("It is not known which operators became which."),)
+        return [_NOT_KNOWN.parts()]
     if not comparison.ledger.has_gains:
-        return (Part("What each group gained is not known: a file does not mark its runs."),)
-    if not rows["kind"].isin(["fused", "replaced", "split", "folded", "removed"]).any():
-        largest = _largest_term(comparison.ledger.reconciliation)
-        return (Part(_nothing_fused(comparison.ledger) + largest),)
-    start = _UNSURE.get(comparison.verdict.outcome, "")
+        return [_NO_GAINS.parts()]
     sum_ = comparison.ledger.reconciliation
-    lead = _lead(sum_, start)
+    if not rows["kind"].isin(_CHANGING).any():
+        return [*_nothing_fused(comparison.ledger), *_largest_term(sum_)]
+    unsure = _UNSURE.get(comparison.verdict.outcome)
+    start = [unsure.parts()] if unsure else []
+    lead = _lead(sum_)
     slower = _tells_losses(comparison, led=bool(lead))
     gains = -rows["gain_ns"] if slower else rows["gain_ns"]
     whole = float(gains[gains > 0].sum())
-    noun = "loss" if slower else "gain"
-    begun = "" if lead else start
     if whole <= 0:
-        none = f"no group {'got slower' if slower else 'gained'}."
-        return (*lead, Part(f"{begun}{none}" if begun else none.capitalize()))
+        return [*start, *lead, (_NONE_LOST if slower else _NONE_GAINED).parts()]
     families = rows["pattern"].map(_family)
     by_family = gains.groupby(families).sum().sort_values(ascending=False, kind="stable")
     best = str(by_family.index[0])
     members = rows[families == best]
     share = _share(float(by_family.iloc[0]) / whole)
-    groups = "group" if len(members) == 1 else "groups"
-    return (
-        *lead,
-        Part(begun),
-        Part(share if begun else capital(share), "text" if lead else "number"),
-        Part(f" of the {noun} in groups comes from {units.count(len(members))} "),
-        Part(best, "name"),
-        Part(f" {groups} {_became(members, _precision(comparison, members))}."),
-        Part("" if lead else _rest(sum_)),
-    )
+    told = (_LOSS_FROM if slower else _GAIN_FROM).parts(share=share, n=len(members), pattern=best)
+    became = _became(members, _precision(comparison, members)).parts(n=len(members))
+    return [*start, *lead, _plain(told) if lead else told, became, *([] if lead else _rest(sum_))]
+
+
+def fusion_parts(comparison: Comparison) -> tuple[Part, ...]:
+    """`fusion_statements` as one passage."""
+    return passage(*fusion_statements(comparison))
+
+
+def headline_and_rest(comparison: Comparison) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+    """`fusion_statements` up to the first one with a number, and what follows it."""
+    told = fusion_statements(comparison)
+    numbers = [at for at, parts in enumerate(told) if any(p.role == "number" for p in parts)]
+    end = numbers[0] + 1 if numbers else len(told)
+    return passage(*told[:end]), passage(*told[end:])
+
+
+def fusion_sentence(comparison: Comparison) -> str:
+    """'93 % of the gain in groups comes from 52 Conv + BatchNormalization groups. …'."""
+    return "".join(part.text for part in fusion_parts(comparison))
 
 
 def _tells_losses(comparison: Comparison, *, led: bool) -> bool:
@@ -144,101 +220,102 @@ def _tells_losses(comparison: Comparison, *, led: bool) -> bool:
     return (comparison.ledger.reconciliation.groups_ns or 0) > 0
 
 
-def _lead(sum_: Reconciliation, start: str) -> tuple[Part, ...]:
+def _whole(sum_: Reconciliation) -> Statement:
+    return (_WHOLE_FILE if sum_.of in OF_FILES else _WHOLE_RUN).parts(sum_.delta_ns)
+
+
+def _plain(parts: Statement) -> Statement:
+    """The parts without emphasis."""
+    return tuple(replace(p, role="text") if p.role == "number" else p for p in parts)
+
+
+def _lead(sum_: Reconciliation) -> list[Statement]:
     """The whole change, its largest term and the groups' part, where more than half of it is a term
-    beside the groups; () elsewhere."""
+    beside the groups; [] elsewhere."""
     if sum_.groups_ns is None or sum_.delta_ns is None:
-        return ()
+        return []
     largest = _largest(sum_)
-    if largest in (None, "groups_ns"):
-        return ()
-    whole = f"{whole_text(sum_.of)} {saved_text(sum_.delta_ns)}; the largest term, "
-    weak = ": attribution is weak" if sum_.weak else ""
-    return (
-        Part(start.replace("; ", ". ") + capital(whole)),
-        Part(f"{TERMS[str(largest)]}, {saved_text(getattr(sum_, str(largest)))}", "number"),
-        Part(f". Groups {saved_text(sum_.groups_ns)} in all{weak}. "),
-    )
+    if largest is None or largest == "groups_ns":
+        return []
+    term = _TERM.parts(getattr(sum_, largest), term=TERMS[largest])
+    weak = [_WEAK.parts()] if sum_.weak else []
+    return [_whole(sum_), term, _GROUPS.parts(sum_.groups_ns), *weak]
 
 
-def headline_and_rest(parts: Sequence[Part]) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
-    """`parts` up to the end of the sentence that holds their first number, and what follows."""
-    parts = [part for part in parts if part.text]
-    numbers = [at for at, part in enumerate(parts) if part.role == "number"]
-    for at in range(numbers[0] + 1 if numbers else len(parts), len(parts)):
-        if parts[at].role != "text":
-            continue
-        end, stop, rest = parts[at].text.partition(". ")
-        if stop or end.endswith("."):
-            following = [Part(rest.strip() + " "), *parts[at + 1 :]] if rest else parts[at + 1 :]
-            return (*parts[:at], Part(end.removesuffix(".") + ".")), tuple(following)
-    return tuple(parts), ()
-
-
-def fusion_sentence(comparison: Comparison) -> str:
-    """'93 % of the gain in groups comes from 52 Conv + BatchNormalization groups run as …'."""
-    return "".join(part.text for part in fusion_parts(comparison))
-
-
-def _largest(sum_: Reconciliation) -> str | None:
+def _largest(sum_: Reconciliation) -> Term | None:
     """The term that is more than half of the whole change; None where no term is."""
     values = {name: abs(getattr(sum_, name) or 0) for name in TERMS}
-    name = max(values, key=lambda term: values[term])
+    name = max(values, key=values.__getitem__)
     return name if sum_.delta_ns is not None and abs(sum_.delta_ns) / 2 < values[name] else None
 
 
-def _largest_term(sum_: Reconciliation) -> str:
-    """' The whole run gained 8.22 ms; the largest term, dispatch, gained 7.22 ms.'; '' where none
+def _largest_term(sum_: Reconciliation) -> list[Statement]:
+    """'The whole run gained 8.22 ms. The largest term, dispatch, gained 7.22 ms.'; [] where none
     is."""
     name = _largest(sum_)
     if name is None:
-        return ""
-    whole = f" {capital(whole_text(sum_.of))} {saved_text(sum_.delta_ns)}"
-    term = saved_text(getattr(sum_, name))
+        return []
+    change = getattr(sum_, name)
     if name == "groups_ns":
         # Of one figure twice the second would read as another.
-        is_all = term == saved_text(sum_.delta_ns)
-        return f"{whole}, in operators." if is_all else f"{whole}; operators alone {term}."
-    return f"{whole}; the largest term, {TERMS[name]}, {term}."
+        is_all = units.duration(change) == units.duration(sum_.delta_ns)
+        return [_whole(sum_), _IN_OPERATORS.parts() if is_all else _OPERATORS_ALONE.parts(change)]
+    return [_whole(sum_), _plain(_TERM.parts(change, term=TERMS[name]))]
 
 
-def _nothing_fused(ledger: Ledger) -> str:
+_NOTHING = Message("Nothing was fused: both sides ran the same operators.")
+_NOTHING_BUT = Message(
+    "Nothing was fused: apart from {n:count} inserted operator, both sides ran the same ones.",
+    "Nothing was fused: apart from {n:count} inserted operators, both sides ran the same ones.",
+)
+_NOTHING_BUT_BOTH = Message(
+    "Nothing was fused: apart from inserted operators ({before:count} before, {after:count} "
+    "after), both sides ran the same ones."
+)
+_NOT_FOUND = Message("No fusion was found.")
+_LOST = Message(
+    "It is not known what became of {n:count} operator.",
+    "It is not known what became of {n:count} operators.",
+)
+
+
+def _nothing_fused(ledger: Ledger) -> list[Statement]:
     """Why there is no fusion to speak of: there was none, or it is not known."""
     reasons = ledger.ungrouped["reason"]
     lost = int((~reasons.isin(["inserted", "communication"])).sum())
-    if not lost:
-        sides = ledger.ungrouped["side"][reasons == "inserted"].value_counts()
-        before, after = (int(sides.get(side, 0)) for side in ("baseline", "candidate"))
-        but = f", but for {plural(before + after, 'inserted one')}" if before + after else ""
-        if before and after:
-            but = f", but for inserted ones, {before} before and {after} after"
-        return f"Nothing was fused: both sides ran the same operators{but}."
-    return f"No fusion was found; it is not known what became of {plural(lost, 'operator')}."
+    if lost:
+        return [_NOT_FOUND.parts(), _LOST.parts(n=lost)]
+    sides = ledger.ungrouped["side"][reasons == "inserted"].value_counts()
+    before, after = (int(sides.get(side, 0)) for side in ("baseline", "candidate"))
+    if before and after:
+        return [_NOTHING_BUT_BOTH.parts(before=before, after=after)]
+    if before + after:
+        return [_NOTHING_BUT.parts(n=before + after)]
+    return [_NOTHING.parts()]
 
 
-def _rest(sum_: Reconciliation) -> str:
+def _rest(sum_: Reconciliation) -> list[Statement]:
     """What the groups gained beside the whole change, and what the rest is: time saved, as in the
-    ledger; '' where the groups are all of it but a twentieth."""
+    ledger; [] where the groups are all of it but a twentieth."""
     if sum_.groups_ns is None or sum_.delta_ns is None:
-        return ""
-    whole = f"{whole_text(sum_.of)} {saved_text(sum_.delta_ns)}"
-    text = f" Groups {saved_text(sum_.groups_ns)}, {whole}"
+        return []
+    both = [_GROUPS.parts(sum_.groups_ns), _whole(sum_)]
     if sum_.weak:
-        return f"{text}: attribution is weak."
+        return [*both, _WEAK.parts()]
     if abs(sum_.ungrouped_ns or 0) > abs(sum_.delta_ns) / 4:
-        return f"{text}: much of it is in operators in no group."
+        return [*both, _IN_NO_GROUP.parts()]
     if abs(sum_.delta_ns - sum_.groups_ns) <= abs(sum_.delta_ns) / 20:
-        return ""
+        return []
     others = {name: getattr(sum_, name) or 0 for name in TERMS if name != "groups_ns"}
-    name = max(others, key=lambda term: abs(others[term]))
-    return f"{text}; the largest other term, {TERMS[name]}, {saved_text(others[name])}."
+    largest = max(others, key=lambda term: abs(others[term]))
+    return [*both, _OTHER_TERM.parts(others[largest], term=TERMS[largest])]
 
 
 def _share(share: float) -> str:
-    """'93 %'; never 100 % for less than all."""
+    """'93 %' at the start of a sentence; never 100 % for less than all."""
     if share > 1 - 1e-9:
-        return "all"
-    return "over 99 %" if share > 0.99 else f"{share * 100:.0f} %"
+        return say("All")
+    return say("Over 99 %") if share > 0.99 else f"{share * 100:.0f} %"
 
 
 def _family(pattern: object) -> str:
@@ -246,14 +323,17 @@ def _family(pattern: object) -> str:
     return " + ".join(str(pattern).split(" + ")[:2])
 
 
-def _precision(comparison: Comparison, members: pd.DataFrame) -> str:
-    """'8-bit ' where all of these groups multiply 8-bit numbers on the candidate's side alone,
-    'partly 8-bit ' where some do, '' where none does."""
+_Precision = Literal["", "8-bit", "partly 8-bit"]
+
+
+def _precision(comparison: Comparison, members: pd.DataFrame) -> _Precision:
+    """Whether all of these groups multiply 8-bit numbers on the candidate's side alone, some do, or
+    none does."""
     before, after = (_eight_bit(comparison, side) for side in ("baseline", "candidate"))
     if not after - before:
         return ""
     changed = members["group"].isin(after - before)
-    return "8-bit " if changed.all() else "partly 8-bit " if changed.any() else ""
+    return "8-bit" if changed.all() else "partly 8-bit" if changed.any() else ""
 
 
 def _eight_bit(comparison: Comparison, side: str) -> frozenset[int]:
@@ -272,46 +352,104 @@ def _eight_bit(comparison: Comparison, side: str) -> frozenset[int]:
     )
 
 
-def _became(members: pd.DataFrame, precision: str) -> str:
+_KEPT = Message("It kept its operator.", "They kept their operators.")
+_FOLDED = Message(
+    "It is computed when the model is loaded.", "They are computed when the model is loaded."
+)
+_GONE = Message("It no longer runs.", "They no longer run.")
+_AS_ONE = Message("It runs as one operator.", "They run as one operator each.")
+_SPLIT = Message(
+    "It is split into several operators.", "They are split into several operators each."
+)
+_FEWER = Message("It runs as fewer operators.", "They run as fewer operators.")
+_OTHERS = Message("Other operators run in its place.", "Other operators run in their place.")
+# By precision, whether each runs as one operator, and whether any has fewer operators.
+_PRECISE: Mapping[tuple[_Precision, bool, bool], Message] = {
+    ("8-bit", True, True): Message(
+        "It runs as one 8-bit operator: fusion and precision together.",
+        "They run as one 8-bit operator each: fusion and precision together.",
+    ),
+    ("8-bit", False, True): Message(
+        "8-bit operators run in its place: fusion and precision together.",
+        "8-bit operators run in their place: fusion and precision together.",
+    ),
+    ("8-bit", False, False): Message(
+        "8-bit operators run in its place: another precision, not fusion.",
+        "8-bit operators run in their place: another precision, not fusion.",
+    ),
+    ("partly 8-bit", True, True): Message(
+        "It runs as one partly 8-bit operator: fusion and precision together.",
+        "They run as one operator each, some of them 8-bit: fusion and precision together.",
+    ),
+    ("partly 8-bit", False, True): Message(
+        "Partly 8-bit operators run in its place: fusion and precision together.",
+        "Partly 8-bit operators run in their place: fusion and precision together.",
+    ),
+    ("partly 8-bit", False, False): Message(
+        "Partly 8-bit operators run in its place: another precision, not fusion.",
+        "Partly 8-bit operators run in their place: another precision, not fusion.",
+    ),
+}
+
+
+def _became(members: pd.DataFrame, precision: _Precision) -> Message:
     """What runs in their place; `precision` is what `_precision` says of it."""
     before, after = members["operators_baseline"], members["operators_candidate"]
-    each = "" if len(members) == 1 else " each"
-    if precision:
-        return _became_precise(before, after, precision, each)
-    if (members["kind"] == "kept").all():
-        return "that kept their operators" if each else "that kept its operator"
-    if (members["kind"] == "folded").all():
-        return "computed when the model is loaded"
-    if (after == 0).all():
-        return "that no longer run" if each else "that no longer runs"
-    if (after == 1).all() and (before > 1).any():
-        return f"run as one operator{each}"
-    if (before == 1).all() and (after > 1).all():
-        return f"split into several operators{each}"
-    if after.sum() < before.sum():
-        return "run as fewer operators"
-    return "run by other operators"
-
-
-def _became_precise(before: pd.Series, after: pd.Series, precision: str, each: str) -> str:
     is_one = bool((after == 1).all() and (before > 1).any())
-    what = f"run as one {precision}operator{each}" if is_one else f"run by {precision}operators"
-    is_fused = bool((after < before).any())
-    why = "fusion and precision together" if is_fused else "another precision, not fusion"
-    return f"{what}: {why}"
+    if precision:
+        return _PRECISE[precision, is_one, bool((after < before).any())]
+    if (members["kind"] == "kept").all():
+        return _KEPT
+    if (members["kind"] == "folded").all():
+        return _FOLDED
+    if (after == 0).all():
+        return _GONE
+    if is_one:
+        return _AS_ONE
+    if (before == 1).all() and (after > 1).all():
+        return _SPLIT
+    return _FEWER if after.sum() < before.sum() else _OTHERS
 
 
 def becomes_cell(row: Mapping[Any, Any]) -> str:
     """Op types that run in the place of a group or pattern; its kind where none is known."""
     types = str(row["becomes"])
     is_told = types.replace("unknown", "").strip(" +×0123456789") != ""
-    return types if is_told else KINDS[row["kind"]]
+    return types if is_told else KINDS[row["kind"]].text()
 
 
 def becomes_text(row: Mapping[Any, Any]) -> str:
     """What became of a group or pattern: '→ Conv', 'kept', 'folded into weights'."""
-    kind, cell = KINDS[row["kind"]], becomes_cell(row)
+    kind, cell = KINDS[row["kind"]].text(), becomes_cell(row)
     return kind if row["kind"] == "kept" or cell == kind else f"→ {cell}"
+
+
+_INFERRED = Message(
+    "{n:count} group, inferred from op types, shapes and order in two traces without graphs. "
+    "Nothing proves it.",
+    "{n:count} groups, inferred from op types, shapes and order in two traces without graphs. "
+    "Nothing proves them.",
+)
+_PARTLY_INFERRED = Message(
+    "{n:count} group in two traces without graphs. Nothing proves it.",
+    "{n:count} groups in two traces without graphs. Nothing proves them.",
+)
+_ALL_COVERED = Message(
+    "All original operators are accounted for: {mapped:count} of {original:count}."
+)
+_COVERED = Message(
+    "{mapped:count} of {original:count} original operators are accounted for, {n:count} operator "
+    "is in no group.",
+    "{mapped:count} of {original:count} original operators are accounted for, {n:count} operators "
+    "are in no group.",
+)
+_AS_NAMED = Message("Groups are as the trace names them.")
+_MISMATCHES = Message("{n:count} boundary mismatch.", "{n:count} boundary mismatches.")
+_LARGEST = Message("The largest group has {operators:operators}.")
+_INSERTED = Message(
+    "{n:count} operator was inserted between groups.",
+    "{n:count} operators were inserted between groups.",
+)
 
 
 def coverage_sentence(comparison: Comparison) -> str:
@@ -319,52 +457,63 @@ def coverage_sentence(comparison: Comparison) -> str:
     why, and what to do."""
     fusion = comparison.fusion
     if comparison.are_two_models:
-        return "Compare two recordings of one model to see what fusion bought."
+        return say("Compare two recordings of one model to see what fusion bought.")
     if not fusion.groups:
         return _no_groups(comparison)
+    groups = len(fusion.groups)
     if fusion.source == "inferred":
         if any(group.known_by != "inferred" for group in fusion.groups):
-            return (
-                f"{plural(len(fusion.groups), 'group')} in two traces without graphs: nothing "
-                f"proves them. {known_by_sentence(fusion)}"
-            )
-        return (
-            f"{plural(len(fusion.groups), 'group')}, inferred from op types, shapes and order in "
-            "two traces without graphs: nothing proves them."
-        )
-    mapped, original = units.count(fusion.mapped_nodes), units.count(fusion.original_nodes)
-    if fusion.mapped_nodes == fusion.original_nodes:
-        parts = [f"every original operator accounted for: {mapped} of {original}"]
-    else:
-        lost = plural(fusion.original_nodes - fusion.mapped_nodes, "operator")
-        parts = [f"{mapped} of {original} original operators accounted for, {lost} in no group"]
-    if fusion.source == "members":
-        parts.append("as the trace names them")
-    else:
-        count = fusion.boundary_mismatches
-        parts.append(f"{units.count(count)} boundary mismatch{'' if count == 1 else 'es'}")
-    parts.append(f"largest group {plural(fusion.largest, 'operator')}")
-    inserted = len(fusion.inserted[1])
-    if inserted:
-        parts.append(f"{plural(inserted, 'operator')} inserted between groups")
-    text = ", ".join(parts)
-    return f"{capital(text)}. {known_by_sentence(fusion)}".strip()
+            return paragraph(_PARTLY_INFERRED.text(n=groups), known_by_sentence(fusion))
+        return _INFERRED.text(n=groups)
+    counts = {"mapped": fusion.mapped_nodes, "original": fusion.original_nodes}
+    lost, inserted = fusion.original_nodes - fusion.mapped_nodes, len(fusion.inserted[1])
+    return paragraph(
+        _COVERED.text(n=lost, **counts) if lost else _ALL_COVERED.text(**counts),
+        _AS_NAMED.text()
+        if fusion.source == "members"
+        else _MISMATCHES.text(n=fusion.boundary_mismatches),
+        _LARGEST.text(operators=fusion.largest),
+        _INSERTED.text(n=inserted) if inserted else "",
+        known_by_sentence(fusion),
+    )
+
+
+_WITHOUT_GRAPHS = Message("No groups are known: the files have no graphs of the model.")
+_ONE_GRAPH = Message("No groups are known: one side has no graph.")
+_ODD_GRAPHS = Message("No groups are known: the graphs cannot be compared with each other.")
+_DISAGREE = Message("No operators of the two sides agree in type, shapes and count.")
+_DISAGREE_BARE = Message("No operators of the two sides agree in type and count.")
+_COLLECT = Message(
+    "To see what became of them, record both variants with fusescope collect MODEL, which keeps "
+    "the graphs."
+)
+# By the sides that have no shapes.
+_OR_SHAPES: Mapping[tuple[bool, bool], Message] = {
+    (True, True): Message(
+        "To see what became of them, record both sides with shapes of tensors, or record both "
+        "variants with fusescope collect MODEL, which keeps the graphs."
+    ),
+    (True, False): Message(
+        "To see what became of them, record the baseline with shapes of tensors, or record both "
+        "variants with fusescope collect MODEL, which keeps the graphs."
+    ),
+    (False, True): Message(
+        "To see what became of them, record the candidate with shapes of tensors, or record both "
+        "variants with fusescope collect MODEL, which keeps the graphs."
+    ),
+    (False, False): _COLLECT,
+}
 
 
 def _no_groups(comparison: Comparison) -> str:
     """Why no operator is known to have become another, and the next step."""
-    sides = {"baseline": comparison.baseline, "candidate": comparison.candidate}
-    drawn = [side.graph is not None for side in sides.values()]
-    graphs = "the graphs cannot be set beside each other" if all(drawn) else "a side has no graph"
-    graphs = graphs if any(drawn) else "the files have no graphs of the model"
-    bare = [name for name, side in sides.items() if side.trace.operators["inputs"].isna().all()]
-    agree = "type and count" if bare else "type, shapes and count"
-    collect = "record both variants with fusescope collect MODEL, which keeps the graphs"
-    whose = "both sides" if len(bare) == 2 else f"the {bare[0]}" if bare else ""
-    step = f"record {whose} with shapes of tensors, or {collect}" if bare else collect
-    return (
-        f"No groups: {graphs}, and no operators of the two sides agree in {agree}. To see what "
-        f"became of them, {step}."
+    sides = (comparison.baseline, comparison.candidate)
+    graphs = sum(side.graph is not None for side in sides)
+    before, after = (bool(s.trace.operators["inputs"].isna().all()) for s in sides)
+    return paragraph(
+        (_WITHOUT_GRAPHS, _ONE_GRAPH, _ODD_GRAPHS)[graphs].text(),
+        (_DISAGREE_BARE if before or after else _DISAGREE).text(),
+        _OR_SHAPES[before, after].text(),
     )
 
 
@@ -373,8 +522,11 @@ def known_by_sentence(fusion: Fusion) -> str:
     counts = Counter(group.known_by for group in fusion.groups)
     if not counts:
         return ""
-    texts = [f"{KNOWN_BY[code]} ({units.count(count)})" for code, count in counts.most_common()]
-    return f"How groups are known: {listed(texts)}."
+    ways = [
+        say("{known_by} ({n:count})", known_by=KNOWN_BY[code], n=count)
+        for code, count in counts.most_common()
+    ]
+    return say("How groups are known: {ways}.", ways=listed(ways))
 
 
 def reconciliation_sentence(sum_: Reconciliation) -> str:
@@ -382,51 +534,96 @@ def reconciliation_sentence(sum_: Reconciliation) -> str:
     if sum_.delta_ns is None:
         return ""
     values = {name: getattr(sum_, name) for name in TERMS}
-    shown = [
+    shown = ", ".join(
         f"{TERMS[name]} {units.duration(value, signed=True)}"
         for name, value in values.items()
         if value is not None and (value or name == "groups_ns")
-    ]
-    of = "file" if sum_.of in OF_FILES else "mean run"
-    return f"Change of the {of} {units.duration(sum_.delta_ns, signed=True)} = " + ", ".join(shown)
+    )
+    change = sum_.delta_ns
+    if sum_.of in OF_FILES:
+        return say(
+            "Change of the file: {change:signed_duration} = {terms}", change=change, terms=shown
+        )
+    return say(
+        "Change of the mean run: {change:signed_duration} = {terms}", change=change, terms=shown
+    )
+
+
+_NO_SHARES: Mapping[tuple[NoShares, bool], Message] = {
+    ("within_noise", False): Message(
+        "Shares of the change are not shown: the 95 % interval of the mean run's change includes "
+        "no change."
+    ),
+    ("within_noise", True): Message(
+        "Shares of the change are not shown: the 95 % interval of the file's change includes no "
+        "change."
+    ),
+    ("cancels", False): Message(
+        "Shares of the change are not shown: gains and losses cancel each other. The change of the "
+        "mean run is less than half of what the lines add up to without their signs."
+    ),
+    ("cancels", True): Message(
+        "Shares of the change are not shown: gains and losses cancel each other. The change of the "
+        "file is less than half of what the lines add up to without their signs."
+    ),
+}
 
 
 def no_shares_sentence(ledger: Ledger) -> str:
     """Why no line has a share of the change; '' where they have."""
     if ledger.no_shares is None or ledger.reconciliation.delta_ns is None:
         return ""
-    of = "file" if ledger.reconciliation.of in OF_FILES else "mean run"
-    why = {
-        "within_noise": f"the 95 % interval of the {of}'s change includes no change",
-        "cancels": (
-            f"gains and losses cancel each other: the change of the {of} is less than half of "
-            "what the lines add up to without their signs"
-        ),
-    }
-    return f"No shares of the change are shown: {why[ledger.no_shares]}."
+    return _NO_SHARES[ledger.no_shares, ledger.reconciliation.of in OF_FILES].text()
 
 
-NO_WATERFALL = "The two files have no time of a whole run in common, so there is no sum to draw."
+NO_WATERFALL = Message(
+    "The two files have no time of a whole run in common, so there is no sum to draw."
+)
+_CAUSES: Mapping[CauseCode, Message] = {
+    "fusion": Message("fusion"),
+    "precision": Message("precision"),
+    "device": Message("device"),
+    "layout": Message("layout"),
+}
+_FROM_TO = Message("{cause} ({before:name} → {after:name})")
+_LISTED = Message("{causes}, {cause}")
 
 
-def change_parts(comparison: Comparison, then: str = "") -> tuple[Part, ...]:
+def change_parts(comparison: Comparison, *, by_pattern: bool = False) -> tuple[Part, ...]:
     """'What fusion bought' where fusion is what changed, else 'Where the change came from' with
     what else changed: 'Where the change came from: precision (float32 → float16)'.
 
-    `then` goes on after the first words. What changed is told in the file's words, as names.
+    `by_pattern` is the title of a table by pattern. What changed is told in the file's words, as
+    names.
     """
     if not comparison.has_changes:
-        return (Part(f"Fusion groups{then}"),)
+        return (_BY_PATTERN if by_pattern else _FUSION_GROUPS).parts()
     found = causes(comparison.baseline, comparison.candidate, comparison.fusion, comparison.ledger)
     if found and found[0].code == "fusion":
-        return (Part(f"What fusion bought{then}"),)
-    parts = [Part(f"Where the change came from{then}")]
-    for place, cause in enumerate(one for one in found if one.code != "fusion"):
-        parts.append(Part(f"{', ' if place else ': '}{cause.code}"))
-        if cause.before and cause.after:
-            before, after = (units.middle_cut(t, 24) for t in (cause.before, cause.after))
-            parts += [Part(" ("), Part(before, "name"), Part(" → "), Part(after, "name"), Part(")")]
-    return tuple(parts)
+        return (_BOUGHT_BY_PATTERN if by_pattern else _BOUGHT).parts()
+    told = [_cause(cause) for cause in found if cause.code != "fusion"]
+    if not told:
+        return (_CAME_FROM_BY_PATTERN if by_pattern else _CAME_FROM).parts()
+    all_ = reduce(lambda causes, cause: _LISTED.of(causes=causes, cause=cause), told)
+    return (_CAME_FROM_THESE_BY_PATTERN if by_pattern else _CAME_FROM_THESE).parts(causes=all_)
+
+
+_FUSION_GROUPS = Message("Fusion groups")
+_BY_PATTERN = Message("Fusion groups, by pattern")
+_BOUGHT = Message("What fusion bought")
+_BOUGHT_BY_PATTERN = Message("What fusion bought, by pattern")
+_CAME_FROM = Message("Where the change came from")
+_CAME_FROM_BY_PATTERN = Message("Where the change came from, by pattern")
+_CAME_FROM_THESE = Message("Where the change came from: {causes}")
+_CAME_FROM_THESE_BY_PATTERN = Message("Where the change came from, by pattern: {causes}")
+
+
+def _cause(cause: Cause) -> Said:
+    what = _CAUSES[cause.code]
+    if not (cause.before and cause.after):
+        return what.of()
+    before, after = (units.middle_cut(text, 24) for text in (cause.before, cause.after))
+    return _FROM_TO.of(cause=what, before=before, after=after)
 
 
 def change_title(comparison: Comparison) -> str:
@@ -437,20 +634,27 @@ def change_title(comparison: Comparison) -> str:
 def waterfall_terms(sum_: Reconciliation) -> str:
     """What leads from one total of the waterfall to the other, in the order of its steps."""
     terms = (sum_.ungrouped_ns, sum_.communication_ns, sum_.slow_ns, sum_.dispatch_ns)
-    shown = ["groups of operators as profiled"]
+    shown = [say("groups of operators as profiled")]
     if any(terms):
-        shown.append("what is in no group")
+        shown.append(say("what is in no group"))
     if sum_.profiler_bias_ns:
-        shown.insert(0, "what the profiler adds to the first")
-        shown.append("what the profiler adds to the second taken off again")
+        shown.insert(0, say("what the profiler adds to the first"))
+        shown.append(say("what the profiler adds to the second, subtracted"))
     return listed(shown)
 
 
 def waterfall_basis(sum_: Reconciliation) -> str:
     """What the waterfall's totals and bars are, and how exact their sum is."""
-    of = "of the file" if sum_.of in OF_FILES else "mean per run over the blocks or runs"
-    return (
-        f"Totals: {TIME_SOURCES[sum_.of]}, {of}, measured. Groups: "
-        "profiled time, measured. Grey: may be a gain or a loss. Hatched: no groups. The bars add "
-        "up exactly to the change in whole ns."
+    time = TIME_SOURCES[sum_.of]
+    totals = (
+        say("Totals: {time}, of the file, measured.", time=time)
+        if sum_.of in OF_FILES
+        else say("Totals: {time}, mean per run over the blocks or runs, measured.", time=time)
+    )
+    return paragraph(
+        totals,
+        say(
+            "Groups: profiled time, measured. Grey: may be a gain or a loss. Hatched: not groups. "
+            "The bars add up exactly to the change in whole ns."
+        ),
     )

@@ -9,7 +9,7 @@ from typing import cast
 from analysis import units
 from analysis.compare.timing.verdict import Verdict
 from analysis.experiment import ExperimentRecord
-from analysis.messages import Part
+from analysis.messages import Message, Part
 from analysis.quantity import Quantity, ratio, relative_change
 from analysis.recipes import Cell, Note, Published, Recipe, RecipeTable, Step
 from analysis.recipes.notes import FROM_PROFILE, NoteCode
@@ -22,75 +22,96 @@ from analysis.wording.texts import FIGURES, REASONS, FigureText
 COLUMNS: Mapping[str, FigureText] = {
     **FIGURES,
     "speedup_first": FigureText(
-        "vs first step",
-        "Latency of the first step / latency of this one, paired inside blocks, with the 95 % "
-        "interval of the verdict where there are at least 5 blocks.",
+        Message("vs first step"),
+        Message(
+            "Latency of the first step / latency of this one, paired inside blocks, with the "
+            "95 % interval of the verdict where there are at least 5 blocks."
+        ),
         "higher",
     ),
     "speedup_previous": FigureText(
-        "vs step before",
-        "Latency of the step before / latency of this one, paired inside blocks, with the 95 % "
-        "interval of the verdict where there are at least 5 blocks.",
+        Message("vs step before"),
+        Message(
+            "Latency of the step before / latency of this one, paired inside blocks, with the "
+            "95 % interval of the verdict where there are at least 5 blocks."
+        ),
         "higher",
     ),
     "latency_change": FigureText(
-        "latency change", "1 / speedup - 1 against the first step.", "lower"
+        Message("latency change"), Message("1 / speedup - 1 against the first step."), "lower"
     ),
     "throughput_change": FigureText(
-        "throughput change", "Speedup - 1 against the first step.", "higher"
+        Message("throughput change"), Message("Speedup - 1 against the first step."), "higher"
     ),
-    "latency_per_sample": FigureText("latency per sample", "Latency / batch size.", "lower"),
+    "latency_per_sample": FigureText(
+        Message("latency per sample"), Message("Latency / batch size."), "lower"
+    ),
     "latency_mean": FigureText(
-        "mean time of all runs",
-        "Arithmetic mean of the un-profiled wall times of all runs, as published figures have it. "
-        "Runs that met other load weigh fully in it, in latency they do not.",
+        Message("mean time of all runs"),
+        Message(
+            "Arithmetic mean of the un-profiled wall times of all runs, as published figures "
+            "have it. Runs that met other load weigh fully in it, in latency they do not."
+        ),
         "lower",
     ),
     "latency_median": FigureText(
-        "median time of all runs",
-        "Median of the un-profiled wall times of all runs: half of them took less.",
+        Message("median time of all runs"),
+        Message("Median of the un-profiled wall times of all runs: half of them took less."),
         "lower",
     ),
     "allocator": FigureText(
-        "allocator", "Where the engine's sessions take their memory from: part of peak memory."
+        Message("allocator"),
+        Message("Where the engine's sessions take their memory from: part of peak memory."),
     ),
-    "operators": FigureText("operators", "Operators of the graph as the engine ran it.", "lower"),
+    "operators": FigureText(
+        Message("operators"), Message("Operators of the graph as the engine ran it."), "lower"
+    ),
     "fused_nodes": FigureText(
-        "fused nodes",
-        "Operators of the graph as it ran that stand for several nodes of the model, counted in "
-        "the fusion groups.",
+        Message("fused nodes"),
+        Message(
+            "Operators of the graph as it ran that stand for several nodes of the model, "
+            "counted in the fusion groups."
+        ),
     ),
     "intermediate_removed": FigureText(
-        "intermediate traffic removed",
-        "Intermediate traffic of the first step - that of this one.",
+        Message("intermediate traffic removed"),
+        Message("Intermediate traffic of the first step - that of this one."),
         "higher",
     ),
     "conv3x3_time": FigureText(
-        "3x3 convolutions",
-        "Time in convolutions with a 3 x 3 kernel per run, from the profile. A fused one includes "
-        "what was fused into it.",
+        Message("3x3 convolutions"),
+        Message(
+            "Time in convolutions with a 3 x 3 kernel {per}, from the profile. A fused one "
+            "includes what was fused into it."
+        ),
         "lower",
     ),
     "conv3x3_utilisation": FigureText(
-        "3x3 utilisation",
-        "FLOPs of the 3 x 3 convolutions / (their profiled time × measured peak). The profiler "
-        "makes runs longer, so it is lower than un-profiled time would give.",
+        Message("3x3 utilisation"),
+        Message(
+            "FLOPs of the 3 x 3 convolutions / (their profiled time × measured peak). The "
+            "profiler makes runs longer, so it is lower than un-profiled time would give."
+        ),
         "higher",
     ),
     "depthwise_time": FigureText(
-        "depthwise convolutions",
-        "Time in depthwise convolutions per run, from the profile. A fused one includes what was "
-        "fused into it.",
+        Message("depthwise convolutions"),
+        Message(
+            "Time in depthwise convolutions {per}, from the profile. A fused one includes "
+            "what was fused into it."
+        ),
         "lower",
     ),
     "depthwise_utilisation": FigureText(
-        "depthwise utilisation",
-        "FLOPs of the depthwise convolutions / (their profiled time × measured peak). The profiler "
-        "makes runs longer, so it is lower than un-profiled time would give.",
+        Message("depthwise utilisation"),
+        Message(
+            "FLOPs of the depthwise convolutions / (their profiled time × measured peak). The "
+            "profiler makes runs longer, so it is lower than un-profiled time would give."
+        ),
         "higher",
     ),
     "top5_accuracy_change": FigureText(
-        "top-5 accuracy", "Change of accuracy on labelled images, as published."
+        Message("top-5 accuracy"), Message("Change of accuracy on labelled images, as published.")
     ),
 }
 
@@ -194,7 +215,7 @@ def missing_text(cell: Cell) -> str:
     """Why a cell is empty; '' where it is not, or where nothing can be said."""
     if not cell.is_empty or cell.quantity is None or cell.quantity.reason is None:
         return ""
-    return REASONS[cell.quantity.reason]
+    return REASONS[cell.quantity.reason].text()
 
 
 def column_basis(table: RecipeTable, code: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from typing import Literal
 
 import pandas as pd
 
@@ -11,13 +12,24 @@ from analysis import units
 from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.timing.verdict import Verdict
 from analysis.experiment import Experiment
-from analysis.messages import Part
+from analysis.messages import Message, Part, listed, paragraph, say
 from analysis.quantity import Quantity
 from analysis.trace import Trace
 from analysis.wording.counted import counts_of
-from analysis.wording.phrases import capital, plural
-from analysis.wording.texts import CANNOT_TELL, REASONS, TIME_SOURCES
+from analysis.wording.quantities import BASES
+from analysis.wording.texts import CANNOT_TELL, REASONS, TIME_SOURCES, TIMES_FIRST
 from analysis.wording.unknown_noise import OF_FILES, times_text, unknown_noise
+
+_FASTER = Message("{candidate:name} is **{factor:factor} faster** than {baseline:name}")
+_SLOWER = Message("{candidate:name} is **{factor:factor} slower** than {baseline:name}")
+_CANNOT_TELL = Message(
+    "Cannot tell whether {candidate:name} is faster or slower than {baseline:name}"
+)
+_OTHER_MODELS = Message("{baseline:name} and {candidate:name} look like different models")
+_TOOK = Message("{candidate:name} took **{factor:factor} the time** of {baseline:name}. {noise}")
+_TOOK_TIMES = Message(
+    "{candidate:name} took **{factor:factor} the time** of {baseline:name} ({times}). {noise}"
+)
 
 
 def verdict_parts(comparison: Comparison) -> tuple[Part, ...]:
@@ -27,20 +39,21 @@ def verdict_parts(comparison: Comparison) -> tuple[Part, ...]:
 
 def pair_parts(verdict: Verdict, baseline_label: str, candidate_label: str) -> tuple[Part, ...]:
     """`verdict_parts` of a verdict alone, with what its two sides are called."""
-    candidate = Part(candidate_label, "name")
-    baseline = Part(baseline_label, "name")
+    sides = {"candidate": candidate_label, "baseline": baseline_label}
     if verdict.reason == "different_models":
-        return baseline, Part(" and "), candidate, Part(" look like different models")
+        return _OTHER_MODELS.parts(**sides)
     if verdict.outcome == "cannot_tell" or verdict.speedup is None:
-        start = Part("Cannot tell whether ")
-        return start, candidate, Part(" is faster or slower than "), baseline
+        return _CANNOT_TELL.parts(**sides)
+    slowdown = 1 / verdict.speedup
     if verdict.outcome == "noise_unknown":
-        number = Part(f"{units.factor(1 / verdict.speedup)} the time", "number")
-        end = Part(f"{times_text(verdict)}. {unknown_noise(verdict)}")
-        return candidate, Part(" took "), number, Part(" of "), baseline, end
-    factor = verdict.speedup if verdict.outcome == "faster" else 1 / verdict.speedup
-    number = Part(f"{units.factor(factor)} {verdict.outcome}", "number")
-    return candidate, Part(" is "), number, Part(" than "), baseline
+        noise = unknown_noise(verdict)
+        times = times_text(verdict)
+        if not times:
+            return _TOOK.parts(factor=slowdown, noise=noise, **sides)
+        return _TOOK_TIMES.parts(factor=slowdown, noise=noise, times=times, **sides)
+    if verdict.outcome == "faster":
+        return _FASTER.parts(factor=verdict.speedup, **sides)
+    return _SLOWER.parts(factor=slowdown, **sides)
 
 
 def verdict_sentence(comparison: Comparison) -> str:
@@ -48,7 +61,9 @@ def verdict_sentence(comparison: Comparison) -> str:
     is known, 'fp16 took 0.34× the time of fp32 (…). One profile each, so the noise is unknown.'"""
     sentence = "".join(part.text for part in verdict_parts(comparison))
     interval = verdict_interval(comparison.verdict)
-    return f"{sentence} ({interval})" if interval else sentence
+    return (
+        say("{verdict} ({interval})", verdict=sentence, interval=interval) if interval else sentence
+    )
 
 
 def verdict_interval(verdict: Verdict) -> str:
@@ -58,27 +73,29 @@ def verdict_interval(verdict: Verdict) -> str:
     low, high = verdict.interval.low, verdict.interval.high
     if verdict.outcome == "slower":
         low, high = 1 / high, 1 / low
-    return f"95 % interval {units.factor(low)} to {units.factor(high)}"
+    return say("95 % interval {low:factor} to {high:factor}", low=low, high=high)
 
 
 def interval_key(verdict: Verdict) -> str:
-    """How to read the picture of the verdict: 'Dot: speedup 2.15×; bar: 95 % interval; …'."""
-    parts = [f"dot: speedup {units.factor(verdict.speedup)}"]
-    if verdict.interval is not None:
-        parts.append("bar: 95 % interval")
-    if verdict.noise_floor is not None:
-        parts.append("grey: A/A control, two copies of the baseline")
-    return capital("; ".join([*parts, "dashed: no change"])) + "."
+    """How to read the picture of the verdict: 'Dot: speedup 2.15×. Bar: 95 % interval. …'."""
+    return paragraph(
+        say("Dot: speedup {speedup:factor}.", speedup=verdict.speedup),
+        "" if verdict.interval is None else say("Bar: 95 % interval."),
+        ""
+        if verdict.noise_floor is None
+        else say("Grey: A/A control, two copies of the baseline."),
+        say("Dashed: no change."),
+    )
 
 
 def why_not_told(verdict: Verdict) -> str:
-    """Why there is no interval or it tells nothing, as a sentence's middle; '' where it tells."""
+    """Why there is no interval or it tells nothing: sentences; '' where it tells."""
     if verdict.reason is None:
         return ""
     if verdict.outcome == "noise_unknown":
-        return unknown_noise(verdict).rstrip(".")
-    reason = CANNOT_TELL[verdict.reason]
-    return reason + _stricter(verdict) if verdict.reason == "within_noise" else reason
+        return unknown_noise(verdict)
+    reason = CANNOT_TELL[verdict.reason].text()
+    return paragraph(reason, _stricter(verdict)) if verdict.reason == "within_noise" else reason
 
 
 def _stricter(verdict: Verdict) -> str:
@@ -86,66 +103,117 @@ def _stricter(verdict: Verdict) -> str:
     shown = verdict.interval
     if shown is None or shown.low <= 1 <= shown.high:
         return ""
-    return (
-        f" (a level of {verdict.alpha:.2g}, for all looks and variants together, takes a wider "
-        "interval than the 95 % one)"
+    return say(
+        "A level of {alpha}, for all looks and variants together, needs a wider interval than the "
+        "95 % one.",
+        alpha=f"{verdict.alpha:.2g}",
     )
+
+
+_OF_BLOCKS = Message(
+    "{time}, {n:count} block of fresh processes, paired.",
+    "{time}, {n:count} blocks of fresh processes, paired.",
+)
+_Counted = Literal["blocks", "runs", "files"]
+_ONE_EACH: Mapping[_Counted, Message] = {
+    "blocks": Message("{time}, one block each, not paired."),
+    "runs": Message("{time}, one run each, not paired."),
+    "files": Message("{time}, one file each, not paired."),
+}
+_COUNTS: Mapping[_Counted, Message] = {
+    "blocks": Message("{time}, {one:count} and {other:count} blocks, not paired."),
+    "runs": Message("{time}, {one:count} and {other:count} runs, not paired."),
+    "files": Message("{time}, {one:count} and {other:count} files, not paired."),
+}
 
 
 def verdict_basis(verdict: Verdict) -> str:
     """What the verdict rests on, and the smallest effect that would have been seen."""
-    parts = []
-    if verdict.speedup is not None and verdict.outcome == "cannot_tell":
-        parts.append(f"best guess {units.factor(verdict.speedup)}")
-    what = TIME_SOURCES[verdict.of]
+    cannot_tell = verdict.outcome == "cannot_tell"
+    guess = seen = ""
+    if verdict.speedup is not None and cannot_tell:
+        guess = say("Best guess {speedup:factor}.", speedup=verdict.speedup)
+    if verdict.smallest_detectable is not None:
+        seen = say(
+            "This measurement would have seen a change of {change:percent}.",
+            change=verdict.smallest_detectable,
+        )
+    return paragraph(why_not_told(verdict) if cannot_tell else "", guess, _samples(verdict), seen)
+
+
+def _samples(verdict: Verdict) -> str:
+    """'Un-profiled wall time, 8 blocks of fresh processes, paired.'; '' where a side has none."""
+    time = TIMES_FIRST[verdict.of]
     one, other = verdict.samples
     if verdict.pairing == "blocks":
-        parts.append(f"{what}, {plural(one, 'block')} of fresh processes, paired")
-    else:
-        noun = "blocks" if verdict.pairing == "unpaired_blocks" else "runs"
-        noun = "files" if verdict.of in OF_FILES else noun
-        if one and other:
-            counts = f"one {noun[:-1]} each" if one == other == 1 else f"{one} and {other} {noun}"
-            if verdict.reason == "single_run" and any(verdict.averaged):
-                counts = _averaged(verdict)
-            parts.append(f"{what}, {counts}, not paired")
-    if verdict.outcome == "cannot_tell":
-        parts.insert(0, why_not_told(verdict))
-    if verdict.smallest_detectable is not None:
-        seen = units.percent(verdict.smallest_detectable)
-        parts.append(f"this measurement would have seen a change of {seen}")
-    return capital("; ".join(parts)) + "."
+        return _OF_BLOCKS.text(time=time, n=one)
+    if not (one and other):
+        return ""
+    counted: _Counted = "blocks" if verdict.pairing == "unpaired_blocks" else "runs"
+    counted = "files" if verdict.of in OF_FILES else counted
+    if verdict.reason == "single_run" and any(verdict.averaged):
+        return _averaged(verdict, time)
+    if one == other == 1:
+        return _ONE_EACH[counted].text(time=time)
+    return _COUNTS[counted].text(time=time, one=one, other=other)
 
 
-def _averaged(verdict: Verdict) -> str:
-    """'means of 1,600 and 4,216 iterations': of how many runs each side's one time is."""
+def _averaged(verdict: Verdict, time: Message) -> str:
+    """'…, means of 1,600 and 4,216 iterations, not paired.': of how many runs each side's one
+    time is."""
     before, after = verdict.averaged
     if before is not None and before == after:
-        return f"means of {plural(before, 'iteration')} each"
+        return say("{time}, means of {count:iterations} each, not paired.", time=time, count=before)
     if before is not None and after is not None:
-        return f"means of {units.count(before)} and {plural(after, 'iteration')}"
-    sides = zip(("baseline", "candidate"), (before, after), verdict.samples, strict=True)
-    return ", ".join(
-        f"the {side} {plural(samples, 'run')}"
-        if count is None
-        else f"the {side} a mean of {plural(count, 'iteration')}"
-        for side, count, samples in sides
+        return say(
+            "{time}, means of {before:count} and {after:iterations}, not paired.",
+            time=time,
+            before=before,
+            after=after,
+        )
+    one, other = verdict.samples
+    if before is not None:
+        return say(
+            "{time}, the baseline a mean of {count:iterations}, the candidate {runs:runs}, not "
+            "paired.",
+            time=time,
+            count=before,
+            runs=other,
+        )
+    return say(
+        "{time}, the baseline {runs:runs}, the candidate a mean of {count:iterations}, not paired.",
+        time=time,
+        count=after,
+        runs=one,
     )
+
+
+_OFFERS: Mapping[str, tuple[Message, Message]] = {
+    "baseline": (
+        Message("The baseline does not mark its runs."),
+        Message("The baseline does not mark its runs; its calls suggest {runs:runs}."),
+    ),
+    "candidate": (
+        Message("The candidate does not mark its runs."),
+        Message("The candidate does not mark its runs; its calls suggest {runs:runs}."),
+    ),
+}
+_ENTERED: Mapping[str, Message] = {
+    "baseline": Message("The baseline has {runs:runs}, as entered"),
+    "candidate": Message("The candidate has {runs:runs}, as entered"),
+}
 
 
 def offer_sentence(side: str, runs: int | None) -> str:
     """What is asked of a side that does not mark its runs; `runs` is what its calls suggest."""
-    if runs is None:
-        return f"The {side} does not mark its runs. Say how many it holds to compare by run:"
-    return (
-        f"The {side} does not mark its runs; its calls suggest {plural(runs, 'run')}. Say how many "
-        "it holds to compare by run:"
-    )
+    plain, suggested = _OFFERS[side]
+    fact = plain.text() if runs is None else suggested.text(runs=runs)
+    return paragraph(fact, say("Enter how many it has to compare by run:"))
 
 
 def entered_text(side: str, runs: int) -> str:
     """What was entered for a side that does not mark its runs."""
-    return f"The {side} holds {plural(runs, 'run')}, as entered"
+    return _ENTERED[side].text(runs=runs)
 
 
 def light_work(comparison: Comparison) -> str:
@@ -155,9 +223,13 @@ def light_work(comparison: Comparison) -> str:
     if not comparison.has_changes or None in (light.baseline.value, light.candidate.value):
         return ""
     before, after = comparison.small_ops
-    return (
-        f"light time {units.duration(before.light_ns)} → {units.duration(after.light_ns)}, "
-        f"{units.count(before.light_count)} → {units.count(after.light_count)} operators"
+    return say(
+        "light time {time_before:duration} → {time_after:duration}, {before:count} → "
+        "{after:operators}",
+        time_before=before.light_ns,
+        time_after=after.light_ns,
+        before=before.light_count,
+        after=after.light_count,
     )
 
 
@@ -170,14 +242,25 @@ def agreement_text(comparison: Comparison) -> str:
     agreed = variant.agreement if variant else None
     if variant is None or agreed is None:
         return ""
-    shares = [f"top-1 {units.percent(agreed.top1)}"]
+    shares = say("top-1 {top1:percent}", top1=agreed.top1)
     if agreed.top5 is not None:
-        shares.append(f"top-5 {units.percent(agreed.top5)}")
-    of = plural(agreed.samples, "sample")
+        shares = say(
+            "top-1 {top1:percent}, top-5 {top5:percent}", top1=agreed.top1, top5=agreed.top5
+        )
+    samples = say("{samples:samples}", samples=agreed.samples)
     if agreed.positions > agreed.samples:
-        of = f"{units.count(agreed.positions)} positions in {of}"
-    seen = f"{units.count(agreed.distinct)} {'class' if agreed.distinct == 1 else 'classes'} seen"
-    return f"{', '.join(shares)} of {of}, {seen}: agreement with the baseline, not accuracy"
+        samples = say(
+            "{positions:count} positions in {samples:samples}",
+            positions=agreed.positions,
+            samples=agreed.samples,
+        )
+    return say(
+        "{shares} of {samples}, {n:count} class seen: agreement with the baseline, not accuracy",
+        "{shares} of {samples}, {n:count} classes seen: agreement with the baseline, not accuracy",
+        shares=shares,
+        samples=samples,
+        n=agreed.distinct,
+    )
 
 
 def gap_statistic(comparison: Comparison) -> str:
@@ -188,10 +271,10 @@ def gap_statistic(comparison: Comparison) -> str:
         return ""
     pairs = ((gap.baseline, latency.baseline), (gap.candidate, latency.candidate))
     if not any((g.value or 0.0) > (t.value or math.inf) for g, t in pairs):
-        return "mean per run"
+        return say("mean per run")
     if comparison.verdict.of == "unprofiled_wall":
-        return "mean per profiled run, which takes longer than an un-profiled one"
-    return "mean per run, in which slow runs weigh; latency is that of the typical run"
+        return say("mean per profiled run, which takes longer than an un-profiled one")
+    return say("mean per run, including slow runs; latency is that of the typical run")
 
 
 def figure_detail(comparison: Comparison, code: str) -> str:
@@ -207,35 +290,39 @@ _DETAILS: Mapping[str, Callable[[Comparison], str]] = {
 
 
 def totals_sentence(comparison: Comparison) -> str:
-    """'All operators: 685 ms → 721 ms (+36.0 ms), a sum over streams and no run time.'; between
+    """'All operators: 685 ms → 721 ms (+36.0 ms), a sum over streams, not a run time.'; between
     what is not compared no arrow: 'All operators: baseline 359 ms (whole file), candidate 109 ms
-    (per run); sums over streams and no run times.'"""
-    is_communication = comparison.op_classes["op_class"] == "communication"
+    (per run); sums over streams, not run times.'"""
+    classes = comparison.op_classes
+    is_communication = classes["op_class"] == "communication"
+    communicates = bool(is_communication.any())
     if not comparison.has_changes:
-        sums = _sums(comparison, comparison.op_classes[~is_communication])
-        others = (
-            _sums(comparison, comparison.op_classes[is_communication])
-            if is_communication.any()
-            else ""
+        text = say(
+            "All operators: {sums}; sums over streams, not run times.",
+            sums=_sums(comparison, classes[~is_communication]),
         )
-        beside = f"; communication: {others}" if others else ""
-        return f"All operators: {sums}; sums over streams and no run times{beside}."
-    computing = _sum_change(comparison.op_classes[~is_communication])
-    beside = (
-        f"; communication: {_sum_change(comparison.op_classes[is_communication])}"
-        if is_communication.any()
-        else ""
-    )
-    return f"All operators: {computing}, a sum over streams and no run time{beside}."
+        others = _sums(comparison, classes[is_communication]) if communicates else ""
+    else:
+        text = say(
+            "All operators: {change}, a sum over streams, not a run time.",
+            change=_sum_change(classes[~is_communication]),
+        )
+        others = _sum_change(classes[is_communication]) if communicates else ""
+    return paragraph(text, say("Communication: {sums}.", sums=others) if others else "")
 
 
 _SIDES = ("baseline", "candidate")
 
 
 def _sums(comparison: Comparison, table: pd.DataFrame) -> str:
-    return ", ".join(
-        f"{side} {units.duration(float(table[f'per_run_ns_{side}'].fillna(0.0).sum()))} ({of})"
-        for side, of in zip(_SIDES, counts_of(comparison), strict=True)
+    before, after = (float(table[f"per_run_ns_{side}"].fillna(0.0).sum()) for side in _SIDES)
+    of_before, of_after = counts_of(comparison)
+    return say(
+        "baseline {before:duration} ({of_before}), candidate {after:duration} ({of_after})",
+        before=before,
+        of_before=of_before,
+        after=after,
+        of_after=of_after,
     )
 
 
@@ -252,11 +339,12 @@ def change_sentence(comparison: Comparison) -> str:
     verdict = comparison.verdict
     if verdict.latency_change is None or verdict.throughput_change is None:
         return ""
+    latency = relative_text(verdict.latency_change)
     if verdict.of in OF_FILES:
-        return f"Time of the file {relative_text(verdict.latency_change)}."
-    return (
-        f"Latency {relative_text(verdict.latency_change)}, "
-        f"throughput {relative_text(verdict.throughput_change)}."
+        return say("Time of the file {change}.", change=latency)
+    throughput = relative_text(verdict.throughput_change)
+    return say(
+        "Latency {latency}, throughput {throughput}.", latency=latency, throughput=throughput
     )
 
 
@@ -275,30 +363,45 @@ def assumptions_sentence(comparison: Comparison) -> str:
     """What short-operator, cache and utilisation figures were computed with."""
     peaks = dict.fromkeys(_with_basis(peak) for peak in comparison.peaks)
     rates = dict.fromkeys(_with_basis(roofs.bandwidth) for roofs in comparison.roofs)
-    return (
-        f"Computed with τ {_with_basis(comparison.tau)}; modelled cache "
-        f"{_with_basis(comparison.cache_size)}; arithmetic peak {' and '.join(peaks)}; memory "
-        f"bandwidth {' and '.join(rates)}."
+    return say(
+        "Computed with τ {tau}; modelled cache {cache}; arithmetic peak {peaks}; memory bandwidth "
+        "{rates}.",
+        tau=_with_basis(comparison.tau),
+        cache=_with_basis(comparison.cache_size),
+        peaks=listed(list(peaks)),
+        rates=listed(list(rates)),
     )
 
 
 def _with_basis(quantity: Quantity) -> str:
     if quantity.value is None:
-        return "not known"
-    return f"{_FORMATS[quantity.unit](quantity.value)} ({quantity.basis})"
+        return say("not known")
+    value = _FORMATS[quantity.unit](quantity.value)
+    return say("{value} ({basis})", value=value, basis=BASES[quantity.basis])
 
 
 def opened_sentence(value: Trace | Experiment) -> str:
     """What was read from a file: its format and how much is in it."""
     if isinstance(value, Experiment):
-        record = value.record
-        names = ", ".join(value.traces)
-        blocks = plural(record.outcome.blocks, "block")
-        return f"Experiment of {record.model.name}: {names}; {blocks}."
-    is_marked = value.has_runs or value.profiled_runs.empty
-    runs = plural(len(value.profiled_runs), "run") if is_marked else "runs not marked"
-    operators = plural(len(value.operators), "operator")
-    return f"{value.meta.tool} profile: {runs}, {operators}."
+        return say(
+            "Experiment of {model:name}: {variants:name}; {blocks:blocks}.",
+            model=value.record.model.name,
+            variants=", ".join(value.traces),
+            blocks=value.record.outcome.blocks,
+        )
+    tool, operators = value.meta.tool, len(value.operators)
+    if not value.has_runs and not value.profiled_runs.empty:
+        return say(
+            "{tool:name} profile: runs not marked, {operators:operators}.",
+            tool=tool,
+            operators=operators,
+        )
+    return say(
+        "{tool:name} profile: {runs:runs}, {operators:operators}.",
+        tool=tool,
+        runs=len(value.profiled_runs),
+        operators=operators,
+    )
 
 
 def quantity_text(quantity: Quantity) -> str:
@@ -324,27 +427,31 @@ def change_text(figure: Figure) -> str:
 def basis_text(figure: Figure) -> str:
     """What a figure rests on, or why it is missing."""
     quantities = (figure.baseline, figure.candidate)
-    reasons = {
-        side: REASONS[quantity.reason]
-        for side, quantity in zip(("baseline", "candidate"), quantities, strict=True)
+    reasons = [
+        REASONS[quantity.reason]
+        for quantity in quantities
         if quantity.value is None and quantity.reason is not None
-    }
-    if len(reasons) == 2 and len(set(reasons.values())) > 1:
-        return "; ".join(f"{side}: {reason}" for side, reason in reasons.items())
+    ]
+    if len(reasons) == 2 and reasons[0] != reasons[1]:
+        baseline, candidate = reasons
+        return say(
+            "baseline: {baseline}; candidate: {candidate}", baseline=baseline, candidate=candidate
+        )
     if reasons:
-        reason = next(iter(reasons.values()))
         is_missing = all(quantity.value is None for quantity in quantities)
-        return reason if is_missing else f"one side: {reason}"
-    bases = list(dict.fromkeys(quantity.basis for quantity in quantities))
-    return " / ".join(bases)
+        return reasons[0].text() if is_missing else say("one side: {reason}", reason=reasons[0])
+    bases = dict.fromkeys(quantity.basis for quantity in quantities)
+    return " / ".join(BASES[basis].text() for basis in bases)
 
 
 def source_text(figure: Figure, verdict: Verdict) -> str:
     """Which clock a figure's times come from: 'un-profiled wall time'; '' where none ran."""
     if figure.code in ("latency", "throughput"):
-        of_file = ", of the whole file" if verdict.of in OF_FILES else ""
-        return TIME_SOURCES[verdict.of] + of_file
-    return "operator times of the profile" if figure.code in _FROM_PROFILE else ""
+        time = TIME_SOURCES[verdict.of]
+        return (
+            say("{time}, of the whole file", time=time) if verdict.of in OF_FILES else time.text()
+        )
+    return say("operator times of the profile") if figure.code in _FROM_PROFILE else ""
 
 
 _FROM_PROFILE = frozenset(

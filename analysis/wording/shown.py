@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-_SAMPLES = {
-    (True, True): "Sample: a recording that comes with FuseScope, not one of yours.",
-    (True, False): "The baseline is a sample that comes with FuseScope.",
-    (False, True): "The candidate is a sample that comes with FuseScope.",
+from analysis.messages import Message, say
+
+_SAMPLES: Mapping[tuple[bool, bool], Message] = {
+    (True, True): Message("Sample: a recording that comes with FuseScope, not one of yours."),
+    (True, False): Message("The baseline is a sample that comes with FuseScope."),
+    (False, True): Message("The candidate is a sample that comes with FuseScope."),
 }
 
 
 def sample_sentence(baseline: bool, candidate: bool) -> str:
     """Which sides are samples; empty where none is."""
-    return _SAMPLES.get((baseline, candidate), "")
+    return _SAMPLES[baseline, candidate].text() if baseline or candidate else ""
 
 
 def unchanged_sentence(baseline: str, candidate: str) -> str:
     """What is shown after files were refused: what was shown before."""
-    return f"Nothing was opened. What is shown is still {candidate} against {baseline}."
+    return say(
+        "Nothing was opened. The page still shows {candidate:name} compared with {baseline:name}.",
+        candidate=candidate,
+        baseline=baseline,
+    )
 
 
 def reading_sentence(names: Sequence[str]) -> str:
-    """What is being read, and what stands below it meanwhile; the names as they are given."""
-    what = names[0] if len(names) == 1 else f"{len(names)} files"
-    return f"Reading {what} … What stands below is what was shown before."
+    """What is being read, and what the page shows meanwhile; the names as they are given."""
+    if len(names) == 1:
+        return say(
+            "Reading {file:name} … Until then the page shows what it showed before.", file=names[0]
+        )
+    return say(
+        "Reading {files:files} … Until then the page shows what it showed before.", files=len(names)
+    )
 
 
 def comparing_sentence() -> str:
     """What is done while the page still has what was shown before."""
-    return "Reading and comparing … What else stands here is what was shown before."
+    return say(
+        "Reading and comparing … Until then the rest of the page shows what it showed before."
+    )

@@ -5,14 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from analysis import units
-from analysis.compare.timing.slow_executions import SlowExecution, SlowExecutions
-from analysis.messages import Part
-from analysis.wording.phrases import plural
+from analysis.compare.timing.slow_executions import SlowExecution
+from analysis.messages import Message, Part, say
 
 if TYPE_CHECKING:
     from analysis.compare.ledger import Ledger
 
-_SIDES = ("baseline", "candidate")
+_BOTH = Message(
+    "Slow executions, more than three times their operator's median, add {before:duration} to the "
+    "baseline's mean profiled run ({of_before:executions}) and {after:duration} to the candidate's "
+    "({of_after:executions}). The largest: {operator:name} took {took:duration}, its median is "
+    "{median:duration}."
+)
+_BASELINE = Message(
+    "Slow executions, more than three times their operator's median, add {before:duration} to the "
+    "baseline's mean profiled run ({of_before:executions}). The largest: {operator:name} took "
+    "{took:duration}, its median is {median:duration}."
+)
+_CANDIDATE = Message(
+    "Slow executions, more than three times their operator's median, add {after:duration} to the "
+    "candidate's mean profiled run ({of_after:executions}). The largest: {operator:name} took "
+    "{took:duration}, its median is {median:duration}."
+)
 
 
 def slow_parts(ledger: Ledger) -> tuple[Part, ...]:
@@ -23,15 +37,16 @@ def slow_parts(ledger: Ledger) -> tuple[Part, ...]:
     largest = _largest(ledger)
     if largest is None:
         return ()
-    added = " and ".join(
-        _added(slow, side) for slow, side in zip(ledger.slow, _SIDES, strict=True) if slow.count
-    )
-    took = f" took {units.duration(largest.dur_ns)}, its median is {_median(largest)}."
-    return (
-        Part(f"Slow executions, more than three times their operator's median, add {added}. "),
-        Part("The largest: "),
-        Part(largest.name, "name"),
-        Part(took),
+    before, after = ledger.slow
+    message = _BOTH if before.count and after.count else _BASELINE if before.count else _CANDIDATE
+    return message.parts(
+        before=before.per_run_ns,
+        of_before=before.count,
+        after=after.per_run_ns,
+        of_after=after.count,
+        operator=largest.name,
+        took=largest.dur_ns,
+        median=largest.median_ns,
     )
 
 
@@ -40,19 +55,14 @@ def slow_note(ledger: Ledger) -> str:
     largest = _largest(ledger)
     if largest is None:
         return ""
-    took = units.duration(largest.dur_ns)
-    return f"largest: {units.middle_cut(largest.name, 40)}, {took}, median {_median(largest)}"
+    return say(
+        "largest: {operator:name}, {took:duration}, median {median:duration}",
+        operator=units.middle_cut(largest.name, 40),
+        took=largest.dur_ns,
+        median=largest.median_ns,
+    )
 
 
 def _largest(ledger: Ledger) -> SlowExecution | None:
     found = [slow.largest for slow in ledger.slow if slow.largest is not None]
     return max(found, key=lambda one: one.dur_ns - one.median_ns, default=None)
-
-
-def _added(slow: SlowExecutions, side: str) -> str:
-    added = units.duration(slow.per_run_ns)
-    return f"{added} to the {side}'s mean profiled run ({plural(slow.count, 'execution')})"
-
-
-def _median(one: SlowExecution) -> str:
-    return units.duration(one.median_ns)

@@ -3,78 +3,98 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 from analysis import units
 from analysis.compare.comparison import Comparison
-from analysis.compare.totals import Total, totals
+from analysis.compare.totals import Kind, Total, totals
+from analysis.messages import Message, say
 from analysis.wording.counted import FILE_TIME, times_are_of_files
 from analysis.wording.texts import TIME_SOURCES
 
-TOTALS_TITLE = "Which time is which"
-LABELS: Mapping[str, str] = {
-    "latency": "latency",
-    "mean_run": "mean run",
-    "profiled_run": "profiled run",
-    "busy": "busy",
-    "operator_sum": "sum of operators",
+TOTALS_TITLE = Message("Which time is which")
+_OF_SIDE: Mapping[Literal["baseline", "candidate"], Message] = {
+    "baseline": Message("Which time is which: {times} of the baseline"),
+    "candidate": Message("Which time is which: {times} of the candidate"),
 }
-_WHAT: Mapping[str, str] = {
-    "latency": "{of}: the typical run, which the verdict compares",
-    "mean_run": "{mean}, mean: slow runs weigh in it; the waterfall and the ledger add up to it",
-    "profiled_run": "the median run under the profiler, which the timelines show",
-    "busy": (
-        "union of operator times{included}, from the profile, mean: what runs side by side counts "
-        "once"
+LABELS: Mapping[Kind, Message] = {
+    "latency": Message("latency"),
+    "mean_run": Message("mean run"),
+    "profiled_run": Message("profiled run"),
+    "busy": Message("busy"),
+    "operator_sum": Message("sum of operators"),
+}
+_LATENCY = Message("{of}: the typical run, which the verdict compares")
+_LATENCY_ALONE = Message("{of}: the typical run")
+_MEAN_RUN = Message("{of}, mean: slow runs count in it; the waterfall and the ledger add up to it")
+_MEAN_RUN_ALONE = Message("{of}, mean: slow runs count in it")
+_PROFILED = Message("the median run under the profiler, which the timelines show")
+_OF_FILE = Message("{of}: what the verdict compares, and the waterfall and the ledger add up to")
+# By whether there is communication, and whether it is a mean of runs.
+_BUSY: Mapping[tuple[bool, bool], Message] = {
+    (False, True): Message(
+        "union of operator times, from the profile, mean: what runs side by side counts once"
     ),
-    "operator_sum": (
-        "operator times of the profile added up{left_out}, mean: in tables of operators"
+    (True, True): Message(
+        "union of operator times and communication, from the profile, mean: what runs side by side "
+        "counts once"
+    ),
+    (False, False): Message(
+        "union of operator times, from the profile: what runs side by side counts once"
+    ),
+    (True, False): Message(
+        "union of operator times and communication, from the profile: what runs side by side "
+        "counts once"
     ),
 }
-
-
-_NOT_COMPARED: Mapping[str, str] = {
-    "latency": "{of}: the typical run",
-    "mean_run": "{mean}, mean: slow runs weigh in it",
+_SUM: Mapping[tuple[bool, bool], Message] = {
+    (False, True): Message("operator times of the profile added up, mean: in tables of operators"),
+    (True, True): Message(
+        "operator times of the profile added up, without communication, mean: in tables of "
+        "operators"
+    ),
+    (False, False): Message("operator times of the profile added up: in tables of operators"),
+    (True, False): Message(
+        "operator times of the profile added up, without communication: in tables of operators"
+    ),
 }
-_OF_FILE = "{of}: what the verdict compares, and the waterfall and the ledger add up to"
 
 
 def total_label(total: Total, comparison: Comparison) -> str:
     """What to call a total: the time of a file that does not mark its runs is no latency."""
     is_file = total.kind == "latency" and times_are_of_files(comparison)
-    return FILE_TIME if is_file else LABELS[total.kind]
+    return str(FILE_TIME if is_file else LABELS[total.kind])
 
 
 def total_of(comparison: Comparison) -> str:
     """What the totals are of."""
-    return "Of the whole file." if times_are_of_files(comparison) else "Per run."
+    return say("Of the whole file.") if times_are_of_files(comparison) else say("Per run.")
 
 
 def total_basis(total: Total, comparison: Comparison) -> str:
     """What a total rests on and where it stands."""
-    if total.kind == "latency" and times_are_of_files(comparison):
-        return _OF_FILE.format(of=TIME_SOURCES[comparison.verdict.of])
-    what = _WHAT[total.kind]
-    if not comparison.has_changes:  # nothing is compared, and no ledger adds up
-        what = _NOT_COMPARED.get(total.kind, what)
-    if times_are_of_files(comparison):
-        what = what.replace(", mean:", ":")
-    is_communication = bool((comparison.op_classes["op_class"] == "communication").any())
-    return what.format(
-        included=" and communication" if is_communication else "",
-        left_out=", without communication" if is_communication else "",
-        of=TIME_SOURCES[comparison.verdict.of],
-        mean=TIME_SOURCES[comparison.ledger.reconciliation.of],
-    )
+    are_files, compared = times_are_of_files(comparison), comparison.has_changes
+    time = TIME_SOURCES[comparison.verdict.of]
+    if total.kind == "latency":
+        if are_files:
+            return _OF_FILE.text(of=time)
+        return (_LATENCY if compared else _LATENCY_ALONE).text(of=time)
+    if total.kind == "mean_run":  # of what is not compared, no ledger adds up
+        message = _MEAN_RUN if compared else _MEAN_RUN_ALONE
+        return message.text(of=TIME_SOURCES[comparison.ledger.reconciliation.of])
+    if total.kind == "profiled_run":
+        return _PROFILED.text()
+    communicates = bool((comparison.op_classes["op_class"] == "communication").any())
+    return (_BUSY if total.kind == "busy" else _SUM)[communicates, not are_files].text()
 
 
 def totals_title(comparison: Comparison) -> str:
     """'Which time is which: 10.6 ms, 11.7 ms, 12.4 ms, 13.3 ms of the baseline'; the candidate's
     where the baseline has none."""
     found = totals(comparison)
-    for side in ("baseline", "candidate"):
+    for side, message in _OF_SIDE.items():
         times = (getattr(total, f"{side}_ns") for total in found)
         shown = dict.fromkeys(units.duration(ns) for ns in times if ns is not None)
         if shown:
-            return f"{TOTALS_TITLE}: {', '.join(shown)} of the {side}"
-    return TOTALS_TITLE
+            return message.text(times=", ".join(shown))
+    return TOTALS_TITLE.text()

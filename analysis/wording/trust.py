@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from analysis.compare.trust import Trust
+from analysis.messages import Message, paragraph
 from analysis.wording.diagnostics import diagnostic_headline, diagnostic_sentence
-from analysis.wording.phrases import plural
 
-TRUST = "Can I trust this?"
-GENERAL_DOUBT = "They are two separate recordings, so neither machine nor drift is controlled."
-NO_DOUBT = "Nothing speaks against it."
+TRUST = Message("Can I trust this?")
+GENERAL_DOUBT = Message(
+    "They are two separate recordings, so neither machine nor drift is controlled."
+)
+NO_DOUBT = Message("No doubt was found.")
+_DOUBTS = Message("{n:count} doubt.", "{n:count} doubts.")
 _MAX = 2
 
 
 def trust_line(trust: Trust) -> str:
     """How many doubts there are and the two that matter most, in short; else what speaks for it."""
     if not trust.doubts:
-        return " ".join([NO_DOUBT, *(diagnostic_sentence(note) for note in trust.notes[:1])])
+        return paragraph(NO_DOUBT.text(), *map(diagnostic_sentence, trust.notes[:1]))
     told = [diagnostic_headline(note) for note in trust.first[:_MAX]]
     if trust.general and len(told) < _MAX:
-        told.append(GENERAL_DOUBT)
-    return " ".join([f"{plural(trust.doubts, 'doubt')}.", *told])
+        told.append(GENERAL_DOUBT.text())
+    return paragraph(_DOUBTS.text(n=trust.doubts), *told)

@@ -9,14 +9,24 @@ from typing import Any, Literal
 from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.ledger import Ledger, gain_kind
-from analysis.compare.reconciliation import Reconciliation
-from analysis.wording.fusion import TERMS, becomes_text
+from analysis.compare.reconciliation import Reconciliation, SideTimes
+from analysis.messages import Message, say
+from analysis.wording.fusion import TERMS, Term, becomes_text
 from analysis.wording.slow_executions import slow_note
 
 MAX_PATTERNS = 6
 SMALL_SHARE = 0.01  # of the largest pattern: smaller ones share a bar
 SHOWN_ROUNDING_NS = 1_000
-_INNER_TERMS = ("ungrouped_ns", "communication_ns", "slow_ns", "dispatch_ns")
+_INNER_TERMS: tuple[Term, ...] = ("ungrouped_ns", "communication_ns", "slow_ns", "dispatch_ns")
+Role = Literal["baseline", "candidate"]
+_BIAS: Mapping[Role, Message] = {
+    "baseline": Message("profiler bias, baseline"),
+    "candidate": Message("profiler bias, candidate"),
+}
+_OVERLAP: Mapping[Role, Message] = {
+    "baseline": Message("overlap of streams, baseline"),
+    "candidate": Message("overlap of streams, candidate"),
+}
 StepKind = Literal["total", "faster", "slower", "same", "term"]
 
 
@@ -49,8 +59,9 @@ def waterfall_steps(comparison: Comparison) -> tuple[Step, ...]:
     if sum_.delta_ns is None or sum_.baseline_ns is None or sum_.groups_ns is None:
         return ()
     into, out = _sides_steps(sum_)
+    slow = slow_note(comparison.ledger)
     inner = [
-        Step(TERMS[name], value, "term", slow_note(comparison.ledger) if name == "slow_ns" else "")
+        Step(str(TERMS[name]), value, "term", slow if name == "slow_ns" else "")
         for name in _INNER_TERMS
         if (value := getattr(sum_, name))
     ]
@@ -70,18 +81,19 @@ def _sides_steps(sum_: Reconciliation) -> tuple[list[Step], list[Step]]:
     """From the baseline's run to its operators, and from the candidate's operators to its run."""
     into: list[Step] = []
     out: list[Step] = []
-    for side, name, sign, steps in (
+    both: tuple[tuple[SideTimes, Role, int, list[Step]], ...] = (
         (sum_.baseline, "baseline", 1, into),
         (sum_.candidate, "candidate", -1, out),
-    ):
+    )
+    for side, name, sign, steps in both:
         if sum_.profiler_bias_ns is not None:
             value = _less(side.profiled_ns, side.run_ns)
-            note = f"profiled run {units.duration(side.profiled_ns)}"
-            steps.append(Step(f"{TERMS['profiler_bias_ns']}, {name}", sign * value, "term", note))
+            note = say("profiled run {time:duration}", time=side.profiled_ns)
+            steps.append(Step(_BIAS[name].text(), sign * value, "term", note))
         if sum_.overlap_ns is not None:
             value = _less(side.operators_ns, side.busy_ns)
-            note = f"operators {units.duration(side.operators_ns)}"
-            steps.append(Step(f"{TERMS['overlap_ns']}, {name}", sign * value, "term", note))
+            note = say("operators {time:duration}", time=side.operators_ns)
+            steps.append(Step(_OVERLAP[name].text(), sign * value, "term", note))
     return [step for step in into if step.value_ns], [step for step in out[::-1] if step.value_ns]
 
 
@@ -109,9 +121,10 @@ def _pattern_steps(ledger: Ledger) -> list[Step]:
     alone = {row["key"] for row in large}
     rest = [row for row in patterns if row["key"] not in alone]
     if rest:
-        count = units.count(sum(int(row["groups"]) for row in rest))
+        count = sum(int(row["groups"]) for row in rest)
         change = -sum(round(gains[row["key"]]) for row in rest)
-        steps.append(Step(f"{count} other groups", change, "same"))
+        label = say("{n:count} other group", "{n:count} other groups", n=count)
+        steps.append(Step(label, change, "same"))
     return [step for step in steps if step.value_ns]
 
 
@@ -126,7 +139,9 @@ def _with_rounding(steps: list[Step], rounding: int) -> list[Step]:
     if not rounding:
         return steps
     if abs(rounding) >= SHOWN_ROUNDING_NS or not steps:
-        return [*steps, Step(TERMS["rounding_ns"], rounding, "term")]
+        return [*steps, Step(TERMS["rounding_ns"].text(), rounding, "term")]
     *first, last = steps
-    note = "; ".join(filter(None, (last.note, f"{rounding:+d} ns of rounding included")))
+    note = say("{rounding} ns of rounding included", rounding=f"{rounding:+d}")
+    if last.note:
+        note = say("{note}; {more}", note=last.note, more=note)
     return [*first, Step(last.label, last.value_ns + rounding, "term", note)]

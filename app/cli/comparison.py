@@ -15,7 +15,7 @@ from analysis.messages import Message, say
 from analysis.operators.short_names import library_kernel, short_names
 from analysis.report.text import known
 from analysis.text import clean_text
-from analysis.wording.missing import MISSING
+from analysis.wording.quantities import MISSING
 from app.cli.ledger import print_ledger
 
 _TOP_ROWS = 12

@@ -110,12 +110,12 @@ def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
     sum_ = ledger.reconciliation
     if sum_.delta_ns is None:
         return table
-    for name, label in TERMS.items():
+    for name, term in TERMS.items():
         change = getattr(sum_, name)
         if name != "groups_ns" and change:
-            add(label, gain=_saved(-change), share=units.percent(ledger.share(change)))
-    whole = {"whole": whole_text(sum_.of), "time": wording.TIME_SOURCES[sum_.of]}
-    label = say("= {whole}, {time}", **whole)
+            add(term.text(), gain=_saved(-change), share=units.percent(ledger.share(change)))
+    time = wording.TIME_SOURCES[sum_.of]
+    label = say("= {whole}, {time}", whole=whole_text(sum_.of), time=time)
     add(label, gain=_saved(-sum_.delta_ns), share=units.percent(ledger.share(sum_.delta_ns)))
     return table
 

@@ -170,7 +170,7 @@ def _print(table: RecipeTable) -> None:
     from analysis.report.recipe import lines
     from analysis.text import clean_text
     from analysis.wording import recipes as words
-    from analysis.wording.missing import MISSING
+    from analysis.wording.quantities import MISSING
     from analysis.wording.sentences import verdict_basis
 
     recipe = table.recipe

@@ -70,13 +70,14 @@ def totals(comparison: Comparison) -> None:
         st.caption(panels.own(note))
         return
     table = Table()
+    covers = wording.counted(wording.COUNTERS_HELP, comparison)
     columns = (
         ("Counter", [row.label for row in found], "Counters per run, without communication."),
         ("baseline", [row.sides[0] for row in found], "Of the baseline."),
         ("candidate", [row.sides[1] for row in found], "Of the candidate."),
         ("change", [_hyphen(row.change) for row in found], "None where the cores are not alike."),
-        ("Covers, baseline", [row.covered[0] for row in found], wording.COUNTERS_HELP),
-        ("Covers, candidate", [row.covered[1] for row in found], wording.COUNTERS_HELP),
+        ("Covers, baseline", [row.covered[0] for row in found], covers),
+        ("Covers, candidate", [row.covered[1] for row in found], covers),
         ("Definition", [row.definition for row in found], "What it is made of."),
     )
     widths: dict[str, str | int] = {"Counter": 170, "Definition": "large"}

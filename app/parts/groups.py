@@ -95,8 +95,9 @@ def _slow(added_ns: float | None) -> str:
 
 
 def _how(group: Group, row: Mapping[Hashable, Any]) -> str:
+    kind, known_by = wording.KINDS[group.kind].text(), wording.KNOWN_BY[group.known_by]
     parts = [
-        f"{wording.KINDS[group.kind].capitalize()}; known by {wording.KNOWN_BY[group.known_by]}",
+        f"{kind.capitalize()}; known by {known_by}",
         f"{units.count(len(group.original))} operators of the model",
         f"{units.count(len(group.baseline))} → {units.count(len(group.candidate))} operators run",
     ]

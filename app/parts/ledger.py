@@ -87,7 +87,7 @@ def matching(comparison: Comparison, text: str) -> set[int] | None:
 
 def _words(row: Record, group: Group | None) -> list[str]:
     words = [str(row[name]) for name in ("pattern", "becomes", "scope")]
-    words += [wording.KINDS[row["kind"]], wording.KNOWN_BY[row["known_by"]]]
+    words += [str(wording.KINDS[row["kind"]]), str(wording.KNOWN_BY[row["known_by"]])]
     if group is not None:
         for operators in (group.original, group.baseline, group.candidate):
             words += [operator.name for operator in operators]
@@ -116,7 +116,7 @@ def table(comparison: Comparison, drawn: list[Line], unfolded: Collection[str]) 
         cells["pattern"].append(text)
         cells["becomes"].append(wording.becomes_cell(row))
         cells["groups"].append(None if line.is_inside else count)
-        cells["known_by"].append(", ".join(wording.KNOWN_BY[code] for code in codes))
+        cells["known_by"].append(", ".join(str(wording.KNOWN_BY[code]) for code in codes))
         cells["hurts"].append("" if not hurts else "hurts" if alone else f"{hurts} of {count}")
         for name in _NUMBERS:
             cells[name].append(None if pd.isna(row[name]) else float(row[name]))
@@ -155,7 +155,7 @@ def _drawn(cells: pd.DataFrame) -> Table:
         differs = "max|a - b| / max|a| at the group's outputs, on the same input; the largest."
         values = cells["difference_relative"]
         made.number("", "Output difference", values, differs, "%.1e")
-    made.text("Known by", cells["known_by"], wording.KNOWN_BY_HELP, 130)
+    made.text("Known by", cells["known_by"], wording.KNOWN_BY_HELP.text(), 130)
     return made
 
 

@@ -47,7 +47,7 @@ def _operators(shown: Shown, selected: int | None) -> None:
         )
         view = VIEWS[0]
         if _is_ascend(shown):
-            help_ = wording.ASCEND_HELP
+            help_ = wording.ASCEND_HELP.text()
             view = panels.switch("View", VIEWS, "ascend_view", default=VIEWS[1], help_=help_)
         is_ascend = view == VIEWS[1]
         # A choice for each view: their columns are not the same ones.

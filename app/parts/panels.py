@@ -230,7 +230,7 @@ def _trust(found: Trust) -> None:
     for doubt in found.specific:
         note(wording.diagnostic_sentence(doubt), _WARNING)
     if found.general:
-        st.markdown(f"**{own(wording.GENERAL_DOUBT)}**")
+        st.markdown(f"**{own(wording.GENERAL_DOUBT.text())}**")
     for doubt in found.general:
         note(wording.diagnostic_sentence(doubt), _WARNING)
     for known in found.notes:

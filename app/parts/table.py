@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -16,7 +17,7 @@ from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.metrics.counters import MEASURES
 from analysis.operators.short_names import short_names
-from analysis.wording import FIGURES, counted, counts_of
+from analysis.wording import FIGURES, counts_of, per_text
 
 SIDES = ("baseline", "candidate")
 HEIGHT = 388
@@ -232,7 +233,7 @@ class Table:
         heads = [_counted_heads(*names, comparison) for names in self.columns]
         self.columns = dict(zip(heads, self.columns.values(), strict=True))
         for i, setting in self.settings.items():
-            help_ = counted(setting["help"] or "", comparison)
+            help_ = _counted(setting["help"] or "", comparison)
             label = heads[i - 1][1] if setting["label"] in SIDES else setting["label"]
             self.settings[i] = {**setting, "help": help_, "label": label}
         return self
@@ -311,6 +312,11 @@ class Table:
         self.settings[len(self.columns)] = column  # 0 is the index
 
 
+def _counted(text: str, comparison: Comparison) -> str:
+    per = per_text(comparison)
+    return text if per == "per run" else re.sub(r"\b(mean )?per run\b", per, text)
+
+
 def _counted_heads(group: str, label: str, comparison: Comparison) -> tuple[str, str]:
     """A group's head and a column's; where the sides are not of the same, each says what it is of.
 
@@ -318,7 +324,7 @@ def _counted_heads(group: str, label: str, comparison: Comparison) -> tuple[str,
     """
     of = counts_of(comparison)
     if len(set(of)) == 1 or "per run" not in group:
-        return counted(group, comparison), label
+        return _counted(group, comparison), label
     sides = dict(zip(SIDES, of, strict=True))
     return group.replace(" per run", ""), f"{label} ({sides[label]})" if label in sides else label
 

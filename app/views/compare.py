@@ -97,7 +97,7 @@ def _bought(comparison: Comparison, fusion_page: st.Page) -> None:
         return
     with panels.guarded():
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-            title = panels.parts_text(wording.change_parts(comparison, ", by pattern"), "gray")
+            title = panels.parts_text(wording.change_parts(comparison, by_pattern=True), "gray")
             st.subheader(
                 title,
                 anchor=False,
@@ -205,5 +205,5 @@ def _runs(comparison: Comparison) -> None:
     figure = run_times(comparison, panels.mark_colours())
     if figure is None:
         return
-    st.subheader("Run times", anchor=False, help=wording.RUN_TIMES_HELP)
+    st.subheader("Run times", anchor=False, help=wording.RUN_TIMES_HELP.text())
     panels.chart(figure, "run_times", "Every run of both sides")

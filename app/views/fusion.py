@@ -37,8 +37,7 @@ def show(record_page: st.Page) -> None:
 
 
 def _bought(comparison: Comparison) -> None:
-    parts = wording.fusion_parts(comparison)
-    headline, rest = wording.headline_and_rest(parts)
+    headline, rest = wording.headline_and_rest(comparison)
     st.header(panels.parts_text(headline, panels.outcome_colour(comparison)), anchor=False)
     if rest:
         st.markdown(panels.parts_text(rest, "gray"))
@@ -65,7 +64,7 @@ def _waterfall(comparison: Comparison) -> None:
     )
     figure = waterfall(comparison, panels.mark_colours())
     if figure is None:
-        st.caption(panels.own(wording.NO_WATERFALL))
+        st.caption(panels.own(wording.NO_WATERFALL.text()))
         return
     alt = f"Waterfall from baseline to candidate: {wording.time_of_sum(comparison)}"
     panels.chart(figure, "waterfall", alt)

@@ -9,6 +9,7 @@ import streamlit as st
 from analysis import units, wording
 from analysis.compare.timing.verdict import Verdict
 from analysis.errors import FuseScopeError
+from analysis.messages import paragraph, say
 from analysis.recipes import RECIPES, Recipe, beside_published, find
 from analysis.wording import recipes as words
 from app import state
@@ -109,7 +110,8 @@ def _basis(result: Result, verdict: Verdict) -> str:
     if verdict.outcome == "cannot_tell":
         said = wording.why_not_told(verdict)
         if verdict.speedup is not None:
-            said += f"; best guess {units.factor(verdict.speedup)}"
+            guess = say("Best guess {speedup:factor}.", speedup=verdict.speedup)
+            said = paragraph(said, guess)
     return " · ".join(filter(None, (said, "measured", result.source, result.date)))
 
 

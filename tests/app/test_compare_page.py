@@ -186,7 +186,11 @@ def test_two_profiles_and_what_is_known_of_them(start: Start) -> None:
     # The doubts are one line, and all of them are behind it.
     [line] = [text.value for text in page.text if re.match(r"\d+ doubts?\. ", text.value)]
     assert line == f"1 doubt. {GENERAL_DOUBT}"
-    for told in ("two separate recordings, so", "recording of one process", "The profiles do not name"):
+    for told in (
+        "two separate recordings, so",
+        "recording of one process",
+        "The profiles do not name",
+    ):
         assert any(told in text for text in texts(page)), told
     # The head names the files and what recorded them.
     for role, name in (("baseline", "before.json"), ("candidate", "after.json")):
@@ -296,7 +300,7 @@ def test_a_bad_file_is_one_sentence_and_the_page_lives_on(start: Start) -> None:
         assert len(told) == 1, kind
         assert expected in told[0] and told[0].endswith("."), kind
         assert "Traceback" not in told[0], kind
-        still = "Nothing was opened. What is shown is still mobilenetv2 · fused (sample) against"
+        still = "Nothing was opened. The page still shows mobilenetv2 · fused (sample) compared"
         assert sum(text.startswith(still) for text in texts(page)) == 1, kind
     page.button(key="swap").click().run()  # chosen now
     assert not any(text.startswith("Nothing was opened") for text in texts(page))

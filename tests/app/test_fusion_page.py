@@ -194,14 +194,17 @@ def test_the_page_says_what_fusion_bought_and_how_sure_that_is(open_fusion: Star
     page = open_fusion()
     assert is_clean(page) and not page.error
     assert headline(page) == (
-        "The whole run gained 5.17 ms; the largest term, profiler bias, gained 5.09 ms."
+        "The whole run gained 5.17 ms. The largest term, profiler bias, gained 5.09 ms."
     )
     assert below_headline(page) == (
-        "Groups gained 80.0 µs in all: attribution is weak. All of the gain in groups comes from 2 "
-        "Conv + BatchNormalization groups run as one operator each."
+        "Groups gained 80.0 µs in all. Attribution is weak. All of the gain in groups comes from 2 "
+        "Conv + BatchNormalization groups. They run as one operator each."
     )
     captions = "\n".join(caption.value for caption in page.caption).replace("\\", "")
-    assert "accounted for: 7 of 7, 0 boundary mismatches, largest group 3 operators" in captions
+    assert (
+        "accounted for: 7 of 7. 0 boundary mismatches. The largest group has 3 operators"
+        in captions
+    )
     assert "fused is 2.00× faster than unfused" in "\n".join(texts(page))
     assert page.get("plotly_chart")
     assert address(page)["baseline"] == "sample:mobilenetv2/unfused"

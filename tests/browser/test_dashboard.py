@@ -88,7 +88,7 @@ def a_wrong_file_is_a_sentence(page: Page, folder: Path) -> None:
     wait_idle(page)
     upload(page, path)
     expect(page.get_by_text("This is a PNG image, not a trace (photo.json).")).to_be_visible()
-    expect(page.get_by_text("What is shown is still mobilenetv2 · fused (sample)")).to_be_visible()
+    expect(page.get_by_text("The page still shows mobilenetv2 · fused (sample)")).to_be_visible()
     expect(page.get_by_text("Sample: a recording that comes with FuseScope")).to_be_visible()
     expect(verdict(page)).to_contain_text("faster")
     expect(page.get_by_test_id("stException")).to_have_count(0)

@@ -13,7 +13,7 @@ from playwright.sync_api import FloatRect, Page
 
 from analysis.timeline import script
 from analysis.timeline.packing import packed_json
-from analysis.wording.timeline_script import script_words
+from analysis.wording.timeline.script import script_words
 from tests.patience import GIVE_UP_S
 
 HOSTILE = "<img src=x onerror=\"document.title='pwned'\"></script><script>document.title='pwned'"

@@ -39,7 +39,7 @@ def test_lines_add_up_to_the_gain_of_the_run() -> None:
     assert cells(text, "dispatch") == ["+4.00 µs", "0.1 %"]
     assert cells(text, "profiler bias") == ["+4.96 ms", "99.1 %"]
     assert cells(text, "= the whole run, un-profiled wall time") == ["+5.00 ms", "100.0 %"]
-    assert "Every original operator accounted for: 4 of 4" in text
+    assert "All original operators are accounted for: 4 of 4" in text
 
 
 def test_a_narrow_terminal_keeps_the_gain() -> None:

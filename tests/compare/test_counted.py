@@ -84,7 +84,7 @@ def test_files_without_runs_are_told_per_file() -> None:
     basis = wording.waterfall_basis(comparison.ledger.reconciliation)
     assert "of the file" in basis and "per run" not in basis
     assert wording.reconciliation_sentence(comparison.ledger.reconciliation).startswith(
-        "Change of the file "
+        "Change of the file: "
     )
     assert wording.time_of_sum(comparison) == "union of operator times of the whole file"
 
@@ -163,7 +163,7 @@ def test_two_models_have_no_word_of_a_change_in_any_table() -> None:
     told = wording.totals_sentence(comparison)
     assert told == (
         "All operators: baseline 1.00 µs (whole file), candidate 800 ns (per run); sums over "
-        "streams and no run times."
+        "streams, not run times."
     )
     table = tables.type_table(comparison).of(comparison)
     assert {label for _, label in table.columns}.isdisjoint({"change", "speedup"})

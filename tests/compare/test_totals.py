@@ -63,7 +63,7 @@ def test_a_mean_gap_above_the_typical_run_says_that_it_is_a_mean() -> None:
     gap, latency = comparison.figure("dispatch_gap"), comparison.figure("latency")
     assert gap.baseline.value is not None and latency.baseline.value is not None
     assert gap.baseline.value > latency.baseline.value
-    told = "mean per run, in which slow runs weigh; latency is that of the typical run"
+    told = "mean per run, including slow runs; latency is that of the typical run"
     assert wording.figure_detail(comparison, "dispatch_gap") == told
     rows = {row.code: row for row in cards.figures(comparison).rows}
     assert rows["dispatch_gap"].detail == told

@@ -42,8 +42,7 @@ def test_an_error_comes_before_everything() -> None:
 def test_without_doubts_the_line_says_what_speaks_for_it() -> None:
     line = wording.trust_line(trust([LOAD]))
     assert line == (
-        "Nothing speaks against it. Load average 0.4 before the recording and 0.8 after it, "
-        "on 2 cores."
+        "No doubt was found. Load average 0.4 before the recording and 0.8 after it, on 2 cores."
     )
 
 

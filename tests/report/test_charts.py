@@ -187,6 +187,6 @@ def test_the_verdict_as_a_picture() -> None:
     ]
     assert not figure.layout.showlegend  # on a phone it lay on the picture
     assert interval_key(found) == (
-        f"Dot: speedup {units.factor(found.speedup)}; bar: 95 % interval; grey: A/A control, two "
-        "copies of the baseline; dashed: no change."
+        f"Dot: speedup {units.factor(found.speedup)}. Bar: 95 % interval. Grey: A/A control, two "
+        "copies of the baseline. Dashed: no change."
     )

@@ -297,7 +297,7 @@ def test_the_waterfall_never_goes_below_zero() -> None:
 def test_the_ledger_is_text_that_needs_no_script() -> None:
     page = Page(report_html(of_variants()))
     assert "What fusion bought" in page.text
-    assert "Every original operator accounted for: 4 of 4, 0 boundary mismatches" in page.text
+    assert "All original operators are accounted for: 4 of 4. 0 boundary mismatches" in page.text
     assert "Conv + BatchNormalization + Relu" in page.text
     assert "→ FusedConv" in page.text
     assert "+40.0 µs" in page.text

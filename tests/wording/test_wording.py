@@ -70,7 +70,7 @@ def test_an_interval_beside_noise_is_explained_only_where_it_excludes_no_change(
         samples=(8, 8),
         alpha=0.0221,
     )
-    clause = "(a level of 0.022, for all looks and variants together, takes a wider interval"
+    clause = "A level of 0.022, for all looks and variants together, needs a wider interval"
     assert clause in why_not_told(verdict)
     inside = replace(verdict, interval=Interval(0.99, 1.04))
-    assert why_not_told(inside) == CANNOT_TELL["within_noise"]
+    assert why_not_told(inside) == str(CANNOT_TELL["within_noise"])

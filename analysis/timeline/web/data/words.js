@@ -1,5 +1,5 @@
 /* The texts of the timeline in the language of the page, by the keys of
-   analysis/wording/timeline_script.py. */
+   analysis/wording/timeline/script.py. */
 
 let words = {};
 

@@ -1,4 +1,4 @@
-"""What a figure rests on, in a word."""
+"""What a figure rests on, and why one is not shown."""
 
 from __future__ import annotations
 
@@ -13,3 +13,6 @@ BASES: Mapping[Basis, Message] = {
     "modelled": Message("modelled"),
     "assumed": Message("assumed"),
 }
+# `figures` are labels.
+MISSING = Message("Not known: {figures}. Reason: {reason}.")
+ONE_SIDED = Message("Not compared: {figures}. Reason: {reason}.")

@@ -1,0 +1,1 @@
+"""What the timelines say: of what is drawn, and what their script fills in by itself."""
