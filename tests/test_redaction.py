@@ -169,7 +169,7 @@ def planted() -> tuple[Trace, Trace]:
     error = FuseScopeError("experiment_file_damaged", reason="no /srv/secretive/file")
     notes = (
         Diagnostic("warning", "bad_time", 1, "row 3: /home/alice/topsecret/x"),
-        Diagnostic("info", "part_unreadable", 1, "bob", {"reason": error.said}),
+        Diagnostic("info", "part_unreadable", 1, "bob", {"file": "bob", "reason": error.said}),
         Diagnostic("info", "part_missing", 1, "", {"file": "no /srv/topsecret/file"}),
     )
     return replace(first, diagnostics=notes), trace(["Conv", "/home/alice/y"], meta)

@@ -26,6 +26,7 @@ from analysis.experiment import (
 )
 from analysis.graph import Graph, parse_graph
 from analysis.limits import Limits
+from analysis.messages import Message
 from analysis.operators import flops
 from analysis.readers.input.folder import ZIP_ERRORS, check_size
 from analysis.readers.input.source import Source
@@ -35,6 +36,7 @@ from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace, Value, runs_frame
 
 _NO_SAMPLES = Samples([], [], [], [], [])
+_REASON = Message("{reason:name}")
 _Part = TypeVar("_Part")
 Wanted = Callable[[ExperimentRecord], Container[str]]  # names of variants, by the record
 
@@ -207,7 +209,9 @@ class _Archive:
         except FuseScopeError as error:
             if self._left < 0:
                 raise
-            values: dict[str, Value] = {"file": shown, "reason": error.said}
+            why = error.values.get("reason")
+            reason = _REASON.of(reason=why) if why is not None else error.said
+            values: dict[str, Value] = {"file": shown, "reason": reason}
             self._notes.append(Diagnostic("warning", "part_unreadable", 1, "", values))
             return None
 

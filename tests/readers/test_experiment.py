@@ -124,7 +124,9 @@ def test_damaged_tensor_matches_are_noted_and_left_out(content: bytes) -> None:
     assert experiment.matches == {}
     [note] = experiment.traces["fused"].diagnostics
     assert note.code == "part_unreadable" and note.values["file"] == "matches/fused.json"
-    assert "This file of an experiment is damaged: " in diagnostic_sentence(note)
+    assert "The file 'matches/fused.json' in the experiment is damaged: " in diagnostic_sentence(
+        note
+    )
 
 
 def test_more_matches_than_the_limit_are_left_out() -> None:

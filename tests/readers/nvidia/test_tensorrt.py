@@ -223,7 +223,7 @@ def test_a_name_alone_tells_the_class(name: str, op_class: str) -> None:
 
 
 def test_limits_hold() -> None:
-    with pytest.raises(FuseScopeError, match="more rows than the limit of 2"):
+    with pytest.raises(FuseScopeError, match="than the limit of 2"):
         read(Source("p", profile(), Limits(events=2)))
 
 
