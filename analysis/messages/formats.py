@@ -24,6 +24,9 @@ FORMATS: Mapping[str, Callable[[Any], str]] = {
     "rate": units.rate,
     "bandwidth": units.bandwidth,
     "megabytes": units.megabytes,
+    "flop_rate": units.flop_rate,
+    "op_rate": units.op_rate,
+    "intensity": lambda value: f"{value:.3g}",  # operations per byte
     "tenths": lambda value: units.grouped(value, ".1f"),
 }
 
@@ -52,6 +55,7 @@ NOUNS: Mapping[str, tuple[str, str]] = {
     "names": noun("{n:count} name", "{n:count} names"),
     "op_types": noun("{n:count} op type", "{n:count} op types"),
     "samples": noun("{n:count} sample", "{n:count} samples"),
+    "axes": noun("{n:count} axis", "{n:count} axes"),
     "tensors": noun("{n:count} tensor", "{n:count} tensors"),
 }
 

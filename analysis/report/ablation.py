@@ -41,7 +41,7 @@ def ablation_table(comparison: Comparison) -> AblationTable | None:
         return None
     return AblationTable(
         rows=tuple(_worth(row) for _, row in table.iterrows()),
-        notes=(ABLATION_HELP, *ablation_notes(table)),
+        notes=(ABLATION_HELP.text(), *ablation_notes(table)),
     )
 
 

@@ -14,6 +14,7 @@ from analysis.wording.advice import (
     near_miss_sentence,
     own_pass_sentence,
     own_pass_text,
+    pattern_text,
 )
 
 VISIBLE_ROWS = 8
@@ -59,7 +60,7 @@ def blocked_notes(comparison: Comparison) -> tuple[str, ...]:
 def _row(miss: MissedFusion) -> Blocked:
     shown = miss.nodes[:MAX_NAMES]
     return Blocked(
-        pattern=miss.pattern,
+        pattern=pattern_text(miss),
         count=miss.count,
         names=tuple((units.middle_cut(name, _NAME_CHARS), name) for name in shown),
         more=len(miss.nodes) - len(shown),

@@ -152,7 +152,7 @@ def _fusion(shown: Comparison) -> dict[str, Any]:
         "no_shares": wording.no_shares_sentence(shown.ledger),
         "time_of_sum": wording.time_of_sum(shown),
         "blocked": blocked_rows(shown) if one_model else None,
-        "blocked_help": NEAR_MISSES_HELP,
+        "blocked_help": NEAR_MISSES_HELP.text(),
         "blocked_notes": blocked_notes(shown) if one_model else (),
         "ablation": ablation_table(shown) if one_model else None,
     }
@@ -169,7 +169,7 @@ def _tables(shown: Comparison) -> dict[str, Any]:
         "counters_help": wording.counted(wording.COUNTERS_HELP, shown),
         "has_utilisation": tables.has_utilisation(shown),
         "roofline": roofline(shown),
-        "roofline_help": wording.ROOFLINE_HELP,
+        "roofline_help": wording.ROOFLINE_HELP.text(),
         "distribution": strip_plot(shown),
         "time_source": wording.TIME_SOURCES[shown.verdict.of].text(),
     }

@@ -1,4 +1,4 @@
-"""What stands beside the table of optimizers."""
+"""Texts of the table of optimizers."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from analysis import units
-from analysis.wording.phrases import plural
+from analysis.messages import Message, say
 
-ABLATION_HELP = (
-    "What each optimizer of the engine is worth in this model. Lost without it: time with all but "
-    "this one / time with all. Brought alone: time with none / time with only this one. The graph "
-    "was checked to differ."
+ABLATION_HELP = Message(
+    "What each optimizer of the engine is worth in this model. Lost without it: time with all "
+    "optimizers but this one / time with all. Brought alone: time with none / time with only this "
+    "one. It was checked that the graphs differ."
 )
-NOT_ADDITIVE = (
-    "Not additive: optimizers enable and replace each other, so neither column adds up to the "
-    "speedup of all of them."
+NOT_ADDITIVE = Message(
+    "The ratios do not add up: optimizers enable and replace each other, so the sum of neither "
+    "column is the speedup of all of them together."
 )
 
 
@@ -25,29 +24,42 @@ def ablation_ratio(row: Mapping[Any, Any] | pd.Series, kind: Literal["removed", 
     """A cell of the table: '2.05× (1.98× to 2.12×)', or why there is no ratio."""
     if pd.isna(row[kind]):
         acts = row["acts_without" if kind == "removed" else "acts_only"]
-        same = "fused" if kind == "removed" else "unfused"
-        return "not recorded" if pd.isna(acts) or acts else f"same graph as {same}"
+        if pd.isna(acts) or acts:
+            return say("not recorded")
+        return say("same graph as fused") if kind == "removed" else say("same graph as unfused")
     ratio, low, high = row[kind], row[f"{kind}_low"], row[f"{kind}_high"]
     if pd.isna(low):
-        return f"{units.factor(ratio)} (no interval)"
-    return f"{units.factor(ratio)} ({units.factor(low)} to {units.factor(high)})"
+        return say("{ratio:factor} (no interval)", ratio=ratio)
+    return say("{ratio:factor} ({low:factor} to {high:factor})", ratio=ratio, low=low, high=high)
 
 
 def ablation_notes(table: pd.DataFrame) -> tuple[str, ...]:
-    """What the reader of the table must know, one sentence each."""
+    """What the reader of the table must know, each text one sentence or two."""
     facts = table.attrs
-    blocks = plural(facts["blocks"], "block")
-    level = units.percent(1 - facts["alpha"])
     notes = [
-        f"Un-profiled wall time, {blocks} of fresh processes, paired; each interval at {level}.",
-        NOT_ADDITIVE,
+        say(
+            "Un-profiled wall time, measured in {n:count} block of fresh processes and paired. "
+            "Each interval is at {level:percent}.",
+            "Un-profiled wall time, measured in {n:count} blocks of fresh processes and paired. "
+            "Each interval is at {level:percent}.",
+            n=facts["blocks"],
+            level=1 - facts["alpha"],
+        ),
+        NOT_ADDITIVE.text(),
     ]
     if facts["left_out"]:
-        names = ", ".join(facts["left_out"])
-        notes.append(f"Not recorded, because they change fewer operators: {names}.")
+        notes.append(
+            say(
+                "These optimizers were not recorded, because they change fewer operators: "
+                "{names:name}.",
+                names=", ".join(facts["left_out"]),
+            )
+        )
     if facts["unlisted"]:
         notes.append(
-            "Some optimizer that FuseScope cannot switch off acts in every variant with only one: "
-            "what it does counts as added."
+            say(
+                "An optimizer that FuseScope cannot switch off acts in every variant with only one "
+                "optimizer. Its effect counts as added."
+            )
         )
     return tuple(notes)

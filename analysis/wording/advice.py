@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from analysis import units
+from analysis.messages import Message, Shown, paragraph, say
+from analysis.patterns.pattern import Blocker
 from analysis.trace import Value
-from analysis.wording.phrases import capital, plural
 
 Facts = Mapping[str, Value]
-Words = Callable[[Facts, str], str]
+_NAME_CHARS = 80
 
 
-class Blocked(Protocol):
-    """What the sentences need of a fusion that could be and is not: a near miss of the engine, an
-    opportunity that our own pass left."""
+class NearMiss(Protocol):
+    """What the sentences need of a fusion that the engine could do and does not."""
 
     @property
     def tensor(self) -> str: ...
     @property
-    def blocked_by(self) -> str: ...
+    def blocked_by(self) -> Blocker: ...
     @property
     def values(self) -> Facts: ...
+
+
+class OfPattern(Protocol):
+    """What the label needs of a near miss."""
+
+    @property
+    def pattern(self) -> str: ...
 
 
 class Unjudged(Protocol):
@@ -43,312 +50,395 @@ class OwnFused(Protocol):
     def count(self) -> int: ...
 
 
-NEAR_MISSES_HELP = (
-    "Operators of the model that could run as one and do not. What was fused is read from the "
-    "graph that ran; what blocked the rest is checked against conditions that were found by "
-    "optimising small models one at a time. Time spent is what the candidate runs for these places "
-    "per run; time to win is the part of the operators that fusion would absorb: at most that can "
-    "be saved."
+@dataclass(frozen=True)
+class Advice:
+    """What blocked a fusion, and what to change. Placeholders are its values, and `tensor`."""
+
+    why: Message
+    remedy: Message
+
+
+NEAR_MISSES_HELP = Message(
+    "Operators of the model that could run as one but do not. What was fused is read from the "
+    "graph that ran. What blocked the rest is checked against conditions that were found by "
+    "optimising small models one at a time. Time spent is the time per run of everything that the "
+    "candidate runs for these places. Time to win is the part of it that fusion would absorb: at "
+    "most this much can be saved."
 )
-OWN_PASS_HELP = (
-    "Places that FuseScope's own fusion pass makes one operator: tried on this model and verified "
-    "while it was recorded. The variant rules:O3 runs them."
+OWN_PASS_HELP = Message(
+    "Places that FuseScope's own fusion pass turns into one operator. This was tried on the model "
+    "and verified when it was recorded. The variant rules:O3 runs them."
 )
+# Entries that name no pattern.
+_EVERY: Mapping[str, Message] = {
+    "every pattern": Message("every pattern"),
+    "every other pattern": Message("every other pattern"),
+}
 
 
-def near_miss_sentence(miss: Blocked) -> str:
-    """What blocked it, in one sentence. Names come from the model and are inserted as they are."""
-    return _SAID[miss.blocked_by][0](miss.values, _at(miss.tensor))
+def near_miss_sentence(miss: NearMiss) -> str:
+    """What blocked it. Names come from the model and are inserted as they are."""
+    return _advice(miss).why.text(**_values(miss))
 
 
-def near_miss_remedy(miss: Blocked) -> str:
+def near_miss_remedy(miss: NearMiss) -> str:
     """What to change, in one sentence or two."""
-    return _SAID[miss.blocked_by][1](miss.values, _at(miss.tensor))
+    return _advice(miss).remedy.text(**_values(miss))
+
+
+def pattern_text(miss: OfPattern) -> str:
+    """What the pattern is called: 'Conv + Relu', 'every pattern'."""
+    every = _EVERY.get(miss.pattern)
+    return miss.pattern if every is None else every.text()
 
 
 def own_pass_text(miss: OwnFused) -> str:
     """How many of the places our own pass fuses: '7 of 7', 'none', '' where it was not tried."""
     if miss.own_places is None or not miss.count:
         return ""
-    return f"{miss.own_places} of {miss.count}" if miss.own_places else "none"
+    if not miss.own_places:
+        return say("none")
+    return say("{fused:count} of {all:count}", fused=miss.own_places, all=miss.count)
 
 
 def own_pass_sentence(misses: Iterable[OwnFused]) -> str:
     """What our own pass would fuse of all this, '' where it would fuse nothing or is not known."""
-    known = [miss for miss in misses if miss.own_places]
-    places = sum(miss.own_places or 0 for miss in known)
+    places = sum(miss.own_places or 0 for miss in misses)
     if not places:
         return ""
-    if places == 1:
-        return (
-            "FuseScope's own pass makes one of these places a single operator: record the variant "
-            "rules:O3 to see what that brings."
-        )
-    return (
-        f"FuseScope's own pass makes {units.count(places)} of these places single operators: "
-        "record the variant rules:O3 to see what that brings."
+    return say(
+        "FuseScope's own pass turns {n:count} of these places into a single operator. Record the "
+        "variant rules:O3 to see what that brings.",
+        "FuseScope's own pass turns {n:count} of these places into single operators. Record the "
+        "variant rules:O3 to see what that brings.",
+        n=places,
     )
 
 
 def attention_sentence(attention: Unjudged) -> str:
     """That attention is there, what it takes, and that nothing is said about its fusion."""
-    count = len(attention.places)
-    where = "one place" if count == 1 else f"{units.count(count)} places"
-    takes = "" if attention.spent_ns is None else f", {units.duration(attention.spent_ns)} a run"
-    return (
-        f"Attention runs as separate operators in {where}{takes}. It is not judged: whether an "
-        "engine fuses it depends on masks, heads and past keys, which are more than the graph says."
-    )
+    places, spent = len(attention.places), attention.spent_ns
+    found = _ATTENTION if spent is None else _ATTENTION_TIMED
+    return paragraph(found.text(n=places, spent=spent), _NOT_JUDGED.text())
 
 
-def _at(tensor: str) -> str:
-    return f"'{tensor[:80]}'" if tensor else "a tensor"
+_ATTENTION = Message(
+    "Attention runs as separate operators in {n:count} place.",
+    "Attention runs as separate operators in {n:count} places.",
+)
+_ATTENTION_TIMED = Message(
+    "Attention runs as separate operators in {n:count} place, {spent:duration} per run.",
+    "Attention runs as separate operators in {n:count} places, {spent:duration} per run.",
+)
+_NOT_JUDGED = Message(
+    "FuseScope does not judge it: whether an engine fuses attention depends on masks, heads and "
+    "past keys, which the graph does not fully describe."
+)
 
 
-def _no_kernel_remedy(v: Facts, _: str) -> str:
-    known = f"Use one of {v['known']} where the model allows, or write" if v.get("known") else None
-    return f"{known or 'Write'} a fused kernel of your own for {v.get('operators')}."
+def _values(miss: NearMiss) -> dict[str, Shown]:
+    """The values of the sentences' placeholders: names quoted, words as what they are called."""
+    values: dict[str, Shown] = dict(miss.values)
+    for key in _WORDED & values.keys():
+        values[key] = _WORDS.get(str(values[key]), values[key])
+    name = miss.tensor[:_NAME_CHARS]
+    values["tensor"] = _TENSOR.of(name=name) if name else _SOME_TENSOR
+    if "allowed" in values:
+        values["first"] = str(values["allowed"]).split(",")[0]
+    return values
 
 
-def _shape_remedy(v: Facts, at: str) -> str:
-    return f"Expand or store {at} with the shape {v.get('needs')}."
+def _advice(miss: NearMiss) -> Advice:
+    """The sentences; for some codes those that fit the facts."""
+    values = miss.values
+    match miss.blocked_by:
+        case "no_kernel" if values.get("known"):
+            return _NO_KERNEL_BUT_OTHERS
+        case "constant_shape" if values.get("or_one"):
+            return _CONSTANT_SHAPE_OR_ONE
+        case "constant_shape" if values.get("needs"):
+            return _CONSTANT_SHAPE
+        case "engine_declined" if miss.tensor:
+            return _DECLINED_DYNAMIC
+        case "own_pass" if values.get("fused") is False:
+            return _OWN_PASS_NOTHING
+        case "own_kernel" if not values.get("groups"):
+            return _OWN_KERNEL_UNCOUNTED
+    return ADVICE[miss.blocked_by]
 
 
-# code -> (what blocked it, what to change), both from (values, tensor)
-_SAID: Mapping[str, tuple[Words, Words]] = {
-    "extra_consumer": (
-        lambda v, at: (
-            f"The result of {v.get('operator')}, {at}, is also read by {v.get('consumer')}, so it "
-            "has to be written anyway."
+_TENSOR = Message("'{name:name}'")
+_SOME_TENSOR = Message("a tensor")
+# Words that facts are made of, in facts that may hold one.
+_WORDED = frozenset(("source", "needs", "have", "shape", "expected"))
+_WORDS: Mapping[str, Message] = {
+    "model input": Message("an input of the model"),
+    "unknown": Message("unknown"),
+    "scalar": Message("a scalar"),
+    "one axis": Message("one axis"),
+    "3 or more": Message("3 or more"),
+    "2 or 3": Message("2 or 3"),
+    "another divisor": Message("another divisor"),
+    "Add instead of Sum": Message("Add instead of Sum"),
+    "LayerNormalization of one output": Message("LayerNormalization with one output"),
+    "HardSwish, or x · HardSigmoid(x) with α = 1/6, β = 1/2": Message(
+        "HardSwish, or x · HardSigmoid(x) with α = 1/6, β = 1/2"
+    ),
+    "(x - mean) / Sqrt(mean of Pow(x - mean, 2) + ε), · scale, + shift": Message(
+        "(x - mean) / Sqrt(mean of Pow(x - mean, 2) + ε), · scale, + shift"
+    ),
+    "x / Sqrt(mean of Pow(x, 2) + ε), · scale": Message("x / Sqrt(mean of Pow(x, 2) + ε), · scale"),
+}
+
+_NO_KERNEL_BUT_OTHERS = Advice(
+    Message("The engine has no kernel that runs {operators:name} as one operator."),
+    Message(
+        "Use one of {known:name} where the model allows it, or write your own fused kernel for "
+        "{operators:name}."
+    ),
+)
+_CONSTANT_SHAPE = Advice(
+    Message("The constant {tensor} has the shape {shape}, but this fusion needs {needs}."),
+    Message("Store {tensor} with the shape that is needed: {needs}."),
+)
+_CONSTANT_SHAPE_OR_ONE = Advice(
+    Message(
+        "The constant {tensor} has the shape {shape}, but this fusion needs one value or {needs}."
+    ),
+    Message("Store {tensor} as one value, or with the shape {needs}."),
+)
+_DECLINED_DYNAMIC = Advice(
+    Message(
+        "All conditions that FuseScope knows are met, but ONNX Runtime {engine:name} still did not "
+        "fuse it. The conditions were found with {checked:name}. The shape of {tensor} is not "
+        "fixed, which may be the cause."
+    ),
+    Message("Record with the engine's verbose log and look for {optimizer:name}."),
+)
+_OWN_PASS_NOTHING = Advice(
+    Message(
+        "FuseScope's own pass fused nothing in the variant '{variant:name}', and the engine fuses "
+        "nothing in it either."
+    ),
+    Message("Run fusescope fuse MODEL --rules FILE --explain to see what was not fused and why."),
+)
+_OWN_KERNEL_UNCOUNTED = Advice(
+    Message(
+        "In the variant '{variant:name}', custom kernels run groups of operators. The rest runs "
+        "with every optimisation off."
+    ),
+    Message("Compare with the variant fused to see what the engine fuses by itself."),
+)
+
+ADVICE: Mapping[Blocker, Advice] = {
+    "extra_consumer": Advice(
+        Message(
+            "The result of {operator:name}, {tensor}, is also read by {consumer:name}, so it must "
+            "be written in any case."
         ),
-        lambda v, at: (
-            f"If the model may change, let {v.get('consumer')} read what goes in or what comes out "
-            f"of the pattern. A copy of {v.get('operator')} seldom helps: "
-            "the engine mostly runs equal operators once."
+        Message(
+            "If you can change the model, let {consumer:name} read the input or the output of the "
+            "pattern instead. A copy of {operator:name} seldom helps, because the engine usually "
+            "runs equal operators only once."
         ),
     ),
-    "graph_output_between": (
-        lambda v, at: f"The result of {v.get('operator')}, {at}, is an output of the model.",
-        lambda v, at: f"Remove {at} from the outputs of the model if nobody needs it.",
+    "graph_output_between": Advice(
+        Message("The result of {operator:name}, {tensor}, is an output of the model."),
+        Message("Remove {tensor} from the outputs of the model if nobody needs it."),
     ),
-    "graph_output": (
-        lambda v, at: (
-            f"{capital(at)} is an output of the model; this fusion does not happen at "
-            "the end of a model."
-        ),
-        lambda v, at: "Let another operator of the model read it, or accept it at the end.",
-    ),
-    "non_constant_weight": (
-        lambda v, at: (
-            f"{capital(at)} is not a constant: it comes from {v.get('source')} when "
-            "the model runs."
-        ),
-        lambda v, at: (
-            f"Make {at} an initialiser of the model: export it in evaluation mode, with constants "
-            "folded."
+    "graph_output": Advice(
+        Message("This fusion is not done at the end of a model, and {tensor} is an output of it."),
+        Message(
+            "Let another operator of the model read the output, or accept that its end is not "
+            "fused."
         ),
     ),
-    "overridable_weight": (
-        lambda v, at: (
-            f"The weight {at} is also listed as an input of the model, so whoever runs it may "
-            "replace it."
+    "non_constant_weight": Advice(
+        Message(
+            "This fusion needs a constant, but {tensor} comes from {source} when the model runs."
         ),
-        lambda v, at: (
-            f"Remove {at} from the inputs of the model (export without "
+        Message(
+            "Make {tensor} an initialiser of the model: export the model in evaluation mode, with "
+            "constants folded."
+        ),
+    ),
+    "overridable_weight": Advice(
+        Message(
+            "The weight {tensor} is also listed as an input of the model, so it can be replaced "
+            "when the model runs."
+        ),
+        Message(
+            "Remove {tensor} from the inputs of the model (export without "
             "keep_initializers_as_inputs)."
         ),
     ),
-    "training_mode": (
-        lambda v, at: "BatchNormalization is in training mode: it computes its own statistics.",
-        lambda v, at: "Export the model in evaluation mode (model.eval() in PyTorch).",
+    "training_mode": Advice(
+        Message("BatchNormalization is in training mode, so it computes its own statistics."),
+        Message("Export the model in evaluation mode (model.eval() in PyTorch)."),
     ),
-    "dtype": (
-        lambda v, at: f"{capital(at)} is {v.get('dtype')}; this fusion takes "
-        f"{v.get('allowed')} on this engine.",
-        lambda v, at: f"Run this part in {str(v.get('allowed')).split(',')[0]}, or on an engine "
-        f"with {v.get('dtype')} kernels.",
-    ),
-    "constant_value": (
-        lambda v, at: (
-            f"The constant {at} is {v.get('value')} where {v.get('expected')} is expected to five "
-            "digits."
+    "dtype": Advice(
+        Message(
+            "On this engine, this fusion supports {allowed:name}, but {tensor} is {dtype:name}."
         ),
-        lambda v, at: f"Write the constant with full precision: {v.get('expected')}.",
+        Message("Run this part in {first:name}, or on an engine with {dtype:name} kernels."),
     ),
-    "constant_shape": (
-        lambda v, at: (
-            f"The constant {at} has the shape {v.get('shape')}; this fusion takes "
-            f"{v.get('needs') or 'a scalar'}."
+    "constant_value": Advice(
+        Message(
+            "The constant {tensor} is {value}, but this fusion needs {expected}, with a precision "
+            "of five digits."
         ),
-        lambda v, at: f"Store {at} with the shape that is taken: {v.get('needs') or 'a scalar'}.",
+        Message("Write the constant with full precision: {expected}."),
     ),
-    "shape_or_broadcast": (
-        lambda v, at: (
-            f"{capital(at)} has the shape {v.get('have')} where {v.get('needs')} is "
-            "needed: this fusion does not broadcast it."
-        ),
-        _shape_remedy,
+    "constant_shape": Advice(
+        Message("The constant {tensor} has the shape {shape}, but this fusion needs a scalar."),
+        Message("Store {tensor} as a scalar."),
     ),
-    "unknown_shape": (
-        lambda v, at: f"The shape of {at} is not known before the model runs ({v.get('shape')}).",
-        lambda v, at: (
-            "Export with fixed sizes, or run symbolic shape inference over the model before."
+    "shape_or_broadcast": Advice(
+        Message(
+            "This fusion does not broadcast: {tensor} has the shape {have}, but {needs} is needed."
         ),
+        Message("Expand or store {tensor} with the shape {needs}."),
     ),
-    "axis": (
-        lambda v, at: (
-            f"The mean is over axis {v.get('axes')}; this fusion takes the last axis alone."
-        ),
-        lambda v, at: "Transpose so that the normalised axis is the last, where that is cheap.",
+    "unknown_shape": Advice(
+        Message("The shape of {tensor} is not known before the model runs ({shape})."),
+        Message("Export the model with fixed sizes, or run symbolic shape inference on it first."),
     ),
-    "rank": (
-        lambda v, at: (
-            f"{capital(at)} has {v.get('axes')} axes; this fusion takes "
-            f"{v.get('needs')}."
-        ),
-        lambda v, at: f"Reshape around the pattern so that there are {v.get('needs')} axes.",
+    "axis": Advice(
+        Message("The mean is over axis {axes}, but this fusion only supports the last axis."),
+        Message("Transpose so that the normalised axis is the last one, where that is cheap."),
     ),
-    "operand_order": (
-        lambda v, at: (
-            f"The constant {at} is the first operand of {v.get('operator')}; the engine looks for "
-            "it as the second."
-        ),
-        lambda v, at: f"Swap the operands of {v.get('operator')}.",
+    "rank": Advice(
+        Message("The number of axes of {tensor} is {axes}, but this fusion needs {needs}."),
+        Message("Reshape before and after the pattern so that the number of axes is {needs}."),
     ),
-    "no_bias": (
-        lambda v, at: (
-            "The convolution has no bias, and the engine fuses this addition only into one that "
-            "has."
+    "operand_order": Advice(
+        Message(
+            "The constant {tensor} is the first operand of {operator:name}, but the engine expects "
+            "it as the second one."
         ),
-        lambda v, at: "Give the convolution a bias of zeros.",
+        Message("Swap the operands of {operator:name}."),
     ),
-    "layout": (
-        lambda v, at: (
-            "At level all the convolution runs in channel blocks (NCHWc), and the other operand "
-            f"{at} does not: it comes from {v.get('source')}."
+    "no_bias": Advice(
+        Message(
+            "The convolution has no bias, and the engine fuses this addition only into a "
+            "convolution with a bias."
         ),
-        lambda v, at: (
+        Message("Give the convolution a bias of zeros."),
+    ),
+    "layout": Advice(
+        Message(
+            "At the level all, the convolution runs in channel blocks (NCHWc). The other operand "
+            "{tensor} does not: it comes from {source}."
+        ),
+        Message(
             "Let it come from a convolution or pooling in channel blocks, or try the variant "
-            "without:NchwcTransformer, where a convolution with a bias takes any addition of its "
-            "own shape."
+            "without:NchwcTransformer, where a convolution with a bias takes any addition of the "
+            "same shape."
         ),
     ),
-    "cannot_block": (
-        lambda v, at: (
-            "This fusion exists in channel blocks (NCHWc) only, and this convolution cannot run "
-            "there: its weight is no constant, its groups are no whole blocks, or the engine has "
-            "no such layout on this processor."
+    "cannot_block": Advice(
+        Message(
+            "This fusion exists only in channel blocks (NCHWc), and this convolution cannot run "
+            "there: its weight is not a constant, its groups are not whole blocks, or the engine "
+            "has no such layout on this processor."
         ),
-        lambda v, at: (
-            "Make the weight an initialiser and the channels of each group a multiple of 16; or, "
-            "for an activation, choose one that is fused in every layout, such as Relu or Clip."
-        ),
-    ),
-    "form": (
-        lambda v, at: f"It is written in a form the engine does not look for: {v.get('expected')}.",
-        lambda v, at: (
-            "Export it in that form, or with the operator of its own that a newer opset has."
+        Message(
+            "Make the weight an initialiser and the channels of each group a multiple of 16. For "
+            "an activation, you can also choose one that is fused in every layout, such as Relu or "
+            "Clip."
         ),
     ),
-    "no_kernel": (
-        lambda v, at: f"The engine has no kernel that runs {v.get('operators')} as one.",
-        _no_kernel_remedy,
+    "form": Advice(
+        Message("It is written in a form that the engine does not look for: {expected} is needed."),
+        Message("Export it in that form, or with the dedicated operator that a newer opset has."),
     ),
-    "needs_gemm": (
-        lambda v, at: (
-            f"The engine joins {v.get('activation')} with Gemm only, and this is a MatMul without "
-            "a bias."
-        ),
-        lambda v, at: "Write the product as Gemm, or add a bias of zeros to it.",
+    "no_kernel": Advice(
+        _NO_KERNEL_BUT_OTHERS.why, Message("Write your own fused kernel for {operators:name}.")
     ),
-    "reshape_between": (
-        lambda v, at: (
-            f"The product has {v.get('axes')} axes, so the engine reshapes its result, and the "
-            "activation comes after the Reshape."
+    "needs_gemm": Advice(
+        Message(
+            "The engine fuses {activation:name} only with Gemm, and this is a MatMul without a "
+            "bias."
         ),
-        lambda v, at: "Flatten to two axes before the product and restore them at the end.",
+        Message("Write the product as Gemm, or add a bias of zeros to it."),
     ),
-    "opset": (
-        lambda v, at: (
-            f"The model has opset {v.get('opset')}; at this level the engine writes "
-            f"{v.get('does')}, which exists from opset {v.get('needs')} on."
+    "reshape_between": Advice(
+        Message(
+            "The product has {axes:axes}, so the engine reshapes its result, and the activation "
+            "comes after the Reshape."
         ),
-        lambda v, at: (
-            f"Export with opset {v.get('needs')} or later, or use the level extended or all."
+        Message("Flatten to two axes before the product and restore them at the end."),
+    ),
+    "opset": Advice(
+        Message(
+            "The model has opset {opset:count}. At this level the engine writes {does:name}, which "
+            "only exists from opset {needs:count} on."
+        ),
+        Message(
+            "Export the model with opset {needs:count} or later, or use the level extended or all."
         ),
     ),
-    "level": (
-        lambda v, at: (
-            f"The optimisation level is {v.get('level')}; this fusion happens from "
-            f"{v.get('needs')} on."
+    "level": Advice(
+        Message(
+            "The optimisation level is {level:name}, but this fusion is done from {needs:name} on."
         ),
-        lambda v, at: f"Use the level {v.get('needs')}.",
+        Message("Use the level {needs:name}."),
     ),
-    "disabled": (
-        lambda v, at: f"The optimizer {v.get('optimizer')} was off in this variant.",
-        lambda v, at: f"Leave {v.get('optimizer')} on.",
+    "disabled": Advice(
+        Message("The optimizer {optimizer:name} was off in this variant."),
+        Message("Leave {optimizer:name} on."),
     ),
-    "other_provider": (
-        lambda v, at: (
-            f"Parts of it ran on different execution providers: {v.get('one')} and "
-            f"{v.get('other')}."
+    "other_provider": Advice(
+        Message("Parts of it ran on different execution providers: {one:name} and {other:name}."),
+        Message("Keep these operators on one execution provider."),
+    ),
+    "merged_duplicates": Advice(
+        Message(
+            "The engine computes {count:count} equal {operator:name} operators only once, so "
+            "{tensor} has more readers than the model shows."
         ),
-        lambda v, at: "Keep these operators on one execution provider.",
-    ),
-    "merged_duplicates": (
-        lambda v, at: (
-            f"The engine computes {v.get('count')} equal {v.get('operator')} operators once, so "
-            f"{at} has more readers than the model shows."
-        ),
-        lambda v, at: (
+        Message(
             "Remove the duplicates from the model, or try the variant "
             "without:CommonSubexpressionElimination."
         ),
     ),
-    "engine_declined": (
-        lambda v, at: (
-            f"Every condition that FuseScope knows holds, and ONNX Runtime {v.get('engine')} still "
-            f"did not fuse it; the conditions were found with {v.get('checked')}."
-            + ("" if at == "a tensor" else f" The shape of {at} is not fixed, which may be why.")
+    "engine_declined": Advice(
+        Message(
+            "All conditions that FuseScope knows are met, but ONNX Runtime {engine:name} still did "
+            "not fuse it. The conditions were found with {checked:name}."
         ),
-        lambda v, at: (
-            f"Record with the engine's verbose log and look for {v.get('optimizer')}."
+        _DECLINED_DYNAMIC.remedy,
+    ),
+    "optimisation_off": Advice(
+        Message("Optimisation is off in the variant '{variant:name}', so nothing is fused."),
+        Message("Compare with the variant fused."),
+    ),
+    "own_pass": Advice(
+        Message(
+            "The variant '{variant:name}' is fused by FuseScope's own pass, and the engine fuses "
+            "nothing more."
         ),
+        _OWN_PASS_NOTHING.remedy,
     ),
-    "optimisation_off": (
-        lambda v, at: f"Optimisation is off in the variant '{v.get('variant')}': nothing is fused.",
-        lambda v, at: "Compare with the variant fused.",
-    ),
-    "own_pass": (
-        lambda v, at: (
-            f"The variant '{v.get('variant')}' is fused by FuseScope's own pass, and the engine "
-            "fuses nothing more."
-            if v.get("fused") is not False
-            else f"FuseScope's own pass fused nothing in the variant '{v.get('variant')}', and the "
-            "engine fuses nothing in it either."
+    "own_kernel": Advice(
+        Message(
+            "In the variant '{variant:name}', custom kernels run {groups:groups} of operators. The "
+            "rest runs with every optimisation off."
         ),
-        lambda v, at: "Run fusescope fuse MODEL --rules FILE --explain: it says what it left.",
+        _OWN_KERNEL_UNCOUNTED.remedy,
     ),
-    "own_kernel": (
-        lambda v, at: (
-            f"In the variant '{v.get('variant')}' kernels of its own run "
-            + (plural(v["groups"], "group") if v.get("groups") else "groups")
-            + " of operators; the rest runs with every optimisation off."
+    "same_cut": Advice(
+        Message(
+            "The variant '{variant:name}' is cut in the same way as {twin:name}, but without the "
+            "kernel: nothing is fused in it on purpose, to show the cost of the cut alone."
         ),
-        lambda v, at: "Compare with the variant fused for what the engine fuses by itself.",
+        Message("Compare {twin:name} with it to see the kernel alone."),
     ),
-    "same_cut": (
-        lambda v, at: (
-            f"The variant '{v.get('variant')}' is cut as {v.get('twin')} is and has no kernel: "
-            "nothing is fused in it, on purpose, to show what the cut alone costs."
+    "quantised": Advice(
+        Message(
+            "The variant '{variant:name}' runs in 8 bits. The conditions that FuseScope knows are "
+            "those of the engine's float32 operators."
         ),
-        lambda v, at: f"Compare {v.get('twin')} with it for the kernel alone.",
+        Message("Compare with the variant fused to see what the float32 model misses."),
     ),
-    "quantised": (
-        lambda v, at: (
-            f"The variant '{v.get('variant')}' runs in 8 bits; the conditions that FuseScope knows "
-            "are those of the engine's float32 operators."
-        ),
-        lambda v, at: "Compare with the variant fused for what the float32 model misses.",
-    ),
-}  # fmt: skip
+}

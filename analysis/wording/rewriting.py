@@ -3,63 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal, Protocol, cast
 
-from analysis import units
-from analysis.trace import Value
-from analysis.wording.advice import Blocked, Facts, Words, near_miss_sentence
+from analysis.messages import Message
+from analysis.patterns.pattern import Blocker, HeldBack
+from analysis.wording.advice import Facts, NearMiss, near_miss_sentence
 
-OUTCOMES: Mapping[str, str] = {"applied": "fused", "partly": "in part", "no": "not fused"}
-VERIFIED_HELP = (
-    "Every rewritten group was run against the operators it stands for on random inputs, and the "
-    "whole model on the inputs of a recording; a group that differs by more than the tolerance is "
-    "taken back."
+
+class Held(Protocol):
+    """What the sentence needs of an opportunity that our own pass left."""
+
+    @property
+    def tensor(self) -> str: ...
+    @property
+    def blocked_by(self) -> Blocker | HeldBack | Literal[""]: ...
+    @property
+    def values(self) -> Facts: ...
+
+
+OUTCOMES: Mapping[Literal["applied", "partly", "no"], Message] = {
+    "applied": Message("fused"),
+    "partly": Message("partly fused"),
+    "no": Message("not fused"),
+}
+VERIFIED_HELP = Message(
+    "Every rewritten group was run on random inputs and compared with the operators that it "
+    "replaces. The whole model was run on the inputs of a recording. A group that differs by more "
+    "than the tolerance is taken back."
+)
+_NAME_CHARS = 80
+
+
+def held_back_sentence(held: Held) -> str:
+    """Why an opportunity was not taken; '' where it was. Names come from the model and are inserted
+    as they are."""
+    code = held.blocked_by
+    if not code:
+        return ""
+    if code not in HELD_BACK:
+        return near_miss_sentence(cast("NearMiss", held))  # codes of the pass are all in HELD_BACK
+    text = HELD_BACK[cast("HeldBack", code)]
+    if code == "verification" and not isinstance(held.values.get("difference"), int | float):
+        text = _NOTHING_TO_COMPARE
+    return text.text(**{**held.values, "tensor": held.tensor[:_NAME_CHARS]})
+
+
+_NOTHING_TO_COMPARE = Message(
+    "Verification failed: there were no numbers to compare, so the group was taken back."
 )
 
-
-def held_back_sentence(held: Blocked) -> str:
-    """Why an opportunity was not taken, in one sentence; '' where it was. Names come from the model
-    and are inserted as they are."""
-    if not held.blocked_by:
-        return ""
-    said = _SAID.get(held.blocked_by)
-    if said is not None:
-        return said(held.values, held.tensor)
-    return near_miss_sentence(held)
-
-
-def _number(value: Value) -> str:
-    return units.small_number(float(value)) if isinstance(value, int | float) else "unknown"
-
-
-def _bytes(value: Value) -> str:
-    return units.data_size(float(value)) if isinstance(value, int | float) else "an unknown size"
-
-
-def _failed(v: Facts, _: str) -> str:
-    if not isinstance(v.get("difference"), int | float):
-        return "Verification failed: there were no numbers to compare, so it was taken back."
-    return (
-        f"Verification failed: {_number(v.get('difference'))} where {_number(v.get('tolerance'))} "
-        "is allowed, so it was taken back."
-    )
-
-
-_SAID: Mapping[str, Words] = {
-    "fusion_level": lambda v, _: f"The level is {v.get('level')}; this needs {v.get('needs')}.",
-    "not_listed": lambda v, _: f"{v.get('pattern')} is not among the patterns of the rules.",
-    "excluded": lambda v, _: f"The rules exclude '{v.get('glob')}'.",
-    "not_included": lambda v, _: f"The rules do not include '{v.get('operator')}'.",
-    "largest_intermediate": lambda v, tensor: (
-        f"The tensor '{tensor[:80]}' has {_bytes(v.get('bytes'))}; the rules keep tensors above "
-        f"{_bytes(v.get('limit'))}."
+HELD_BACK: Mapping[HeldBack, Message] = {
+    "fusion_level": Message("The level is {level:name}, but this fusion needs {needs:name}."),
+    "not_listed": Message("The rules do not list the pattern {pattern:name}."),
+    "excluded": Message("The rules exclude '{glob:name}'."),
+    "not_included": Message("The rules do not include '{operator:name}'."),
+    "largest_intermediate": Message(
+        "The tensor '{tensor:name}' has {bytes:bytes}. The rules keep tensors above {limit:bytes}."
     ),
-    "verification": _failed,
-    "whole_model": lambda v, _: (
-        f"The whole model differed by {_number(v.get('difference'))} where "
-        f"{_number(v.get('tolerance'))} is allowed, so it was taken back."
+    "verification": Message(
+        "Verification failed: the difference is {difference:number}, but only {tolerance:number} "
+        "is allowed, so the group was taken back."
     ),
-    "refused": lambda v, _: (
-        f"The engine does not run the fused operator, so it was taken back: {v.get('said')}"
+    "whole_model": Message(
+        "The outputs of the whole model differed by {difference:number}, but only "
+        "{tolerance:number} is allowed, so the group was taken back."
     ),
-    "taken": lambda v, _: "Another group took one of its operators.",
+    "refused": Message(
+        "The engine does not run the fused operator, so the group was taken back: {said:name}"
+    ),
+    "taken": Message("Another group uses one of its operators."),
 }

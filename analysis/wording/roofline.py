@@ -2,64 +2,94 @@
 
 from __future__ import annotations
 
-from analysis import units
+from collections.abc import Mapping
+from typing import Literal
+
 from analysis.compare.comparison import Comparison
 from analysis.compare.roofline import Dot, Line, Picture
+from analysis.messages import Message, Said, Shown, say
 from analysis.quantity import Reason
 from analysis.wording.texts import REASONS
 
-ROOFLINE_HELP = (
-    "Operators whose FLOPs are counted (convolutions, matrix products, attention) by their "
-    "arithmetic intensity = FLOPs / bytes of inputs, parameters and outputs, and by the FLOP/s "
+ROOFLINE_HELP = Message(
+    "Operators with counted FLOPs (convolutions, matrix products, attention). Horizontal: "
+    "arithmetic intensity = FLOPs / bytes of inputs, parameters and outputs. Vertical: the FLOP/s "
     "that they attained in the profile. The roof is min(peak, intensity × bandwidth of main "
-    "memory). The area of a dot is its part of the time; products of 8-bit numbers, in OP/s, have "
-    "another shape and a peak of their own. FLOPs and bytes are modelled, the roofs are measured. "
-    "A dot above the rising roof had its data in a cache: thin lines are what caches gave, "
-    "where measured."
+    "memory). The area of a dot is its part of the time. Products of 8-bit numbers, in OP/s, have "
+    "another shape and their own peak. FLOPs and bytes are modelled, the roofs are measured. A dot "
+    "above the rising roof read its data from a cache: thin lines are the measured bandwidths of "
+    "caches."
 )
-_NAMES = {
-    "peak": "float32 peak",
-    "int8_peak": "8-bit peak",
-    "memory": "main memory",
+_Roof = Literal["peak", "int8_peak", "memory"]
+_NAMES: Mapping[str, Message] = {
+    "peak": Message("float32 peak"),
+    "int8_peak": Message("8-bit peak"),
+    "memory": Message("main memory"),
 }
+_CACHE = Message("{level:name} cache")
+_SIDES: Mapping[str, Message] = {
+    "baseline": Message("baseline"),
+    "candidate": Message("candidate"),
+}
+_LINE = Message("{name} {rate}")
+_LINE_OF_SIDE = Message("{name} {rate}, {side}")
+_ASSUMED = Message("~{rate}")
+_PLACE = Message("{intensity:intensity} FLOP/B, {attained}")
+_PLACE_INT8 = Message("{intensity:intensity} OP/B, {attained}")
+_SHARES: Mapping[tuple[str | None, bool], Message] = {
+    ("compute", False): Message("~{share:percent} of its roof, compute bound"),
+    ("memory", False): Message("~{share:percent} of its roof, memory bound"),
+    ("compute", True): Message(
+        "~{share:percent} of its roof, compute bound (over: data from a cache, or roof too low)"
+    ),
+    ("memory", True): Message(
+        "~{share:percent} of its roof, memory bound (over: data from a cache, or roof too low)"
+    ),
+}
+_FLOPS = Message("{rate:flop_rate}")
+_OPS = Message("{rate:op_rate}")
+_BANDWIDTH = Message("{rate:bandwidth}")
 
 
 def line_name(line: Line) -> str:
     """'float32 peak 113 GFLOP/s', 'L2 cache 95.2 GB/s, candidate', entered ones marked."""
-    name = _NAMES.get(line.what, f"{line.what} cache")
+    name: Shown = _NAMES.get(line.what) or _CACHE.of(level=line.what)
     if line.rises:
-        rate = units.bandwidth(line.rate / 1e9)
+        rate = _BANDWIDTH.of(rate=line.rate / 1e9)
     else:
         rate = _operations(line.rate, int8=line.what == "int8_peak")
-    whose = f", {line.side}" if line.side else ""
-    return f"{name} {'~' if line.basis == 'assumed' else ''}{rate}{whose}"
+    shown = _ASSUMED.of(rate=rate) if line.basis == "assumed" else rate
+    if line.side:
+        return _LINE_OF_SIDE.text(name=name, rate=shown, side=_SIDES[line.side])
+    return _LINE.text(name=name, rate=shown)
 
 
 def line_label(line: Line) -> str:
-    """What stands at the line itself: 'float32 peak', 'main memory', 'L2'."""
-    return _NAMES.get(line.what, line.what)
+    """The label at the line itself: 'float32 peak', 'main memory', 'L2'."""
+    known = _NAMES.get(line.what)
+    return line.what if known is None else known.text()
 
 
 def attained(dot: Dot) -> str:
     """What it attained: '113 GFLOP/s', of 8-bit numbers '450 GOP/s'."""
-    return _operations(dot.flops_per_s, int8=dot.int8)
+    return str(_operations(dot.flops_per_s, int8=dot.int8))
 
 
 def place_text(dot: Dot) -> str:
     """Where it stands: '2.41 FLOP/B, 113 GFLOP/s', of 8-bit numbers '9.64 OP/B, 450 GOP/s'."""
-    return f"{dot.intensity:.3g} {'OP/B' if dot.int8 else 'FLOP/B'}, {attained(dot)}"
+    place = _PLACE_INT8 if dot.int8 else _PLACE
+    return place.text(intensity=dot.intensity, attained=attained(dot))
 
 
 def share_text(dot: Dot) -> str:
     """'~82.1 % of its roof, memory bound'; says so above 100 % and where there is no roof."""
     if dot.bound_share is None:
-        return "roof not known"
-    over = " (over: data from a cache, or roof too low)" if dot.bound_share > 1 else ""
-    return f"~{units.percent(dot.bound_share)} of its roof, {dot.bound_by} bound{over}"
+        return say("roof not known")
+    return _SHARES[dot.bound_by, dot.bound_share > 1].text(share=dot.bound_share)
 
 
-def _operations(per_second: float, *, int8: bool) -> str:
-    return units.op_rate(per_second) if int8 else units.flop_rate(per_second)
+def _operations(per_second: float, *, int8: bool) -> Said:
+    return (_OPS if int8 else _FLOPS).of(rate=per_second)
 
 
 def no_roofline(comparison: Comparison) -> str:
@@ -73,7 +103,7 @@ def no_roofline(comparison: Comparison) -> str:
                 if isinstance(reason, str) and reason == code:
                     lacking[code] = lacking.get(code, 0.0) + float(time)
     maximum = max(lacking, key=lambda code: lacking[code]) if lacking else codes[0]
-    return f"No roofline: {REASONS[maximum]}."
+    return say("No roofline: {reason}.", reason=REASONS[maximum])
 
 
 def roofline_notes(comparison: Comparison, picture: Picture) -> tuple[str, ...]:
@@ -81,10 +111,14 @@ def roofline_notes(comparison: Comparison, picture: Picture) -> tuple[str, ...]:
     notes = []
     over = sum(dot.bound_share is not None and dot.bound_share > 1 for dot in picture.dots)
     if over:
-        are = "operator is" if over == 1 else "operators are"
         notes.append(
-            f"{over} {are} above the roof: data came from a cache, the peak or the bandwidth was "
-            "measured too low, or FLOPs are counted too high."
+            say(
+                "{n:count} operator is above the roof: its data came from a cache, the measured "
+                "peak or bandwidth is too low, or FLOPs are counted too high.",
+                "{n:count} operators are above the roof: their data came from a cache, the "
+                "measured peak or bandwidth is too low, or FLOPs are counted too high.",
+                n=over,
+            )
         )
     reasons = dict.fromkeys(
         quantity.reason
@@ -94,7 +128,13 @@ def roofline_notes(comparison: Comparison, picture: Picture) -> tuple[str, ...]:
     )
     if any(dot.int8 for dot in picture.dots):
         reasons |= dict.fromkeys(r.int8.reason for r in comparison.roofs if r.int8.reason)
-    notes += [f"A roof is missing: {REASONS[reason]}." for reason in reasons]
+    notes += [say("A roof is missing: {reason}.", reason=REASONS[reason]) for reason in reasons]
     if picture.cut:
-        notes.append(f"{picture.cut} operators with less time are not drawn.")
+        notes.append(
+            say(
+                "{n:count} operator with less time is not drawn.",
+                "{n:count} operators with less time are not drawn.",
+                n=picture.cut,
+            )
+        )
     return tuple(notes)

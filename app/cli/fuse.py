@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from collectors.fuse import Fused, Opportunity, Report
+    from collectors.fusion.report import Outcome
 
 _NAME_CHARS = 200
 _OPERATORS = 6  # named in a line
@@ -163,7 +164,7 @@ def _print_opportunities(console: Console, report: Report) -> None:
     table.add_column(say("in"), overflow="fold")
     table.add_column(say("removes"), justify="right", no_wrap=True)
     table.add_column(say("why not"), overflow="fold", ratio=1)
-    alike: dict[tuple[str, str, str], list[Opportunity]] = {}
+    alike: dict[tuple[str, Outcome, str], list[Opportunity]] = {}
     for row in report.opportunities:
         why = clean_text(held_back_sentence(row), 4 * _NAME_CHARS)
         alike.setdefault((row.pattern, row.outcome, why), []).append(row)
@@ -176,7 +177,7 @@ def _print_opportunities(console: Console, report: Report) -> None:
             shown = say("{places:name} and {n:count} more", places=shown, n=more)
         table.add_row(
             pattern,
-            OUTCOMES[outcome],
+            OUTCOMES[outcome].text(),
             units.count(len(rows)),
             shown,
             units.data_size(None if None in sizes else sum(size or 0 for size in sizes)),
@@ -212,7 +213,7 @@ def _print_verification(console: Console, report: Report) -> None:
         )
     )
     if report.applied or report.taken_back:
-        console.print(VERIFIED_HELP, style="dim")
+        console.print(VERIFIED_HELP.text(), style="dim")
 
 
 def _say_where(done: Fused, asked: Path | None, to: TextIO) -> None:

@@ -12,7 +12,7 @@ from analysis.messages import Message, say
 from analysis.operators.short_names import library_kernel, short_names
 from analysis.report.text import known
 from analysis.text import clean_text
-from analysis.wording.advice import near_miss_sentence, own_pass_sentence
+from analysis.wording.advice import near_miss_sentence, own_pass_sentence, pattern_text
 from analysis.wording.counted import whole_text
 from analysis.wording.fusion import TERMS, becomes_text
 
@@ -153,7 +153,7 @@ def _print_misses(console: Console, comparison: Comparison) -> None:
 def _miss_text(miss: MissedFusion) -> str:
     """'Conv + Relu ×3, 1.20 ms a run: why'."""
     count = f" ×{units.count(miss.count)}" if miss.count > 1 else ""
-    pattern, why = f"{miss.pattern}{count}", near_miss_sentence(miss)
+    pattern, why = f"{pattern_text(miss)}{count}", near_miss_sentence(miss)
     if miss.stake_ns is None:
         return say("{pattern:name}: {why}", pattern=pattern, why=why)
     return say(

@@ -45,7 +45,7 @@ def missed_fusions(shown: Shown, record_page: st.Page) -> None:
     from analysis.wording.advice import NEAR_MISSES_HELP, attention_sentence
 
     with panels.guarded():
-        st.subheader("Why not fused", anchor=False, help=NEAR_MISSES_HELP)
+        st.subheader("Why not fused", anchor=False, help=NEAR_MISSES_HELP.text())
         misses = shown.missed_fusions
         if misses:
             table = _missed(misses)
@@ -110,11 +110,12 @@ def _missed(misses: Sequence[MissedFusion]) -> Table:
         near_miss_remedy,
         near_miss_sentence,
         own_pass_text,
+        pattern_text,
     )
 
     made = Table()
     for label, cells, help_, width in (
-        ("Pattern", [miss.pattern for miss in misses], "What could run as one operator.", 150),
+        ("Pattern", map(pattern_text, misses), "What could run as one operator.", 150),
         ("What blocked it", map(near_miss_sentence, misses), "The condition that fails.", 330),
         ("What to change", map(near_miss_remedy, misses), "In the model or the recording.", 330),
     ):
@@ -139,7 +140,7 @@ def _missed(misses: Sequence[MissedFusion]) -> Table:
         made.number("", label, facts["stake"] / 1e3, stake, "%.1f", micro)
     own = pd.Series([own_pass_text(miss) for miss in misses], dtype="object")
     if (own != "").any():
-        made.text("Own pass fuses", own, OWN_PASS_HELP, "small")
+        made.text("Own pass fuses", own, OWN_PASS_HELP.text(), "small")
     if facts["bytes"].notna().any():
         saved = "Modelled: bytes of tensors that would no longer be written and read back."
         made.number("", "Bytes, kB", facts["bytes"] / 1e3, saved, "%.0f")
@@ -156,7 +157,7 @@ def ablation(comparison: Comparison) -> None:
     from analysis.wording.ablation import ABLATION_HELP, ablation_notes, ablation_ratio
 
     with panels.guarded():
-        st.subheader("What each optimizer is worth", anchor=False, help=ABLATION_HELP)
+        st.subheader("What each optimizer is worth", anchor=False, help=ABLATION_HELP.text())
         experiment = comparison.candidate.experiment
         rows = None if experiment is None else measured(experiment)
         if rows is None:

@@ -16,7 +16,7 @@ def show(comparison: Comparison) -> None:
     from analysis.charts.roofline import roofline
 
     with panels.guarded():
-        st.subheader("Roofline", anchor=False, help=wording.ROOFLINE_HELP)
+        st.subheader("Roofline", anchor=False, help=wording.ROOFLINE_HELP.text())
         picture = roofline_picture(comparison)
         if picture is None:
             st.caption(wording.no_roofline(comparison))

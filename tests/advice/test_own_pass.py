@@ -102,5 +102,5 @@ def test_attention_is_named_and_not_judged() -> None:
     assert found is not None and len(found.places) == 1
     assert found.spent_ns == 10_000 + 3_000 + 20_000  # FusedMatMul, Softmax, MatMul
     text = attention_sentence(found)
-    assert "one place" in text and "not judged" in text
+    assert "in 1 place," in text and "does not judge" in text
     assert unjudged_attention(compared(chains(1))) is None

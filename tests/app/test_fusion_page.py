@@ -148,7 +148,7 @@ def test_what_our_own_pass_would_fuse_is_offered(
     shown = "\n".join(texts(page))
     offered = [button for button in page.button if button.key == "record_own_pass"]
     if tried:
-        assert "FuseScope's own pass makes one of these places a single operator" in shown
+        assert "FuseScope's own pass turns 1 of these places into a single operator" in shown
         assert "fusescope collect mul_add --variants unfused,fused,rules:O3" in shown
         assert [button.label for button in offered] == ["Record with rules:O3"]
     else:
@@ -180,7 +180,7 @@ def test_time_spent_and_time_to_win_are_apart_and_attention_is_named(
     assert missed["Time spent"].tolist() == [70.0]
     assert missed["Time to win, at most"].tolist() == [70.0]
     captions = [caption.value for caption in page.caption]
-    assert any(text.startswith("Attention runs as separate operators in one place, 33.0 µs")
+    assert any(text.startswith("Attention runs as separate operators in 1 place, 33.0 µs")
                for text in captions)  # fmt: skip
 
 
@@ -340,7 +340,7 @@ def test_why_not_fused_says_what_blocked_it_or_that_nothing_did(open_fusion: Sta
     page = page.button(key="swap").click().run()
     table = page.dataframe[-1].value
     assert list(table["What blocked it"]) == [
-        "Optimisation is off in the variant 'unfused': nothing is fused."
+        "Optimisation is off in the variant 'unfused', so nothing is fused."
     ]
     assert table["What to change"].str.len().min() > 0
     assert "Operators" not in table, "what is blocked everywhere names no place"
@@ -364,7 +364,7 @@ def test_ablations_are_a_table_of_speedups(tree: Path, open_fusion: Start) -> No
     assert cells_of["Lost without it"].startswith("1.60×")
     assert cells_of["Brought alone"].startswith("1.60×")
     assert cells_of["Operators in the graph fused"] == 2.0
-    assert any("Not additive" in text for text in texts(page))
+    assert any("do not add up" in text for text in texts(page))
 
 
 def test_names_of_optimizers_from_the_file_are_no_markup(tree: Path, open_fusion: Start) -> None:

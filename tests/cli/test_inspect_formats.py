@@ -28,7 +28,7 @@ def test_the_doctor_in_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixtur
     inspect(path)
     out = capsys.readouterr().out
     assert out.startswith("p.json: ONNX Runtime profile; written by ONNX Runtime.")
-    assert "dropped: The file is cut short" in out
+    assert "dropped: The file is cut off before its end. Its last" in out
     assert "verdict              no   a point estimate only; " in out
     assert "dispatch gap         yes  from start times inside runs" in out
     assert "No un-profiled run times, hardware counters" in out
@@ -78,7 +78,7 @@ def test_a_file_without_runs_has_no_figures_per_run(
     assert " a run" not in out
     compare(path, path)
     out = capsys.readouterr().out
-    assert "Each file has one time, so the noise is unknown" in " ".join(out.split())
+    assert "One time of each file, so the noise is unknown" in " ".join(out.split())
     assert "one file each" in out
     assert "Not known: throughput, dispatch gap. Reason: the file does not mark its runs." in out
 

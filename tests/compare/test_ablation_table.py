@@ -119,9 +119,10 @@ def test_an_optimizer_that_slows_the_model_down() -> None:
 def test_the_notes_say_what_rests_on_what() -> None:
     notes = ablation_notes(table_of(EVEN))
     assert notes[0] == (
-        "Un-profiled wall time, 6 blocks of fresh processes, paired; each interval at 98.8 %."
+        "Un-profiled wall time, measured in 6 blocks of fresh processes and paired. Each interval "
+        "is at 98.8 %."
     )
-    assert "Not additive" in notes[1]
+    assert "do not add up" in notes[1]
     assert len(notes) == 2
     loose = table_of(EVEN, {"only:A": {"unlisted_optimizers_act": True}})
     assert any("cannot switch off" in note for note in ablation_notes(loose))

@@ -485,5 +485,5 @@ def test_an_ablation_is_a_table_of_its_own() -> None:
     assert "What each optimizer is worth" in page.text
     assert "1.20×" in page.text
     assert "1.25×" in page.text
-    assert "Not additive" in page.text
+    assert "do not add up" in page.text
     assert '<section id="ablation">' not in report_html(of_variants())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from analysis.errors import FuseScopeError
 from analysis.patterns import HeldBack
 from analysis.wording import rewriting
-from analysis.wording.advice import Blocked
+from analysis.wording.rewriting import Held
 from collectors.fusion import fusing, registry
 from collectors.fusion.rewrite import NewNode, Place
 from collectors.fusion.working import Working
@@ -135,7 +136,7 @@ def test_patterns_that_find_or_change_nothing_say_so(tmp_path: Path) -> None:
     gelu, chain = passed(small_net(), tmp_path, text).report.asked
     assert (gelu.found, gelu.applied, gelu.blocked_by) == (0, 0, "")
     assert (chain.found, chain.applied, chain.blocked_by) == (1, 0, "fusion_level")
-    assert "needs O2" in rewriting.held_back_sentence(chain)
+    assert "this fusion needs O2" in rewriting.held_back_sentence(chain)
 
 
 def test_tensors_above_the_limit_are_kept(tmp_path: Path) -> None:
@@ -178,7 +179,8 @@ def test_a_planted_error_is_caught_and_told(
         assert row.outcome == "no"
         assert 0.02 < float(str(row.values["difference"])) < 0.04
         said = rewriting.held_back_sentence(row)
-        assert said.startswith("Verification failed: 0.03") and "taken back" in said
+        assert said.startswith("Verification failed: the difference is 0.03,")
+        assert "taken back" in said
 
 
 def test_an_error_behind_an_activation_that_lets_nothing_through(
@@ -315,11 +317,16 @@ def test_every_reason_has_words() -> None:
     facts = {"difference": None, "tolerance": 1e-4}
     assert "no numbers" in rewriting.held_back_sentence(passed_row("verification", facts))
     for code in get_args(HeldBack):
-        said = rewriting.held_back_sentence(passed_row(code, {}))
+        values = dict.fromkeys(
+            name
+            for _, name, _, _ in string.Formatter().parse(rewriting.HELD_BACK[code].one)
+            if name
+        )
+        said = rewriting.held_back_sentence(passed_row(code, values))
         assert said and said[0].isupper()
 
 
-def passed_row(code: str, values: dict[str, object]) -> Blocked:
+def passed_row(code: str, values: dict[str, object]) -> Held:
     from collectors.fusion.report import Opportunity
 
     return Opportunity("Conv + Relu", (), (), (), "", "no", blocked_by=code, values=values)
