@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from analysis.messages import Message, Shown, paragraph, say
-from analysis.patterns.pattern import Blocker
-from analysis.trace import Value
+from analysis.patterns.pattern import Blocker, Fact
 
-Facts = Mapping[str, Value]
+Facts = Mapping[str, Fact]
 _NAME_CHARS = 80
 
 

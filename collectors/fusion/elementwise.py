@@ -10,9 +10,8 @@ import numpy as np
 
 from analysis import patterns
 from analysis.patterns.conditions import not_constant, shape_text, single_use
-from analysis.patterns.pattern import Block, Pattern, Site
+from analysis.patterns.pattern import Block, Fact, Pattern, Site
 from analysis.patterns.template import Step, Template, template
-from analysis.trace import Value
 from collectors.fusion.rewrite import CONTRIB, NewNode, Numbers, Place, not_stored, shape
 
 _AFFINE = "Mul|Div|Add|Sub"
@@ -96,7 +95,7 @@ def value_a_channel(site: Site) -> Iterator[Block]:
                 spread,
                 (1, *spread),
             ):
-                facts: dict[str, Value] = {
+                facts: dict[str, Fact] = {
                     "shape": shape_text(have), "needs": shape_text(spread), "or_one": True,
                 }  # fmt: skip
                 yield Block("constant_shape", site.tensor(name), facts)
