@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Literal
 
 from analysis.compare.timing.latency import log_times, time_source
 from analysis.compare.timing.statistics import MIN_SAMPLES
@@ -16,6 +17,7 @@ from analysis.metrics.counters import hardware_counters
 from analysis.metrics.small_ops import small_ops
 from analysis.metrics.traffic import bytes_moved
 from analysis.metrics.utilisation import model_flops
+from analysis.quantity import Reason
 from analysis.readers import READERS
 from analysis.readers.reader import FIELDS
 from analysis.trace import Diagnostic, Trace, Value
@@ -39,7 +41,21 @@ REPAIRED = frozenset(
         "unclosed_quotes",
     )
 )
+FigureCode = Literal[
+    "latency", "verdict", "small_ops", "short_ops", "dispatch_gap", "compute_utilisation",
+    "bytes_moved", "cache", "memory", "counters", "fusion", "timeline",
+]  # fmt: skip
+AnswerCode = Literal[
+    "samples", "runs", "enough", "few", "no_times", "unknown_classes", "by_type", "by_name",
+    "means", "each", "starts", "some_flops", "no_heavy_operators", "classes_unknown",
+    "measured_peak", "no_peak", "graph", "sizes", "some_sizes", "recorded", "named", "graphs",
+    "members", "inferred", "missing",
+]  # fmt: skip
 _MEANS = ("averaged", "averaged_all", "means_only")
+_NO_FLOPS: Mapping[Reason | None, AnswerCode] = {
+    "no_heavy_operators": "no_heavy_operators",
+    "classes_unknown": "classes_unknown",
+}
 _MOSTLY = 0.5  # share of operator time of unknown class from which the small-op ratio says little
 _MAX_NAMED = 6
 
@@ -48,7 +64,7 @@ _MAX_NAMED = 6
 class Lack:
     """A field that the file does not have.
 
-    `switch` is what would have it recorded ('record with …'), '' where such files always have it,
+    `switch` is what would have it recorded ('Record with …'), '' where such files always have it,
     None where they never do.
     """
 
@@ -63,9 +79,9 @@ class Answer:
     `needs` is the field that is missing, where one is; `switch` as in Lack.
     """
 
-    figure: str
+    figure: FigureCode
     available: bool
-    code: str
+    code: AnswerCode
     needs: str = ""
     switch: str | None = None
     values: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
@@ -149,7 +165,7 @@ def answers(trace: Trace, experiment: Experiment | None = None) -> tuple[Answer,
     peak = experiment.record.peaks.gemm_flops_per_s if experiment else None
     has = fields(trace)
     named = hardware_counters(trace)
-    shown = ", ".join(named[:_MAX_NAMED]) + (", …" if len(named) > _MAX_NAMED else "")
+    shown, more = ", ".join(named[:_MAX_NAMED]), max(0, len(named) - _MAX_NAMED)
     memory = variant is not None and variant.peak_memory_bytes is not None
     made = (
         _latency(trace, has),
@@ -161,7 +177,9 @@ def answers(trace: Trace, experiment: Experiment | None = None) -> tuple[Answer,
         _bytes(trace, has, has_graph),
         _either("cache", has_graph, "graph", "graph"),
         _either("memory", memory, "recorded", ""),
-        Answer("counters", True, "named", values={"count": len(named), "names": shown})
+        Answer(
+            "counters", True, "named", values={"count": len(named), "names": shown, "more": more}
+        )
         if named
         else Answer("counters", False, "missing", "counters"),
         _fusion(trace, has, has_graph),
@@ -170,7 +188,7 @@ def answers(trace: Trace, experiment: Experiment | None = None) -> tuple[Answer,
     return tuple(_with_switch(answer, trace.meta.format) for answer in made)
 
 
-def _either(figure: str, available: bool, code: str, needs: str) -> Answer:
+def _either(figure: FigureCode, available: bool, code: AnswerCode, needs: str) -> Answer:
     return Answer(figure, available, code) if available else Answer(figure, False, "missing", needs)
 
 
@@ -218,7 +236,7 @@ def _gap(has: Mapping[str, bool]) -> Answer:
 
 
 def _utilisation(trace: Trace, has: Mapping[str, bool], peak: float | None) -> Answer:
-    figure = "compute_utilisation"
+    figure: FigureCode = "compute_utilisation"
     flops, reason = model_flops(trace)
     if reason == "flops_unknown" and has["flops"]:
         return Answer(figure, False, "some_flops")
@@ -226,7 +244,9 @@ def _utilisation(trace: Trace, has: Mapping[str, bool], peak: float | None) -> A
         needs = "flops" if reason == "flops_unknown" else ""
         # Neither counted nor countable: shapes would do.
         needs = "shapes" if needs and not has["flops"] and not has["shapes"] else needs
-        return Answer(figure, False, "missing" if needs else reason or "no_times", needs)
+        if needs:
+            return Answer(figure, False, "missing", needs)
+        return Answer(figure, False, _NO_FLOPS.get(reason, "no_times"))
     return Answer(figure, peak is not None, "measured_peak" if peak is not None else "no_peak")
 
 

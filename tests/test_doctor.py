@@ -41,22 +41,22 @@ def answer(found: Examination, figure: str) -> tuple[bool, str]:
 
 def test_a_profile_says_what_it_can_answer() -> None:
     found = examine(profile())
-    assert words.recognised_sentence(found) == "ONNX Runtime profile; written by ONNX Runtime."
-    assert words.read_sentence(found) == "6 profiled runs, 4 operators, 24 executions."
-    assert answer(found, "verdict") == (True, "Verdict: from 6 blocks or runs; it needs 5.")
-    assert answer(found, "dispatch_gap") == (True, "Dispatch gap: from start times inside runs.")
+    assert words.recognised_sentence(found) == "ONNX Runtime profile, written by ONNX Runtime."
+    assert words.read_sentence(found) == "6 profiled runs, 4 operators and 24 executions."
+    assert answer(found, "verdict") == (True, "Verdict: From 6 blocks or runs; 5 are needed.")
+    assert answer(found, "dispatch_gap") == (True, "Dispatch gap: From start times inside runs.")
     available, sentence = answer(found, "compute_utilisation")
     assert not available
-    assert sentence.startswith("Compute utilisation: FLOPs are known, the machine's peak is not")
+    assert sentence.startswith("Compute utilisation: FLOPs are known, but the machine's peak")
     assert answer(found, "cache")[1] == (
-        "Modelled cache: no graph of the model: this format never has that."
+        "Modelled cache: No graph of the model. Files of this format never contain this."
     )
 
 
 def test_too_few_runs_are_told() -> None:
     available, sentence = answer(examine(profile(3)), "verdict")
     assert not available
-    assert "3 of the 5 blocks or runs that it needs: record more runs" in sentence
+    assert "there are 3 of the 5 blocks or runs that are needed. Record more runs." in sentence
 
 
 def test_what_is_missing_comes_with_the_switch_that_records_it() -> None:
@@ -65,13 +65,13 @@ def test_what_is_missing_comes_with_the_switch_that_records_it() -> None:
     switch = reader.fields["shapes"]
     assert switch, "shapes depend on the level"
     [told] = [text for text in words.lack_sentences(found) if "shapes" in text]
-    assert told.endswith(f": {switch}.")
+    assert told.endswith(f". {switch}")
     available, sentence = answer(found, "compute_utilisation")
     assert not available
-    assert sentence == f"Compute utilisation: no shapes: {switch}."
+    assert sentence == f"Compute utilisation: No shapes. {switch}"
     assert answer(found, "latency") == (
         False,
-        f"Latency per run: no runs that are told apart: {reader.fields['runs']}.",
+        f"Latency per run: No marked runs. {reader.fields['runs']}",
     )
 
 
@@ -81,14 +81,14 @@ def test_a_trace_without_types_is_classed_by_kernel_names_or_not_at_all() -> Non
     assert not available
     assert sentence.startswith("Small-op ratio: 100.0 % of the time is in operators of unknown")
     typed = bare(op_type=["Add", "Conv2D", "Relu"])
-    assert answer(examine(typed), "small_ops") == (True, "Small-op ratio: from op types.")
+    assert answer(examine(typed), "small_ops") == (True, "Small-op ratio: From op types.")
 
 
 def test_counters_and_members_are_named() -> None:
     found = examine(bare(mac_ratio=[0.5, None, 0.1], members=["Conv + Relu", None, None]))
     assert answer(found, "counters") == (True, "Hardware counters: 1 counter: mac_ratio.")
     assert answer(found, "fusion")[1] == (
-        "Fusion groups: from the members that fused operators name."
+        "Fusion groups: From the members that fused operators name."
     )
     assert {"counters", "members"} <= set(found.has)
 
@@ -126,7 +126,7 @@ def test_unprofiled_runs_are_the_latency() -> None:
     runs = pd.concat([trace.runs, sampled], ignore_index=True)
     found = examine(replace(trace, runs=runs_frame(**{name: runs[name] for name in runs})))
     assert found.samples == 7
-    assert answer(found, "latency") == (True, "Latency per run: from 7 un-profiled runs.")
+    assert answer(found, "latency") == (True, "Latency per run: From 7 un-profiled runs.")
 
 
 def test_notes_are_parted_into_dropped_repaired_and_noted() -> None:
@@ -185,13 +185,13 @@ def test_every_answer_has_words() -> None:
     source = (Path(__file__).parents[1] / "analysis" / "doctor.py").read_text(encoding="utf-8")
     pairs = set(re.findall(r'Answer\(\s*"(\w+)",\s*(?:True|False),\s*"(\w+)"', source))
     assert ("latency", "samples") in pairs
-    missing = {pair for pair in pairs if pair not in words._ANSWERS and pair[1] != "missing"}
+    missing = {pair for pair in pairs if pair not in words.ANSWERS and pair[1] != "missing"}
     assert missing == set()
 
 
 def test_the_format_of_nobody_is_named_as_it_is() -> None:
     found = examine(replace(bare(), meta=Meta("other", "Tool", "2", "GPU")))
-    assert words.recognised_sentence(found) == "other; written by Tool 2 on GPU."
+    assert words.recognised_sentence(found) == "other, written by Tool 2 on GPU."
     assert found.lacks and all(lack.switch is None for lack in found.lacks)
 
 
@@ -202,8 +202,8 @@ def test_flops_of_some_heavy_operators_are_no_missing_field() -> None:
     assert answer(found, "compute_utilisation") == (
         False,
         (
-            "Compute utilisation: the FLOPs of heavy operators with more than 5 % of their time "
-            "are unknown."
+            "Compute utilisation: FLOPs are not known for heavy operators with more than 5 % of "
+            "the heavy operators' time."
         ),
     )
 

@@ -55,6 +55,10 @@ NOUNS: Mapping[str, tuple[str, str]] = {
     "names": noun("{n:count} name", "{n:count} names"),
     "op_types": noun("{n:count} op type", "{n:count} op types"),
     "samples": noun("{n:count} sample", "{n:count} samples"),
+    "variants": noun("{n:count} variant", "{n:count} variants"),
+    "profiled_runs": noun("{n:count} profiled run", "{n:count} profiled runs"),
+    "unprofiled_runs": noun("{n:count} un-profiled run", "{n:count} un-profiled runs"),
+    "steps": noun("{n:count} step", "{n:count} steps"),
     "axes": noun("{n:count} axis", "{n:count} axes"),
     "tensors": noun("{n:count} tensor", "{n:count} tensors"),
 }

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from analysis.errors import FuseScopeError
+from analysis.messages import mark
 from analysis.operators.kernel_names import kernel_type
 from analysis.readers.building.nesting import Nesting
 from analysis.readers.building.trace_tables import build_trace
@@ -110,7 +111,7 @@ def _read(source: Source) -> Trace:
 
 CHROME_TRACE = Reader(
     name="chrome_trace",
-    title="Chrome trace of another tool",
+    title=mark("Chrome trace of another tool"),
     fields=dict.fromkeys(("start", "types", "stream"), ALWAYS),
     recording=(
         "Any tool that writes Chrome's Trace Event Format (JSON). FuseScope sees names and times "

@@ -26,7 +26,7 @@ from analysis.experiment import (
 )
 from analysis.graph import Graph, parse_graph
 from analysis.limits import Limits
-from analysis.messages import Message
+from analysis.messages import Message, mark
 from analysis.operators import flops
 from analysis.readers.input.folder import ZIP_ERRORS, check_size
 from analysis.readers.input.source import Source
@@ -138,7 +138,7 @@ def _trace(
 
 EXPERIMENT = Reader(
     name="experiment",
-    title="FuseScope experiment",
+    title=mark("FuseScope experiment"),
     fields=dict.fromkeys(
         (
             "start",

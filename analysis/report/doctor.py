@@ -45,7 +45,7 @@ def file_facts(comparison: Comparison) -> tuple[FileFacts, ...]:
                 has=words.has_sentence(found),
                 lacks=words.lack_sentences(found),
                 figures=tuple(
-                    (words.FIGURE_LABELS[one.figure], one.available, words.answer_text(one))
+                    (words.FIGURE_LABELS[one.figure].text(), one.available, words.answer_text(one))
                     for one in found.answers
                 ),
             )

@@ -2,101 +2,117 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from analysis import units
-from analysis.doctor import Answer, Examination
-from analysis.trace import Diagnostic, Value
+from analysis.doctor import Answer, AnswerCode, Examination, FigureCode
+from analysis.messages import Message, language, listed, paragraph, say
+from analysis.messages.formats import shown
+from analysis.trace import Diagnostic
 from analysis.wording.diagnostics import diagnostic_sentence
-from analysis.wording.phrases import capital, plural
 
-DOCTOR_HELP = (
-    "What FuseScope read in each file, what it left out or mended, and which figures the file can "
-    "feed. Where a field is missing, it says how to have it recorded."
+DOCTOR_HELP = Message(
+    "What FuseScope read in each file, what it left out or repaired, and which figures the file "
+    "can provide. Where a field is missing, it says how to record it."
 )
 
-FIELD_LABELS: Mapping[str, str] = {
-    "start": "start times",
-    "runs": "runs that are told apart",
-    "samples": "un-profiled run times",
-    "types": "op types",
-    "shapes": "shapes",
-    "dtypes": "data types",
-    "flops": "FLOPs",
-    "counters": "hardware counters",
-    "members": "names of the operators inside fused ones",
-    "stream": "streams",
-    "communication": "communication",
-    "memory": "sizes of tensors or peak memory",
-    "graph": "graph of the model",
+FIELD_LABELS: Mapping[str, Message] = {
+    "start": Message("start times"),
+    "runs": Message("marked runs"),
+    "samples": Message("un-profiled run times"),
+    "types": Message("op types"),
+    "shapes": Message("shapes"),
+    "dtypes": Message("data types"),
+    "flops": Message("FLOPs"),
+    "counters": Message("hardware counters"),
+    "members": Message("names of the operators inside fused ones"),
+    "stream": Message("streams"),
+    "communication": Message("communication"),
+    "memory": Message("sizes of tensors or peak memory"),
+    "graph": Message("graph of the model"),
 }
 
-FIGURE_LABELS: Mapping[str, str] = {
-    "latency": "latency per run",
-    "verdict": "verdict",
-    "small_ops": "small-op ratio",
-    "short_ops": "short-op ratio",
-    "dispatch_gap": "dispatch gap",
-    "compute_utilisation": "compute utilisation",
-    "bytes_moved": "bytes moved",
-    "cache": "modelled cache",
-    "memory": "peak memory",
-    "counters": "hardware counters",
-    "fusion": "fusion groups",
-    "timeline": "timeline",
+FIGURE_LABELS: Mapping[FigureCode, Message] = {
+    "latency": Message("Latency per run"),
+    "verdict": Message("Verdict"),
+    "small_ops": Message("Small-op ratio"),
+    "short_ops": Message("Short-op ratio"),
+    "dispatch_gap": Message("Dispatch gap"),
+    "compute_utilisation": Message("Compute utilisation"),
+    "bytes_moved": Message("Bytes moved"),
+    "cache": Message("Modelled cache"),
+    "memory": Message("Peak memory"),
+    "counters": Message("Hardware counters"),
+    "fusion": Message("Fusion groups"),
+    "timeline": Message("Timeline"),
 }
 
-_RUN_KINDS = {"model_run": "run", "step": "step", "iteration": "iteration", "file": "file"}
+# What profiled runs are called, and how they are counted.
+_RUN_NOUNS = {"model_run": "profiled_runs", "step": "steps", "iteration": "iterations"}
+_MAX_NAMES = 8
+_MUCH_UNKNOWN = 0.005  # share of time of unknown class that is worth a sentence
 
 
 def recognised_sentence(found: Examination) -> str:
-    """'Ascend profiler, kernel_details.csv; written by Ascend PyTorch Profiler 2.1 on 910B.'"""
+    """'Ascend profiler, kernel_details.csv, written by Ascend PyTorch Profiler 2.1 on 910B.'"""
     made = " ".join(part for part in (found.tool, found.version) if part)
-    device = f" on {found.device}" if found.device else ""
-    by = f"; written by {made}{device}" if made and made != found.title else device
-    return f"{found.title}{by}."
+    is_told = bool(made) and made != found.title
+    title = language.translated(found.title)
+    text = _RECOGNISED[is_told, bool(found.device)]
+    return text.text(title=title, made=made, device=found.device)
+
+
+_RECOGNISED: Mapping[tuple[bool, bool], Message] = {
+    (False, False): Message("{title}."),
+    (True, False): Message("{title}, written by {made:name}."),
+    (False, True): Message("{title}, recorded on {device:name}."),
+    (True, True): Message("{title}, written by {made:name} on {device:name}."),
+}
 
 
 def read_sentence(found: Examination) -> str:
-    """'3 steps, 412 operators, 1,236 executions.' and, where there are any, un-profiled runs."""
-    kind = _RUN_KINDS.get(found.run_kind or "", "run")
-    parts = [plural(found.runs, "profiled run" if kind == "run" else kind)]
-    if kind == "file":
-        parts = []
-    if found.samples:
-        parts.append(plural(found.samples, "un-profiled run"))
-    if found.variants:
-        parts.insert(0, plural(len(found.variants), "variant"))
-    parts += [plural(found.operators, "operator"), plural(found.rows, "execution")]
-    return f"{', '.join(parts)}."
+    """'3 steps, 412 operators and 1 236 executions.'; un-profiled runs where there are any."""
+    kind = found.run_kind or ""
+    counts = [
+        (len(found.variants), "variants"),
+        (None if kind == "file" else found.runs, _RUN_NOUNS.get(kind, "profiled_runs")),
+        (found.samples or None, "unprofiled_runs"),
+    ]
+    told = [shown(count, noun) for count, noun in counts[not found.variants :] if count is not None]
+    told += [shown(found.operators, "operators"), shown(found.rows, "executions")]
+    return say("{counts}.", counts=listed(told))
 
 
 def files_sentence(found: Examination) -> str:
-    """'Read with l2_cache.csv, profiler_info_0.json.'; '' where it was read alone."""
+    """'Read together with l2_cache.csv, profiler_info_0.json.'; '' where it was read alone."""
     names = tuple(path.rpartition("/")[2] for path in found.files)
-    return f"Read with {listed(names)}." if names else ""
+    return say("Read together with {names:name}.", names=some_of(names)) if names else ""
 
 
-def listed(names: tuple[str, ...], max_names: int = 8) -> str:
+def some_of(names: tuple[str, ...]) -> str:
     """'a, b and 3 more'."""
-    shown = ", ".join(names[:max_names])
-    return f"{shown} and {len(names) - max_names} more" if len(names) > max_names else shown
+    first, more = ", ".join(names[:_MAX_NAMES]), len(names) - _MAX_NAMES
+    if more <= 0:
+        return first
+    return say("{names:name} and {n:count} more", names=first, n=more)
 
 
 def has_sentence(found: Examination) -> str:
-    """'It has start times, op types, shapes.'"""
-    labels = ", ".join(FIELD_LABELS[name] for name in found.has)
-    return f"It has {labels}." if labels else "It has nothing but names and times."
+    """'It contains start times, op types and shapes.'"""
+    if not found.has:
+        return say("It contains only names and times.")
+    return say("It contains {fields}.", fields=_fields(found.has))
 
 
 def note_sentence(note: Diagnostic) -> str:
     """A reader's diagnostic, with its variant in front where it is of one."""
-    variant = note.values.get("variant")
-    return f"{variant}: {diagnostic_sentence(note)}" if variant else diagnostic_sentence(note)
+    variant, sentence = note.values.get("variant"), diagnostic_sentence(note)
+    if not variant:
+        return sentence
+    return say("{variant:name}: {sentence}", variant=variant, sentence=sentence)
 
 
 def lack_sentences(found: Examination) -> tuple[str, ...]:
-    """'No shapes, data types: record with level1.', a sentence for each way to have them.
+    """'Missing: shapes and data types. Record with level1.', a text for each way to have them.
 
     Communication that did not happen is nothing that lacks, nor are FLOPs where nothing has any.
     """
@@ -106,110 +122,121 @@ def lack_sentences(found: Examination) -> tuple[str, ...]:
     by_switch: dict[str | None, list[str]] = {}
     for lack in found.lacks:
         if lack.field not in absent:
-            by_switch.setdefault(lack.switch, []).append(FIELD_LABELS[lack.field])
+            by_switch.setdefault(lack.switch, []).append(lack.field)
     ordered = sorted(by_switch.items(), key=lambda item: (item[0] is None, item[0] == ""))
-    return tuple(f"No {', '.join(labels)}: {_remedy(switch)}." for switch, labels in ordered)
+    return tuple(
+        paragraph(say("Missing: {fields}.", fields=_fields(fields)), _remedy(switch))
+        for switch, fields in ordered
+    )
+
+
+def _fields(names: tuple[str, ...] | list[str]) -> str:
+    return listed([FIELD_LABELS[name].text() for name in names])
 
 
 def _remedy(switch: str | None) -> str:
     if switch is None:
-        return "this format never has that"
-    return switch or "such files otherwise have that, so it may be cut short or altered"
+        return say("Files of this format never contain this.")
+    if not switch:
+        return say(
+            "Files of this format usually contain this, so the file may be cut off or changed."
+        )
+    return language.translated(switch)
 
 
 def answer_text(answer: Answer) -> str:
-    """How a figure is fed, or why it cannot be: 'no shapes: record with level1'."""
-    made = _ANSWERS.get((answer.figure, answer.code))
-    reason = made(answer.values) if made is not None else ""
+    """Where a figure comes from, or why it is missing: 'No shapes. Record with level1.'"""
+    reason = _reason(answer)
     if not answer.needs:
         return reason
-    remedy, label = _remedy(answer.switch), FIELD_LABELS[answer.needs]
-    if label == FIGURE_LABELS[answer.figure]:
+    remedy = _remedy(answer.switch)
+    if answer.figure == answer.needs:
         return remedy
-    return f"{reason}; no {label}: {remedy}" if reason else f"no {label}: {remedy}"
+    return paragraph(reason, say("No {field}.", field=FIELD_LABELS[answer.needs]), remedy)
 
 
 def answer_sentence(answer: Answer) -> str:
-    """'Dispatch gap: no start times: this format never has that.'"""
-    label = FIGURE_LABELS[answer.figure]
-    text = answer_text(answer)
-    return f"{capital(label)}: {text}{'' if text.endswith('…') else '.'}"
+    """'Dispatch gap: No start times. Files of this format never contain this.'"""
+    return say("{figure}: {text}", figure=FIGURE_LABELS[answer.figure], text=answer_text(answer))
 
 
 def fed_sentence(found: Examination) -> str:
-    """'It can feed latency per run, timeline.'"""
-    labels = [FIGURE_LABELS[answer.figure] for answer in found.answers if answer.available]
-    return f"It can feed {', '.join(labels)}." if labels else "It can feed no figure."
+    """'It provides these figures: Latency per run, Timeline.'"""
+    labels = [FIGURE_LABELS[answer.figure].text() for answer in found.answers if answer.available]
+    if not labels:
+        return say("It provides no figure.")
+    return say("It provides these figures: {figures}.", figures=", ".join(labels))
 
 
-def _runs(values: Mapping[str, Value], noun: str = "run") -> str:
-    return plural(values.get("runs"), noun)
+def _reason(answer: Answer) -> str:
+    key = answer.figure, answer.code
+    values = answer.values
+    if key == ("latency", "samples") and not values.get("blocks"):
+        return _SAMPLES.text(**values)
+    if key == ("counters", "named") and values.get("more"):
+        return _MANY_COUNTERS.text(**values, n=values["count"])
+    text = ANSWERS.get(key)
+    if text is None:
+        return ""  # a field that is missing is the reason
+    unknown = values.get("unknown")
+    is_much = isinstance(unknown, int | float) and unknown > _MUCH_UNKNOWN and answer.available
+    told = text.text(**values, n=values.get("count"))
+    return paragraph(told, _UNKNOWN.text(unknown=unknown) if is_much else "")
 
 
-def _share(values: Mapping[str, Value]) -> str:
-    share = values.get("unknown")
-    return units.percent(float(share) if isinstance(share, int | float) else None)
-
-
-def _from_samples(values: Mapping[str, Value]) -> str:
-    blocks = values.get("blocks")
-    places = f" in {plural(blocks, 'block')}" if blocks else ""
-    return f"from {_runs(values, 'un-profiled run')}{places}"
-
-
-_Maker = Callable[[Mapping[str, Value]], str]
-_ANSWERS: Mapping[tuple[str, str], _Maker] = {
-    ("latency", "samples"): _from_samples,
-    ("latency", "runs"): lambda v: f"from {_runs(v, 'profiled run')}; profilers slow runs down",
-    ("verdict", "enough"): lambda v: (
-        f"from {v.get('runs')} blocks or runs; it needs {v.get('least')}"
+_UNKNOWN = Message("{unknown:percent} of the time is of unknown class.")
+_SAMPLES = Message("From {runs:unprofiled_runs}.")
+_MANY_COUNTERS = Message("{n:count} counters: {names:name} and {more:count} more.")
+_NO_TIMES = Message("Its operators took no time.")
+_FROM_GRAPH = Message("From the graph.")
+ANSWERS: Mapping[tuple[FigureCode, AnswerCode], Message] = {
+    ("latency", "samples"): Message("From {runs:unprofiled_runs} in {blocks:blocks}."),
+    ("latency", "runs"): Message("From {runs:profiled_runs}. Profilers slow runs down."),
+    ("verdict", "enough"): Message("From {runs:count} blocks or runs; {least:count} are needed."),
+    ("verdict", "few"): Message(
+        "Only a point estimate: there are {runs:count} of the {least:count} blocks or runs that "
+        "are needed. Record more runs."
     ),
-    ("verdict", "few"): lambda v: (
-        f"a point estimate only; {v.get('runs')} of the {v.get('least')} blocks or runs that it "
-        "needs: record more runs"
+    ("small_ops", "by_type"): Message("From op types."),
+    ("small_ops", "by_name"): Message(
+        "Classes are derived from kernel names, because op types are missing."
     ),
-    ("small_ops", "by_type"): lambda v: "from op types" + _unknown(v),
-    ("small_ops", "by_name"): lambda v: (
-        "classes are told from kernel names, for want of op types" + _unknown(v)
+    ("small_ops", "unknown_classes"): Message(
+        "{unknown:percent} of the time is in operators of unknown class."
     ),
-    ("small_ops", "unknown_classes"): lambda v: (
-        f"{_share(v)} of the time is in operators of unknown class"
+    ("small_ops", "no_times"): _NO_TIMES,
+    ("short_ops", "each"): Message("From the time of every execution."),
+    ("short_ops", "means"): Message(
+        "From mean times, because the file does not contain single executions."
     ),
-    ("small_ops", "no_times"): lambda v: "its operators took no time",
-    ("short_ops", "each"): lambda v: "from the time of every execution",
-    ("short_ops", "means"): lambda v: "from mean times, as the file has no single executions",
-    ("dispatch_gap", "starts"): lambda v: "from start times inside runs",
-    ("compute_utilisation", "measured_peak"): lambda v: "from FLOPs and the measured peak",
-    ("compute_utilisation", "no_peak"): lambda v: (
-        "FLOPs are known, the machine's peak is not: enter it in Settings of the dashboard"
+    ("dispatch_gap", "starts"): Message("From start times inside runs."),
+    ("compute_utilisation", "measured_peak"): Message("From FLOPs and the measured peak."),
+    ("compute_utilisation", "no_peak"): Message(
+        "FLOPs are known, but the machine's peak is not. Enter it in Settings of the dashboard."
     ),
-    ("compute_utilisation", "no_heavy_operators"): lambda v: (
-        "no convolution, matrix product or attention was recognised"
+    ("compute_utilisation", "no_heavy_operators"): Message(
+        "No convolution, matrix product or attention was recognised."
     ),
-    ("compute_utilisation", "classes_unknown"): lambda v: (
-        "most of the operators' time is of unknown class"
+    ("compute_utilisation", "classes_unknown"): Message(
+        "Most of the operators' time is of unknown class."
     ),
-    ("compute_utilisation", "some_flops"): lambda v: (
-        "the FLOPs of heavy operators with more than 5 % of their time are unknown"
+    ("compute_utilisation", "some_flops"): Message(
+        "FLOPs are not known for heavy operators with more than 5 % of the heavy operators' time."
     ),
-    ("compute_utilisation", "no_times"): lambda v: "its operators took no time",
-    ("bytes_moved", "graph"): lambda v: "from the graph",
-    ("bytes_moved", "sizes"): lambda v: "from sizes of tensors",
-    ("bytes_moved", "some_sizes"): lambda v: (
-        "sizes are missing for operators with more than 5 % of the time"
+    ("compute_utilisation", "no_times"): _NO_TIMES,
+    ("bytes_moved", "graph"): _FROM_GRAPH,
+    ("bytes_moved", "sizes"): Message("From sizes of tensors."),
+    ("bytes_moved", "some_sizes"): Message(
+        "Sizes are missing for operators with more than 5 % of the time."
     ),
-    ("cache", "graph"): lambda v: "from the graph",
-    ("memory", "recorded"): lambda v: "as recorded",
-    ("memory", "missing"): lambda v: "only an experiment that FuseScope recorded has it",
-    ("counters", "named"): lambda v: f"{plural(v.get('count'), 'counter')}: {v.get('names')}",
-    ("fusion", "graphs"): lambda v: "from the graphs",
-    ("fusion", "members"): lambda v: "from the members that fused operators name",
-    ("fusion", "inferred"): lambda v: "inferred from types, shapes and order",
-    ("timeline", "starts"): lambda v: "from start times",
+    ("cache", "graph"): _FROM_GRAPH,
+    ("memory", "recorded"): Message("As recorded."),
+    ("memory", "missing"): Message("Only an experiment that FuseScope recorded contains it."),
+    ("counters", "named"): Message(
+        "{n:count} counter: {names:name}.", "{n:count} counters: {names:name}."
+    ),
+    ("fusion", "graphs"): Message("From the graphs."),
+    ("fusion", "members"): Message("From the members that fused operators name."),
+    ("fusion", "inferred"): Message("Inferred from types, shapes and order."),
+    ("timeline", "starts"): Message("From start times."),
 }
-
-
-def _unknown(values: Mapping[str, Value]) -> str:
-    share = values.get("unknown")
-    large = isinstance(share, int | float) and share > 0.005
-    return f"; {_share(values)} of the time is of unknown class" if large else ""

@@ -188,7 +188,7 @@ def _print_doctor(console: Console, found: Examination) -> None:
     table = Table(box=None, pad_edge=False, show_header=False)
     for answer in found.answers:
         table.add_row(
-            words.FIGURE_LABELS[answer.figure],
+            words.FIGURE_LABELS[answer.figure].text(),
             say("yes") if answer.available else say("no"),
             words.answer_text(answer),
             style=None if answer.available else "dim",

@@ -53,7 +53,7 @@ def link(comparison: Comparison) -> None:
 
 @st.dialog("What the files say", width="large")
 def _both(comparison: Comparison) -> None:
-    st.caption(words.DOCTOR_HELP)
+    st.caption(words.DOCTOR_HELP.text())
     sides = (comparison.baseline, comparison.candidate)
     files = {side.experiment or side.trace: side for side in sides}
     for column, (file, side) in zip(

@@ -23,7 +23,7 @@ from analysis.limits import MIB
 from analysis.readers.recordings import Found
 from analysis.text import display_name
 from analysis.trace import Trace
-from analysis.wording.doctor import files_sentence, listed
+from analysis.wording.doctor import files_sentence, some_of
 from app.server.same_origin import is_local
 from app.server.shelf import megabytes
 from app.sources import places
@@ -281,10 +281,10 @@ def left_aside(covered: tuple[str, ...], unknown: tuple[str, ...]) -> list[Fate]
     """What is said of files that no recording needed."""
     told = []
     if covered:
-        text = f"Left aside, as a file beside says the same in more detail: {listed(covered)}."
+        text = f"Left aside, as a file beside says the same in more detail: {some_of(covered)}."
         told.append(Fate("covered", None, text))
     if unknown:
-        told.append(Fate("unknown", None, f"Left aside, as not needed: {listed(unknown)}."))
+        told.append(Fate("unknown", None, f"Left aside, as not needed: {some_of(unknown)}."))
     return told
 
 

@@ -297,7 +297,7 @@ def test_a_bad_file_is_one_sentence_and_the_page_lives_on(start: Start) -> None:
         assert len(told) == 1, kind
         assert expected in told[0] and told[0].endswith("."), kind
         assert "Traceback" not in told[0], kind
-        still = "Nothing was opened. What is shown is still mobilenetv2 · fused (sample) against"
+        still = "Nothing was opened. The page still shows mobilenetv2 · fused (sample) compared"
         assert sum(text.startswith(still) for text in texts(page)) == 1, kind
     page.button(key="swap").click().run()  # chosen now
     assert not any(text.startswith("Nothing was opened") for text in texts(page))
@@ -328,7 +328,7 @@ def test_while_sides_are_compared_the_page_says_that_the_rest_is_older(
         lambda *sides, **how: (before.append(list(said)), compare(*sides, **how))[1],
     )
     assert is_clean(start())
-    told = "Reading and comparing … What else stands here is what was shown before."
+    told = "Reading and comparing … Until then the rest of the page shows what it showed before."
     assert before == [[told]]
 
 

@@ -65,7 +65,7 @@ def test_files_of_one_recording_are_read_together() -> None:
     files, told = uploads.open_uploads(flat(ascend_files()))
     assert len(files) == 1
     main = next(fate for fate in told if fate.id == files[0].id)
-    assert "Read with " in main.text
+    assert "Read together with " in main.text
 
 
 def test_a_zip_of_the_folder_is_the_same_recording_as_its_files() -> None:
@@ -162,7 +162,7 @@ def test_a_folder_below_a_configured_one_opens(tree: Path) -> None:
     [file], told = loading.open_paths(["prof"])
     assert file.id == "file:prof"
     assert file.name == "prof"
-    assert "Read with " in told[0].text
+    assert "Read together with " in told[0].text
     [linked], _ = loading.open_link("file:prof", {})
     assert linked.value is file.value
     assert loading.side(file.id, {file.id: file}).label == "prof"

@@ -27,11 +27,11 @@ def test_the_doctor_in_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixtur
     path.write_bytes(profile_json(UNFUSED_OPERATORS, runs=3)[:-60])
     inspect(path)
     out = capsys.readouterr().out
-    assert out.startswith("p.json: ONNX Runtime profile; written by ONNX Runtime.")
+    assert out.startswith("p.json: ONNX Runtime profile, written by ONNX Runtime.")
     assert "dropped: The file is cut off before its end. Its last" in out
-    assert "verdict              no   a point estimate only; " in out
-    assert "dispatch gap         yes  from start times inside runs" in out
-    assert "No un-profiled run times, hardware counters" in out
+    assert "Verdict              no   Only a point estimate: " in out
+    assert "Dispatch gap         yes  From start times inside runs" in out
+    assert "Missing: un-profiled run times, hardware counters" in out
 
 
 def test_the_doctor_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,7 +78,7 @@ def test_a_file_without_runs_has_no_figures_per_run(
     assert " a run" not in out
     compare(path, path)
     out = capsys.readouterr().out
-    assert "One time of each file, so the noise is unknown" in " ".join(out.split())
+    assert "Each file has one time, so the noise is unknown" in " ".join(out.split())
     assert "one file each" in out
     assert "Not known: throughput, dispatch gap. Reason: the file does not mark its runs." in out
 

@@ -34,8 +34,8 @@ def section(reader: Reader) -> list[str]:
     switches: dict[str, list[str]] = {}
     for field in FIELDS:
         if reader.fields.get(field):
-            switches.setdefault(reader.fields[field], []).append(FIELD_LABELS[field])
-    lines += [f"- {', '.join(labels)}: {switch}." for switch, labels in switches.items()]
+            switches.setdefault(reader.fields[field], []).append(FIELD_LABELS[field].text())
+    lines += [f"- {', '.join(labels)}: {switch}" for switch, labels in switches.items()]
     if reader.covers:
         titles = [one.title for one in READERS if one.name in reader.covers]
         lines.append(
@@ -63,9 +63,9 @@ def expected() -> str:
         marks = " | ".join(mark(reader, field) for field in FIELDS)
         lines.append(f"| {reader.title} | `{reader.name}` | {marks} |")
     columns = [
-        f"*{HEADS[field]}* {FIELD_LABELS[field]}"
+        f"*{HEADS[field]}* {FIELD_LABELS[field].text()}"
         for field in FIELDS
-        if HEADS[field] != FIELD_LABELS[field]
+        if HEADS[field] != FIELD_LABELS[field].text()
     ]
     lines += ["", f"What the columns mean: {'; '.join(columns)}.", ""]
     for reader in READERS:
@@ -84,7 +84,7 @@ def test_declarations_are_complete(reader: Reader) -> None:
     assert reader.fields and set(reader.fields) <= set(FIELDS)
     assert len(reader.recording) > 20
     for switch in filter(None, reader.fields.values()):
-        assert not switch.endswith("."), "a switch is the end of a sentence"
+        assert switch[0].isupper() and switch.endswith("."), "a switch is a sentence"
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)

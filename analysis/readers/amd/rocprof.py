@@ -7,6 +7,7 @@ counters, copies of memory, and the agents of the machine.
 from __future__ import annotations
 
 from analysis.errors import FuseScopeError
+from analysis.messages import mark
 from analysis.readers.amd.rocprofv3 import add_json, is_json
 from analysis.readers.amd.rows import RocprofRows
 from analysis.readers.amd.tables import (
@@ -60,11 +61,11 @@ def _read(source: Source) -> Trace:
 
 ROCPROF = Reader(
     name="rocprof",
-    title="rocprofv3 and rocprof (JSON, CSV)",
+    title=mark("rocprofv3 and rocprof (JSON, CSV)"),
     fields={
         **dict.fromkeys(("start", "stream", "types", "communication"), ALWAYS),
-        "counters": "record with `--pmc SQ_WAVES FETCH_SIZE`",
-        "members": "compile with torch.compile: inductor names its kernels by their members",
+        "counters": mark("Record with `--pmc SQ_WAVES FETCH_SIZE`."),
+        "members": mark("Compile with torch.compile: inductor names its kernels by their members."),
     },
     recording=(
         "`rocprofv3 --kernel-trace --memory-copy-trace --output-format json csv -- <command>`; "

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from analysis.errors import FuseScopeError
+from analysis.messages import mark
 from analysis.readers.amd.rows import COPY, kernel_name
 from analysis.readers.building.kernels import kernel_columns
 from analysis.readers.building.trace_tables import build_trace
@@ -65,10 +66,10 @@ def _is_copies(head: bytes) -> bool:
 
 ROCPROF_STATS = Reader(
     name="rocprof_stats",
-    title="rocprofv3 and rocprof sums by kernel (CSV)",
+    title=mark("rocprofv3 and rocprof sums by kernel (CSV)"),
     fields={
         **dict.fromkeys(("types", "communication"), ALWAYS),
-        "members": "compile with torch.compile: inductor names its kernels by their members",
+        "members": mark("Compile with torch.compile: inductor names its kernels by their members."),
     },
     recording=(
         "`rocprofv3 --kernel-trace --stats --output-format csv -- <command>`. Better: give "

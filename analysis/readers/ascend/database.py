@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from analysis.errors import FuseScopeError
+from analysis.messages import mark
 from analysis.readers.ascend.columns import check_core_times, device_classes, task_kind, tensor_text
 from analysis.readers.ascend.pmu import Task, counters
 from analysis.readers.building.columns import Columns
@@ -76,14 +77,14 @@ def _read(source: Source) -> Trace:
 
 ASCEND_DATABASE = Reader(
     name="ascend_db",
-    title="Ascend profiler database (SQLite)",
+    title=mark("Ascend profiler database (SQLite)"),
     fields={
         **dict.fromkeys(("start", "stream", "communication"), ALWAYS),
-        "runs": "record with a schedule and call prof.step() after each step",
+        "runs": mark("Record with a schedule and call prof.step() after each step."),
         **dict.fromkeys(
-            ("types", "shapes", "dtypes", "flops", "memory"), "record with Level1 or Level2"
+            ("types", "shapes", "dtypes", "flops", "memory"), mark("Record with Level1 or Level2.")
         ),
-        "counters": "record with Level1 and aic_metrics=PipeUtilization",
+        "counters": mark("Record with Level1 and aic_metrics=PipeUtilization."),
     },
     recording=(
         "`torch_npu.profiler._ExperimentalConfig(export_type=torch_npu.profiler.ExportType.Db, "

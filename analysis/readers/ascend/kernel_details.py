@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from analysis.messages import mark
 from analysis.readers.ascend.beside import StepTime, read_beside
 from analysis.readers.ascend.columns import AscendRows, ascend_rows
 from analysis.readers.building.iterations import profiled_runs
@@ -23,7 +24,7 @@ from analysis.readers.reader import ALWAYS, Reader
 from analysis.trace import Trace, noted
 
 _HEADS = ("Name", "Type", "Accelerator Core", "Duration")
-_LEVEL1 = "record with profiler_level=Level1"
+_LEVEL1 = mark("Record with profiler_level=Level1.")
 
 
 def _sniff(head: bytes) -> bool:
@@ -57,13 +58,13 @@ def _read(source: Source) -> Trace:
 
 KERNEL_DETAILS = Reader(
     name="ascend_kernel_details",
-    title="Ascend PyTorch and MindSpore profiler: kernel_details.csv and its folder",
+    title=mark("Ascend PyTorch and MindSpore profiler: kernel_details.csv and its folder"),
     fields={
         "start": ALWAYS,
         "communication": ALWAYS,
-        "runs": "record with a schedule, and call step() of the profiler after each step",
+        "runs": mark("Record with a schedule, and call step() of the profiler after each step."),
         **dict.fromkeys(("types", "shapes", "dtypes", "stream", "flops", "memory"), _LEVEL1),
-        "counters": f"{_LEVEL1} and aic_metrics=PipeUtilization",
+        "counters": mark("Record with profiler_level=Level1 and aic_metrics=PipeUtilization."),
     },
     recording=(
         "PyTorch: `torch_npu.profiler.profile(schedule=torch_npu.profiler.schedule(wait=1, "

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.errors import FuseScopeError
+from analysis.messages import mark
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.csv_table import Column, CsvTable, column_key, has_columns, read_csv
 from analysis.readers.input.source import Source
@@ -78,10 +79,10 @@ def _read(source: Source) -> Trace:
 
 MSPROF_OP = Reader(
     name="msprof_op",
-    title="msprof op, OPPROF_* folder",
+    title=mark("msprof op, OPPROF_* folder"),
     fields={
-        "counters": "give the whole OPPROF_* folder, recorded with --aic-metrics=Default",
-        "flops": "record with --aic-metrics=ArithmeticUtilization",
+        "counters": mark("Give the whole OPPROF_* folder, recorded with --aic-metrics=Default."),
+        "flops": mark("Record with --aic-metrics=ArithmeticUtilization."),
     },
     recording=(
         "`msprof op --aic-metrics=Default --output=DIR ./application`, and give the whole "

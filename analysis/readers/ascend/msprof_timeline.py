@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 
 from analysis.errors import FuseScopeError
+from analysis.messages import mark
 from analysis.readers.ascend.timeline import Timeline, read_timeline
 from analysis.readers.building.columns import Columns
 from analysis.readers.building.iterations import Span, iteration_runs, run_of
@@ -103,12 +104,12 @@ def _parts(beside: Beside) -> list[Source]:
 
 MSPROF_TIMELINE = Reader(
     name="msprof_timeline",
-    title="msprof timeline, msprof_*.json",
+    title=mark("msprof timeline, msprof_*.json"),
     fields={
         **dict.fromkeys(("start", "stream", "communication"), ALWAYS),
-        "runs": "record in graph mode, and give the step_trace_*.json, too",
-        **dict.fromkeys(("types", "members"), "record MindSpore in graph mode"),
-        "counters": "give the op_summary_*.csv instead",
+        "runs": mark("Record in graph mode, and give the step_trace_*.json as well."),
+        **dict.fromkeys(("types", "members"), mark("Record MindSpore in graph mode.")),
+        "counters": mark("Give the op_summary_*.csv instead."),
     },
     recording=(
         "`msprof --output=DIR --aic-metrics=PipeUtilization --task-time=l1 ./application`. Better: "

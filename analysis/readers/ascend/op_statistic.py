@@ -5,6 +5,7 @@ One row an op type and core type: how often it ran and how long in all. Communic
 
 from __future__ import annotations
 
+from analysis.messages import mark
 from analysis.readers.ascend.beside import is_statistic, statistic_rows
 from analysis.readers.ascend.columns import DEVICE, device_classes, task_kind
 from analysis.readers.building.trace_tables import build_trace
@@ -13,7 +14,7 @@ from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.trace import Diagnostic, Trace, noted
 
-_INSTEAD = "open the whole folder, with kernel_details.csv or op_summary_*.csv"
+_INSTEAD = mark("Open the whole folder, with kernel_details.csv or op_summary_*.csv.")
 _TOLERANCE = 1.001  # printed means are rounded
 
 
@@ -44,7 +45,7 @@ def _read(source: Source) -> Trace:
 
 OP_STATISTIC = Reader(
     name="ascend_op_statistic",
-    title="Ascend profiler and msprof: op_statistic.csv alone",
+    title=mark("Ascend profiler and msprof: op_statistic.csv alone"),
     fields={
         "types": ALWAYS,
         **dict.fromkeys(

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from analysis.messages import mark
 from analysis.operators.members import Members, fusion_ops, members_text
 from analysis.readers.ascend.beside import nearest_first, read_beside
 from analysis.readers.ascend.columns import AscendRows, ascend_rows
@@ -25,7 +26,7 @@ from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.trace import Diagnostic, Trace, merged, noted
 
-_TASK_LEVEL = "record with --task-time=l1"
+_TASK_LEVEL = mark("Record with --task-time=l1.")
 _OF_A_TASK = ("Task Start Time", "Start Time", "Task Type", "Task Wait Time", "Task ID")
 _HEADS = ("Op Name", ("Task Duration", "Duration"))
 _BLOCKS = ("Block Dim", "Block Num")
@@ -89,14 +90,14 @@ def _parts(beside: Beside) -> list[Source]:
 
 OP_SUMMARY = Reader(
     name="ascend_op_summary",
-    title="msprof, op_summary_*.csv",
+    title=mark("msprof, op_summary_*.csv"),
     fields={
         **dict.fromkeys(("start", "communication"), ALWAYS),
-        "runs": "record in graph mode, and give the step_trace_*.csv, too",
+        "runs": mark("Record in graph mode, and give the step_trace_*.csv as well."),
         **dict.fromkeys(("types", "shapes", "dtypes", "stream", "memory"), _TASK_LEVEL),
-        "flops": "record with --task-time=l1 or --aic-metrics=ArithmeticUtilization",
-        "counters": "record with --aic-metrics=PipeUtilization and --l2=on",
-        "members": "record in graph mode, and give the fusion_op_*.csv, too",
+        "flops": mark("Record with --task-time=l1 or --aic-metrics=ArithmeticUtilization."),
+        "counters": mark("Record with --aic-metrics=PipeUtilization and --l2=on."),
+        "members": mark("Record in graph mode, and give the fusion_op_*.csv as well."),
     },
     recording=(
         "`msprof --output=DIR --aic-metrics=PipeUtilization --task-time=l1 --l2=on ./application`, "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from analysis.messages import mark
 from analysis.readers.ascend.columns import device_classes
 from analysis.readers.ascend.timeline import device_task
 from analysis.readers.building.trace_tables import build_trace
@@ -60,10 +61,10 @@ def _read(source: Source) -> Trace:
 
 TASK_TIME = Reader(
     name="msprof_task_time",
-    title="msprof, task_time_*.csv",
+    title=mark("msprof, task_time_*.csv"),
     fields={
         **dict.fromkeys(("start", "stream"), ALWAYS),
-        "communication": "record with several devices",
+        "communication": mark("Record with several devices."),
     },
     recording=(
         "`msprof --output=DIR --task-time=l1 --aic-metrics=PipeUtilization ./application`, and "

@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections import Counter
 
 from analysis.errors import FuseScopeError
+from analysis.messages import mark
 from analysis.operators.classes import OTHER, kernel_class, op_class
 from analysis.readers.ascend.beside import read_beside
 from analysis.readers.ascend.columns import AscendRows, launched_by
@@ -67,14 +68,14 @@ def _read(source: Source) -> Trace:
 
 TRACE_VIEW = Reader(
     name="ascend_trace_view",
-    title="Ascend PyTorch or MindSpore profiler, trace_view.json",
+    title=mark("Ascend PyTorch or MindSpore profiler, trace_view.json"),
     fields={
         **dict.fromkeys(("start", "stream", "communication"), ALWAYS),
-        "runs": "record with a schedule and call prof.step() after each step",
-        **dict.fromkeys(("shapes", "dtypes", "memory"), "record with record_shapes=True"),
-        "types": "give the kernel_details.csv of the same folder",
-        "counters": "give the kernel_details.csv of the same folder",
-        "members": "record MindSpore in graph mode",
+        "runs": mark("Record with a schedule and call prof.step() after each step."),
+        **dict.fromkeys(("shapes", "dtypes", "memory"), mark("Record with record_shapes=True.")),
+        "types": mark("Give the kernel_details.csv of the same folder."),
+        "counters": mark("Give the kernel_details.csv of the same folder."),
+        "members": mark("Record MindSpore in graph mode."),
     },
     recording=(
         "`torch_npu.profiler.profile(activities=[ProfilerActivity.CPU, ProfilerActivity.NPU], "

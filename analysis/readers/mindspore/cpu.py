@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from analysis.messages import mark
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.json_events import decode_events
@@ -42,7 +43,7 @@ _FIELDS: Mapping[str, str] = {
     # Only AKG tells data types, and with them sizes, of the kernels that it fused.
     **dict.fromkeys(
         ("members", "dtypes", "memory"),
-        "record with graph-kernel fusion on, and keep akg_kernel_meta beside the files",
+        mark("Record with graph-kernel fusion on, and keep akg_kernel_meta in the same folder."),
     ),
 }
 _RECORDING = (
@@ -66,7 +67,7 @@ def _read(source: Source) -> Trace:
 # `cpu_op_execute_timestamp_*.txt` with the files beside it.
 MINDSPORE_CPU = Reader(
     name="mindspore_cpu",
-    title="MindSpore profiler on CPU, FRAMEWORK/cpu_*",
+    title=mark("MindSpore profiler on CPU, FRAMEWORK/cpu_*"),
     fields={**_FIELDS, **dict.fromkeys(("start", "stream"), ALWAYS)},
     recording=_RECORDING,
     covers=("mindspore_cpu_timeline", "mindspore_cpu_summary"),
@@ -103,11 +104,11 @@ def _read_timeline(source: Source) -> Trace:
 
 MINDSPORE_CPU_TIMELINE = Reader(
     name="mindspore_cpu_timeline",
-    title="MindSpore profiler on CPU, trace_view.json",
+    title=mark("MindSpore profiler on CPU, trace_view.json"),
     fields={
         **_FIELDS,
         **dict.fromkeys(("start", "stream"), ALWAYS),
-        "shapes": "give the whole folder, with FRAMEWORK/cpu_framework_*.txt",
+        "shapes": mark("Give the whole folder, with FRAMEWORK/cpu_framework_*.txt."),
     },
     recording=_RECORDING,
     covers=("mindspore_cpu_summary",),
@@ -146,7 +147,7 @@ def _read_summary(source: Source) -> Trace:
 # `cpu_op_detail_info_*.csv`, else `cpu_op_type_info_*.csv`: totals, nothing else is known.
 MINDSPORE_CPU_SUMMARY = Reader(
     name="mindspore_cpu_summary",
-    title="MindSpore profiler on CPU, totals of each operator",
+    title=mark("MindSpore profiler on CPU, totals of each operator"),
     fields=_FIELDS,
     recording=_RECORDING,
     sniff=_sniff_summary,

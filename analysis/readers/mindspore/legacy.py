@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from analysis.errors import FuseScopeError
+from analysis.messages import mark
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.json_events import decode_events
 from analysis.readers.input.json_value import decode
@@ -49,8 +50,8 @@ _DISPLAY = re.compile(rb'"args"\s*:\s*\{[^{}]{0,400}"fullname"\s*:\s*"')
 
 _ASCEND: Mapping[str, str] = {
     **dict.fromkeys(("types", "shapes", "dtypes", "memory"), ALWAYS),
-    "flops": "record with the aicore_metrics of ArithmeticUtilization",
-    "members": "record with graph-kernel fusion on, and keep kernel_meta beside the files",
+    "flops": mark("Record with the aicore_metrics of ArithmeticUtilization."),
+    "members": mark("Record with graph-kernel fusion on, and keep kernel_meta in the same folder."),
 }
 _RECORDING = (
     "`profiler = mindspore.Profiler(output_path=folder)`, train a few steps, "
@@ -90,11 +91,11 @@ def _read(source: Source) -> Trace:
 # `output_timeline_data_*.txt`, or `gpu_op_execute_timestamp_*.txt`: every execution.
 MINDSPORE_LEGACY = Reader(
     name="mindspore_legacy",
-    title="MindSpore profiler before 2.4, output_timeline_data",
+    title=mark("MindSpore profiler before 2.4, output_timeline_data"),
     fields={
         **_ASCEND,
         **dict.fromkeys(("start", "stream", "runs"), ALWAYS),
-        "communication": "train on several devices",
+        "communication": mark("Train on several devices."),
     },
     recording=_RECORDING,
     covers=("mindspore_legacy_display", "mindspore_legacy_summary"),
@@ -149,11 +150,11 @@ def _read_display(source: Source) -> Trace:
 # `ascend_timeline_display_*.json` and `timeline_display_*.json`.
 MINDSPORE_LEGACY_DISPLAY = Reader(
     name="mindspore_legacy_display",
-    title="MindSpore profiler before 2.4, timeline_display",
+    title=mark("MindSpore profiler before 2.4, timeline_display"),
     fields={
         **_ASCEND,
         **dict.fromkeys(("start", "stream", "runs"), ALWAYS),
-        "communication": "train on several devices",
+        "communication": mark("Train on several devices."),
     },
     recording=_RECORDING,
     covers=("mindspore_legacy_summary",),
@@ -208,7 +209,7 @@ def _take(kind: Kind, source: Source, beside: MindSporeBeside, rows: Rows) -> No
 # Means and totals: `aicore_intermediate_*`, `output_op_compute_time_*`, `gpu_*_info`, …
 MINDSPORE_LEGACY_SUMMARY = Reader(
     name="mindspore_legacy_summary",
-    title="MindSpore profiler before 2.4, aicore_intermediate and other totals",
+    title=mark("MindSpore profiler before 2.4, aicore_intermediate and other totals"),
     fields=_ASCEND,
     recording=_RECORDING,
     sniff=_sniff_summary,

@@ -16,6 +16,7 @@ from itertools import pairwise
 import pandas as pd
 
 from analysis.errors import FuseScopeError
+from analysis.messages import mark
 from analysis.readers.building.columns import Columns
 from analysis.readers.building.iterations import profiled_runs, span_at
 from analysis.readers.building.kernels import kernel_columns
@@ -90,11 +91,11 @@ def _read(source: Source) -> Trace:
 
 NSYS = Reader(
     name="nsys_db",
-    title="Nsight Systems report (SQLite)",
+    title=mark("Nsight Systems report (SQLite)"),
     fields={
         **dict.fromkeys(("start", "stream", "types", "communication"), ALWAYS),
-        "members": "compile with torch.compile: inductor names its kernels by their members",
-        "runs": "put an NVTX range named 'iteration 0', 'iteration 1', … around each run",
+        "members": mark("Compile with torch.compile: inductor names its kernels by their members."),
+        "runs": mark("Put an NVTX range named 'iteration 0', 'iteration 1', … around each run."),
     },
     recording=(
         "`nsys profile --trace=cuda,nvtx --output=report <command>`, then `nsys export --type "

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from analysis.errors import FuseScopeError
+from analysis.messages import mark
 from analysis.operators.kernel_names import memory_type
 from analysis.readers.building.columns import Columns
 from analysis.readers.building.kernels import kernel_columns
@@ -81,11 +82,11 @@ def _read(source: Source) -> Trace:
 
 NSYS_STATS = Reader(
     name="nsys_stats",
-    title="Nsight Systems tables (nsys stats, CSV)",
+    title=mark("Nsight Systems tables (nsys stats, CSV)"),
     fields={
         **dict.fromkeys(("types", "communication"), ALWAYS),
-        **dict.fromkeys(("start", "stream"), "give the report cuda_gpu_trace"),
-        "members": "compile with torch.compile: inductor names its kernels by their members",
+        **dict.fromkeys(("start", "stream"), mark("Give the report cuda_gpu_trace.")),
+        "members": mark("Compile with torch.compile: inductor names its kernels by their members."),
     },
     recording=(
         "`nsys profile --trace=cuda,nvtx --output=report <command>`, then `nsys stats --format "

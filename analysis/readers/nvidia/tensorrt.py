@@ -15,6 +15,7 @@ from fractions import Fraction
 import msgspec
 import pandas as pd
 
+from analysis.messages import mark
 from analysis.operators.flops import FROM_SHAPES
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.beside import Beside
@@ -49,8 +50,8 @@ _MEAN = re.compile(rb'"averageMs"\s*:')
 _OTHER = re.compile(rb'"(?:ph|cat|traceEvents)"\s*:')
 _NO = msgspec.Raw(b"")
 _MAX_TIMES = 4  # exports of one recording that are compared
-_WITH_GRAPH = (
-    "record with --exportLayerInfo and --profilingVerbosity=detailed, and give that file with it"
+_WITH_GRAPH = mark(
+    "Record with --exportLayerInfo and --profilingVerbosity=detailed, and open both files together."
 )
 # Words of a file name that tell what it is, not of which engine.
 _KIND_WORDS = frozenset(
@@ -129,12 +130,16 @@ def _read(source: Source) -> Trace:
 
 TENSORRT_PROFILE = Reader(
     name="tensorrt_profile",
-    title="TensorRT layer profile, trtexec --exportProfile",
+    title=mark("TensorRT layer profile, trtexec --exportProfile"),
     fields={
         **dict.fromkeys(("runs", "members"), ALWAYS),
         **dict.fromkeys(("types", "shapes", "dtypes", "flops", "memory"), _WITH_GRAPH),
-        "stream": "record with TensorRT 10 and --exportLayerInfo, and give that file with it",
-        "samples": "record with --exportTimes and --separateProfileRun, and give that file too",
+        "stream": mark(
+            "Record with TensorRT 10 and --exportLayerInfo, and open both files together."
+        ),
+        "samples": mark(
+            "Record with --exportTimes and --separateProfileRun, and open both files together."
+        ),
     },
     recording=(
         "`trtexec --loadEngine=model.engine --exportProfile=profile.json "

@@ -16,6 +16,7 @@ import msgspec
 import pandas as pd
 
 from analysis.errors import FuseScopeError
+from analysis.messages import mark
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.json_value import decode, refused
 from analysis.readers.input.source import Source
@@ -182,7 +183,7 @@ def _read(source: Source) -> Trace:
 # told what it lacks.
 TENSORRT_TIMES = Reader(
     name="tensorrt_times",
-    title="TensorRT run times, trtexec --exportTimes",
+    title=mark("TensorRT run times, trtexec --exportTimes"),
     fields={"samples": ALWAYS},
     recording=(
         "`trtexec --loadEngine=model.engine --exportTimes=times.json --exportProfile=profile.json "

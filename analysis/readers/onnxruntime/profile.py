@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from analysis.limits import DEFAULT_LIMITS, Limits
+from analysis.messages import mark
 from analysis.readers.building.columns import Columns
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
@@ -58,11 +59,11 @@ def _read(source: Source) -> Trace:
 
 ONNXRUNTIME = Reader(
     name="onnxruntime",
-    title="ONNX Runtime profile",
+    title=mark("ONNX Runtime profile"),
     fields={
         **dict.fromkeys(("start", "runs", "types", "stream"), ALWAYS),
         **dict.fromkeys(
-            ("shapes", "dtypes", "flops", "memory"), "record with ONNX Runtime 1.14 or newer"
+            ("shapes", "dtypes", "flops", "memory"), mark("Record with ONNX Runtime 1.14 or newer.")
         ),
     },
     recording=(

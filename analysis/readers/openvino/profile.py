@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.errors import FuseScopeError
+from analysis.messages import mark
 from analysis.operators import flops, members
 from analysis.operators.classes import op_class
 from analysis.readers.building.trace_tables import build_trace, tensor_bytes
@@ -28,7 +29,9 @@ _HEAVY_TYPES = {
     "convolution": "Conv", "groupconvolution": "Conv", "matmul": "MatMul",
     "fullyconnected": "MatMul", "gemm": "MatMul",
 }  # fmt: skip
-_WITH_GRAPH = "record with benchmark_app -exec_graph_path exec.xml, and give that file with it"
+_WITH_GRAPH = mark(
+    "Record with benchmark_app -exec_graph_path exec.xml, and open both files together."
+)
 
 # Layer types of OpenVINO's plugins that mean something else, or nothing, elsewhere.
 _CLASSES = {
@@ -89,10 +92,10 @@ def _read_graph(source: Source) -> Trace:
 
 OPENVINO_GRAPH = Reader(
     name="openvino_graph",
-    title="OpenVINO execution graph, XML or JSON",
+    title=mark("OpenVINO execution graph, XML or JSON"),
     fields={
         **dict.fromkeys(("runs", "types", "members"), ALWAYS),
-        **dict.fromkeys(("shapes", "dtypes", "flops", "memory"), "save the graph as XML"),
+        **dict.fromkeys(("shapes", "dtypes", "flops", "memory"), mark("Save the graph as XML.")),
     },
     recording=(
         "`benchmark_app -m model.xml -pc -exec_graph_path exec.xml`, or compile with "
@@ -120,7 +123,7 @@ def _read_counters(source: Source) -> Trace:
 
 OPENVINO_COUNTERS = Reader(
     name="openvino_counters",
-    title="OpenVINO performance counters, benchmark_app -report_type detailed_counters",
+    title=mark("OpenVINO performance counters, benchmark_app -report_type detailed_counters"),
     fields={
         **dict.fromkeys(("runs", "types"), ALWAYS),
         **dict.fromkeys(("members", "shapes", "dtypes", "flops", "memory"), _WITH_GRAPH),

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import msgspec
 
 from analysis.errors import FuseScopeError
+from analysis.messages import mark
 from analysis.readers.building.iterations import profiled_runs
 from analysis.readers.building.launch_calls import LaunchCall, is_launch, with_launches
 from analysis.readers.building.processes import several_processes
@@ -123,16 +124,18 @@ def _read(source: Source) -> Trace:
 
 KINETO = Reader(
     name="kineto",
-    title="PyTorch profiler trace",
+    title=mark("PyTorch profiler trace"),
     fields={
         **dict.fromkeys(("start", "types", "stream"), ALWAYS),
-        "runs": "record with schedule=torch.profiler.schedule(…) and call prof.step()",
-        "shapes": "record with record_shapes=True",
-        "dtypes": "record with record_shapes=True",
-        "flops": "record with record_shapes=True and with_flops=True",
-        "members": "record a model under torch.compile, on a CPU with "
-        "torch._inductor.config.cpp.enable_kernel_profile = True",
-        "communication": "record a distributed run",
+        "runs": mark("Record with schedule=torch.profiler.schedule(…) and call prof.step()."),
+        "shapes": mark("Record with record_shapes=True."),
+        "dtypes": mark("Record with record_shapes=True."),
+        "flops": mark("Record with record_shapes=True and with_flops=True."),
+        "members": mark(
+            "Record a model under torch.compile; on a CPU with "
+            "torch._inductor.config.cpp.enable_kernel_profile = True."
+        ),
+        "communication": mark("Record a distributed run."),
     },
     recording=(
         "`with torch.profiler.profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], "

@@ -14,6 +14,7 @@ from functools import lru_cache
 import pandas as pd
 
 from analysis.errors import FuseScopeError
+from analysis.messages import mark
 from analysis.operators.classes import heaviest, op_class
 from analysis.operators.members import Members, members_text
 from analysis.readers.building.columns import Columns
@@ -78,16 +79,16 @@ def _read(source: Source) -> Trace:
 
 XPLANE = Reader(
     name="xplane",
-    title="XLA profile (JAX, TensorFlow), xplane.pb",
+    title=mark("XLA profile (JAX, TensorFlow), xplane.pb"),
     fields={
         **dict.fromkeys(("start", "types", "stream", "communication"), ALWAYS),
         **dict.fromkeys(
             ("shapes", "dtypes", "members", "memory"),
-            "record with a JAX or TensorFlow that stores its HLO (the default)",
+            mark("Record with a JAX or TensorFlow that stores its HLO (the default)."),
         ),
-        "runs": "record on TPU, with jax.profiler.StepTraceAnnotation around each step",
-        "flops": "record on TPU",
-        "counters": "record on TPU, or on an NVIDIA GPU",
+        "runs": mark("Record on TPU, with jax.profiler.StepTraceAnnotation around each step."),
+        "flops": mark("Record on TPU."),
+        "counters": mark("Record on TPU, or on an NVIDIA GPU."),
     },
     recording=(
         "`with jax.profiler.trace(folder):` around a few steps that were compiled before, each in "
