@@ -15,7 +15,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from analysis.compare.choice import same_cut
+from analysis.compare.choice import chosen_names, same_cut
 from analysis.errors import FuseScopeError
 from analysis.experiment import RECORD_NAME, Experiment, ExperimentRecord, parse_record
 from analysis.limits import MIB
@@ -25,7 +25,6 @@ from app.state import Opened
 Pair = tuple[str | None, str | None]
 
 _RECORD_BYTES = 64 * MIB
-_PREFERRED = ("fused", "extended", "basic")
 
 
 @dataclass(frozen=True)
@@ -77,12 +76,10 @@ def recorded_pair(path: Path) -> Pair:
 
 def _pair_in(prefix: str, path: Path) -> Pair:
     record = record_at(path)
-    if record is None or (baseline := record.settings.baseline) not in record.names:
+    if record is None:
         return None, None
-    others = [name for name in record.names if name != baseline]
-    usual = next((name for name in _PREFERRED if name in others), None)
-    other = usual or (others[-1] if others else baseline)
-    return f"{prefix}/{same_cut(other, others) or baseline}", f"{prefix}/{other}"
+    baseline, candidate = chosen_names(record)
+    return f"{prefix}/{baseline}", f"{prefix}/{candidate}"
 
 
 def suggested(files: Iterable[Opened], *, in_order: bool = False) -> Pair:

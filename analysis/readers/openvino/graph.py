@@ -8,7 +8,6 @@ without document type and entities.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -34,8 +33,6 @@ _CUT = (expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS],
 _MAX_DIMS = 16
 _MAX_PORTS = 4096
 _PLAIN = re.compile(r"a?b?c?d?e?f?g?|bfyx|bfzyx|undef|any|scalar", re.IGNORECASE)
-
-Attributes = Mapping[str, str]
 
 
 @dataclass
