@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -88,7 +88,10 @@ def test_yuen_is_the_trimmed_t_test_of_scipy(count: int) -> None:
     assert_as_scipy_has_it(yuen(baseline), baseline, [0.0] * 5)
 
 
+# scipy looks for values that cancel out and says so of equal ones: no warning of ours.
+@pytest.mark.filterwarnings("ignore:Precision loss occurred in moment:RuntimeWarning:scipy")
 @given(VALUES, VALUES)
+@example([0.0, 1.0, 2.0, 3.0, 4.0], [1.0] * 5)
 def test_yuen_of_any_values_is_that_of_scipy(first: list[float], second: list[float]) -> None:
     paired, welch = yuen(first), yuen_welch(second, first)
     assert paired is not None and welch is not None
