@@ -21,7 +21,7 @@ from analysis.readers.input.encoding import utf8
 from analysis.readers.input.json_events import decode_events
 from analysis.readers.input.json_value import decode
 from analysis.readers.input.source import Source
-from analysis.readers.input.times import exact_ns
+from analysis.readers.input.times import LATEST_NS, exact_ns
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, Trace, noted
@@ -31,7 +31,6 @@ _HEADER = re.compile(rb'"traceEvents"\s*:\s*\[')
 _EMPTY = (b"", b"null", b'""')
 _NOT_TIMED = ("M", "i", "I", "C", "s", "t", "f", "P")  # labels, instants, counters, arrows
 _MAX_DEPTH = 10_000
-_MAX_NS = 2**61  # the span of any two such times fits 64 bits
 
 
 class _Event(msgspec.Struct, gc=False):
@@ -138,7 +137,7 @@ def _spans(events: Sequence[_Event], notes: list[Diagnostic]) -> _Spans:
             continue
         start = exact_ns(event.ts)
         dur = exact_ns(event.dur) if phase == "X" else 0
-        if start is None or dur is None or not 0 <= dur < _MAX_NS or abs(start) >= _MAX_NS:
+        if start is None or dur is None or not 0 <= dur < LATEST_NS or abs(start) >= LATEST_NS:
             bad += 1
             bad_example = bad_example or f"event {row}: {clean_text(event.name or '', 80)}"
             continue

@@ -19,7 +19,9 @@ from analysis.operators import flops
 from analysis.operators.classes import kernel_class, op_class
 from analysis.readers.building.repeats import TOTALS
 from analysis.readers.building.trace_tables import dtype_name, shape_text
+from analysis.readers.input.csv_numbers import plain
 from analysis.readers.input.csv_table import MISSING, CsvTable, column_key
+from analysis.readers.input.times import LATEST_NS
 from analysis.text import clean_text
 from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic, noted
 
@@ -99,11 +101,10 @@ class AscendRows:
 
 def ascend_rows(table: CsvTable) -> AscendRows:
     """The table's operators and communication; tasks that are neither are counted in the notes."""
-    times: dict[str, list[object]] = {
-        "dur_ns": list(table.times(*DURATION, named=True)),
-        "wait_ns": list(table.times(*WAIT)),
-    }
+    durations = table.times(*DURATION, named=True)
+    waits = table.times(*WAIT)
     notes = list(table.notes)
+    starts, impossible = _starts(table, notes)
     cores = _texts(table, CORE)
     types = [None if op_type == "0" else op_type for op_type in _texts(table, TYPE)]
     names = [
@@ -123,8 +124,10 @@ def ascend_rows(table: CsvTable) -> AscendRows:
         "is_communication": [kind == "communication" for kind in kinds],
         "device": list(_texts(table, DEVICE)),
         "stream": list(_texts(table, STREAM)),
-        "start_ns": _starts(table, notes),
-        **times,
+        "start_ns": starts,
+        # without a duration build_trace drops the row and counts it
+        "dur_ns": [None if at in impossible else dur for at, dur in enumerate(durations)],
+        "wait_ns": list(waits),
         "source_row": list(table.rows),
         **_blocks(table),
         **_counters(table),
@@ -272,22 +275,31 @@ def _texts(table: CsvTable, names: Sequence[str]) -> list[str | None]:
     return [cell and unguarded(cell) for cell in table.texts(*names)]
 
 
-def _starts(table: CsvTable, notes: list[Diagnostic]) -> list[object]:
-    """Start times in ns; None, and a note, for those that a spreadsheet has rounded."""
+def _starts(table: CsvTable, notes: list[Diagnostic]) -> tuple[list[object], set[int]]:
+    """Start times in ns, None and a note for those that a spreadsheet has rounded; and the
+    positions of rows whose start is impossible: what is no time, or too far away."""
     column = table.find(*START)
     if column is None:
-        return [None] * len(table)
-    starts: list[object] = list(table.times(*START))
+        return [None] * len(table), set()
+    times = table.times(*START)
+    impossible = {
+        index
+        for index, (cell, start) in enumerate(zip(column.cells, times, strict=True))
+        if (plain(cell, column.marks) != "" if start is None else abs(start) >= LATEST_NS)
+    }
     rounded = [
         index
         for index, cell in enumerate(column.cells)
-        if (match := _ROUNDED.fullmatch(cell)) and int(match[2][:4]) > len(match[1] or "")
+        if index not in impossible
+        and (match := _ROUNDED.fullmatch(cell))
+        and int(match[2][:4]) > len(match[1] or "")
     ]
+    starts: list[object] = list(times)
     for index in rounded:
         starts[index] = None
     examples = [f"row {table.rows[index]}: {column.cells[index]}" for index in rounded]
     notes += noted("warning", "rounded_starts", examples)
-    return starts
+    return starts, impossible
 
 
 def may_be_counter(name: str) -> bool:

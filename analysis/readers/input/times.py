@@ -15,6 +15,7 @@ import msgspec
 Unit = Literal["s", "ms", "us", "ns", "ps"]
 
 _EXPONENT = {"s": 9, "ms": 6, "us": 3, "ns": 0, "ps": -3}
+LATEST_NS = 2**61  # the span of any two such times fits 64 bits
 _MAX_NS = 2**62  # sums of two such times still fit 64 bits
 _PLAIN = re.compile(r"([+-]?)([0-9]{1,20})(?:\.([0-9]{0,18}))?", re.ASCII)
 _MAX_CHARS = 60

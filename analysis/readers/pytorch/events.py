@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from analysis.readers.input.json_value import decode
-from analysis.readers.input.times import exact_ns
+from analysis.readers.input.times import LATEST_NS, exact_ns
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, noted
 
@@ -35,7 +35,6 @@ _KINDS: dict[str, Kind] = {
 _STEP = re.compile(r"ProfilerStep\s*#\s*(\d{1,18})")
 _NONE = msgspec.Raw()
 _EMPTY = (b"", b"null", b'""')
-_MAX_NS = 2**61  # the span of any two such times fits 64 bits
 
 
 class Event(msgspec.Struct, gc=False):
@@ -174,7 +173,7 @@ def sort_events(events: list[Event]) -> Sorted:
 def _span(row: int, event: Event, kind: Kind) -> Span | None:
     """The event with its time; None where that is not valid."""
     start, dur = exact_ns(event.ts), exact_ns(event.dur)
-    if start is None or dur is None or not 0 <= dur < _MAX_NS or abs(start) >= _MAX_NS:
+    if start is None or dur is None or not 0 <= dur < LATEST_NS or abs(start) >= LATEST_NS:
         return None
     lane = (plain(event.pid), plain(event.tid))
     return Span(row, kind, event.name or "", lane, start, dur, _args(event.args))

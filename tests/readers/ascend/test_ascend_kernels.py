@@ -231,6 +231,25 @@ def test_starts_that_a_spreadsheet_rounded_are_none() -> None:
     assert exact.calls["start_ns"].to_list() == [1695115378713661000]
 
 
+@pytest.mark.parametrize(
+    "starts",
+    [
+        ["-1e999", "1e30", "nan", "soon"],
+        ["-4611686018427387.9", "4611686018427387.9", "1e16", "9" * 400],
+    ],
+)
+def test_rows_with_impossible_starts_are_dropped_and_counted(starts: list[str]) -> None:
+    """A row without any start stays: it has a duration, and nothing in it is wrong."""
+    rows = ["2,first,A,AI_CORE,1.0,5,0,1", "2,unknown,A,AI_CORE,N/A,3,0,1"]
+    rows += [f"2,bad{n},A,AI_CORE,{start},5,0,1" for n, start in enumerate(starts)]
+    trace = trace_of("\n".join([HEAD, *rows, ""]))
+    assert trace.operators["name"].to_list() == ["first", "unknown"]
+    assert trace.runs["dur_ns"].to_list() == [8000]
+    assert [d for d in trace.diagnostics if d.code == "rounded_starts"] == []
+    bad = note(trace, "bad_time")
+    assert (bad.count, bad.example) == (4, "row 3: bad0")
+
+
 def test_counted_flops_stand_only_where_all_calls_agree() -> None:
     tensors = "Input Shapes,Input Data Types,Output Shapes,Output Data Types"
     head = f"{HEAD},{tensors},aic_cube_fops,aiv_vector_fops"
