@@ -94,56 +94,99 @@ def find_recordings(sources: Sequence[Source], readers: Sequence[Reader]) -> Fou
     of an Ascend profiler holds one recording. Raises FuseScopeError for more recordings than the
     limit.
     """
-    claims, failed = _claims(sources, readers)
-    pending = {id(source): source for source in sources}
-    lost = {path for path, _ in failed}
-    pending = {key: source for key, source in pending.items() if source.path not in lost}
-    recordings: list[Recording] = []
-    covered: list[str] = []
-    sameness = Sameness()
+    search = _Search(sources, readers)
     for reader in readers:
-        mains = [s for s in sources if claims.get(id(s)) is reader]
+        mains = search.mains(reader)
         for main in mains:
-            if id(main) not in pending:
-                continue
-            if len(recordings) + len(failed) >= main.limits.recordings:
-                raise FuseScopeError(
-                    "too_many_recordings",
-                    where=display_name(main.path.partition("/")[0]),
-                    limit=main.limits.recordings,
-                    raised=main.limits.raised("recordings"),
-                )
-            root, whole = _root(main, mains), _whole(main)
-            inside = [s for s in sources if s is not main and s.path.startswith(root)]
-            beside = tuple(s for s in inside if id(s) in pending)
-            try:
-                value = read_value(reader, main.among(beside), readers)
-            except FuseScopeError as error:
-                failed.append((main.path, error))
-                del pending[id(main)]
-                continue
-            used = set(value.meta.files) if isinstance(value, Trace) else set()
-            companions = tuple(s for s in beside if s.path in used)
-            recordings.append(Recording(main, value, companions))
-            for source in (main, *beside):
-                claim = claims.get(id(source))
-                if source is main or source.path in used:
-                    pending.pop(id(source), None)
-                elif claim is None or not (claim is reader or claim.name in reader.covers):
-                    continue
-                elif (whole and source.path.startswith(whole)) or (
-                    claim is not reader
-                    and isinstance(value, Trace)
-                    and sameness.says_same(value, source, claim)
-                ):
-                    pending.pop(id(source), None)
-                    covered.append(source.path)
-    return Found(
-        tuple(recordings),
-        tuple(covered),
-        tuple(failed),
-        tuple(source.path for source in pending.values()),
-    )
+            if search.is_pending(main):
+                search.take(reader, main, mains)
+    return search.found()
+
+
+class _Search:
+    """Files of one folder on their way into recordings; `pending` are in none so far, by id."""
+
+    def __init__(self, sources: Sequence[Source], readers: Sequence[Reader]) -> None:
+        self._sources = sources
+        self._readers = readers
+        self._claims, self._failed = _claims(sources, readers)
+        lost = {path for path, _ in self._failed}
+        self._pending = {id(source): source for source in sources if source.path not in lost}
+        self._recordings: list[Recording] = []
+        self._covered: list[str] = []
+        self._sameness = Sameness()
+
+    def mains(self, reader: Reader) -> list[Source]:
+        """The files that `reader` knows."""
+        return [source for source in self._sources if self._claims.get(id(source)) is reader]
+
+    def is_pending(self, source: Source) -> bool:
+        """True for a file that no recording has taken."""
+        return id(source) in self._pending
+
+    def take(self, reader: Reader, main: Source, mains: Sequence[Source]) -> None:
+        """Reads `main`, one of `mains`, with what lies beside it, and takes what it covers."""
+        self._check_limit(main)
+        beside = self._beside(main, mains)
+        try:
+            value = read_value(reader, main.among(beside), self._readers)
+        except FuseScopeError as error:
+            self._failed.append((main.path, error))
+            del self._pending[id(main)]
+            return
+        used = set(value.meta.files) if isinstance(value, Trace) else set()
+        companions = tuple(source for source in beside if source.path in used)
+        self._recordings.append(Recording(main, value, companions))
+        for source in (main, *companions):
+            self._pending.pop(id(source), None)
+        whole = _whole(main)
+        for source in beside:
+            if source.path not in used and self._is_covered(source, reader, value, whole):
+                self._pending.pop(id(source), None)
+                self._covered.append(source.path)
+
+    def found(self) -> Found:
+        """What became of the files."""
+        return Found(
+            tuple(self._recordings),
+            tuple(self._covered),
+            tuple(self._failed),
+            tuple(source.path for source in self._pending.values()),
+        )
+
+    def _check_limit(self, main: Source) -> None:
+        limits = main.limits
+        if len(self._recordings) + len(self._failed) >= limits.recordings:
+            raise FuseScopeError(
+                "too_many_recordings",
+                where=display_name(main.path.partition("/")[0]),
+                limit=limits.recordings,
+                raised=limits.raised("recordings"),
+            )
+
+    def _beside(self, main: Source, mains: Sequence[Source]) -> tuple[Source, ...]:
+        """The files that `main` may take."""
+        root = _root(main, mains)
+        return tuple(
+            source
+            for source in self._sources
+            if source is not main and source.path.startswith(root) and self.is_pending(source)
+        )
+
+    def _is_covered(
+        self, source: Source, reader: Reader, value: Trace | Experiment, whole: str
+    ) -> bool:
+        """True where the recording `value` says what `source` says; `whole` is its folder."""
+        claim = self._claims.get(id(source))
+        if claim is None or not (claim is reader or claim.name in reader.covers):
+            return False
+        if whole and source.path.startswith(whole):
+            return True
+        return (
+            claim is not reader
+            and isinstance(value, Trace)
+            and self._sameness.says_same(value, source, claim)
+        )
 
 
 def _claims(
