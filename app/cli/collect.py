@@ -14,88 +14,107 @@ from app.cli import recording_run
 
 NAMED_TENSORS = ("--shape", "--input-range")
 
+_Model = Annotated[
+    str,
+    typer.Argument(help="A built-in model (fusescope zoo lists them), or an ONNX file."),
+]
+_Backbone = Annotated[
+    str | None, typer.Option(help="Of deeplabv3plus: mobilenetv2 (default) or resnet50.")
+]
+_Variants = Annotated[
+    str | None,
+    typer.Option(
+        help="Of eager, unfused, basic, extended, fused, int8, without:<Optimizer>, "
+        "only:<Optimizer>, rules:<file> (docs/rules.md; also rules:O1, rules:O2, rules:O3, "
+        "rules:no-head.toml), custom:<kernel> (docs/kernels.md; segments:<kernel>, the same "
+        "cut without the kernel, is recorded beside it), custom:library (the kernels of "
+        "--custom-op-library); comma-separated. Default: eager,unfused,fused."
+    ),
+]
+_Ablate = Annotated[
+    bool,
+    typer.Option(
+        "--ablate",
+        help="Record unfused, fused, and the model without and with only each optimizer that "
+        "changes it; with --variants, beside those.",
+    ),
+]
+_Baseline = Annotated[
+    str | None, typer.Option(help="Variant to compare with; runs twice as A/A control.")
+]
+_Batch = Annotated[int | None, typer.Option(help="Samples per run, if the model allows.")]
+_Threads = Annotated[
+    int | None, typer.Option(help="Threads inside an operator. Default: physical cores.")
+]
+_Blocks = Annotated[
+    int | None,
+    typer.Option(help="Fresh processes. Default: looks at 8, 14 and 24 until decided."),
+]
+_Rounds = Annotated[int | None, typer.Option(help="Runs of every variant in a block. Default: 24.")]
+_Seconds = Annotated[
+    float | None, typer.Option(help="Time budget: rounds shrink to fit, then blocks.")
+]
+_Seed = Annotated[int, typer.Option(help="For inputs and for the order of runs.")]
+_Spin = Annotated[
+    bool, typer.Option("--spin", help="Let idle threads spin; each variant then runs alone.")
+]
+_Shape = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=1,3,224,224", help="Shape of an input.")
+]
+_Inputs = Annotated[
+    Path | None, typer.Option(metavar="FILE.npz", help="Input values by input name.")
+]
+_InputRange = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=LO,HI", help="Uniform values for an input instead."),
+]
+_CustomOpLibrary = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="PATH",
+        help="Your own library of ONNX Runtime operators (docs/custom-op.md). Its code runs "
+        "with your rights. With the variant custom:library it replaces operators that the "
+        "model defines itself; else every variant uses it.",
+    ),
+]
+_MemoryLimit = Annotated[
+    float | None,
+    typer.Option(metavar="GB", help="Of each engine process. Default: 80 % of what is free."),
+]
+_Timeout = Annotated[
+    float | None,
+    typer.Option(metavar="SECONDS", help="For loading and trying one variant. Default: 300."),
+]
+_Out = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.zip", help="Default: ./MODEL-DATE.zip; never overwrites."),
+]
+_ProgressJson = Annotated[
+    bool, typer.Option("--progress-json", help="Print progress as JSON lines on stdout.")
+]
+
 
 def collect(
-    model: Annotated[
-        str,
-        typer.Argument(help="A built-in model (fusescope zoo lists them), or an ONNX file."),
-    ],
-    backbone: Annotated[
-        str | None, typer.Option(help="Of deeplabv3plus: mobilenetv2 (default) or resnet50.")
-    ] = None,
-    variants: Annotated[
-        str | None,
-        typer.Option(
-            help="Of eager, unfused, basic, extended, fused, int8, without:<Optimizer>, "
-            "only:<Optimizer>, rules:<file> (docs/rules.md; also rules:O1, rules:O2, rules:O3, "
-            "rules:no-head.toml), custom:<kernel> (docs/kernels.md; segments:<kernel>, the same "
-            "cut without the kernel, is recorded beside it), custom:library (the kernels of "
-            "--custom-op-library); comma-separated. Default: eager,unfused,fused."
-        ),
-    ] = None,
-    ablate: Annotated[
-        bool,
-        typer.Option(
-            "--ablate",
-            help="Record unfused, fused, and the model without and with only each optimizer that "
-            "changes it; with --variants, beside those.",
-        ),
-    ] = False,
-    baseline: Annotated[
-        str | None, typer.Option(help="Variant to compare with; runs twice as A/A control.")
-    ] = None,
-    batch: Annotated[int | None, typer.Option(help="Samples per run, if the model allows.")] = None,
-    threads: Annotated[
-        int | None, typer.Option(help="Threads inside an operator. Default: physical cores.")
-    ] = None,
-    blocks: Annotated[
-        int | None,
-        typer.Option(help="Fresh processes. Default: looks at 8, 14 and 24 until decided."),
-    ] = None,
-    rounds: Annotated[
-        int | None, typer.Option(help="Runs of every variant in a block. Default: 24.")
-    ] = None,
-    seconds: Annotated[
-        float | None, typer.Option(help="Time budget: rounds shrink to fit, then blocks.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="For inputs and for the order of runs.")] = 0,
-    spin: Annotated[
-        bool, typer.Option("--spin", help="Let idle threads spin; each variant then runs alone.")
-    ] = False,
-    shape: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=1,3,224,224", help="Shape of an input.")
-    ] = None,
-    inputs: Annotated[
-        Path | None, typer.Option(metavar="FILE.npz", help="Input values by input name.")
-    ] = None,
-    input_range: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=LO,HI", help="Uniform values for an input instead."),
-    ] = None,
-    custom_op_library: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH",
-            help="Your own library of ONNX Runtime operators (docs/custom-op.md). Its code runs "
-            "with your rights. With the variant custom:library it replaces operators that the "
-            "model defines itself; else every variant uses it.",
-        ),
-    ] = None,
-    memory_limit: Annotated[
-        float | None,
-        typer.Option(metavar="GB", help="Of each engine process. Default: 80 % of what is free."),
-    ] = None,
-    timeout: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="For loading and trying one variant. Default: 300."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.zip", help="Default: ./MODEL-DATE.zip; never overwrites."),
-    ] = None,
-    progress_json: Annotated[
-        bool, typer.Option("--progress-json", help="Print progress as JSON lines on stdout.")
-    ] = False,
+    model: _Model,
+    backbone: _Backbone = None,
+    variants: _Variants = None,
+    ablate: _Ablate = False,
+    baseline: _Baseline = None,
+    batch: _Batch = None,
+    threads: _Threads = None,
+    blocks: _Blocks = None,
+    rounds: _Rounds = None,
+    seconds: _Seconds = None,
+    seed: _Seed = 0,
+    spin: _Spin = False,
+    shape: _Shape = None,
+    inputs: _Inputs = None,
+    input_range: _InputRange = None,
+    custom_op_library: _CustomOpLibrary = None,
+    memory_limit: _MemoryLimit = None,
+    timeout: _Timeout = None,
+    out: _Out = None,
+    progress_json: _ProgressJson = False,
 ) -> None:
     """Record a model's variants and write one experiment file."""
     try:
@@ -131,8 +150,12 @@ def collect(
     )
     path = recording_run.run(recording, progress_json=progress_json)
     if not progress_json:
-        shown = shlex.quote(recording_run.relative(path))
-        print(f"{shown}\n{say('Next: {command:name}', command=f'fusescope compare {shown}')}")
+        _print_next(path)
+
+
+def _print_next(path: Path) -> None:
+    shown = shlex.quote(recording_run.relative(path))
+    print(f"{shown}\n{say('Next: {command:name}', command=f'fusescope compare {shown}')}")
 
 
 def _names(variants: str | None, ablate: bool) -> tuple[str, ...]:
