@@ -1,0 +1,96 @@
+/* The axis of time below the lanes, what part of the run is shown, and the pointer's place on it.
+   `sheet` is what they are drawn on (sheet.js). */
+
+import { duration, moment, tickStep } from "../data/text.js";
+import { SCROLLBAR_HEIGHT } from "./layout.js";
+
+/* Returns [left, right] of the texts on it. */
+export function drawAxis(sheet) {
+  const { pen, view, painter } = sheet;
+  const size = view.to - view.from;
+  const label = (ns) => (ns === 0 ? "0" : moment(ns, view.to, step));
+  let count = painter.plotWidth() / 90;
+  let step = tickStep(size, count);
+  while (
+    count > 1 && sheet.textWidth(label(view.to), 11) + 18 > (step / size) * painter.plotWidth()
+  ) {
+    count /= 1.4;
+    step = tickStep(size, count);
+  }
+  const tickTexts = [];
+  if (view.mode === "aligned") {
+    drawScale(sheet, step);
+    return tickTexts;
+  }
+  for (let k = Math.ceil(view.from / step); k * step <= view.to; k++) {
+    const x = painter.xOf(k * step);
+    pen.fillStyle = view.palette.tick;
+    for (const side of view.sides) {
+      if (side.bottom !== painter.band?.top) {
+        pen.fillRect(Math.min(Math.round(x), view.width - 1), side.bottom + 1, 1, 4);
+      }
+    }
+    const text = label(k * step);
+    const left = Math.min(
+      Math.max(x - sheet.textWidth(text, 11) / 2, painter.plotLeft),
+      view.width - sheet.textWidth(text, 11),
+    );
+    sheet.write(text, left, painter.axisTop + 15, 11, 400, view.palette.muted);
+    tickTexts.push([left, left + sheet.textWidth(text, 11)]);
+  }
+  return tickTexts;
+}
+
+/* Where groups are aligned a place is no time: a length to measure with. */
+function drawScale(sheet, step) {
+  const { pen, view, painter } = sheet;
+  const left = painter.plotLeft;
+  const size = Math.round((step / (view.to - view.from)) * painter.plotWidth());
+  pen.fillStyle = view.palette.muted;
+  pen.fillRect(left, painter.axisTop + 10, size, 1);
+  for (const x of [left, left + size - 1]) pen.fillRect(x, painter.axisTop + 6, 1, 9);
+  sheet.write(duration(step), left + size + 6, painter.axisTop + 15, 11, 400, view.palette.muted);
+}
+
+/* Which part of the run is shown, once it is not all of it. */
+export function drawScrollbar(sheet) {
+  const { pen, view, painter } = sheet;
+  const size = view.to - view.from;
+  if (size >= view.span) return;
+  const top = painter.height - SCROLLBAR_HEIGHT + 1;
+  const thumb = Math.max(8, (size / view.span) * painter.plotWidth());
+  pen.fillStyle = view.palette.track;
+  pen.fillRect(painter.plotLeft, top, painter.plotWidth(), 4);
+  pen.fillStyle = view.palette.thumb;
+  pen.fillRect(
+    painter.plotLeft + (view.from / (view.span - size)) * (painter.plotWidth() - thumb),
+    top,
+    thumb,
+    4,
+  );
+}
+
+/* On `screen`, one line through all sides at the pointer, with its time on the axis. */
+export function drawPointer(sheet, screen, tickTexts) {
+  const { view, painter } = sheet;
+  if (view.pointerX === null || view.pointerX < painter.plotLeft) return;
+  screen.fillStyle = view.palette.thumb;
+  view.sides.forEach((side, sideIndex) => {
+    const top = painter.rows.find((row) => row.side === sideIndex)?.top ?? side.bottom;
+    screen.fillRect(Math.round(view.pointerX), top - 3, 1, side.bottom - top + 6);
+  });
+  if (view.mode === "aligned") return;
+  const text = moment(painter.timeAt(view.pointerX), view.to, (view.to - view.from) / 1000);
+  const size = sheet.textWidth(text, 11, 600);
+  const left = Math.min(Math.max(view.pointerX - size / 2, painter.plotLeft), view.width - size);
+  const covered = tickTexts.filter(([start, end]) => start < left + size + 8 && end > left - 8);
+  const [first, last] = [
+    Math.min(left, ...covered.flat()),
+    Math.max(left + size, ...covered.flat()),
+  ];
+  screen.fillStyle = view.palette.background;
+  screen.fillRect(first - 2, painter.axisTop + 3, last - first + 4, 16);
+  screen.font = sheet.font(11, 600);
+  screen.fillStyle = view.palette.text;
+  screen.fillText(text, left, painter.axisTop + 15);
+}
