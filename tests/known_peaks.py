@@ -1,7 +1,7 @@
 """What a machine can do, as a recording that ships says: to measure it takes 4 s and every core.
 
-The measurement itself is a matter of tests/collectors/test_peaks.py, and of the recordings of
-tests/security/test_nothing_leaves.py and tests/cli/test_collect.py, which go all the way.
+The measurement itself is a matter of tests/collectors/test_peaks.py, and of the recording of
+tests/security/test_nothing_leaves.py, which goes all the way.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from analysis.experiment import Peaks, parse_record
 from collectors.workers.pool import WorkerPool
 
 RECORDING = Path(__file__).resolve().parents[1] / "sample_traces" / "recipes" / "add_relu.zip"
+
+# For `python -c`, in front of a program that records.
+SETUP = "from tests import known_peaks; known_peaks.use(); "
 
 
 def peaks() -> Peaks:

@@ -12,7 +12,7 @@ from analysis.recipes import find
 from tests.app.test_recipes_page import changed, recorded
 from tests.browser.chromium import Chromium
 from tests.browser.dashboard import hostile
-from tests.browser.serving import SERVE, SERVES_AT, free_port, started
+from tests.browser.serving import SERVE_WITH_PEAKS, SERVES_AT, free_port, started
 from tests.factories import experiment_zip
 from tests.patience import GIVE_UP_S
 
@@ -58,7 +58,7 @@ def url(tmp_path_factory: pytest.TempPathFactory, allowed_origins: set[str]) -> 
     (recordings / "four.zip").write_bytes(experiment_zip(FOUR, model_name="four"))
     (recordings / "conv3x3.zip").write_bytes(recorded(find("conv3x3")))
     (recordings / "mul_add.zip").write_bytes(changed(recorded(find("mul_add")), hostile))
-    with started([*SERVE, f"--port={free_port()}"], folder) as server:
+    with started([*SERVE_WITH_PEAKS, f"--port={free_port()}"], folder) as server:
         address = server.wait_for(SERVES_AT)
         allowed_origins.add(f"{address}/")
         yield address

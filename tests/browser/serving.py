@@ -12,11 +12,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests import known_peaks
 from tests.factories import experiment_zip
 from tests.patience import GIVE_UP_S
 
 ROOT = Path(__file__).resolve().parents[2]
-SERVE = [sys.executable, "-c", "from app.cli.main import main; main()", "serve", "--no-browser"]
+_MAIN = "from app.cli.main import main; main()"
+SERVE = [sys.executable, "-c", _MAIN, "serve", "--no-browser"]
+# The same dashboard, whose recordings do not measure what the machine can do.
+SERVE_WITH_PEAKS = [sys.executable, "-c", known_peaks.SETUP + _MAIN, *SERVE[3:]]
 STREAMLIT = str(Path(sys.executable).with_name("streamlit"))
 BLOCKS = {"unfused": [10.0 + b / 10 for b in range(8)], "fused": [5.0 + b / 20 for b in range(8)]}
 # What `wait_for` looks for: where `fusescope serve` answers, and where `streamlit run` does.

@@ -33,7 +33,7 @@ TINY = "?baseline=recorded:tiny.zip/unfused&candidate=recorded:tiny.zip/fused"
     ("how", "elsewhere"),
     [
         ("streamlit", True),
-        ("python -m streamlit", False),
+        pytest.param("python -m streamlit", False, marks=pytest.mark.exhaustive),
         pytest.param("streamlit", False, marks=pytest.mark.exhaustive),
         pytest.param("python -m streamlit", True, marks=pytest.mark.exhaustive),
     ],

@@ -9,11 +9,14 @@ import signal
 import socket
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from analysis.experiment import parse_record
+from tests import known_peaks
 from tests.browser.serving import Server
 from tests.patience import GIVE_UP_S
 
@@ -103,6 +106,10 @@ def test_a_recording_writes_its_file_and_its_cache_and_asks_nobody(
     assert done.returncode == 0, done.stderr
     files = home.files()
     assert "work/a.zip" in files
+    with zipfile.ZipFile(home.folder / "work" / "a.zip") as archive:
+        found = parse_record(archive.read("experiment.json")).peaks
+    assert found.gemm_flops_per_s and found.memory  # this machine's own
+    assert found != known_peaks.peaks()
     ours = "home/.cache/fusescope/"
     if sys.platform == "darwin":
         ours = "home/Library/Caches/fusescope/"
