@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -12,7 +13,13 @@ from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import side_of_variant
 from analysis.errors import FuseScopeError
-from analysis.experiment import Agreement, Experiment, OutputDifference, parse_record
+from analysis.experiment import (
+    Agreement,
+    Experiment,
+    ExperimentRecord,
+    OutputDifference,
+    parse_record,
+)
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report.cards import figures
@@ -31,12 +38,17 @@ def recorded(**changes: Any) -> Experiment:
     return experiment
 
 
+@cache
+def unchanged() -> ExperimentRecord:
+    """The record as it was made; it is frozen, so one is enough."""
+    return recorded().record
+
+
 def compared(baseline: str = "unfused", candidate: str = "fused", **changes: Any) -> Comparison:
     """A comparison of which the variant `fused` was recorded otherwise."""
-    plain = recorded()
     variants = [
         msgspec.structs.replace(variant, **changes) if variant.name == "fused" else variant
-        for variant in plain.record.variants
+        for variant in unchanged().variants
     ]
     experiment = recorded(variants=variants)
     return compare(side_of_variant(experiment, baseline), side_of_variant(experiment, candidate))

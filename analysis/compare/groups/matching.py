@@ -92,6 +92,8 @@ def without_changes(joined: pd.DataFrame) -> pd.DataFrame:
 def _counters(*tables: pd.DataFrame) -> list[pd.DataFrame]:
     """Both with the columns of either."""
     columns = list(dict.fromkeys(code for table in tables for code in table.columns))
+    if not columns:
+        return list(tables)
     return [
         table.reindex(columns=columns).astype({code: "Float64" for code in columns})
         for table in tables
