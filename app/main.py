@@ -13,20 +13,25 @@ if ROOT not in sys.path:
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from analysis.messages import say
+from app import language
 from app.parts import panels
 from app.views import compare, fusion, recipes, record
 
+language.start()
 panels.set_up()
 fusion_page: StreamlitPage = st.Page(
-    lambda: fusion.show(record_page), title="Fusion", url_path="fusion"
+    lambda: fusion.show(record_page), title=say("Fusion"), url_path="fusion"
 )
 compare_page = st.Page(
-    lambda: compare.show(fusion_page), title="Compare", url_path="compare", default=True
+    lambda: compare.show(fusion_page), title=say("Compare"), url_path="compare", default=True
 )
 record_page: StreamlitPage = st.Page(
-    lambda: record.show(compare_page), title="Record", url_path="record"
+    lambda: record.show(compare_page), title=say("Record"), url_path="record"
 )
 recipes_page: StreamlitPage = st.Page(
-    lambda: recipes.show(recipes_page, compare_page), title="Recipes", url_path="recipes"
+    lambda: recipes.show(recipes_page, compare_page), title=say("Recipes"), url_path="recipes"
 )
-st.navigation([compare_page, fusion_page, recipes_page, record_page], position="top").run()
+shown = st.navigation([compare_page, fusion_page, recipes_page, record_page], position="top")
+language.switch()
+shown.run()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
 
+from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.limits import MIB
+from analysis.messages import Said, language
 from analysis.trace import Trace
 from app.server.memory import was_freed
 from app.server.same_origin import is_local
@@ -24,6 +26,9 @@ _GROUP_DIGITS = 9
 _RUNS_DIGITS = 6
 _RECIPE = "recipe"
 _MAX_RECIPE = 60
+_LANGUAGE = "lang"
+LANGUAGE_KEY = "language"
+_MAX_LANGUAGE = 40
 
 
 @dataclass(frozen=True)
@@ -36,16 +41,44 @@ class Opened:
 
 
 @dataclass(frozen=True)
+class InEach:
+    """A text that was told in every language, by code, because what it tells of may go."""
+
+    texts: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return self.texts.get(language.current()) or self.texts[language.ENGLISH]
+
+
+def in_each(tell: Callable[[], str]) -> InEach:
+    """What `tell` says in every language."""
+    texts = {}
+    for code in language.languages():
+        with language.speaking(code):
+            texts[code] = tell()
+    return InEach(texts)
+
+
+Sentence = Said | FuseScopeError | InEach
+
+
+@dataclass(frozen=True)
 class Fate:
     """What became of one file that was given: a sentence, and whether it was read.
 
     `read` is None for a note on other files than those given; `id` is that of the opened file.
+    `sentence` is told when it is shown, by `text`.
     """
 
     name: str
     read: bool | None
-    text: str
+    sentence: Sentence
     id: str = ""
+
+    @property
+    def text(self) -> str:
+        """The sentence in the language that is spoken."""
+        return str(self.sentence)
 
 
 @dataclass
@@ -84,6 +117,9 @@ class _Session:
     picked_beside: int = 0
     entered_runs: dict[str, int] = field(default_factory=dict)
     greeted: bool = False
+    language: str = ""
+    unknown_language: str = ""
+    told_choices: set[str] = field(default_factory=set)
     inbox: Inbox = field(default_factory=Inbox)
 
 
@@ -105,6 +141,58 @@ def _linked_number(name: str, max_digits: int) -> int | None:
     text = st.query_params.get(name, "")
     is_number = text.isascii() and text.isdecimal() and len(text) <= max_digits
     return int(text) if is_number else None
+
+
+# The language of the page: the address holds it once it was chosen.
+
+
+def follow_language() -> None:
+    """Take the language of the address; where it has none, put the one chosen before into it."""
+    session = _session()
+    linked = st.query_params.get(_LANGUAGE)
+    if linked is None:
+        _link(_LANGUAGE, session.language or None)
+        return
+    code = language.best(linked[:_MAX_LANGUAGE])
+    if code is None:
+        session.unknown_language = linked[:_MAX_LANGUAGE]
+    session.language = code or session.language
+    _link(_LANGUAGE, session.language or None)
+
+
+def chosen_language() -> str:
+    """Code of the language that was chosen, here or in the address; '' for none."""
+    return _session().language
+
+
+def unknown_language() -> str:
+    """What the address asked for in vain, once; '' for nothing."""
+    session = _session()
+    unknown, session.unknown_language = session.unknown_language, ""
+    return unknown
+
+
+def show_language(code: str) -> None:
+    """Before the switch is drawn: the language that it shows."""
+    st.session_state[LANGUAGE_KEY] = code
+
+
+def pick_language() -> None:
+    """The switch was used: speak that language, and keep what other widgets hold.
+
+    A browser knows an option by its text, which is another one from here on.
+    """
+    session = _session()
+    session.language = str(st.session_state[LANGUAGE_KEY])
+    _link(_LANGUAGE, session.language)
+    for key in session.told_choices & {str(key) for key in st.session_state}:
+        st.session_state[key] = st.session_state[key]
+
+
+def told_choice(key: str) -> str:
+    """`key` itself, of a widget whose options are told: what is chosen outlives the language."""
+    _session().told_choices.add(key)
+    return key
 
 
 # What is compared: the address holds it.
@@ -410,7 +498,8 @@ def keep_recipe(name: str | None) -> None:
     Always: a link inside a page hands over its query but leaves the browser's address alone.
     """
     if name is None:
-        st.query_params.clear()
+        spoken = {_LANGUAGE: _session().language} if _session().language else {}
+        st.query_params.from_dict(spoken)
     else:
         st.query_params[_RECIPE] = name
 

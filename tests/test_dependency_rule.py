@@ -98,21 +98,26 @@ ALLOWED = {
     "app": ("analysis",),
     "app.server": ("analysis",),
     "app.state": ("analysis", "app.server"),
+    "app.language": ("analysis", "app.state"),
     "app.sources": ("analysis", *within("app", "server state")),
     "app.recording": (
         "analysis",
-        *within("app", "server sources"),
+        *within("app", "language server sources"),
         *within("collectors", "progress record"),
     ),
     "app.parts": (
         "analysis",
-        *within("app", "recording server sources state"),
+        *within("app", "language recording server sources state"),
         "collectors.record",
     ),
-    "app.recipes": ("analysis", *within("app", "parts recording sources"), "collectors.record"),
+    "app.recipes": (
+        "analysis",
+        *within("app", "parts recording sources state"),
+        "collectors.record",
+    ),
     "app.views": (
         "analysis",
-        *within("app", "parts recipes recording sources state"),
+        *within("app", "language parts recipes recording sources state"),
         "collectors.record",
     ),
     "app.cli": (

@@ -13,8 +13,8 @@ from analysis.wording.unknown_noise import OF_FILES
 
 FILE_TIME = Message("time of the file")
 _PER_FILE = Message("per file")
-# Where one side alone marks its runs.
-_OF_FILE: Mapping[tuple[bool, bool], Mapping[str, Message | Said]] = {
+# By whether baseline and candidate mark their runs: values of {per} and {mean}.
+PER: Mapping[tuple[bool, bool], Mapping[str, Message | Said]] = {
     (True, True): PER_RUN,
     (False, False): {"per": _PER_FILE, "mean": _PER_FILE},
     (True, False): {
@@ -135,4 +135,4 @@ def _marked(comparison: Comparison) -> tuple[bool, bool]:
 
 
 def _per(comparison: Comparison) -> Mapping[str, Message | Said]:
-    return _OF_FILE[_marked(comparison)]
+    return PER[_marked(comparison)]

@@ -9,8 +9,11 @@ import streamlit as st
 
 from analysis import wording
 from analysis.compare.comparison import Comparison
+from analysis.messages import Message, say
 from app.parts import panels
+from app.parts.heads import SIDE_HEADS, Counted, Head, Words
 from app.parts.table import Figure, Table
+from app.parts.tables import EXECUTIONS, MEAN, OF_SIDE
 
 TOTALS = "ascend_totals"
 # What the columns have room for: those of the times and counters stand beside them.
@@ -18,35 +21,64 @@ _NAME_CHARS = 34
 _TYPE_CHARS = 20
 _MAX_TOTALS = 12  # rows that are shown without scrolling
 _TENSOR = re.compile(r"([^\s\[;]*)\[([^\]]*)\](?::([^;]*))?")
-_COUNT = Figure("count", "Count", "Executions per run.", 1.0, "%.0f")
+# Heads of kernel_details are names: they are the same in every language.
+_COUNT = Figure("count", Head("Count"), EXECUTIONS, 1.0, "%.0f")
 _DURATION = Figure(
     "per_run_ns",
-    "Duration(us)",
-    "Time of all its executions, mean per run.",
+    Head("Duration", "(us)"),
+    Counted(
+        Message("Time of all its executions, mean per run."),
+        Message("Time of all its executions in the file."),
+    ),
     1e3,
     "%.3f",
 )
-_AVERAGE = Figure("mean_ns", "Avg Time(us)", "Mean of the executions.", 1e3, "%.3f")
+_AVERAGE = Figure("mean_ns", Head("Avg Time", "(us)"), MEAN, 1e3, "%.3f")
 _WAIT = Figure(
-    "wait_ns", "Wait Time(us)", "From the end of the task before it on its stream, mean.",
-    1e3, "%.3f",
-)  # fmt: skip
+    "wait_ns",
+    Head("Wait Time", "(us)"),
+    Message("Mean time from the end of the previous task on its stream."),
+    1e3,
+    "%.3f",
+)
 _START = Figure(
-    "start", "Start Time(us)", "First start in the run that the timeline shows, from its start.",
-    1e3, "%.3f",
-)  # fmt: skip
+    "start",
+    Head("Start Time", "(us)"),
+    Message("First start in the run that the timeline shows, measured from the run's start."),
+    1e3,
+    "%.3f",
+)
+_TENSOR_HELPS = {
+    "Input Shapes": Message("Shapes of its inputs."),
+    "Input Data Types": Message("Data types of its inputs."),
+    "Input Formats": Message("Formats of its inputs."),
+    "Output Shapes": Message("Shapes of its outputs."),
+    "Output Data Types": Message("Data types of its outputs."),
+    "Output Formats": Message("Formats of its outputs."),
+}
+
+
+_COUNTERS = Counted(
+    Message("Counters per run, without communication."),
+    Message("Counters of the file, without communication."),
+)
+_CHANGE = Message("No change is shown where the sides ran on different cores.")
+_COVERS = Head(Message("Covers, baseline")), Head(Message("Covers, candidate"))
+_MADE_OF = Message("How it is computed.")
 
 
 def kernel_table(rows: pd.DataFrame) -> Table:
     """Operators in the columns of kernel_details, before and after, with their counters."""
     table = Table()
-    name = "Name of the kernel or operator."
-    table.text("Name", rows["name"], name, 240, _NAME_CHARS)
-    table.text("Type", rows["op_type"], "The candidate's where both ran it.", 150, _TYPE_CHARS)
+    name = Message("Name of the kernel or operator.")
+    table.text(Head("Name"), rows["name"], name, 240, _NAME_CHARS)
+    type_ = Message("The candidate's type where both ran it.")
+    table.text(Head("Type"), rows["op_type"], type_, 150, _TYPE_CHARS)
     table.figure(_DURATION, rows)
-    table.change(rows, _DURATION.label)
+    table.change(rows, _DURATION.head)
     table.first = len(table.columns)
-    table.text("Accelerator Core", rows["provider"], "Core that ran it.", 130)
+    core = Message("Core that ran it.")
+    table.text(Head("Accelerator Core"), rows["provider"], core, 130)
     table.figure(_COUNT, rows)
     table.counters(rows)
     for figure in (_AVERAGE, _WAIT, _START):
@@ -56,7 +88,8 @@ def kernel_table(rows: pd.DataFrame) -> Table:
         for index, what in enumerate(("Shapes", "Data Types", "Formats")):
             column = pd.Series([cell[index] for cell in cells], index=rows.index, dtype="object")
             if column.notna().any():
-                table.text(f"{head} {what}", column, f"{what} of its {side}.", "small")
+                label = f"{head} {what}"  # as kernel_details has it
+                table.text(Head(label), column, _TENSOR_HELPS[label], "small")
     return table
 
 
@@ -66,25 +99,22 @@ def totals(comparison: Comparison) -> None:
 
     found = counter_rows(comparison)
     if not found:
-        note = "Neither file has counters, so only times are shown."
-        st.caption(panels.own(note))
+        st.caption(panels.own(say("Neither file has counters, so only times are shown.")))
         return
     table = Table()
-    covers = wording.counted(wording.COUNTERS_HELP, comparison)
-    columns = (
-        ("Counter", [row.label for row in found], "Counters per run, without communication."),
-        ("baseline", [row.sides[0] for row in found], "Of the baseline."),
-        ("candidate", [row.sides[1] for row in found], "Of the candidate."),
-        ("change", [_hyphen(row.change) for row in found], "None where the cores are not alike."),
-        ("Covers, baseline", [row.covered[0] for row in found], covers),
-        ("Covers, candidate", [row.covered[1] for row in found], covers),
-        ("Definition", [row.definition for row in found], "What it is made of."),
+    columns: tuple[tuple[Head, list[str], Words, str | int], ...] = (
+        (Head(Message("Counter")), [row.label for row in found], _COUNTERS, 170),
+        (SIDE_HEADS["baseline"], [row.sides[0] for row in found], OF_SIDE["baseline"], "small"),
+        (SIDE_HEADS["candidate"], [row.sides[1] for row in found], OF_SIDE["candidate"], "small"),
+        (Head(Message("change")), [_hyphen(row.change) for row in found], _CHANGE, "small"),
+        (_COVERS[0], [row.covered[0] for row in found], wording.COUNTERS_HELP, "small"),
+        (_COVERS[1], [row.covered[1] for row in found], wording.COUNTERS_HELP, "small"),
+        (Head(Message("Definition")), [row.definition for row in found], _MADE_OF, "large"),
     )
-    widths: dict[str, str | int] = {"Counter": 170, "Definition": "large"}
-    for label, cells, help_ in columns:
-        table.text(label, pd.Series(cells, dtype="object"), help_, widths.get(label, "small"))
+    for head, cells, help_, width in columns:
+        table.text(head, pd.Series(cells, dtype="object"), help_, width)
     table = table.of(comparison)
-    table.draw(TOTALS, "Counters in total, before and after", max_rows=_MAX_TOTALS)
+    table.draw(TOTALS, say("Counters in total, before and after"), max_rows=_MAX_TOTALS)
 
 
 def _hyphen(change: str) -> str:

@@ -6,9 +6,12 @@ import streamlit as st
 
 from analysis.compare.comparison import Comparison
 from analysis.experiment import Experiment
+from analysis.messages import say
 from analysis.trace import Trace
 from analysis.wording import doctor as words
+from app.language import spoken
 from app.parts import panels
+from app.parts.heads import told
 from app.sources.examinations import examined
 
 _YES = ":blue[:material/check:]"
@@ -27,17 +30,18 @@ def show(value: Trace | Experiment, *, whole: bool = True) -> None:
         st.text(f"{words.recognised_sentence(found)} {words.read_sentence(found)}")
         if found.files and whole:
             st.text(words.files_sentence(found))
-        parts = (("Dropped", found.dropped), ("Repaired", found.repaired), ("", found.noted))
-        for title, notes in parts:
-            for note in notes:
-                sentence = words.note_sentence(note)
-                icon = _INFO if note.severity == "info" else _WARNING
-                panels.note(f"{title}: {sentence}" if title else sentence, icon)
+        for note in (*found.dropped, *found.repaired, *found.noted):
+            sentence = words.note_sentence(note)
+            if note in found.dropped:
+                sentence = say("Dropped: {what}", what=sentence)
+            elif note in found.repaired:
+                sentence = say("Repaired: {what}", what=sentence)
+            panels.note(sentence, _INFO if note.severity == "info" else _WARNING)
         st.text(words.has_sentence(found))
         for sentence in words.lack_sentences(found):
             st.text(sentence)
         if whole:
-            st.markdown("**Figures that it can feed**")
+            st.markdown(f"**{panels.own(say('Figures that this file can provide'))}**")
         else:
             st.text(words.fed_sentence(found))
         for answer in found.answers:
@@ -47,13 +51,12 @@ def show(value: Trace | Experiment, *, whole: bool = True) -> None:
 
 def link(comparison: Comparison) -> None:
     """The button that opens what both files say."""
-    if st.button("What the files say", key="doctor", icon=":material/troubleshoot:"):
-        _both(comparison)
+    if st.button(say("What the files say"), key="doctor", icon=":material/troubleshoot:"):
+        st.dialog(say("What the files say"), width="large")(spoken(_both))(comparison)
 
 
-@st.dialog("What the files say", width="large")
 def _both(comparison: Comparison) -> None:
-    st.caption(words.DOCTOR_HELP.text())
+    st.caption(told(words.DOCTOR_HELP))
     sides = (comparison.baseline, comparison.candidate)
     files = {side.experiment or side.trace: side for side in sides}
     for column, (file, side) in zip(

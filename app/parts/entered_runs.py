@@ -6,8 +6,14 @@ import streamlit as st
 
 from analysis import wording
 from analysis.compare.entered_runs import MAX_RUNS, offered_runs
+from analysis.messages import Message, say
 from app import state
 from app.sources.comparisons import Shown
+
+_RUNS_IN = {
+    "baseline": Message("Runs in the baseline"),
+    "candidate": Message("Runs in the candidate"),
+}
 
 
 def ask(shown: Shown, baseline: str, candidate: str) -> None:
@@ -29,7 +35,7 @@ def _field(side: str, id_: str, value: int | None, *, forget: bool = False) -> N
     with st.form(f"{side}_runs_form", border=False):
         field, button = st.columns([2, 1], vertical_alignment="bottom", gap="xsmall")
         runs = field.number_input(
-            f"Runs in the {side}",
+            _RUNS_IN[side].text(),
             min_value=1,
             max_value=MAX_RUNS,
             value=value,
@@ -37,9 +43,9 @@ def _field(side: str, id_: str, value: int | None, *, forget: bool = False) -> N
             key=f"{side}_runs",
         )
         clicked = button.form_submit_button(
-            "Compare by run", key=f"{side}_runs_enter", width="stretch"
+            say("Compare by run"), key=f"{side}_runs_enter", width="stretch"
         )
-    if forget and st.button("Forget it", key=f"{side}_runs_forget", type="tertiary"):
+    if forget and st.button(say("Forget it"), key=f"{side}_runs_forget", type="tertiary"):
         state.enter_runs(id_, None)
         st.rerun()
     if clicked and runs is not None:

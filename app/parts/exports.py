@@ -9,20 +9,22 @@ from functools import partial
 import streamlit as st
 
 from analysis.compare.comparison import Comparison
+from analysis.messages import language, say
 from analysis.recipes import RecipeTable
-from app.parts import tables
+from app.language import kept
+from app.parts import panels, tables
 from app.sources.comparisons import Shown
 
 
 def downloads(shown: Shown) -> None:
     """The report, and behind a small button other formats; each is made when asked for."""
-    with st.popover("More", help="JSON and CSV"):
+    with st.popover(say("More"), help=say("JSON and CSV")):
         private = _private()
         for label, name, key, write in (
-            ("Comparison as JSON", "comparison.json", "json", _json),
-            ("Operators as CSV", "operators.csv", "operators", _operators_csv),
-            ("Fusion ledger as CSV", "fusion_ledger.csv", "ledger", _ledger_csv),
-            ("Op types as CSV", "op_types.csv", "types", _types_csv),
+            (say("Comparison as JSON"), "comparison.json", "json", _json),
+            (say("Operators as CSV"), "operators.csv", "operators", _operators_csv),
+            (say("Fusion ledger as CSV"), "fusion_ledger.csv", "ledger", _ledger_csv),
+            (say("Op types as CSV"), "op_types.csv", "types", _types_csv),
         ):
             st.download_button(
                 label,
@@ -34,15 +36,15 @@ def downloads(shown: Shown) -> None:
                 width="stretch",
             )
     st.download_button(
-        "Report",
-        lambda: _report(_taken(shown, private).comparison, not private),
+        say("Report"),
+        kept(lambda: _report(_taken(shown, private).comparison, not private)),
         file_name=_report_name(shown, private),
         mime="text/html",
         on_click="ignore",
         key="download_report",
         type="primary",
         icon=":material/description:",
-        help="One HTML file with everything on this page: no network, readable by itself",
+        help=say("One HTML file with everything on this page. It needs no network."),
     )
 
 
@@ -51,16 +53,16 @@ def recipe_downloads(table: RecipeTable) -> None:
     from analysis.report import recipe as made
 
     name = table.recipe.name
-    with st.popover("More", help="CSV, Markdown and JSON"):
+    with st.popover(say("More"), help=say("CSV, Markdown and JSON")):
         private = _private()
         for label, extension, mime, write in (
-            ("Table as CSV", "csv", "text/csv", made.recipe_csv),
-            ("Table as Markdown", "md", "text/markdown", made.recipe_markdown),
-            ("Table as JSON", "json", "application/json", made.table_json),
+            (say("Table as CSV"), "csv", "text/csv", made.recipe_csv),
+            (say("Table as Markdown"), "md", "text/markdown", made.recipe_markdown),
+            (say("Table as JSON"), "json", "application/json", made.table_json),
         ):
             st.download_button(
                 label,
-                partial(recipe_bytes, table, private, write),
+                kept(partial(recipe_bytes, table, private, write)),
                 file_name=f"recipe-{name}.{extension}",
                 mime=mime,
                 on_click="ignore",
@@ -68,27 +70,30 @@ def recipe_downloads(table: RecipeTable) -> None:
                 width="stretch",
             )
     st.download_button(
-        "Table as a page",
-        partial(recipe_bytes, table, private, made.recipe_html),
+        say("Table as a page"),
+        kept(partial(recipe_bytes, table, private, made.recipe_html)),
         file_name=f"recipe-{name}.html",
         mime="text/html",
         on_click="ignore",
         key="download_recipe_html",
         icon=":material/description:",
-        help="One HTML file with the table, what was published and how it was made",
+        help=say("One HTML file with the table, the published figures and how it was recorded"),
     )
 
 
 def _private() -> bool:
     """Whether names of users, hosts and paths are left out."""
     return st.checkbox(
-        "Leave out user, host and path names",
+        say("Leave out user, host and path names"),
         value=True,
         key="redact",
-        help=(
-            "Names of users and hosts and absolute paths become placeholders such as <user1>, "
-            "the same ones on both sides, in everything that is taken away. Off: commands, "
-            "settings and names are shown as recorded, which may name users and projects."
+        help=panels.own(
+            say(
+                "Names of users and hosts and absolute paths become placeholders such as <user1>, "
+                "the same ones on both sides, in everything that is downloaded. If this is off, "
+                "commands, settings and names are kept as recorded, which may name users and "
+                "projects."
+            )
         ),
     )
 
@@ -111,7 +116,8 @@ def _taken(shown: Shown, private: bool) -> Shown:
 
 
 def _written(write: Callable[[Shown], bytes], shown: Shown, private: bool) -> bytes:
-    return write(_taken(shown, private))
+    with language.speaking(language.ENGLISH):  # JSON and CSV are the same in every language
+        return write(_taken(shown, private))
 
 
 def _report(comparison: Comparison, environment: bool) -> bytes:
@@ -152,4 +158,5 @@ def ledger_csv(comparison: Comparison) -> bytes:
     """The fusion ledger: a line a group, then the terms."""
     from analysis.report.exports import ledger_csv as csv
 
-    return csv.ledger_csv(comparison)
+    with language.speaking(language.ENGLISH):
+        return csv.ledger_csv(comparison)

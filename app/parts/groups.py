@@ -12,7 +12,9 @@ from analysis import units, wording
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Group, Operator
 from analysis.compare.side import Side
+from analysis.messages import Message, paragraph, say
 from app.parts import ledger, panels
+from app.parts.heads import SIDE_NAMES, told
 
 _TEXT_CHARS = 90
 _ROWS = 200
@@ -33,9 +35,9 @@ def show(comparison: Comparison, id_: int) -> None:
         st.caption(panels.own(_how(group, row)))
         before, after = st.columns(2, gap="medium")
         with before:
-            _graph("Before", comparison.baseline, group.baseline, group)
+            _graph("before", comparison.baseline, group.baseline, group)
         with after:
-            _graph("After", comparison.candidate, group.candidate, group)
+            _graph("after", comparison.candidate, group.candidate, group)
         _operators(group)
 
 
@@ -56,30 +58,39 @@ def _figures(row: Mapping[Hashable, Any]) -> None:
             )
         )
     )
-    interval = "no interval below 5 blocks or runs"
+    profiled = say("no interval below 5 blocks or runs; measured, profiled")
     if low is not None and high is not None:
-        ends = units.duration(low, signed=True), units.duration(high, signed=True)
-        interval = f"95 % interval {ends[0]} to {ends[1]}"
+        profiled = say(
+            "95 % interval {low:signed_duration} to {high:signed_duration}; measured, profiled",
+            low=low,
+            high=high,
+        )
     medians = [
         None if pd.isna(row.get(name)) else row.get(name)
         for name in ("before_median_ns", "after_median_ns")
     ]
-    slow = [_slow(row.get(name)) for name in ("slow_before_ns", "slow_after_ns")]
+    slow = [row.get(name) for name in ("slow_before_ns", "slow_after_ns")]
     shown_before, shown_after = units.durations_apart(before, after, gain)
     grid = st.grid(5, min_column_width=170, border=True, key="group_figures")
     for label, value, basis in (
         (
-            "before",
+            say("before"),
             shown_before,
-            f"median {units.duration(medians[0])}; measured{slow[0]}",
+            _median(medians[0], slow[0]),
         ),
-        ("after", shown_after, f"median {units.duration(medians[1])}; measured{slow[1]}"),
-        ("gain per run", units.duration(gain, signed=True), f"{interval}; measured, profiled"),
-        ("bytes removed", units.data_size(removed, signed=False), "modelled from shapes"),
+        (say("after"), shown_after, _median(medians[1], slow[1])),
+        (say("gain per run"), units.duration(gain, signed=True), profiled),
         (
-            "output difference",
+            say("bytes removed"),
+            units.data_size(removed, signed=False),
+            say("modelled from shapes"),
+        ),
+        (
+            say("output difference"),
             units.small_number(relative),
-            "not recorded" if absolute is None else f"max {units.small_number(absolute)}; measured",
+            say("not recorded")
+            if absolute is None
+            else say("max {difference:number}; measured", difference=absolute),
         ),
     ):
         with grid.cell():
@@ -87,61 +98,95 @@ def _figures(row: Mapping[Hashable, Any]) -> None:
             st.caption(panels.own(basis))
 
 
-def _slow(added_ns: float | None) -> str:
-    """What slow executions add to a mean that is shown without them; '' where there are none."""
-    if not added_ns or pd.isna(added_ns):
-        return ""
-    return f"; slow executions add {units.duration(float(added_ns))}"
+def _median(median: float | None, slow_ns: float | None) -> str:
+    """The median beside a mean, and what slow executions would add to that mean."""
+    if not slow_ns or pd.isna(slow_ns):
+        return say("median {median:duration}; measured", median=median)
+    return say(
+        "median {median:duration}; measured; slow executions add {slow:duration}",
+        median=median,
+        slow=float(slow_ns),
+    )
 
 
 def _how(group: Group, row: Mapping[Hashable, Any]) -> str:
-    kind, known_by = wording.KINDS[group.kind].text(), wording.KNOWN_BY[group.known_by]
-    parts = [
-        f"{kind.capitalize()}; known by {known_by}",
-        f"{units.count(len(group.original))} operators of the model",
-        f"{units.count(len(group.baseline))} → {units.count(len(group.candidate))} operators run",
-    ]
-    if row.get("hurts"):
-        parts.append("it got slower beyond noise")
-    return "; ".join(parts) + "."
+    return paragraph(
+        say(
+            "Kind: {kind}; known by {source}.",
+            kind=told(wording.KINDS[group.kind]),
+            source=told(wording.KNOWN_BY[group.known_by]),
+        ),
+        say(
+            "{n:count} operator of the model.",
+            "{n:count} operators of the model.",
+            n=len(group.original),
+        ),
+        say(
+            "Operators that run: {before:count} → {after:count}.",
+            before=len(group.baseline),
+            after=len(group.candidate),
+        ),
+        say("The group got slower by more than the noise.") if row.get("hurts") else "",
+    )
 
 
-def _graph(title: str, side: Side, operators: tuple[Operator, ...], group: Group) -> None:
+_BEFORE_AFTER = {"before": Message("Before"), "after": Message("After")}
+_ALTS = {
+    "before": Message(
+        "Before: {n:count} operator and the tensors around it",
+        "Before: {n:count} operators and the tensors between them",
+    ),
+    "after": Message(
+        "After: {n:count} operator and the tensors around it",
+        "After: {n:count} operators and the tensors between them",
+    ),
+}
+
+
+def _graph(when: str, side: Side, operators: tuple[Operator, ...], group: Group) -> None:
     """The operators as a picture, or as a list where the file has no graph."""
-    st.markdown(f"**{title}** · {panels.name(side.name)}")
+    st.markdown(f"**{panels.own(_BEFORE_AFTER[when].text())}** · {panels.name(side.name)}")
     if side.graph is None:
         if operators:
             st.text("\n".join(f"{o.op_type}  {o.name}" for o in operators[:_ROWS]))
         else:
-            st.caption("No operator ran.")
-        st.caption("This file has no graph, so the tensors between are not known.")
+            st.caption(say("No operator ran."))
+        st.caption(say("This file has no graph, so the tensors between operators are not known."))
         return
     from analysis.report.pictures.group_svg import group_svg
 
     names = [operator.name for operator in operators]
     st.image(
         group_svg(side.graph, names, group.inputs, group.outputs),
-        alt=f"{title}: {len(names)} operators and the tensors between them",
+        alt=_ALTS[when].text(n=len(names)),
     )
 
 
 def _operators(group: Group) -> None:
-    with st.expander("Operators and boundary tensors by name", key="group_operators"):
+    with st.expander(say("Operators and boundary tensors by name"), key="group_operators"):
         rows = [
-            (side, operator.op_type, operator.name, operator.scope)
+            (side.text(), operator.op_type, operator.name, operator.scope)
             for side, operators in (
-                ("model", group.original),
-                ("baseline", group.baseline),
-                ("candidate", group.candidate),
+                (Message("model"), group.original),
+                (SIDE_NAMES["baseline"], group.baseline),
+                (SIDE_NAMES["candidate"], group.candidate),
             )
             for operator in operators[:_ROWS]
         ]
-        rows += [("input", "", name, "") for name in group.inputs[:_ROWS]]
-        rows += [("output", "", name, "") for name in group.outputs[:_ROWS]]
+        rows += [(say("input"), "", name, "") for name in group.inputs[:_ROWS]]
+        rows += [(say("output"), "", name, "") for name in group.outputs[:_ROWS]]
         st.dataframe(
-            pd.DataFrame(rows, columns=["Where", "Type", "Name", "Module"]),
+            pd.DataFrame(rows, columns=["where", "type", "name", "module"]),
+            column_config={
+                "where": say("Where"),
+                "type": say("Type"),
+                "name": say("Name"),
+                "module": say("Module"),
+            },
             hide_index=True,
             key="group_names",
             height="content" if len(rows) <= 12 else 388,
-            alt="Operators of the group in the model and on both sides, and its boundary tensors",
+            alt=say(
+                "Operators of the group in the model and on both sides, and its boundary tensors"
+            ),
         )

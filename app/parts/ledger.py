@@ -12,11 +12,21 @@ from analysis import units, wording
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Group
 from analysis.compare.ledger import Ledger
+from analysis.messages import Message, listed, say
+from app.parts.heads import NO_HEAD, Counted, Head, told
 from app.parts.table import NAME_CHARS, TYPE_CHARS, Table, micro, micro_change
 
 SHOWN_PATTERNS = 6
 _PATTERN_WIDTH = 300
-_TIMES = "Profiled time per run, µs"
+_TIMES = Head(
+    Counted(
+        Message("Profiled time per run"),
+        Message("Profiled time per file"),
+        Message("Profiled time"),
+    ),
+    "µs",
+)
+_INTERVAL = Head(Message("Interval of gain"), "µs")
 _FOLDED, _UNFOLDED, _INSIDE = "▸ ", "▾ ", "\u2003└ "
 Record = Mapping[Hashable, Any]
 
@@ -31,8 +41,14 @@ class Line:
 
 
 def orders() -> dict[str, Callable[[pd.DataFrame], pd.DataFrame]]:
-    """What the table can be sorted by, default first; each takes rows or patterns."""
-    return {"Largest gain or loss": _as_it_is, "Hurting first": _hurting_first}
+    """What the table can be sorted by, by code, default first; each takes rows or patterns."""
+    return {"largest": _as_it_is, "hurting": _hurting_first}
+
+
+ORDER_NAMES = {
+    "largest": Message("Largest gain or loss"),
+    "hurting": Message("Slower groups first"),
+}
 
 
 def _as_it_is(table: pd.DataFrame) -> pd.DataFrame:
@@ -87,7 +103,7 @@ def matching(comparison: Comparison, text: str) -> set[int] | None:
 
 def _words(row: Record, group: Group | None) -> list[str]:
     words = [str(row[name]) for name in ("pattern", "becomes", "scope")]
-    words += [str(wording.KINDS[row["kind"]]), str(wording.KNOWN_BY[row["known_by"]])]
+    words += [told(wording.KINDS[row["kind"]]), told(wording.KNOWN_BY[row["known_by"]])]
     if group is not None:
         for operators in (group.original, group.baseline, group.candidate):
             words += [operator.name for operator in operators]
@@ -116,11 +132,20 @@ def table(comparison: Comparison, drawn: list[Line], unfolded: Collection[str]) 
         cells["pattern"].append(text)
         cells["becomes"].append(wording.becomes_cell(row))
         cells["groups"].append(None if line.is_inside else count)
-        cells["known_by"].append(", ".join(str(wording.KNOWN_BY[code]) for code in codes))
-        cells["hurts"].append("" if not hurts else "hurts" if alone else f"{hurts} of {count}")
+        cells["known_by"].append(listed([told(wording.KNOWN_BY[code]) for code in codes]))
+        cells["hurts"].append(_hurts_text(hurts, None if alone else count))
         for name in _NUMBERS:
             cells[name].append(None if pd.isna(row[name]) else float(row[name]))
     return _drawn(pd.DataFrame(cells)).of(comparison)
+
+
+def _hurts_text(hurts: int, groups: int | None) -> str:
+    """What the table says of a group, or of `groups` of a pattern, of which some got slower."""
+    if not hurts:
+        return ""
+    if groups is None:
+        return say("slower")
+    return say("{hurts:count} of {groups:count}", hurts=hurts, groups=groups)
 
 
 _NUMBERS = (
@@ -130,66 +155,99 @@ _NUMBERS = (
 _CELLS = ("pattern", "becomes", "groups", "known_by", "hurts", *_NUMBERS)
 
 
+_PATTERN, _BECOMES, _GROUPS = (
+    Head(Message("Pattern")),
+    Head(Message("Becomes")),
+    Head(Message("Groups")),
+)
+_BECOMES_HELP = Message("Op types that the candidate ran instead.")
+_GROUPS_HELP = Message("Groups of this shape.")
+_BEFORE, _AFTER, _GAIN = Head(Message("before")), Head(Message("after")), Head(Message("gain"))
+_BEFORE_HELP = Counted(
+    Message("Baseline: mean per run, without slow executions."),
+    Message("Baseline: time of the file, without slow executions."),
+)
+_AFTER_HELP = Counted(
+    Message("Candidate: mean per run, without slow executions."),
+    Message("Candidate: time of the file, without slow executions."),
+)
+_GAIN_HELP = Message("Before - after. Negative: the candidate takes longer.")
+
+
 def _drawn(cells: pd.DataFrame) -> Table:
     made = Table()
-    pattern = "Op types of the model's operators, in graph order. Click a line with ▸ to unfold it."
-    made.text("Pattern", cells["pattern"], pattern, _PATTERN_WIDTH, NAME_CHARS)
-    becomes = "Op types that the candidate ran instead."
-    made.text("Becomes", cells["becomes"], becomes, 150, TYPE_CHARS)
-    made.number("", "Groups", cells["groups"], "Groups of this shape.", "%.0f")
+    pattern = Message(
+        "Op types of the model's operators, in graph order. Click a line with ▸ to unfold it."
+    )
+    made.text(_PATTERN, cells["pattern"], pattern, _PATTERN_WIDTH, NAME_CHARS)
+    made.text(_BECOMES, cells["becomes"], _BECOMES_HELP, 150, TYPE_CHARS)
+    made.number(NO_HEAD, _GROUPS, cells["groups"], _GROUPS_HELP, "%.0f")
     _times(made, cells)
     made.first = len(made.columns)
-    for label, name, help_ in (
-        ("low", "low_ns", "95 % interval of the gain over blocks: lower end."),
-        ("high", "high_ns", "95 % interval of the gain over blocks: upper end."),
+    for head, name, help_ in (
+        (
+            Head(Message("low")),
+            "low_ns",
+            Message("Lower end of the 95 % interval of the gain over blocks."),
+        ),
+        (
+            Head(Message("high")),
+            "high_ns",
+            Message("Upper end of the 95 % interval of the gain over blocks."),
+        ),
     ):
-        made.number("Interval of gain, µs", label, cells[name] / 1e3, help_, "%+.1f", micro_change)
+        made.number(_INTERVAL, head, cells[name] / 1e3, help_, "%+.1f", micro_change)
     _share(made, cells)
     if (cells["hurts"] != "").any():
-        hurts = "It got slower beyond noise: corrected for the number of groups."
-        made.text("Hurts", cells["hurts"], hurts, 76)
+        hurts = Message("It got slower by more than the noise, corrected for the number of groups.")
+        made.text(Head(Message("Slower")), cells["hurts"], hurts, 76)
     if cells["bytes_removed"].notna().any():
-        removed = "Bytes of tensors inside the group that are no longer written and read; modelled."
-        made.number("", "Bytes removed, kB", cells["bytes_removed"] / 1e3, removed, "%.0f")
+        removed = Message(
+            "Bytes of tensors inside the group that are no longer written and read; modelled."
+        )
+        head = Head(Message("Bytes removed"), "kB")
+        made.number(NO_HEAD, head, cells["bytes_removed"] / 1e3, removed, "%.0f")
     if cells["difference_relative"].notna().any():
-        differs = "max|a - b| / max|a| at the group's outputs, on the same input; the largest."
+        differs = Message("Largest max|a - b| / max|a| at the group's outputs, on the same input.")
         values = cells["difference_relative"]
-        made.number("", "Output difference", values, differs, "%.1e")
-    made.text("Known by", cells["known_by"], wording.KNOWN_BY_HELP.text(), 130)
+        made.number(NO_HEAD, Head(Message("Output difference")), values, differs, "%.1e")
+    made.text(Head(Message("Known by")), cells["known_by"], wording.KNOWN_BY_HELP, 130)
     return made
 
 
 def _share(made: Table, rows: pd.DataFrame) -> None:
     """Nothing where no line has one."""
     if rows["share"].notna().any():
-        share = "Part of the whole change; all terms together are 100 %."
-        made.number("", "Share of change, %", _percent(rows["share"]), share, "%.1f")
+        share = Message("Part of the whole change; all terms together are 100 %.")
+        head = Head(Message("Share of change"), "%")
+        made.number(NO_HEAD, head, _percent(rows["share"]), share, "%.1f")
 
 
 def _times(made: Table, cells: pd.DataFrame) -> None:
-    for label, name, help_, format_ in (
-        ("before", "before_ns", "Baseline: mean per run, without slow executions.", "%.1f"),
-        ("after", "after_ns", "Candidate: mean per run, without slow executions.", "%.1f"),
-        ("gain", "gain_ns", "Before - after. Negative: the candidate takes longer.", "%+.1f"),
+    for head, name, help_, format_ in (
+        (_BEFORE, "before_ns", _BEFORE_HELP, "%.1f"),
+        (_AFTER, "after_ns", _AFTER_HELP, "%.1f"),
+        (_GAIN, "gain_ns", _GAIN_HELP, "%+.1f"),
     ):
         text = micro_change if name == "gain_ns" else micro
-        made.number(_TIMES, label, cells[name] / 1e3, help_, format_, text)
-    made.apart(_TIMES, ("before", "after", "gain"))
+        made.number(_TIMES, head, cells[name] / 1e3, help_, format_, text)
+    made.apart(_TIMES, (_BEFORE, _AFTER, _GAIN))
 
 
 def summary(ledger: Ledger) -> Table:
     """The patterns that changed most, for the Compare page."""
     top = ledger.patterns.head(SHOWN_PATTERNS)
     made = Table()
-    pattern = "Op types of the model's operators, in graph order."
-    made.text("Pattern", top["pattern"], pattern, 240, 36)
+    pattern = Message("Op types of the model's operators, in graph order.")
+    made.text(_PATTERN, top["pattern"], pattern, 240, 36)
     becomes = top.apply(wording.becomes_cell, axis=1)
-    made.text("Becomes", becomes, "Op types that the candidate ran instead.", 150, TYPE_CHARS)
-    made.number("", "Groups", top["groups"], "Groups of this shape.", "%.0f")
+    made.text(_BECOMES, becomes, _BECOMES_HELP, 150, TYPE_CHARS)
+    made.number(NO_HEAD, _GROUPS, top["groups"], _GROUPS_HELP, "%.0f")
     _times(made, top)
     _share(made, top)
     speedup = (top["before_ns"] / top["after_ns"]).where(top["after_ns"] > 0)
-    made.number("", "Speedup", speedup, "Before / after.", "%.2f×", units.factor)
+    head, help_ = Head(Message("Speedup")), Message("Before / after.")
+    made.number(NO_HEAD, head, speedup, help_, "%.2f×", units.factor)
     return made
 
 
@@ -210,5 +268,5 @@ def _group_names(comparison: Comparison) -> dict[int, str]:
         scope = str(scopes.get(group.id, ""))
         first = next((o.name for o in (*group.original, *group.baseline) if o.name), "")
         name = scope if scope and times[scope] == 1 else first
-        names[group.id] = units.middle_cut(name or f"group {group.id}", 80)
+        names[group.id] = units.middle_cut(name or say("group {id}", id=group.id), 80)
     return names

@@ -10,7 +10,9 @@ import streamlit as st
 
 from analysis.compare.comparison import Comparison
 from analysis.experiment import ModelFacts
+from analysis.messages import Message, say
 from app.parts import panels
+from app.parts.heads import NO_HEAD, Head, told
 from app.parts.table import Table, micro
 from app.recording import progress
 from app.sources.comparisons import Shown
@@ -20,22 +22,22 @@ if TYPE_CHECKING:
 
 _ROW_HEIGHT = 66  # three lines of text
 _MAX_ROWS, _MAX_OPTIMIZERS = 6, 12  # that are shown without scrolling
-_NO_GRAPH = (
-    "It needs the model's graph, which only an experiment has: record the model on the *Record* "
-    "page or with `fusescope collect MODEL`."
+_NO_GRAPH = Message(
+    "This needs the model's graph, which only an experiment contains. Record the model on the "
+    "{page} page or with {command:name}."
 )
-_OTHER_ENGINE = (
-    "The conditions under which this engine fuses are not known, so nothing is said about what it "
-    "did not fuse."
+_OTHER_ENGINE = Message(
+    "The conditions under which this engine fuses are not known, so missed fusions cannot be "
+    "listed."
 )
 OWN_PASS = "rules:O3"
 OWN_PASS_VARIANTS = ("unfused", "fused", OWN_PASS)
-_NOT_TRIED = (
-    "Whether FuseScope's own pass would fuse these is not in this recording; this command says it:"
+_NOT_TRIED = Message(
+    "This recording does not show whether FuseScope's own pass would fuse these. This command does:"
 )
-_NOT_ABLATED = (
-    "Not recorded. `fusescope collect MODEL --ablate` also records the model without each "
-    "optimizer, and with it alone."
+_NOT_ABLATED = Message(
+    "Not recorded. {command:name} also records the model without each optimizer, and with each "
+    "optimizer alone."
 )
 
 
@@ -45,11 +47,11 @@ def missed_fusions(shown: Shown, record_page: st.Page) -> None:
     from analysis.wording.advice import NEAR_MISSES_HELP, attention_sentence
 
     with panels.guarded():
-        st.subheader("Why not fused", anchor=False, help=NEAR_MISSES_HELP.text())
+        st.subheader(say("Why not fused"), anchor=False, help=told(NEAR_MISSES_HELP))
         misses = shown.missed_fusions
         if misses:
             table = _missed(misses)
-            alt = "Patterns that were not fused, and why"
+            alt = say("Patterns that were not fused, and why")
             table.draw("near_misses", alt, max_rows=_MAX_ROWS, row_height=_ROW_HEIGHT)
             _own_pass(shown, misses, record_page)
         else:
@@ -68,7 +70,7 @@ def _own_pass(shown: Shown, misses: Sequence[MissedFusion], record_page: st.Page
     is_built_in = _is_built_in(experiment.record.model)
     name = experiment.record.model.name if is_built_in else "MODEL.onnx"
     if experiment.own_fusions is None:
-        st.caption(_NOT_TRIED)
+        st.caption(panels.own(_NOT_TRIED.text()))
         st.code(f"fusescope fuse {name} --explain", language=None)
         return
     sentence = own_pass_sentence(misses)
@@ -77,7 +79,9 @@ def _own_pass(shown: Shown, misses: Sequence[MissedFusion], record_page: st.Page
     st.text(sentence)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         can_record = is_built_in and progress.refusal() is None
-        if can_record and st.button(f"Record with {OWN_PASS}", key="record_own_pass"):
+        if can_record and st.button(
+            say("Record with {variant:name}", variant=OWN_PASS), key="record_own_pass"
+        ):
             variants = ",".join(OWN_PASS_VARIANTS)
             st.switch_page(record_page, query_params={"model": name, "variants": variants})
         st.code(f"fusescope collect {name} --variants {','.join(OWN_PASS_VARIANTS)}", language=None)
@@ -98,10 +102,12 @@ def _none_missed(comparison: Comparison) -> str:
 
     side = comparison.candidate
     if side.experiment is None or comparison.fusion.source != "graphs":
-        return _NO_GRAPH
+        return panels.parts_text(
+            _NO_GRAPH.parts(page=say("Record"), command="fusescope collect MODEL"), "gray"
+        )
     if conditions_of(side) is None:
-        return _OTHER_ENGINE
-    return "Every pattern that FuseScope knows and finds in this model was fused."
+        return panels.own(_OTHER_ENGINE.text())
+    return say("Every pattern that FuseScope knows and finds in this model was fused.")
 
 
 def _missed(misses: Sequence[MissedFusion]) -> Table:
@@ -110,16 +116,30 @@ def _missed(misses: Sequence[MissedFusion]) -> Table:
         near_miss_remedy,
         near_miss_sentence,
         own_pass_text,
-        pattern_text,
     )
 
     made = Table()
-    for label, cells, help_, width in (
-        ("Pattern", map(pattern_text, misses), "What could run as one operator.", 150),
-        ("What blocked it", map(near_miss_sentence, misses), "The condition that fails.", 330),
-        ("What to change", map(near_miss_remedy, misses), "In the model or the recording.", 330),
+    for head, cells, help_, width in (
+        (
+            Head(Message("Pattern")),
+            [miss.pattern for miss in misses],
+            Message("What could run as one operator."),
+            150,
+        ),
+        (
+            Head(Message("What blocked it")),
+            [near_miss_sentence(miss) for miss in misses],
+            Message("The condition that fails."),
+            330,
+        ),
+        (
+            Head(Message("What to change")),
+            [near_miss_remedy(miss) for miss in misses],
+            Message("In the model or in the recording."),
+            330,
+        ),
     ):
-        made.text(label, pd.Series(list(cells), dtype="object"), help_, width)
+        made.text(head, pd.Series(cells, dtype="object"), help_, width)
     facts = pd.DataFrame(
         {
             "places": [miss.count or None for miss in misses],
@@ -130,25 +150,51 @@ def _missed(misses: Sequence[MissedFusion]) -> Table:
         dtype="float64",
     )
     if facts["places"].notna().any():
-        made.number("", "Places", facts["places"], "Places that miss alike.", "%.0f")
+        alike = Message("Places where the same condition fails.")
+        made.number(NO_HEAD, Head(Message("Places")), facts["places"], alike, "%.0f")
     if facts["spent"].notna().any():
-        spent = "Measured, profiled: what the candidate runs for these places, per run."
-        made.number("", "Time spent, µs", facts["spent"] / 1e3, spent, "%.1f", micro)
+        spent = Message("Measured, profiled: time that the candidate spends there, per run.")
+        head = Head(Message("Time spent"), "µs")
+        made.number(NO_HEAD, head, facts["spent"] / 1e3, spent, "%.1f", micro)
     if facts["stake"].notna().any():
-        stake = "Measured, profiled: what fusion would absorb takes per run; at most that is won."
-        label = "Time to win, at most, µs"
-        made.number("", label, facts["stake"] / 1e3, stake, "%.1f", micro)
+        stake = Message(
+            "Measured, profiled: time per run of the operators that fusion would absorb. The gain "
+            "is at most that."
+        )
+        head = Head(Message("Largest possible gain"), "µs")
+        made.number(NO_HEAD, head, facts["stake"] / 1e3, stake, "%.1f", micro)
     own = pd.Series([own_pass_text(miss) for miss in misses], dtype="object")
     if (own != "").any():
-        made.text("Own pass fuses", own, OWN_PASS_HELP.text(), "small")
+        made.text(Head(Message("Own pass fuses")), own, OWN_PASS_HELP, "small")
     if facts["bytes"].notna().any():
-        saved = "Modelled: bytes of tensors that would no longer be written and read back."
-        made.number("", "Bytes, kB", facts["bytes"] / 1e3, saved, "%.0f")
+        saved = Message("Modelled: bytes of tensors that would no longer be written and read back.")
+        made.number(NO_HEAD, Head(Message("Bytes"), "kB"), facts["bytes"] / 1e3, saved, "%.0f")
     names = [", ".join(miss.nodes) for miss in misses]
     if any(names):
-        first = "Operators of the model, at the place with most time."
-        made.text("Operators", pd.Series(names, dtype="object"), first, "large")
+        first = Message("Operators of the model, at the place that takes most time.")
+        made.text(Head(Message("Operators")), pd.Series(names, dtype="object"), first, "large")
     return made
+
+
+_ABLATED: tuple[tuple[Literal["removed", "added"], Head, Message], ...] = (
+    (
+        "removed",
+        Head(Message("Lost without it")),
+        Message("Time without it / time of fused, un-profiled."),
+    ),
+    (
+        "added",
+        Head(Message("Gained by it alone")),
+        Message("Time of unfused / time with it alone, un-profiled."),
+    ),
+)
+_IN_GRAPH = Head(Message("Operators in the graph"))
+_NODES = (
+    ("nodes_all", Head("fused"), Message("All optimizers on.")),  # names of variants
+    ("nodes_without", Head(Message("without it")), Message("All optimizers on except this one.")),
+    ("nodes_only", Head(Message("only it")), Message("Only this optimizer on.")),
+    ("nodes_none", Head("unfused"), Message("All optimizers off.")),
+)
 
 
 def ablation(comparison: Comparison) -> None:
@@ -157,28 +203,23 @@ def ablation(comparison: Comparison) -> None:
     from analysis.wording.ablation import ABLATION_HELP, ablation_notes, ablation_ratio
 
     with panels.guarded():
-        st.subheader("What each optimizer is worth", anchor=False, help=ABLATION_HELP.text())
+        title = say("What each optimizer brings")
+        st.subheader(title, anchor=False, help=told(ABLATION_HELP))
         experiment = comparison.candidate.experiment
         rows = None if experiment is None else measured(experiment)
         if rows is None:
-            st.caption(_NOT_ABLATED)
+            command = "fusescope collect MODEL --ablate"
+            st.caption(panels.parts_text(_NOT_ABLATED.parts(command=command), "gray"))
             return
         table = Table()
-        table.text("Optimizer", rows["optimizer"], "As the engine names it.", "medium")
-        kinds: tuple[tuple[Literal["removed", "added"], str, str], ...] = (
-            ("removed", "Lost without it", "Time without it / time of fused, un-profiled."),
-            ("added", "Brought alone", "Time of unfused / time with it alone, un-profiled."),
-        )
-        for kind, label, help_ in kinds:
+        named = Message("As the engine names it.")
+        table.text(Head(Message("Optimizer")), rows["optimizer"], named, "medium")
+        for kind, head, help_ in _ABLATED:
             cells = [ablation_ratio(row, kind) for _, row in rows.iterrows()]
-            table.text(label, pd.Series(cells, dtype="object"), help_, "medium")
-        for name, label, help_ in (
-            ("nodes_all", "fused", "All optimizers on."),
-            ("nodes_without", "without it", "All on but this one."),
-            ("nodes_only", "only it", "This one alone."),
-            ("nodes_none", "unfused", "All off."),
-        ):
-            table.number("Operators in the graph", label, rows[name], help_, "%.0f")
-        table.draw("ablation", "What each optimizer is worth, measured", max_rows=_MAX_OPTIMIZERS)
+            table.text(head, pd.Series(cells, dtype="object"), help_, "medium")
+        for name, head, help_ in _NODES:
+            table.number(_IN_GRAPH, head, rows[name], help_, "%.0f")
+        alt = say("What each optimizer brings, measured")
+        table.draw("ablation", alt, max_rows=_MAX_OPTIMIZERS)
         for note in ablation_notes(rows):
             st.text(note)  # may list names from the file

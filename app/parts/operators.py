@@ -7,24 +7,29 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from analysis import wording
+from analysis.compare.comparison import Comparison
+from analysis.messages import Message, say
 from analysis.operators.classes import LABELS, OP_CLASSES
 from app import state
+from app.language import spoken
 from app.parts import ascend, panels, tables
 from app.parts.table import HEIGHT, ROW_HEIGHT, choice
 from app.sources.comparisons import Shown
 
 TABLE = "operator_table"
-VIEWS = ("Operators", "Ascend")
+PLAIN, ASCEND = "operators", "ascend"
+VIEWS = {PLAIN: Message("Operators"), ASCEND: Message("Ascend")}
 _ASCEND = ("ascend", "msprof", "mindspore_legacy")  # how the names of their formats start
 
 
 @st.fragment
+@spoken
 def show(shown: Shown) -> None:
     """Timelines and operators, linked: a click in one highlights in the other."""
     from app.parts.timeline import timeline
 
     with panels.guarded():
-        st.subheader("Timelines", anchor=False, help=wording.timelines_help(shown.comparison))
+        st.subheader(say("Timelines"), anchor=False, help=wording.timelines_help(shown.comparison))
         before = state.selected_row(shown.key)
         row = timeline(shown.drawing, selected=before, key="timeline")
         if row != before:
@@ -40,16 +45,19 @@ def _operators(shown: Shown, selected: int | None) -> None:
     title, search, classes = st.columns([4, 3, 3], vertical_alignment="bottom")
     with title.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.subheader(
-            "Operators",
+            say("Operators"),
             anchor=False,
             help=wording.table_help(wording.OPERATORS_HELP, shown.comparison),
             width="content",
         )
-        view = VIEWS[0]
+        view = PLAIN
         if _is_ascend(shown):
             help_ = wording.ASCEND_HELP.text()
-            view = panels.switch("View", VIEWS, "ascend_view", default=VIEWS[1], help_=help_)
-        is_ascend = view == VIEWS[1]
+            view = panels.switch(
+                say("View"), list(VIEWS), "ascend_view", default=ASCEND,
+                shown=lambda code: VIEWS[code].text(), help_=help_,
+            )  # fmt: skip
+        is_ascend = view == ASCEND
         # A choice for each view: their columns are not the same ones.
         make, key = tables.operator_table, "operator_columns"
         if is_ascend:
@@ -57,13 +65,13 @@ def _operators(shown: Shown, selected: int | None) -> None:
         more = choice(make(rows).of(shown.comparison), key)
     found = _found(rows, search, classes)
     if found.empty:
-        st.caption("No operator matches.")
+        st.caption(say("No operator matches."))
         return
     here = list(found["row"])
     state.mark_table(TABLE, here, selected)
     make(found).only(more).of(shown.comparison).draw(
         TABLE,
-        f"Operators of both sides, {wording.order_text(shown.comparison)}",
+        _alt(shown.comparison),
         height=min(HEIGHT, ROW_HEIGHT * (len(rows) + 2) + 4),
         on_select=lambda: state.table_clicked(TABLE, shown.key),
     )
@@ -71,21 +79,33 @@ def _operators(shown: Shown, selected: int | None) -> None:
     if selected is not None and selected not in here:
         st.caption(wording.PICKED_IS_HIDDEN.text())
     if len(found) < len(rows):
-        st.caption(f"{len(found)} of {len(rows)} operators")
+        some = say(
+            "{found:count} of {n:count} operator",
+            "{found:count} of {n:count} operators",
+            found=len(found),
+            n=len(rows),
+        )
+        st.caption(some)
     if is_ascend:
-        st.markdown("**In total**")
+        st.markdown(f"**{panels.own(say('In total'))}**")
         ascend.totals(shown.comparison)
+
+
+def _alt(comparison: Comparison) -> str:
+    if comparison.has_changes:
+        return say("Operators of both sides, largest change first")
+    return say("Operators of both sides, longest time first")
 
 
 def _found(rows: pd.DataFrame, search: DeltaGenerator, classes: DeltaGenerator) -> pd.DataFrame:
     """The rows that the fields in these two columns leave."""
-    text = panels.search(search, "Search", "search", "name, type or shape")
+    text = panels.search(search, say("Search"), "search", say("name, type or shape"))
     chosen = classes.multiselect(
-        "Classes",
+        say("Classes"),
         [name for name in OP_CLASSES if (rows["op_class"] == name).any()],
         format_func=lambda name: LABELS[name].text(),
-        key="classes",
-        placeholder="all classes",
+        key=state.told_choice("classes"),
+        placeholder=say("all classes"),
         label_visibility="collapsed",
     )
     return tables.matching(rows, text, chosen)

@@ -12,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from analysis.compare.assumptions import Assumptions
+from analysis.messages import Message, paragraph, say
 from analysis.text import display_name
 from analysis.trace import Trace
 from analysis.wording import shown as words
@@ -23,6 +24,7 @@ from app.sources.choices import Pair
 from app.sources.comparisons import Shown
 from app.state import Opened
 
+_SIDES = {"baseline": Message("Baseline"), "candidate": Message("Candidate")}
 _WIDTHS = (2.6, 1)
 _SELECTORS = (1.25, 1)  # the button that swaps them stands beside the first
 
@@ -127,19 +129,19 @@ def _choose(pair: Pair) -> tuple[str, ...]:
     left = first.container(horizontal=True, vertical_alignment="bottom", gap="xsmall")
     for column, side in ((left, "baseline"), (right, "candidate")):
         column.selectbox(
-            side.capitalize(),
+            _SIDES[side].text(),
             list(labels),
             index=None if None in pair else 0,  # None could be cleared again
             format_func=lambda id_: labels.get(id_, ""),
             key=state.selector_key(side),
             on_change=state.picked,
             args=(side,),
-            placeholder="Choose one, or open a file",
+            placeholder=say("Choose one, or open a file"),
         )
     left.button(
-        "Swap",
+        say("Swap"),
         key="swap",
-        help="Swap baseline and candidate",
+        help=say("Swap baseline and candidate"),
         on_click=state.swap,
         disabled=None in pair,
     )
@@ -153,21 +155,26 @@ def _files(gone: str | None, below: DeltaGenerator, side: DeltaGenerator, *, fol
     if folded:
         # A new key after each upload closes it.
         paths = box = st.popover(
-            "Open files",
+            say("Open files"),
             icon=":material/upload_file:",
             width="stretch",
             key=f"folded_{state.upload_key()}",
         )
     with box:
         dropped = st.file_uploader(
-            "Drop traces here · nothing leaves this machine",
+            say("Drop traces here · nothing leaves this machine"),
             accept_multiple_files=True,
             key=state.upload_key(),
-            help=(
-                "Files of any profiler in docs/formats.md, several at once, plain or gzipped, a "
-                "zip of a profiler's folder, or an experiment: files of one recording are read "
-                "together, and of two recordings one becomes the baseline. For more than 256 MB "
-                "start the dashboard with `--folder DIR` and give the path."
+            help=panels.own(
+                say(
+                    "Files of any profiler in docs/formats.md, plain or gzipped, a zip of a "
+                    "profiler's folder, or an experiment; several files at once. Files of one "
+                    "recording are read together. Of two recordings, one becomes the baseline. "
+                    "For files above {limit}, start the dashboard with {option:name} and give the "
+                    "path.",
+                    limit="256 MB",
+                    option="--folder DIR",
+                )
             ),
         )
         if dropped:
@@ -176,7 +183,10 @@ def _files(gone: str | None, below: DeltaGenerator, side: DeltaGenerator, *, fol
         if places.folders():
             _path_input(gone)
         else:
-            st.caption("Larger files: start with `--folder DIR` and give the path here.")
+            st.caption(panels.parts_text(_LARGER.parts(option="--folder DIR"), "gray"))
+
+
+_LARGER = Message("For larger files, start with {option:name} and give the path here.")
 
 
 def _fates(still: tuple[str, ...] = ()) -> None:
@@ -188,11 +198,11 @@ def _fates(still: tuple[str, ...] = ()) -> None:
         for index, fate in enumerate(told):
             panels.fate(fate)
             if fate.id in state.opened():
-                with st.expander("What is in it", key=f"fate_{index}"), panels.guarded():
+                with st.expander(say("What it contains"), key=f"fate_{index}"), panels.guarded():
                     doctor.show(state.opened()[fate.id].value, whole=False)
         if still and state.unchanged_since_told():
             panels.note(words.unchanged_sentence(*still), ":gray[:material/info:]")
-        st.button("Hide", key="hide_fates", type="tertiary", on_click=state.tell, args=([],))
+        st.button(say("Hide"), key="hide_fates", type="tertiary", on_click=state.tell, args=([],))
 
 
 def _open_given() -> None:
@@ -217,16 +227,19 @@ def _path_input(gone: str | None) -> None:
     with st.form("path_form", clear_on_submit=True, border=False):
         row = st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall")
         text = row.text_input(
-            "Or, of any size, by its path",
+            say("Or a file of any size, by its path"),
             key="path",
             max_chars=1000,
-            placeholder="below a configured folder",
-            help=(
-                "A file, or a profiler's folder, below a folder that the dashboard was started "
-                "with (`--folder DIR`)."
+            placeholder=say("below a configured folder"),
+            help=panels.own(
+                say(
+                    "A file, or a profiler's folder, below a folder that the dashboard was started "
+                    "with ({option:name}).",
+                    option="--folder DIR",
+                )
             ),
         )
-        clicked = row.form_submit_button("Open", key="open_path")
+        clicked = row.form_submit_button(say("Open"), key="open_path")
     if clicked and text:
         inbox = state.inbox()
         inbox.put(*loading.open_paths([text]), gone)
@@ -279,21 +292,36 @@ def _nothing(pair: Pair, gone: str | None) -> None:
     """What to do where there is nothing to show."""
     if gone is not None:
         own = is_local()
-        where = "an upload that is no longer here" if own else "a file of another browser tab"
-        st.subheader(f"This link leads to {where}", anchor=False)
-        stay = (
-            f"Uploads stay until the dashboard ends, and {loading.keeps()}."
+        st.subheader(
+            say("This link leads to an upload that is no longer here")
             if own
-            else "Uploads stay with the tab that opened them, until it is closed or reloaded."
+            else say("This link leads to a file of another browser tab"),
+            anchor=False,
         )
-        st.markdown(
-            f"{stay} Open the same file again and the comparison appears here, or choose "
-            "something else."
+        stay = (
+            paragraph(say("Uploads stay until the dashboard ends."), loading.keeps())
+            if own
+            else say("Uploads stay with the tab that opened them, until it is closed or reloaded.")
         )
+        again = say(
+            "Open the same file again and the comparison appears here, or choose another file."
+        )
+        st.markdown(panels.own(paragraph(stay, again)))
     elif pair == (None, None):
-        st.subheader("Nothing to compare yet", anchor=False)
-        st.markdown("Open two profiles or an experiment, or record a model on the *Record* page.")
+        st.subheader(say("Nothing to compare yet"), anchor=False)
+        st.markdown(
+            panels.own(
+                say(
+                    "Open two profiles or an experiment, or record a model on the {page} page.",
+                    page=say("Record"),
+                )
+            )
+        )
     else:
-        missing = "baseline" if pair[0] is None else "candidate"
-        st.subheader(f"Choose a {missing} to compare with", anchor=False)
-        st.markdown("Open the other profile of the same model, or choose one in the list.")
+        title = (
+            say("Choose a baseline to compare with")
+            if pair[0] is None
+            else say("Choose a candidate to compare with")
+        )
+        st.subheader(title, anchor=False)
+        st.markdown(say("Open the other profile of the same model, or choose one in the list."))

@@ -22,19 +22,19 @@ from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.trust import Trust
 from analysis.compare.trust import trust as trust_of
 from analysis.errors import FuseScopeError
-from analysis.messages import Part
+from analysis.messages import Part, say
+from app import language, state
 from app.state import Fate
 
 PAGE_WIDTH = 1320
 _IMAGES = Path(__file__).parents[1] / "images"
 _LOG = logging.getLogger("fusescope")
-_UNEXPECTED = (
-    "Something went wrong inside FuseScope. The server's log says where; reload the page to go on."
-)
 DeltaColor = Literal["gray", "blue", "red"]
 # Underscores inside a word emphasise nothing.
 _PLAIN = re.compile(r"[A-Za-z0-9]+(?:(?: \+ | ×|[ _-])[A-Za-z0-9]+)*")
 _NAME_CHARS = 34
+_COMMAND_CHARS = 80
+_COMMANDS = ("fusescope ", "pip install ", "--")
 _WARNING = ":orange[:material/warning:]"
 _INFO = ":gray[:material/info:]"
 _FATE_ICONS = {
@@ -68,12 +68,12 @@ def page() -> Iterator[None]:
 
 
 @contextmanager
-def guarded(failed: str = "This cannot be shown.") -> Iterator[None]:
-    """Errors inside become sentences; what nobody foresaw goes to the server's log."""
+def guarded(failed: str = "") -> Iterator[None]:
+    """Errors inside become sentences, after `failed`; what nobody foresaw goes to the log."""
     try:
         yield
     except FuseScopeError as error:
-        problem(error, failed)
+        problem(error, failed or say("This cannot be shown."))
     except Exception as error:  # noqa: BLE001 - the page shows a sentence, the log the rest
         unexpected(error)
 
@@ -81,7 +81,14 @@ def guarded(failed: str = "This cannot be shown.") -> Iterator[None]:
 def unexpected(error: Exception) -> bool:
     """Log an error that nobody foresaw and say so in one sentence; True: it has been shown."""
     _LOG.error("unexpected error on a page", exc_info=error)
-    st.error(_UNEXPECTED, icon=":material/error:")
+    language.speak()  # a callback runs before its page does
+    st.error(
+        say(
+            "Something went wrong inside FuseScope. The server's log says where; reload the page "
+            "to go on."
+        ),
+        icon=":material/error:",
+    )
     return True
 
 
@@ -104,6 +111,11 @@ def name(text: str, chars: int = _NAME_CHARS) -> str:
     return short if _PLAIN.fullmatch(short) else code_span(short)
 
 
+def code_or_name(text: str) -> str:
+    """Markdown of a name in a sentence; a command of ours stays whole."""
+    return name(text, _COMMAND_CHARS if text.startswith(_COMMANDS) else _NAME_CHARS)
+
+
 def segment(label: str) -> str:
     """A label of a segmented control in the page's text colour. The chosen one is primary text on
     a tint of it by default, too dark on a dark page; fill and border still say which it is."""
@@ -120,7 +132,7 @@ def switch(
         options,
         default=default or options[0],
         format_func=lambda option: segment(shown(option)),
-        key=key,
+        key=state.told_choice(key),
         required=True,
         label_visibility="collapsed",
         help=help_,
@@ -147,8 +159,15 @@ def own(text: str) -> str:
 
 def parts_text(parts: Iterable[Part], colour: str) -> str:
     """Markdown of a sentence: names as they are, its number in `colour`."""
-    shown = {"name": name, "number": lambda text: f":{colour}[{own(text)}]", "text": own}
+    shown = {"name": code_or_name, "number": lambda text: f":{colour}[{own(text)}]", "text": own}
     return "".join(shown[part.role](part.text) for part in parts)
+
+
+def strong(parts: Iterable[Part]) -> str:
+    """Markdown of a sentence of our own: what it emphasises is bold."""
+    return "".join(
+        f"**{own(part.text)}**" if part.role == "number" else own(part.text) for part in parts
+    )
 
 
 def mark_colours() -> Colours:
@@ -185,8 +204,9 @@ def card(
     missing = figure.baseline.value is None and figure.candidate.value is None
     before = wording.quantity_text(figure.baseline)
     basis = wording.basis_text(figure)
+    was = None if missing or not change else own(say("from {before}", before=before))
     if not change and not missing:
-        basis = f"baseline: {before}; {basis}"
+        basis = say("baseline: {before}; {basis}", before=before, basis=basis)
     with st.container(gap="xxsmall"):
         st.metric(
             text.label,
@@ -195,7 +215,7 @@ def card(
             delta_color="gray" if neutral else _colour(figure, text.better),
             # What is nothing as printed goes neither up nor down.
             delta_arrow="off" if re.match(r"0\.0+ ", change) else "auto",
-            delta_description=None if missing or not change else own(f"from {before}"),
+            delta_description=was,
             help=own(text.definition),
         )
         if detail:
@@ -220,7 +240,7 @@ def trust(comparison: Comparison) -> DeltaGenerator:
         st.markdown(f"{icon} **{wording.TRUST}**", width="content")
         st.text(wording.trust_line(found), width="stretch")
     with line:
-        everything = st.popover("More", help="Every doubt and note")
+        everything = st.popover(say("More"), help=say("Every doubt and note"))
     with everything:
         _trust(found)
     return everything
@@ -252,4 +272,7 @@ def note(sentence: str, icon: str) -> None:
 
 def fate(told: Fate) -> None:
     """What became of one file that was given."""
-    note(f"{told.name}: {told.text}" if told.read else told.text, _FATE_ICONS[told.read])
+    text = str(told.text)
+    if told.read:
+        text = say("{file:name}: {what}", file=told.name, what=text)
+    note(text, _FATE_ICONS[told.read])

@@ -7,22 +7,26 @@ import streamlit as st
 from analysis import wording
 from analysis.compare.comparison import Comparison
 from analysis.compare.roofline import roofline_picture
+from analysis.messages import say
+from app.language import spoken
 from app.parts import panels
 
 
 @st.fragment
+@spoken
 def show(comparison: Comparison) -> None:
     """Draw the section; a sentence stands in its place where nothing is known."""
     from analysis.charts.roofline import roofline
 
     with panels.guarded():
-        st.subheader("Roofline", anchor=False, help=wording.ROOFLINE_HELP.text())
+        st.subheader(say("Roofline"), anchor=False, help=wording.ROOFLINE_HELP.text())
         picture = roofline_picture(comparison)
         if picture is None:
             st.caption(wording.no_roofline(comparison))
             return
         names = (comparison.baseline.name, comparison.candidate.name)
         figure = roofline(picture, names, panels.mark_colours())
-        panels.chart(figure, "roofline", "Operators of both sides under the machine's roofs")
+        alt = say("Operators of both sides under the machine's roofs")
+        panels.chart(figure, "roofline", alt)
         for note in wording.roofline_notes(comparison, picture):
             st.caption(panels.own(note))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -15,11 +15,24 @@ from pandas.io.formats.style import Styler
 
 from analysis import units
 from analysis.compare.comparison import Comparison
+from analysis.messages import Message, language, say
 from analysis.metrics.counters import MEASURES
 from analysis.operators.short_names import short_names
-from analysis.wording import FIGURES, counts_of, per_text
+from analysis.wording import FIGURES
+from app import state
+from app.parts.heads import (
+    ALL_RUNS,
+    NO_HEAD,
+    SIDE_HEADS,
+    SIDES,
+    Counted,
+    Head,
+    Runs,
+    Words,
+    help_text,
+    side_text,
+)
 
-SIDES = ("baseline", "candidate")
 HEIGHT = 388
 ROW_HEIGHT = 33
 MAX_DRAWN = 30_000  # cells whose text is made one by one
@@ -29,9 +42,14 @@ NAME_CHARS = 44
 TYPE_CHARS = 24
 _MIN_SHORT = 32  # characters in which names can be told apart
 ONE_SIDED = {"baseline": "gone", "candidate": "new"}
-RAN_ON = {"both": "both", "baseline": "baseline only", "candidate": "candidate only"}
+MARKS = {"gone": Message("gone"), "new": Message("new")}
+RAN_ON = {
+    "both": Message("both"),
+    "baseline": Message("baseline only"),
+    "candidate": Message("candidate only"),
+}
 STANDS_FOR = {"gone": math.inf, "new": 0.0}  # baseline / candidate
-_MICRO = (", µs", "(us)")  # how a head of times ends, ours and that of kernel_details
+_MICRO = ("µs", "(us)")  # units of heads of times, ours and that of kernel_details
 Text = Callable[[Any], str]
 
 
@@ -40,26 +58,32 @@ class Figure:
     """A column of each side: `source` in the joined table without the side; `unit` divides it."""
 
     source: str
-    label: str
-    help: str
+    head: Head
+    help: Words
     unit: float
     format: str
 
 
 DURATION = Figure(
     "per_run_ns",
-    "Duration per run, µs",
-    "Profiled time of all its executions, mean per run.",
+    Head(
+        Counted(Message("Duration per run"), Message("Duration per file"), Message("Duration")),
+        "µs",
+    ),
+    Counted(
+        Message("Profiled time of all its executions, mean per run."),
+        Message("Profiled time of all its executions in the file."),
+    ),
     1e3,
     "%.1f",
 )
 # Unit of a counter -> how a column names it, what divides its values, and their format.
 _COUNTER_UNITS = {
-    "fraction": (", %", 0.01, "%.1f"),
+    "fraction": ("%", 0.01, "%.1f"),
     "factor": ("", 1.0, "%.2f"),
-    "GB/s": (", GB/s", 1.0, "%.1f"),
-    "flop": (", MFLOP", 1e6, "%.1f"),
-    "KB": (", KB", 1.0, "%.0f"),
+    "GB/s": ("GB/s", 1.0, "%.1f"),
+    "flop": ("MFLOP", 1e6, "%.1f"),
+    "KB": ("KB", 1.0, "%.0f"),
 }
 
 
@@ -88,30 +112,39 @@ def _text_of(texts: dict[float, str], us: float) -> str:
     return texts.get(us) or micro(us)
 
 
-def _told(mark: str, _value: object) -> str:
+def _mark_text(mark: str, _value: object) -> str:
     """What a marked cell shows in place of its value."""
-    return mark
+    return MARKS[mark].text()
 
 
 def _or_blank(text: Text) -> Text:
     return lambda value: "" if pd.isna(value) else text(value)
 
 
-def _without_unit(head: str, text: Text | None) -> str:
-    for unit in _MICRO if text is not None else ():
-        head = head.removesuffix(unit)
-    return head
-
-
 @dataclass
 class Table:
-    """A table as it is drawn: columns under group heads, and Streamlit's settings for each."""
+    """A table as it is drawn: columns under group heads, known by their English heads."""
 
     columns: dict[tuple[str, str], pd.Series] = field(default_factory=dict)
-    settings: dict[Any, Any] = field(default_factory=dict)  # by position, which Streamlit takes
-    texts: dict[int, Text] = field(default_factory=dict)
+    heads: list[tuple[Head, Head]] = field(default_factory=list)
+    helps: list[Words] = field(default_factory=list)
+    configs: list[Any] = field(default_factory=list)  # Streamlit's, without label and help
+    texts: dict[int, Text] = field(default_factory=dict)  # of each cell
     marks: dict[int, pd.Series] = field(default_factory=dict)
     first: int = 0  # how many columns stand before those by choice; 0: there is no choice
+    runs: Runs = ALL_RUNS
+
+    @property
+    def settings(self) -> dict[Any, Any]:
+        """Streamlit's settings of each column, by position; 0 is the index."""
+        return {
+            i + 1: {
+                **config,
+                "label": self._told(i)[1],
+                "help": help_text(self.helps[i], self.runs),
+            }
+            for i, config in enumerate(self.configs)
+        }
 
     @property
     def drawn(self) -> pd.DataFrame | Styler:
@@ -121,16 +154,9 @@ class Table:
         that keeps plain numbers, whose unit is in the head.
         """
         frame = self.frame
-        if len(frame) * MIN_COLUMNS > MAX_DRAWN:
+        if self._is_plain:
             return frame
-        names = ((*names, self.texts.get(i)) for i, names in enumerate(self.columns))
-        heads = [
-            (_without_unit(group, text), _without_unit(label, text)) for group, label, text in names
-        ]
-        if isinstance(frame.columns, pd.MultiIndex):
-            frame.columns = pd.MultiIndex.from_tuples(heads)
-        else:
-            frame.columns = pd.Index([label for _, label in heads])
+        frame.columns = self._index([self._told(i) for i in range(len(self.heads))])
         styler = frame.style.format(
             {frame.columns[i]: _or_blank(text) for i, text in self.texts.items()}
         )
@@ -140,18 +166,43 @@ class Table:
                 rows = marked.index[marked == mark]
                 # A cell without a value shows no text, so it gets the one that sorts as it should.
                 frame.iloc[rows, i] = stands_for
-                styler.format(partial(_told, mark), subset=(rows, [frame.columns[i]]))
+                styler.format(partial(_mark_text, mark), subset=(rows, [frame.columns[i]]))
         return styler
 
     @property
     def frame(self) -> pd.DataFrame:
         """The cells, with (group, label) as column names; labels alone where nothing is grouped."""
         frame = pd.DataFrame({i: values for i, values in enumerate(self.columns.values())})
-        if any(group for group, _ in self.columns):
-            frame.columns = pd.MultiIndex.from_tuples(list(self.columns))
-        else:
-            frame.columns = pd.Index([label for _, label in self.columns])
+        frame.columns = self._index([self._told(i, whole=True) for i in range(len(self.heads))])
         return frame.reset_index(drop=True)
+
+    @property
+    def _is_plain(self) -> bool:
+        rows = len(next(iter(self.columns.values()), ()))
+        return rows * MIN_COLUMNS > MAX_DRAWN
+
+    def _told(self, i: int, *, whole: bool = False) -> tuple[str, str]:
+        """Group head and head of a column; times with a unit in each cell have none in the head,
+        unless they are told `whole`."""
+        group, head = self.heads[i]
+        whole = whole or self._is_plain
+        label = head.text(self.runs, has_unit=whole or head.unit not in _MICRO)
+        if group is NO_HEAD:
+            return "", label
+        side = next((side for side, of in SIDE_HEADS.items() if of is head), None)
+        if side is not None and isinstance(group.label, Counted):
+            label = side_text(side, self.runs)
+        return group.text(self.runs, has_unit=whole or group.unit not in _MICRO), label
+
+    def _index(self, heads: list[tuple[str, str]]) -> pd.Index:
+        # Two heads may be one in another language; Pandas styles none of two that are equal.
+        times = Counter[tuple[str, str]]()
+        for i, (group, label) in enumerate(heads):
+            times[group, label] += 1
+            heads[i] = group, label + "\u200b" * (times[group, label] - 1)
+        if any(group for group, _ in heads):
+            return pd.MultiIndex.from_tuples(heads)
+        return pd.Index([label for _, label in heads])
 
     def draw(
         self, key: str, alt: str, *, max_rows: float = math.inf, height: int | None = None,
@@ -175,46 +226,47 @@ class Table:
 
     @property
     def csv(self) -> bytes:
-        """The cells as CSV with one line of heads."""
+        """The cells as CSV with one line of heads, which are English in every language."""
         from analysis.report.exports.table_csv import table_csv
 
-        frame = self.frame
-        frame.columns = [" ".join(filter(None, names)) for names in self.columns]
+        with language.speaking(language.ENGLISH):
+            frame = self.frame
+        frame.columns = [
+            " ".join(filter(None, names if isinstance(names, tuple) else (names,)))
+            for names in frame.columns
+        ]
         return table_csv(frame)
 
     def text(
-        self, label: str, values: pd.Series, help_: str, width: str | int, cut: int = 0
+        self, head: Head, values: pd.Series, help_: Words, width: str | int, cut: int = 0
     ) -> None:
         """Add a column of text; `width` in pixels or as Streamlit names it, `cut` characters."""
-        column = st.column_config.TextColumn(label, help=help_, width=width)  # type: ignore[arg-type]
+        column = st.column_config.TextColumn(width=width)  # type: ignore[arg-type]
         if cut:
             shown = short_names(map(str, values.dropna()), max(cut, _MIN_SHORT))
             self.texts[len(self.columns)] = lambda name: units.middle_cut(
                 shown.get(str(name), str(name)), cut
             )
-        self._add("", label, values.astype("object").where(values.notna()), column)
+        self._add(NO_HEAD, head, values.astype("object").where(values.notna()), help_, column)
 
     def number(
         self,
-        group: str,
-        label: str,
+        group: Head,
+        head: Head,
         values: pd.Series,
-        help_: str,
+        help_: Words,
         format_: str,
         text: Text | None = None,
         marks: pd.Series | None = None,
     ) -> None:
         """Add a column of numbers. `text` makes of one what is read, `marks` stand in its place."""
-        self.texts[len(self.columns)] = text or partial(_number, format_)
+        i = len(self.columns)
+        self.texts[i] = text or partial(_number, format_)
         if marks is not None:
-            self.marks[len(self.columns)] = marks
+            self.marks[i] = marks
         plain = len(values) * MIN_COLUMNS > MAX_DRAWN
-        column = st.column_config.NumberColumn(
-            label if plain else _without_unit(label, text),
-            help=help_,
-            format=format_ if plain else None,
-        )
-        self._add(group, label, values.astype(float), column)
+        column = st.column_config.NumberColumn(format=format_ if plain else None)
+        self._add(group, head, values.astype(float), help_, column)
 
     def figure(self, figure: Figure, rows: pd.DataFrame) -> None:
         """Add a figure of both sides; nothing when no row has it."""
@@ -225,22 +277,18 @@ class Table:
             return
         for side, values in sides.items():
             shown = values.astype(float) / figure.unit
-            text = micro if figure.label.endswith(_MICRO) else None
-            self.number(figure.label, side, shown, figure.help, figure.format, text)
+            text = micro if figure.head.unit in _MICRO else None
+            self.number(figure.head, SIDE_HEADS[side], shown, figure.help, figure.format, text)
 
     def of(self, comparison: Comparison) -> Table:
         """The same table, whose heads and helps say what its times and counts are of."""
-        heads = [_counted_heads(*names, comparison) for names in self.columns]
-        self.columns = dict(zip(heads, self.columns.values(), strict=True))
-        for i, setting in self.settings.items():
-            help_ = _counted(setting["help"] or "", comparison)
-            label = heads[i - 1][1] if setting["label"] in SIDES else setting["label"]
-            self.settings[i] = {**setting, "help": help_, "label": label}
+        self.runs = (comparison.baseline.trace.has_runs, comparison.candidate.trace.has_runs)
         return self
 
-    def apart(self, group: str, labels: tuple[str, str, str]) -> None:
+    def apart(self, group: Head, heads: tuple[Head, Head, Head]) -> None:
         """Give the two durations and their change the digits with which they agree."""
-        before, after, change = (self.columns[group, label] for label in labels)
+        names = [(group.key, head.key) for head in heads]
+        before, after, change = (self.columns[name] for name in names)
         if len(before) * MIN_COLUMNS > MAX_DRAWN:
             return
         found: tuple[dict[float, str], dict[float, str]] = ({}, {})
@@ -250,93 +298,87 @@ class Table:
                 for texts, value, text in zip(found, us, shown, strict=False):
                     # Rows with this value may have fewer digits: the longest stands for all.
                     texts[value] = max(texts.get(value, ""), text, key=len)
-        heads = list(self.columns)
-        for label, texts in zip(labels, found, strict=False):
-            self.texts[heads.index((group, label))] = partial(_text_of, texts)
+        columns = list(self.columns)
+        for name, texts in zip(names, found, strict=False):
+            self.texts[columns.index(name)] = partial(_text_of, texts)
 
     def counters(self, rows: pd.DataFrame) -> None:
         """Add the counters that a row has, of both sides."""
         for figure in counter_figures():
             self.figure(figure, rows)
 
-    def change(self, rows: pd.DataFrame, group: str = DURATION.label) -> None:
+    def change(self, rows: pd.DataFrame, group: Head = DURATION.head) -> None:
         """Add the change of the time per run and the speedup; where no change is shown, which
         side ran it."""
         if len(rows) and rows["delta_ns"].isna().all():
-            ran = rows["side"].map(RAN_ON)
-            self.text("Ran on", ran, "The side or sides that ran it; no change is shown.", 120)
+            ran = rows["side"].map(lambda side: RAN_ON[side].text())
+            help_ = Message("The side or sides that ran it; no change is shown.")
+            self.text(Head(Message("Ran on")), ran, help_, 120)
             return
+        is_micro = group.unit in _MICRO
         self.number(
             group,
-            "change",
+            _CHANGE,
             rows["delta_ns"] / DURATION.unit,
-            "Candidate - baseline. Negative: the candidate takes less time.",
+            Message("Candidate - baseline. Negative: the candidate takes less time."),
             "%+.1f",
-            micro_change if group.endswith(_MICRO) else None,
+            micro_change if is_micro else None,
         )
-        if group.endswith(_MICRO):
-            self.apart(group, (*SIDES, "change"))
+        if is_micro:
+            self.apart(group, (SIDE_HEADS["baseline"], SIDE_HEADS["candidate"], _CHANGE))
         self.number(
             group,
-            "speedup",
+            Head(Message("speedup")),
             rows["speedup"],
-            "Baseline / candidate, where both ran it; gone and new: on one side only.",
+            Message("Baseline / candidate, where both ran it; gone and new: on one side only."),
             "%.2f×",
             units.factor,
             rows["side"].map(ONE_SIDED),
         )
 
-    def only(self, labels: Iterable[str]) -> Table:
-        """The same table with the first columns and those of these labels (groups)."""
-        wanted = {*labels}
-        kept = Table()
+    def only(self, keys: Iterable[str]) -> Table:
+        """The same table with the first columns and those of these keys (of groups)."""
+        wanted = {*keys}
+        kept = Table(first=self.first, runs=self.runs)
         for i, ((group, label), values) in enumerate(self.columns.items()):
             if i >= self.first and (group or label) not in wanted:
                 continue
             at = len(kept.columns)
             kept.texts |= {at: self.texts[i]} if i in self.texts else {}
             kept.marks |= {at: self.marks[i]} if i in self.marks else {}
-            kept._add(group, label, values, self.settings[i + 1])
-        kept.first = self.first
+            kept._add(*self.heads[i], values, self.helps[i], self.configs[i])
         return kept
 
     @property
-    def choices(self) -> list[str]:
-        """What can be shown beside the first columns: labels, of both sides their group's."""
-        return list(
-            dict.fromkeys(group or label for group, label in list(self.columns)[self.first :])
-        )
+    def choices(self) -> dict[str, str]:
+        """What can be shown beside the first columns, by key: heads, of both sides the group's."""
+        found = {}
+        for (group, label), (of_both, head) in list(zip(self.columns, self.heads, strict=True))[
+            self.first :
+        ]:
+            found[group or label] = (of_both if group else head).text(self.runs)
+        return found
 
-    def _add(self, group: str, label: str, values: pd.Series, column: Any) -> None:
-        self.columns[(group, label)] = values
-        self.settings[len(self.columns)] = column  # 0 is the index
+    def _add(self, group: Head, head: Head, values: pd.Series, help_: Words, config: Any) -> None:
+        self.columns[group.key, head.key] = values
+        self.heads.append((group, head))
+        self.helps.append(help_)
+        self.configs.append(config)
 
 
-def _counted(text: str, comparison: Comparison) -> str:
-    per = per_text(comparison)
-    return text if per == "per run" else re.sub(r"\b(mean )?per run\b", per, text)
-
-
-def _counted_heads(group: str, label: str, comparison: Comparison) -> tuple[str, str]:
-    """A group's head and a column's; where the sides are not of the same, each says what it is of.
-
-    One head for both would be too long to be drawn over two columns.
-    """
-    of = counts_of(comparison)
-    if len(set(of)) == 1 or "per run" not in group:
-        return _counted(group, comparison), label
-    sides = dict(zip(SIDES, of, strict=True))
-    return group.replace(" per run", ""), f"{label} ({sides[label]})" if label in sides else label
+_CHANGE = Head(Message("change"))
 
 
 def choice(table: Table, key: str) -> list[str]:
-    """The columns that the reader of the page adds to the first ones."""
-    with st.popover("Columns", help="What else the table shows"):
+    """Keys of the columns that the reader of the page adds to the first ones."""
+    choices = table.choices
+    with st.popover(say("Columns"), help=say("What else the table shows")):
         chosen: list[str] = st.pills(
-            "More columns",
-            table.choices,
+            say("More columns"),
+            list(choices),
             selection_mode="multi",
-            key=key,
+            format_func=lambda key: choices.get(key, key),
+            key=state.told_choice(key),
             persist_state="session",
             label_visibility="collapsed",
         )
@@ -350,6 +392,6 @@ def counter_figures() -> tuple[Figure, ...]:
     for measure in MEASURES:
         unit, scale, format_ = _COUNTER_UNITS[measure.unit]
         text = FIGURES[measure.code]
-        label = f"{text.label[0].upper()}{text.label[1:]}{unit}"
-        figures.append(Figure(measure.code, label, text.definition, scale, format_))
+        label = f"{text.label[0].upper()}{text.label[1:]}"
+        figures.append(Figure(measure.code, Head(label, unit), text.definition, scale, format_))
     return tuple(figures)

@@ -10,93 +10,134 @@ from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.matching import match_launchers, without_changes
 from analysis.compare.totals import Total
+from analysis.messages import Message
 from analysis.operators.classes import LABELS
 from analysis.operators.short_names import short_name
 from analysis.timeline.payload import first_starts
 from analysis.wording import total_basis, total_label, total_of
-from app.parts.table import DURATION, NAME_CHARS, SIDES, TYPE_CHARS, Figure, Table
+from app.parts.heads import SIDE_HEADS, SIDES, Counted, Head
+from app.parts.table import DURATION, NAME_CHARS, TYPE_CHARS, Figure, Table
 from app.sources.comparisons import Shown
 
 _TO = " → "
 _PROVIDER_SUFFIX = "ExecutionProvider"
+EXECUTIONS = Counted(Message("Executions per run."), Message("Executions in the file."))
+MEAN = Message("Mean of the executions.")
 _RATIO = Figure(
     "share",
-    "Ratio, %",
-    "Share of the time in all operators of that side, communication apart.",
+    Head(Message("Ratio"), "%"),
+    Message("Share of the time in all operators of that side, without communication."),
     0.01,
     "%.1f",
 )
 _TYPE_FIGURES = (
-    Figure("count", "Count", "Executions per run.", 1.0, "%.0f"),
-    Figure("min_ns", "Min, µs", "Shortest execution.", 1e3, "%.1f"),
-    Figure("mean_ns", "Avg, µs", "Mean of the executions.", 1e3, "%.1f"),
-    Figure("max_ns", "Max, µs", "Longest execution.", 1e3, "%.1f"),
+    Figure("count", Head(Message("Count")), EXECUTIONS, 1.0, "%.0f"),
+    Figure("min_ns", Head(Message("Min"), "µs"), Message("Shortest execution."), 1e3, "%.1f"),
+    Figure("mean_ns", Head(Message("Avg"), "µs"), MEAN, 1e3, "%.1f"),
+    Figure("max_ns", Head(Message("Max"), "µs"), Message("Longest execution."), 1e3, "%.1f"),
     _RATIO,
 )
 _OPERATOR_FIGURES = (
-    Figure("median_ns", "Median, µs", "Median of the executions.", 1e3, "%.1f"),
+    Figure(
+        "median_ns",
+        Head(Message("Median"), "µs"),
+        Message("Median of the executions."),
+        1e3,
+        "%.1f",
+    ),
     Figure(
         "wait_ns",
-        "Wait, µs",
-        "From the end of the operator before it on the same thread to its start, mean.",
+        Head(Message("Wait"), "µs"),
+        Message("Mean time from the end of the previous operator on the same thread to its start."),
         1e3,
         "%.1f",
     ),
     Figure(
         "utilisation",
-        "Utilisation, %",
-        "FLOPs / (mean duration × measured peak). FLOPs are modelled from shapes; products of "
-        "8-bit numbers are held against the peak of such products.",
+        Head(Message("Utilisation"), "%"),
+        Message(
+            "FLOPs / (mean duration × measured peak). FLOPs are modelled from shapes; products of "
+            "8-bit numbers are compared with the peak of such products."
+        ),
         0.01,
         "%.1f",
     ),
     Figure(
         "bound_share",
-        "Of its roof, %",
-        "Attained / min(peak, intensity × bandwidth of main memory), modelled. Above 100 %: its "
-        "data came from a cache, or the roof was measured too low.",
+        Head(Message("Of its roof"), "%"),
+        Message(
+            "Attained / min(peak, intensity × bandwidth of main memory), modelled. Above 100 %: "
+            "its data came from a cache, or the measured roof is too low."
+        ),
         0.01,
         "%.1f",
     ),
     Figure(
         "intensity",
-        "Intensity, FLOP/B",
-        "FLOPs / bytes of inputs, parameters and outputs, each once; modelled from shapes.",
+        Head(Message("Intensity"), "FLOP/B"),
+        Message(
+            "FLOPs / bytes of inputs, parameters and outputs, each counted once; modelled from "
+            "shapes."
+        ),
         1.0,
         "%.2f",
     ),
     Figure(
         "attained_flops_per_s",
-        "Attained, GFLOP/s",
-        "FLOPs / mean duration, of products of 8-bit numbers GOP/s. Modelled from shapes.",
+        Head(Message("Attained"), "GFLOP/s"),
+        Message(
+            "FLOPs / mean duration; GOP/s for products of 8-bit numbers. FLOPs are modelled from "
+            "shapes."
+        ),
         1e9,
         "%.1f",
     ),
     Figure(
         "attained_bytes_per_s",
-        "Moved, GB/s",
-        "Bytes of inputs, parameters and outputs, each once, / mean duration: what light operators "
-        "attain of the memory's bandwidth. Bytes are modelled from shapes.",
+        Head(Message("Moved"), "GB/s"),
+        Message(
+            "Bytes of inputs, parameters and outputs, each counted once, / mean duration: the "
+            "memory bandwidth that light operators attain. Bytes are modelled from shapes."
+        ),
         1e9,
         "%.1f",
     ),
     _RATIO,
     Figure(
         "bytes_moved",
-        "Bytes moved, kB",
-        "Inputs, parameters and outputs per run, as the profiler reports sizes; modelled.",
+        Head(Message("Bytes moved"), "kB"),
+        Counted(
+            Message(
+                "Inputs, parameters and outputs per run, with the sizes that the profiler "
+                "reports; modelled."
+            ),
+            Message(
+                "Inputs, parameters and outputs in the file, with the sizes that the profiler "
+                "reports; modelled."
+            ),
+        ),
         1e3,
         "%.0f",
     ),
     Figure(
         "start",
-        "Start, µs",
-        "First start in the run that the timeline shows, from the start of that run. "
-        "Sort by it to see the order of execution.",
+        Head(Message("Start"), "µs"),
+        Message(
+            "First start in the run that the timeline shows, measured from the start of that run. "
+            "Sort by it to see the order of execution."
+        ),
         1e3,
         "%.1f",
     ),
 )
+
+
+_CLASS, _CORE_TYPE = Message("Class"), Message("Core type")
+_CLASS_HELP = Message("Operator class, which the small-op ratio is based on.")
+OF_SIDE = {
+    "baseline": Message("Of the baseline."),
+    "candidate": Message("Of the candidate."),
+}
 
 
 def operator_rows(shown: Shown) -> pd.DataFrame:
@@ -126,12 +167,13 @@ def matching(rows: pd.DataFrame, text: str, classes: Iterable[str]) -> pd.DataFr
 def operator_table(rows: pd.DataFrame) -> Table:
     """The table of these operators, in their order."""
     table = Table()
-    table.text("Name", rows["name"], "Name of the operator in the graph.", 330, NAME_CHARS)
-    kind = (
-        "Op type. Where it differs, the baseline's and the candidate's: another operator of the "
-        "same name, or one that was joined by what launched it or by its shapes."
+    name = Message("Name of the operator in the graph.")
+    table.text(Head(Message("Name")), rows["name"], name, 330, NAME_CHARS)
+    kind = Message(
+        "Op type. Where the types differ, both are shown: another operator has the same name, or "
+        "the operators were joined by what launched them or by their shapes."
     )
-    table.text("Type", _types(rows), kind, 190, TYPE_CHARS)
+    table.text(Head(Message("Type")), _types(rows), kind, 190, TYPE_CHARS)
     table.texts[len(table.columns) - 1] = _type_text
     table.figure(DURATION, rows)
     table.change(rows)
@@ -139,11 +181,13 @@ def operator_table(rows: pd.DataFrame) -> Table:
     for figure in _OPERATOR_FIGURES:
         table.figure(figure, rows)
     table.counters(rows)
-    classes = rows["op_class"].map(_label)
-    table.text("Class", classes, "Operator class: what the small-op ratio counts.", "small")
-    table.text("Inputs", rows["inputs"], "Data types and shapes read.", "medium")
-    table.text("Outputs", rows["outputs"], "Data types and shapes written.", "medium")
-    table.text("Core type", _core(rows["provider"]), "Execution provider that ran it.", "small")
+    table.text(Head(_CLASS), _class_names(rows["op_class"]), _CLASS_HELP, "small")
+    reads = Message("Data types and shapes that it reads.")
+    table.text(Head(Message("Inputs")), rows["inputs"], reads, "medium")
+    writes = Message("Data types and shapes that it writes.")
+    table.text(Head(Message("Outputs")), rows["outputs"], writes, "medium")
+    ran = Message("Execution provider that ran it.")
+    table.text(Head(_CORE_TYPE), _core(rows["provider"]), ran, "small")
     return table
 
 
@@ -155,41 +199,49 @@ def totals_table(comparison: Comparison, found: Sequence[Total]) -> Table:
         return pd.Series(cells, dtype="object")
 
     labels = column([total_label(total, comparison) for total in found])
-    table.text("Time", labels, total_of(comparison), "small")
+    table.text(Head(Message("Time")), labels, total_of(comparison), "small")
     for side in SIDES:
         cells = [units.duration(getattr(total, f"{side}_ns")) for total in found]
-        table.text(side, column(cells), f"Of the {side}.", "small")
+        table.text(SIDE_HEADS[side], column(cells), OF_SIDE[side], "small")
     basis = column([total_basis(total, comparison) for total in found])
-    table.text("What it is", basis, "What it rests on, and where it stands.", "large")
+    what = Message("What it is based on, and where it appears.")
+    table.text(Head(Message("What it is")), basis, what, "large")
     return table
 
 
 def type_table(comparison: Comparison) -> Table:
     """The table of op types, largest absolute change first."""
     rows = comparison.op_types
-    return _kinds("OP type", rows["op_type"], "Op type as the engine names it.", rows)
+    help_ = Message("Op type as the engine names it.")
+    return _kinds(Head(Message("OP type")), rows["op_type"], help_, rows)
 
 
 def launcher_table(comparison: Comparison) -> Table:
     """The table of what launched the operators, largest absolute change first."""
     rows = match_launchers(comparison.baseline.trace, comparison.candidate.trace)
     rows = rows if comparison.has_changes else without_changes(rows)
-    help_ = "Operator of the framework that launched the kernels; unknown where none is known."
-    return _kinds("Launched by", rows["launched_by"], help_, rows)
+    help_ = Message(
+        "Operator of the framework that launched the kernels; unknown where none is known."
+    )
+    return _kinds(Head(Message("Launched by")), rows["launched_by"], help_, rows)
 
 
 def class_table(comparison: Comparison) -> Table:
     """The table of operator classes, largest absolute change first."""
     rows = comparison.op_classes
-    classes = rows["op_class"].map(_label)
-    return _kinds("Class", classes, "Operator class: what the small-op ratio counts.", rows)
+    return _kinds(Head(_CLASS), _class_names(rows["op_class"]), _CLASS_HELP, rows)
 
 
-def _kinds(label: str, kinds: pd.Series, help_: str, rows: pd.DataFrame) -> Table:
+def _class_names(classes: pd.Series) -> pd.Series:
+    return classes.map(lambda code: LABELS[code].text(), na_action="ignore")
+
+
+def _kinds(head: Head, kinds: pd.Series, help_: Message, rows: pd.DataFrame) -> Table:
     table = Table()
-    table.text(label, kinds, help_, 330, NAME_CHARS)
+    table.text(head, kinds, help_, 330, NAME_CHARS)
     provider = _core(either(rows, "provider"))
-    table.text("Core type", provider, "Execution provider of most of its time.", 190, TYPE_CHARS)
+    ran = Message("Execution provider that takes most of its time.")
+    table.text(Head(_CORE_TYPE), provider, ran, 190, TYPE_CHARS)
     table.figure(DURATION, rows)
     table.change(rows)
     table.first = len(table.columns)
@@ -225,7 +277,3 @@ def _type_text(types: object) -> str:
 def _core(provider: pd.Series) -> pd.Series:
     """'CPUExecutionProvider' as 'CPU'."""
     return provider.map(lambda text: text.removesuffix(_PROVIDER_SUFFIX), na_action="ignore")
-
-
-def _label(op_class: str) -> str:
-    return LABELS[op_class].text()

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from analysis import wording
+from analysis.messages import Message, listed, say
 from analysis.recipes import Recipe, RecipeTable
 from analysis.wording import recipes as words
 from analysis.wording.phrases import capital
@@ -19,16 +20,16 @@ from app.recipes.results import OWN, SHIPPED, Result
 _TIME = "latency"
 _LINK_HEIGHT = 40  # the icon of a link is taller until it is drawn
 _COLOURS: Mapping[str, panels.DeltaColor] = {"faster": "blue", "slower": "red"}
-_SOURCES = {OWN: "Recorded here", SHIPPED: "Comes with FuseScope"}
+SOURCES = {OWN: Message("Recorded here"), SHIPPED: Message("Comes with FuseScope")}
 
 
 def show(recipe: Recipe, recipes_page: st.Page, compare_page: st.Page) -> None:
     """Draw the card of the recipe."""
     with st.container(height=_LINK_HEIGHT, border=False):
-        st.page_link(recipes_page, label="All recipes", icon=":material/arrow_back:")
+        st.page_link(recipes_page, label=say("All recipes"), icon=":material/arrow_back:")
     found = results.results(recipe, results.recorded())
     main, side = st.columns([2.2, 1], gap="large")
-    with side, panels.guarded("This recipe cannot be run."):
+    with side, panels.guarded(say("This recipe cannot be run.")):
         run.show(recipe, found, compare_page)
     table = None
     with main:
@@ -37,11 +38,13 @@ def show(recipe: Recipe, recipes_page: st.Page, compare_page: st.Page) -> None:
         st.markdown(steps_text(recipe))
         result = _chosen(found)
         if result is None:
-            st.info("Not recorded yet: run it to see its table.", icon=":material/info:")
+            st.info(
+                say("Not recorded yet. Run the recipe to see its table."), icon=":material/info:"
+            )
         else:
             _answer(recipe, result, compare_page)
-            with panels.guarded("The table of this recipe cannot be made."):
-                with st.spinner("Reading and comparing …"):
+            with panels.guarded(say("The table of this recipe cannot be made.")):
+                with st.spinner(say("Reading and comparing …")):
                     table = results.table(recipe, result)
                 _step_times(table)
     if table is None:
@@ -83,9 +86,11 @@ def _chosen(found: Mapping[str, Result]) -> Result | None:
         return next(iter(found.values()), None)
 
     def shown(source: str) -> str:
-        return " · ".join(filter(None, (_SOURCES[source], found[source].date)))
+        name = SOURCES[source]
+        date = found[source].date
+        return say("{name} · {date}", name=name, date=date) if date else name.text()
 
-    source = panels.switch("Result", list(found), "recipe_source", shown=shown)
+    source = panels.switch(say("Result"), list(found), "recipe_source", shown=shown)
     return found[source if source in found else next(iter(found))]
 
 
@@ -100,18 +105,23 @@ def _answer(recipe: Recipe, result: Result, compare_page: st.Page) -> None:
             st.text(capital(words.cut_text(result.verdict(recipe.same_cut))) + ".")
         st.caption(panels.own(wording.verdict_basis(verdict)))
         mark = ":material/person:" if result.source == OWN else ":material/inventory_2:"
-        panels.note(f"{_SOURCES[result.source]}: {words.made_text(result.record)}", mark)
+        made = say(
+            "{source}: {made:name}",
+            source=SOURCES[result.source],
+            made=words.made_text(result.record),
+        )
+        panels.note(made, mark)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.page_link(
             compare_page,
-            label="Open in Compare",
+            label=say("Open in Compare"),
             icon=":material/compare_arrows:",
             query_params=result.query(recipe.compare),
         )
         if recipe.same_cut is not None:
             st.page_link(
                 compare_page,
-                label="Against the same cut",
+                label=say("Against the same cut"),
                 icon=":material/compare_arrows:",
                 query_params=result.query(recipe.same_cut),
             )
@@ -120,7 +130,7 @@ def _answer(recipe: Recipe, result: Result, compare_page: st.Page) -> None:
             first, last = (step.label for step in (recipe.steps[0], recipe.steps[-1]))
             st.page_link(
                 compare_page,
-                label=panels.own(f"{first} against {last}"),
+                label=panels.own(say("{first} against {last}", first=first, last=last)),
                 icon=":material/compare_arrows:",
                 query_params=result.query(whole),
             )
@@ -142,14 +152,18 @@ def _step_times(table: RecipeTable) -> None:
                 help=panels.own(words.COLUMNS[_TIME].definition),
             )
             if told is not None and _TIME in told.cells:
-                st.caption(panels.own(f"published {words.cell_text(_TIME, told.cells[_TIME])}"))
-    st.caption("Latency, measured; the change is against the first step.")
+                st.caption(
+                    panels.own(
+                        say("published {time}", time=words.cell_text(_TIME, told.cells[_TIME]))
+                    )
+                )
+    st.caption(say("Measured latency. Changes are relative to the first step."))
 
 
 def _table(table: RecipeTable) -> None:
     drawn = recipe_table.drawn(table)
     title, tools = st.columns([3, 2], vertical_alignment="bottom")
-    title.subheader("Table", anchor=False)
+    title.subheader(say("Table"), anchor=False)
     with tools, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
         exports.recipe_downloads(table)
     st.dataframe(
@@ -160,29 +174,36 @@ def _table(table: RecipeTable) -> None:
         hide_index=True,
         column_config=drawn.settings,
         placeholder="",
-        alt="Figures of the recipe, a column for each step, published figures below ours",
+        alt=say("Figures of the recipe, a column for each step, published figures below ours"),
     )
     st.caption(panels.own(words.how_to_read(table)))
     for why, labels in drawn.lacking.items():
-        st.caption(panels.own(f"No {', '.join(labels)}{f': {why}' if why else ''}."))
-    with st.expander("Definitions", key="recipe_definitions"):
+        names = listed(labels)
+        st.caption(
+            panels.own(
+                say("Not available: {names}. Reason: {why}.", names=names, why=why)
+                if why
+                else say("Not available: {names}.", names=names)
+            )
+        )
+    with st.expander(say("Definitions"), key="recipe_definitions"):
         for line in drawn.lines:
             st.markdown(f"**{panels.own(line.label)}**: {panels.own(line.definition)}")
 
 
 def _doubts(table: RecipeTable) -> None:
-    st.subheader("Can I trust this?", anchor=False)
+    st.subheader(say("Can I trust this?"), anchor=False)
     for note in table.notes:
         icon = ":orange[:material/warning:]" if note.is_doubt else ":gray[:material/info:]"
         panels.note(words.note_sentence(note), icon)
     if not table.notes:
-        st.caption("Nothing speaks against it.")
+        st.caption(say("There are no known doubts."))
 
 
 def _told(recipe: Recipe) -> None:
     """What was published and what is odd about it, why ours differ, and what each step is."""
     if recipe.published:
-        st.subheader("Published", anchor=False)
+        st.subheader(say("Published"), anchor=False)
         st.caption(panels.own(recipe.source))
         told = []
         for one in recipe.published:
@@ -190,10 +211,10 @@ def _told(recipe: Recipe) -> None:
             told += [f"  - :gray[{panels.own(one.note)}]"] if one.note else []
         st.markdown("\n".join(told))
     if recipe.why_differ:
-        title = "Why ours differ" if recipe.published else "How to read it"
+        title = say("Why ours differ") if recipe.published else say("How to read it")
         st.subheader(title, anchor=False)
         st.markdown("\n".join(f"- {panels.own(sentence)}" for sentence in recipe.why_differ))
-    st.subheader("What runs", anchor=False)
+    st.subheader(say("What runs"), anchor=False)
     st.markdown(
         "\n".join(
             f"1. **{panels.own(step.label)}** {panels.code_span(step.variant)}: "

@@ -7,9 +7,10 @@ from datetime import date
 
 import streamlit as st
 
+from analysis.messages import Message, paragraph, say
 from analysis.recipes import Recipe
 from analysis.wording import recipes as words
-from analysis.wording.phrases import capital
+from app import state
 from app.parts import panels
 from app.recipes import request
 from app.recipes.results import OWN, SHIPPED, Result
@@ -17,9 +18,9 @@ from app.recording import progress, recorder
 
 QUICK_BLOCKS = 2  # enough to see that everything runs
 _BASES = {
-    OWN: "the last recording here",
-    SHIPPED: "the recording that comes with FuseScope",
-    "": "its work at assumed rates",
+    OWN: Message("The time is estimated from the last recording on this machine."),
+    SHIPPED: Message("The time is estimated from the recording that comes with FuseScope."),
+    "": Message("The time is estimated from the recipe's work at assumed rates."),
 }
 
 
@@ -32,18 +33,23 @@ def show(recipe: Recipe, found: Mapping[str, Result], compare_page: st.Page) -> 
     if status is not None and status.recipe == recipe.name:
         progress.result(status, compare_page, {})
     with st.container(border=True):
-        st.subheader("Run it here", anchor=False)
+        st.subheader(say("Run it here"), anchor=False)
         st.caption(panels.own(words.settings_text(recipe)))
         refusal = progress.refusal(compiler=recipe.needs_compiler)
         if refusal is not None:
             st.caption(
-                panels.own(f"It would take {length(recipe, found)}, {_basis(recipe, found)}.")
+                panels.own(
+                    paragraph(
+                        say("It would take {time}.", time=length(recipe, found)),
+                        _basis(recipe, found),
+                    )
+                )
             )
-            st.info(refusal, icon=":material/block:")
+            st.info(panels.parts_text(refusal, "gray"), icon=":material/block:")
             blocks = None
         else:
             blocks = _form(recipe, found)
-        st.caption("The same on the command line:")
+        st.caption(say("The same on the command line:"))
         st.code(request.command(recipe, blocks=blocks), language=None)
 
 
@@ -65,23 +71,34 @@ def _like(recipe: Recipe, found: Mapping[str, Result]) -> Result | None:
 
 def _basis(recipe: Recipe, found: Mapping[str, Result]) -> str:
     like = _like(recipe, found)
-    return f"estimated from {_BASES['' if like is None else like.source]}"
+    return _BASES["" if like is None else like.source].text()
 
 
 def _form(recipe: Recipe, found: Mapping[str, Result]) -> int | None:
     """How long it may take, and the button; the number of blocks, None for the recipe's own."""
     chosen = st.radio(
-        "How long",
+        say("How long"),
         [recipe.blocks, QUICK_BLOCKS],
-        format_func=lambda count: f"{count} blocks, {length(recipe, found, count)}",
-        key=f"recipe_blocks_{recipe.name}",
-        help="A block is a fresh process that runs every step. Below 5 there is no interval and "
-        "no verdict; 2 show that everything runs.",
+        format_func=lambda count: say(
+            "{blocks:blocks}, {time}", blocks=count, time=length(recipe, found, count)
+        ),
+        key=state.told_choice(f"recipe_blocks_{recipe.name}"),
+        help=say(
+            "A block is a fresh process that runs every step. Below 5 blocks there is no interval "
+            "and no verdict. 2 blocks show that everything runs."
+        ),
     )
     blocks = None if chosen == recipe.blocks else chosen
-    st.caption(f"{capital(_basis(recipe, found))}. Leave the machine alone while it runs.")
-    if st.button("Run", key="recipe_run", type="primary", icon=":material/play_arrow:"):
-        with panels.guarded("This recipe cannot be run."):
+    st.caption(
+        panels.own(
+            paragraph(
+                _basis(recipe, found),
+                say("Do not use the machine for other work while the recording runs."),
+            )
+        )
+    )
+    if st.button(say("Run"), key="recipe_run", type="primary", icon=":material/play_arrow:"):
+        with panels.guarded(say("This recipe cannot be run.")):
             _start(recipe, blocks)
     return blocks
 

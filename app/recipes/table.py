@@ -11,17 +11,19 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 
 from analysis import units
+from analysis.messages import Message, say
 from analysis.recipes import RecipeTable
 from analysis.report.recipe import Line, lines
 
-_PUBLISHED = "\u2003published"
-_INTERVAL = "\u200395 % interval"
+_PUBLISHED = Message("published")
+_INTERVAL = Message("95 % interval")
+_INDENT = "\u2003"
 # Streamlit squeezes columns without a width on a narrow screen, and cuts numbers.
 _CHAR_PX, _PADDING_PX, _MAX_PX = 6, 24, 300
 _MUTED = {"light": "color: #57606a", "dark": "color: #9aa4af"}  # at least 4.5 : 1 on its page
-_BASIS = (
-    "What the figure rests on: measured by a clock, or modelled from shapes; profiled: with the "
-    "engine's profiler on, which makes runs longer."
+_BASIS = Message(
+    "What the figure is based on: measured by a clock, or modelled from shapes. Profiled: measured "
+    "with the engine's profiler on, which makes runs longer."
 )
 
 
@@ -51,10 +53,10 @@ def drawn(table: RecipeTable) -> Drawn:
         rows.append([line.label, *line.values, line.basis])
         if any(line.intervals):
             muted.append(len(rows))
-            rows.append([_INTERVAL, *line.intervals, ""])
+            rows.append([_INDENT + _INTERVAL.text(), *line.intervals, ""])
         if line.is_published:
             muted.append(len(rows))
-            rows.append([_PUBLISHED, *line.published, line.published_basis])
+            rows.append([_INDENT + _PUBLISHED.text(), *line.published, line.published_basis])
     frame = pd.DataFrame(rows, columns=["figure", *labels, "basis"])
     colour = _MUTED.get(st.context.theme.type or "light", _MUTED["light"])
     styled = frame.style.map(lambda _: colour, subset=(muted, labels))
@@ -66,9 +68,9 @@ def _settings(table: RecipeTable, frame: pd.DataFrame) -> dict[Any, Any]:
     widths = [_width(frame.iloc[:, at]) for at in range(frame.shape[1])]
     settings = {1: text("", width=widths[0], pinned=True)}
     for at, step in enumerate(table.recipe.steps, start=2):
-        adds = f"{step.variant}: {step.adds}."
+        adds = say("{variant:name}: {adds}.", variant=step.variant, adds=step.adds)
         settings[at] = text(step.label, help=adds, width=widths[at - 1], alignment="right")
-    settings[len(settings) + 1] = text("basis", help=_BASIS, width=widths[-1])
+    settings[len(settings) + 1] = text(say("basis"), help=_BASIS.text(), width=widths[-1])
     return settings
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import streamlit as st
 
 from analysis.errors import FuseScopeError
+from analysis.messages import Message, Part, listed, say
+from app.language import spoken
 from app.recording import recorder
 from app.recording.recorder import Status
 from app.server.same_origin import is_local
@@ -17,13 +19,23 @@ from app.sources import places
 NEEDED = ("onnxruntime", "onnx", "psutil")
 COMPILER = "numba"
 STAGES = {
-    "prepare": "Preparing the model",
-    "check": "Trying each variant alone",
-    "peaks": "Measuring what this machine can do",
-    "blocks": "Recording",
-    "write": "Writing the file",
-    "done": "Done",
+    "prepare": Message("Preparing the model"),
+    "check": Message("Trying each variant alone"),
+    "peaks": Message("Measuring what this machine can do"),
+    "blocks": Message("Recording"),
+    "write": Message("Writing the file"),
+    "done": Message("Done"),
 }
+
+
+_LACKING = Message(
+    "Recording needs packages that are not installed: {packages}. Install them with "
+    "{command:name} and start the dashboard again."
+)
+_OFF = Message(
+    "Recording is off because this dashboard can be reached from other machines. Start it on "
+    "127.0.0.1, or record with {command:name} and open the file on the {page} page."
+)
 
 
 def missing(*, compiler: bool = False) -> tuple[str, ...]:
@@ -32,21 +44,18 @@ def missing(*, compiler: bool = False) -> tuple[str, ...]:
     return tuple(package for package in needed if find_spec(package) is None)
 
 
-def refusal(*, compiler: bool = False) -> str | None:
+def refusal(*, compiler: bool = False) -> tuple[Part, ...] | None:
     """Why nothing can be recorded from here; None when it can."""
     lacking = missing(compiler=compiler)
     if lacking:
         extra = "kernels" if lacking == (COMPILER,) else "collect"
         extra = "collect,kernels" if COMPILER in lacking and len(lacking) > 1 else extra
-        return (
-            f"Recording needs {', '.join(lacking)}. Install what is missing with "
-            f"`pip install 'fusescope[{extra}]'` and start the dashboard again."
+        return _LACKING.parts(
+            packages=listed(lacking),
+            command=f"pip install 'fusescope[{extra}]'",
         )
     if not is_local():
-        return (
-            "Recording is off because this dashboard answers other machines. Start it on "
-            "127.0.0.1, or record with `fusescope collect` and open the file on the Compare page."
-        )
+        return _OFF.parts(command="fusescope collect", page=Message("Compare"))
     return None
 
 
@@ -65,6 +74,7 @@ def folder() -> Path:
 
 
 @st.fragment(run_every=1.0)
+@spoken
 def running() -> None:
     """Live progress; the whole page again once it is over."""
     status = recorder.RECORDER.status
@@ -72,36 +82,43 @@ def running() -> None:
         st.rerun()
         return
     with st.container(border=True):
-        st.subheader("Recording", anchor=False)
-        st.text(f"{status.model}, recipe {status.recipe}" if status.recipe else status.model)
+        st.subheader(say("Recording"), anchor=False)
+        if status.recipe:
+            what = say(
+                "{model:name}, recipe {recipe:name}", model=status.model, recipe=status.recipe
+            )
+            st.text(what)
+        else:
+            st.text(status.model)
         progress = status.progress
-        stage = STAGES[progress.stage] if progress is not None else "Starting"
         share = progress.done / max(1, progress.total) if progress is not None else 0.0
-        st.progress(min(1.0, share), text=f"{stage}{_left(status)}")
-        st.text(progress.message if progress is not None else "Starting a first process")
+        st.progress(min(1.0, share), text=_stage_text(status))
+        st.text(progress.message if progress is not None else say("Starting the first process"))
         st.button(
-            "Stopping …" if status.cancelling else "Stop",
+            say("Stopping …") if status.cancelling else say("Stop"),
             key="record_cancel",
             icon=":material/stop_circle:",
             disabled=status.cancelling,
             on_click=recorder.RECORDER.cancel,
-            help="Complete blocks are kept.",
+            help=say("Complete blocks are kept."),
         )
         st.caption(
-            "One recording runs at a time on this server, also for other tabs. You may leave this "
-            "page: it goes on."
+            say(
+                "One recording runs at a time on this server, for all tabs together. You can leave "
+                "this page: the recording continues."
+            )
         )
 
 
-def _left(status: Status) -> str:
-    seconds = status.progress.seconds_left if status.progress is not None else None
+def _stage_text(status: Status) -> str:
+    if status.progress is None:
+        return say("Starting")
+    stage, seconds = STAGES[status.progress.stage], status.progress.seconds_left
     if seconds is None:
-        return ""
-    return (
-        f" · about {seconds:.0f} s left"
-        if seconds < 90
-        else f" · about {seconds / 60:.0f} min left"
-    )
+        return stage.text()
+    if seconds < 90:
+        return say("{stage} · about {left:count} s left", stage=stage, left=round(seconds))
+    return say("{stage} · about {left:count} min left", stage=stage, left=round(seconds / 60))
 
 
 def result(
@@ -114,22 +131,22 @@ def result(
     the comparison to open, {} for none."""
     with st.container(border=True):
         if status.error is not None:
-            st.error("Nothing was recorded.", icon=":material/error:")
+            st.error(say("Nothing was recorded."), icon=":material/error:")
             st.code(status.error.text, language=None, wrap_lines=True)
         elif status.path is not None:
-            st.success("Recorded.", icon=":material/check_circle:")
+            st.success(say("Recorded."), icon=":material/check_circle:")
             st.code(status.path.name, language=None)
             for sentence in verdicts:
                 st.text(sentence)
             if status.progress is not None:
                 st.text(status.progress.message)
             if query and st.button(
-                "Open in Compare",
+                say("Open in Compare"),
                 key="record_open",
                 type="primary",
                 icon=":material/compare_arrows:",
             ):
                 st.switch_page(compare_page, query_params=dict(query))
         st.button(
-            "Dismiss", key="record_dismiss", on_click=recorder.RECORDER.forget, type="tertiary"
+            say("Dismiss"), key="record_dismiss", on_click=recorder.RECORDER.forget, type="tertiary"
         )

@@ -19,12 +19,18 @@ from analysis.compare.choice import chosen_names, same_cut
 from analysis.errors import FuseScopeError
 from analysis.experiment import RECORD_NAME, Experiment, ExperimentRecord, parse_record
 from analysis.limits import MIB
+from analysis.messages import Message
 from app.sources import places
 from app.state import Opened
 
 Pair = tuple[str | None, str | None]
 
 _RECORD_BYTES = 64 * MIB
+_OF_FILE = Message("{model:name} · {variant:name} ({file:name})")
+_DATED = Message("{model:name} · {variant:name} ({date:name})")
+_SAMPLE = Message("{model:name} · {variant:name} (sample)")
+_RECIPE = Message("{model:name} · {variant:name} (recipe {recipe:name})")
+_PREFERRED = ("fused", "extended", "basic")
 
 
 @dataclass(frozen=True)
@@ -43,16 +49,16 @@ def choices(opened: Mapping[str, Opened]) -> tuple[Choice, ...]:
         if isinstance(file.value, Experiment):
             model = file.value.record.model.name
             for variant in file.value.traces:
-                label = f"{model} · {variant} ({file.name})"
+                label = _OF_FILE.text(model=model, variant=variant, file=file.name)
                 found.append(Choice(f"{file.id}/{variant}", label))
         else:
             found.append(Choice(file.id, file.name))
     for name, path in places.experiments().items():
-        found += _variants(f"recorded:{name}", path, dated=True)
+        found += _variants(f"recorded:{name}", path, _DATED)
     for name, path in places.samples().items():
-        found += _variants(f"sample:{name}", path, tail=" (sample)")
+        found += _variants(f"sample:{name}", path, _SAMPLE)
     for name, path in places.recipe_samples().items():
-        found += _variants(f"recipe:{name}", path, tail=f" (recipe {name})")
+        found += _variants(f"recipe:{name}", path, _RECIPE, recipe=name)
     times = Counter(choice.label for choice in found)
     alike = {label for label, count in times.items() if count > 1}
     return tuple(
@@ -138,15 +144,19 @@ def is_sample(id_: str) -> bool:
     return id_.partition(":")[0] in ("sample", "recipe")
 
 
-def _variants(prefix: str, path: Path, *, dated: bool = False, tail: str = "") -> list[Choice]:
-    """The variants of the experiment at `path`; none where the file is no experiment."""
+def _variants(prefix: str, path: Path, label: Message, recipe: str = "") -> list[Choice]:
+    """The variants of the experiment at `path`; none where the file is not an experiment."""
     record = record_at(path)
     if record is None:
         return []
-    if dated:
-        tail = f" ({record.created[:16].replace('T', ' ')})"
-    model = record.model.name
-    return [Choice(f"{prefix}/{name}", f"{model} · {name}{tail}") for name in record.names]
+    day = record.created[:16].replace("T", " ")
+    return [
+        Choice(
+            f"{prefix}/{name}",
+            label.text(model=record.model.name, variant=name, date=day, recipe=recipe),
+        )
+        for name in record.names
+    ]
 
 
 def record_at(path: Path) -> ExperimentRecord | None:

@@ -20,15 +20,16 @@ from analysis.compare.side import Side, side_of_trace, side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.limits import MIB
+from analysis.messages import Message, Said, listed, paragraph
 from analysis.readers.recordings import Found
 from analysis.text import display_name
 from analysis.trace import Trace
-from analysis.wording.doctor import files_sentence, some_of
+from analysis.wording.doctor import files_sentence
 from app.server.same_origin import is_local
 from app.server.shelf import megabytes
 from app.sources import places
 from app.sources.examinations import examined
-from app.state import MAX_OPENED, MAX_OPENED_BYTES, Fate, Opened
+from app.state import MAX_OPENED, MAX_OPENED_BYTES, Fate, Opened, in_each
 
 _UPLOAD = re.compile(r"upload:[0-9a-f]{12}(/|$)")
 # Folders of the command line beyond this are opened only when their path is given.
@@ -36,21 +37,40 @@ _MAX_FILES = 500
 _MAX_BYTES = 512 * MIB
 
 NOT_HERE = Fate(
-    "link", False, "The link names something that is not here, so that part of it is left out."
+    "link",
+    False,
+    Message("The link names something that is not here. That part of the link is ignored.").of(),
 )
+_CLOSED = Message(
+    "To make room, these files were closed: {names:name}. Open them again to use them. {keeps}"
+)
+_NO_TRACE = Message("The folder {folder:name} does not contain a trace.")
+_LARGE_FOLDER = Message(
+    "The folder {folder:name} is large. Give the path of a recording inside it."
+)
+_COVERED = Message(
+    "Not used, because a file beside them has the same data in more detail: {files:name}."
+)
+_NOT_NEEDED = Message("Not used, because no recording needs them: {files:name}.")
+_KEEPS = Message("The dashboard keeps {kept:count} files and {size} of them in memory.")
+_TAB_KEEPS = Message("A tab keeps {kept:count} files and {size} of them in memory.")
 
 
 def closed(files: Iterable[Opened]) -> list[Fate]:
     """What is said of files that were closed to make room; nothing where none was."""
     names = ", ".join(file.name for file in files)
-    text = f"Closed to make room, {keeps()}: {names}. Open them again to use them."
-    return [Fate("closed", None, text)] if names else []
+    return [Fate("closed", None, _CLOSED.of(names=names, keeps=_keeps()))] if names else []
 
 
 def keeps() -> str:
-    """Who keeps how many opened files, as part of a sentence."""
-    who = "the dashboard" if is_local() else "a tab"
-    return f"{who} keeps {MAX_OPENED} files and {megabytes(MAX_OPENED_BYTES)} of them in memory"
+    """Who keeps how many opened files."""
+    return str(_keeps())
+
+
+def _keeps() -> Said:
+    return (_KEEPS if is_local() else _TAB_KEEPS).of(
+        kept=MAX_OPENED, size=megabytes(MAX_OPENED_BYTES)
+    )
 
 
 class Missing(FuseScopeError):
@@ -198,7 +218,7 @@ def open_paths(texts: Iterable[str]) -> tuple[list[Opened], list[Fate]]:
                 opened.append(_open_file(path))
                 told.append(fate(opened[-1]))
         except FuseScopeError as error:
-            told.append(Fate(display_name(text), False, error.text))
+            told.append(Fate(display_name(text), False, error))
     return opened, told
 
 
@@ -214,8 +234,8 @@ def _open_folder(path: Path) -> tuple[list[Opened], list[Fate]]:
         files.append(Opened(f"file:{places.link_name(main)}", label, recording.value))
     told = [fate(file) for file in files]
     if not files and not found.failed:
-        told = [Fate(name, None, f"No file of the folder {name} is a trace.")]
-    told += [Fate(path, False, error.at(path).text) for path, error in found.failed]
+        told = [Fate(name, None, _NO_TRACE.of(folder=name))]
+    told += [Fate(path, False, error.at(path)) for path, error in found.failed]
     return files, [*told, *left_aside(found.covered, found.unknown if files else ())]
 
 
@@ -230,7 +250,7 @@ def open_link(id_: str, opened: Mapping[str, Opened]) -> tuple[list[Opened], lis
             try:
                 return [Opened(f"file:{name}", display_name(path.name), _value_at(path))], []
             except FuseScopeError as error:
-                return [], [Fate(display_name(path.name), False, error.text)]
+                return [], [Fate(display_name(path.name), False, error)]
     return [], []
 
 
@@ -244,14 +264,13 @@ def open_given() -> tuple[list[Opened], list[Fate]]:
                 opened.append(Opened(f"file:{name}", name, _value_at(path)))
                 told.append(fate(opened[-1]))
             elif _is_large(path):
-                text = f"{name} is a large folder: give the path of a recording below it."
-                told.append(Fate(name, None, text))
+                told.append(Fate(name, None, _LARGE_FOLDER.of(folder=name)))
             else:
                 files, fates = _open_folder(path.resolve())
                 opened += files
                 told += fates
         except FuseScopeError as error:
-            told.append(Fate(name, False, error.text))
+            told.append(Fate(name, False, error))
     return opened, told
 
 
@@ -272,19 +291,21 @@ def _is_large(path: Path) -> bool:
 
 def fate(file: Opened) -> Fate:
     """What was read, and from which files."""
-    sentence = wording.opened_sentence(file.value)
-    files = files_sentence(examined(file.value))
-    return Fate(file.name, True, f"{sentence} {files}" if files else sentence, file.id)
+    value = file.value  # not kept: what was told outlives the file
+
+    def read() -> str:
+        return paragraph(wording.opened_sentence(value), files_sentence(examined(value)))
+
+    return Fate(file.name, True, in_each(read), file.id)
 
 
 def left_aside(covered: tuple[str, ...], unknown: tuple[str, ...]) -> list[Fate]:
     """What is said of files that no recording needed."""
     told = []
     if covered:
-        text = f"Left aside, as a file beside says the same in more detail: {some_of(covered)}."
-        told.append(Fate("covered", None, text))
+        told.append(Fate("covered", None, _COVERED.of(files=listed(covered))))
     if unknown:
-        told.append(Fate("unknown", None, f"Left aside, as not needed: {some_of(unknown)}."))
+        told.append(Fate("unknown", None, _NOT_NEEDED.of(files=listed(unknown))))
     return told
 
 

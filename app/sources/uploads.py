@@ -33,7 +33,7 @@ def open_uploads(uploads: Iterable[Any]) -> tuple[list[Opened], list[Fate]]:
     try:
         found = read_all(list(given.values()))
     except FuseScopeError as error:
-        return [], [Fate(next(iter(given), ""), False, error.text)]
+        return [], [Fate(next(iter(given), ""), False, error)]
     inside: Counter[str] = Counter()  # recordings of each zip
     for recording in found.recordings:
         inside[_top(recording.source.path)] += 1
@@ -43,7 +43,7 @@ def open_uploads(uploads: Iterable[Any]) -> tuple[list[Opened], list[Fate]]:
         name = top if inside[top] == 1 else recording.source.path
         opened.append(Opened(f"upload:{recording.sha256[:_ID_CHARS]}", name, recording.value))
     told = [loading.fate(file) for file in opened]
-    told += [Fate(path, False, error.text) for path, error in found.failed]
+    told += [Fate(path, False, error) for path, error in found.failed]
     return opened, told + _not_read(found)
 
 
@@ -51,7 +51,7 @@ def _not_read(found: Found) -> list[Fate]:
     """What is said of uploads that no recording needed: zips without one, and unknown files."""
     if found.recordings and len(found.lost) > _FEW:
         return left_aside(found.covered, found.unknown)
-    told = [Fate(path, False, error.text) for path, error in found.lost]
+    told = [Fate(path, False, error) for path, error in found.lost]
     lost = dict(found.lost)
     rest = tuple(path for path in found.unknown if _top(path) not in lost)
     return told + left_aside(found.covered, rest)

@@ -8,8 +8,10 @@ from analysis import wording
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.totals import totals
+from analysis.messages import Message, say
 from analysis.report import cards
 from analysis.report.origins import origins
+from app.language import spoken
 from app.parts import (
     doctor,
     entered_runs,
@@ -21,24 +23,50 @@ from app.parts import (
     roofline,
     tables,
 )
+from app.parts.heads import SIDES, told
 from app.parts.pair import Chosen
-from app.parts.table import SIDES, choice
+from app.parts.table import choice
 
-LAUNCHED = "Launched by"
+LAUNCHED = "launched_by"
 KINDS = {
-    "Op types": tables.type_table,
-    "Classes": tables.class_table,
+    "op_types": tables.type_table,
+    "classes": tables.class_table,
     LAUNCHED: tables.launcher_table,
 }
+KIND_NAMES = {
+    "op_types": Message("Op types"),
+    "classes": Message("Classes"),
+    LAUNCHED: Message("Launched by"),
+}
+_ALTS = {  # with changes, and of two models
+    "op_types": (
+        Message("Op types of both sides, largest change first"),
+        Message("Op types of both sides, longest time first"),
+    ),
+    "classes": (
+        Message("Operator classes of both sides, largest change first"),
+        Message("Operator classes of both sides, longest time first"),
+    ),
+    LAUNCHED: (
+        Message("Operators that launched kernels, of both sides, largest change first"),
+        Message("Operators that launched kernels, of both sides, longest time first"),
+    ),
+}
+_MADE = {
+    "baseline": Message("Baseline: {file:name}, {made:name}"),
+    "candidate": Message("Candidate: {file:name}, {made:name}"),
+}
 HEAD_HEIGHT = 72
+_MEASURED = Message("measured, else none")
 # What the reader of the page may set: label, bounds, format, key in the address, placeholder.
 _ASSUMED = (
-    ("τ, bound of a short operator (µs)", 0.001, 1e6, None, "tau_us", "10 × dispatch, else 10"),
+    (Message("τ, longest short operator (µs)"), 0.001, 1e6, None, "tau_us",
+     Message("10 × dispatch, else 10")),
     # 1.0, not 1: an integer field would trip over `inf` in the address.
-    ("Size of the modelled cache (KiB)", 1.0, 1e9, "%.0f", "cache_kib",
-     "the last level, else 32768"),
-    ("Arithmetic peak (GFLOP/s)", 0.001, 1e9, None, "peak_gflops", "measured, else none"),
-    ("Bandwidth of main memory (GB/s)", 0.001, 1e9, None, "bandwidth_gbs", "measured, else none"),
+    (Message("Size of the modelled cache (KiB)"), 1.0, 1e9, "%.0f", "cache_kib",
+     Message("the last level, else 32768")),
+    (Message("Arithmetic peak (GFLOP/s)"), 0.001, 1e9, None, "peak_gflops", _MEASURED),
+    (Message("Bandwidth of main memory (GB/s)"), 0.001, 1e9, None, "bandwidth_gbs", _MEASURED),
 )  # fmt: skip
 MAX_TYPES = 14  # rows that are shown without scrolling
 
@@ -82,13 +110,16 @@ def _head(comparison: Comparison) -> None:
     figure = interval(comparison.verdict, panels.mark_colours())
     if figure is not None:
         with st.container(height=HEAD_HEIGHT, border=False):  # so that nothing below it moves
-            alt = "Speedup with its interval, the A/A control and no change"
+            alt = say("Speedup with its interval, the A/A control and no change")
             panels.chart(figure, "interval", alt)
         st.caption(panels.own(wording.interval_key(comparison.verdict)))
     files = origins(comparison)
     for role, origin in zip(SIDES, files, strict=False):
-        whose = f"{role}: " if len(files) > 1 else ""
-        st.text(f"{whose}{origin.file_name}, {origin.made}")
+        made = str(origin.made)
+        if len(files) > 1:
+            st.text(_MADE[role].text(file=origin.file_name, made=made))
+        else:
+            st.text(say("{file:name}, {made:name}", file=origin.file_name, made=made))
 
 
 def _bought(comparison: Comparison, fusion_page: st.Page) -> None:
@@ -104,9 +135,9 @@ def _bought(comparison: Comparison, fusion_page: st.Page) -> None:
                 help=wording.counted(wording.LEDGER_HELP, comparison),
                 width="content",
             )
-            st.page_link(fusion_page, label="All groups", icon=":material/account_tree:")
+            st.page_link(fusion_page, label=say("All groups"), icon=":material/account_tree:")
         table = ledger.summary(comparison.ledger).of(comparison)
-        alt = "Patterns of fused operators, largest gain or loss first"
+        alt = say("Patterns of fused operators, largest gain or loss first")
         table.draw("patterns_table", alt)
         terms = wording.reconciliation_sentence(comparison.ledger.reconciliation)
         unshared = wording.no_shares_sentence(comparison.ledger)
@@ -128,7 +159,7 @@ def _cards(comparison: Comparison) -> None:
     if missing:
         st.caption(panels.own(missing))
     _totals(comparison)
-    with st.expander("More figures", key="all_figures"):
+    with st.expander(say("More figures"), key="all_figures"):
         more = st.grid(4, min_column_width=200, border=True, key="more_figures")
         for figure in comparison.figures:
             if figure.code not in first and figure.is_known:
@@ -151,28 +182,29 @@ def _totals(comparison: Comparison) -> None:
         return
     table = tables.totals_table(comparison, found)
     with st.expander(panels.own(wording.totals_title(comparison)), key="totals"):
-        alt = "Times that stand beside each other and what each rests on"
+        alt = say("Times on this page and what each is based on")
         table.draw("totals_table", alt, placeholder="–")
 
 
 def _assumptions() -> Assumptions:
     """What the reader of the page may set; empty fields take the recording's own value."""
-    with st.popover("Settings", help="What the modelled figures assume"):
-        st.markdown("**What the modelled figures assume**")
+    title = say("What the modelled figures assume")
+    with st.popover(say("Settings"), help=title):
+        st.markdown(f"**{panels.own(title)}**")
         tau, cache, peak, bandwidth = (
             st.number_input(
-                label,
+                label.text(),
                 min_value=min_value,
                 max_value=max_value,
                 value=None,
                 format=format_,
                 key=key,
-                placeholder=placeholder,
+                placeholder=placeholder.text(),
                 bind="query-params",
             )
             for label, min_value, max_value, format_, key, placeholder in _ASSUMED
         )
-        st.caption("Measured figures do not change with these.")
+        st.caption(say("Measured figures do not change with these settings."))
     return Assumptions(
         tau_ns=None if tau is None else tau * 1e3,
         peak_flops_per_s=None if peak is None else peak * 1e9,
@@ -182,19 +214,23 @@ def _assumptions() -> Assumptions:
 
 
 @st.fragment
+@spoken
 def _op_types(comparison: Comparison) -> None:
     with panels.guarded():
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-            title = "Op types and classes"
+            title = say("Op types and classes")
             help_ = wording.table_help(wording.OP_TYPES_HELP, comparison)
             st.subheader(title, anchor=False, help=help_, width="content")
             traces = (comparison.baseline.trace, comparison.candidate.trace)
             launched = any(trace.operators["launched_by"].notna().any() for trace in traces)
             kinds = [name for name in KINDS if launched or name != LAUNCHED]
-            kind = panels.switch("Kind", kinds, "kind")
-            table = KINDS[kind if kind in kinds else kinds[0]](comparison).of(comparison)
+            kind = panels.switch(
+                say("Kind"), kinds, "kind", shown=lambda code: KIND_NAMES[code].text()
+            )
+            kind = kind if kind in kinds else kinds[0]
+            table = KINDS[kind](comparison).of(comparison)
             more = choice(table, "type_columns")
-        alt = f"{kind} of both sides, {wording.order_text(comparison)}"
+        alt = _ALTS[kind][0 if comparison.has_changes else 1].text()
         table.only(more).draw(f"{kind}_table", alt, max_rows=MAX_TYPES)
         st.caption(wording.totals_sentence(comparison))
 
@@ -205,5 +241,5 @@ def _runs(comparison: Comparison) -> None:
     figure = run_times(comparison, panels.mark_colours())
     if figure is None:
         return
-    st.subheader("Run times", anchor=False, help=wording.RUN_TIMES_HELP.text())
-    panels.chart(figure, "run_times", "Every run of both sides")
+    st.subheader(say("Run times"), anchor=False, help=told(wording.RUN_TIMES_HELP))
+    panels.chart(figure, "run_times", say("Every run of both sides"))

@@ -7,8 +7,11 @@ import streamlit as st
 from analysis import wording
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison
+from analysis.messages import say
 from app import state
+from app.language import spoken
 from app.parts import entered_runs, exports, groups, ledger, missed, pair, panels
+from app.parts.heads import told
 from app.parts.table import Table, choice
 from app.sources.comparisons import Shown
 
@@ -58,20 +61,22 @@ def _waterfall(comparison: Comparison) -> None:
     from analysis.charts.waterfall import waterfall
 
     st.subheader(
-        "From baseline to candidate",
+        say("From baseline to candidate"),
         anchor=False,
         help=wording.counted(wording.WATERFALL_HELP, comparison),
     )
     figure = waterfall(comparison, panels.mark_colours())
     if figure is None:
-        st.caption(panels.own(wording.NO_WATERFALL.text()))
+        st.caption(panels.own(told(wording.NO_WATERFALL)))
         return
-    alt = f"Waterfall from baseline to candidate: {wording.time_of_sum(comparison)}"
+    of = wording.time_of_sum(comparison)
+    alt = say("Waterfall from baseline to candidate: {time}", time=of)
     panels.chart(figure, "waterfall", alt)
     st.caption(panels.own(wording.waterfall_basis(comparison.ledger.reconciliation)))
 
 
 @st.fragment
+@spoken
 def _groups(shown: Shown) -> None:
     """Timelines, ledger and the chosen group, linked: a click in one shows it in all."""
     from app.parts.timeline import group_timeline
@@ -80,7 +85,7 @@ def _groups(shown: Shown) -> None:
         known = {group.id for group in shown.comparison.fusion.groups}
         before = state.selected_group(shown.key)
         before = before if before in known else None
-        st.subheader("Timelines", anchor=False, help=wording.timelines_help(shown.comparison))
+        st.subheader(say("Timelines"), anchor=False, help=wording.timelines_help(shown.comparison))
         chosen = group_timeline(shown.drawing, highlight=before, key="group_timeline")
         chosen = chosen if chosen in known else None
         state.select_group(shown.key, chosen)
@@ -89,7 +94,7 @@ def _groups(shown: Shown) -> None:
             state.pick_beside()
         _ledger(shown, chosen)
         if chosen is None:
-            st.caption("Choose a group in the table or in the timelines to see what is inside.")
+            st.caption(say("Choose a group in the table or in the timelines to see its operators."))
         else:
             groups.show(shown.comparison, chosen)
 
@@ -101,11 +106,15 @@ def _ledger(shown: Shown, chosen: int | None) -> None:
     if not comparison.ledger.has_gains:
         return
     title, search, order, tools = st.columns([0.95, 2.75, 2.4, 2.35], vertical_alignment="center")
-    title.subheader("Ledger", anchor=False, help=wording.counted(wording.LEDGER_HELP, comparison))
-    placeholder = "pattern, module, operator or tensor"
-    text = panels.search(search, "Search groups", "group_search", placeholder)
+    help_ = wording.counted(wording.LEDGER_HELP, comparison)
+    title.subheader(say("Ledger"), anchor=False, help=help_)
+    placeholder = say("pattern, module, operator or tensor")
+    text = panels.search(search, say("Search groups"), "group_search", placeholder)
     with order:
-        by = panels.switch("Order", list(ledger.orders()), "group_order")
+        by = panels.switch(
+            say("Order"), list(ledger.orders()), "group_order",
+            shown=lambda code: ledger.ORDER_NAMES[code].text(),
+        )  # fmt: skip
     found = ledger.matching(comparison, text)
     unfolded = state.unfolded(shown.key)
     drawn = ledger.lines(comparison.ledger, by, unfolded=unfolded, found=found)
@@ -113,7 +122,7 @@ def _ledger(shown: Shown, chosen: int | None) -> None:
     with tools:
         more = _tools(shown, whole, is_search=found is not None)
     if not drawn:
-        st.caption("No group matches.")
+        st.caption(say("No group matches."))
         return
     table = whole.only(more)
     here = [line.group for line in drawn]
@@ -121,7 +130,7 @@ def _ledger(shown: Shown, chosen: int | None) -> None:
     state.mark_line(TABLE, line)
     table.draw(
         TABLE,
-        "Fusion groups by pattern, largest gain or loss first",
+        say("Fusion groups by pattern, largest gain or loss first"),
         max_rows=10,
         on_select=lambda: _clicked(shown.key, drawn),
     )
@@ -131,7 +140,13 @@ def _ledger(shown: Shown, chosen: int | None) -> None:
     if found is not None and chosen is not None and line is None:
         st.caption(wording.PICKED_IS_HIDDEN.text())
     if found is not None:
-        st.caption(f"{len(found)} of {len(comparison.fusion.groups)} groups")
+        some = say(
+            "{found:count} of {n:count} group",
+            "{found:count} of {n:count} groups",
+            found=len(found),
+            n=len(comparison.fusion.groups),
+        )
+        st.caption(some)
 
 
 def _unfold_to(shown: Shown, group: int | None) -> None:
@@ -148,7 +163,7 @@ def _tools(shown: Shown, table: Table, *, is_search: bool) -> list[str]:
     with st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
         more = choice(table, "ledger_columns")
         st.button(
-            "Unfold all" if is_folded else "Fold all",
+            say("Unfold all") if is_folded else say("Fold all"),
             key="fold",
             on_click=state.unfold,
             args=(shown.key, keys if is_folded else []),
@@ -161,7 +176,7 @@ def _tools(shown: Shown, table: Table, *, is_search: bool) -> list[str]:
             mime="text/csv",
             on_click="ignore",
             key="download_ledger",
-            help="Every group and the other terms of the sum; the gains add up to the time saved",
+            help=say("Every group and the other terms of the sum. They add up to the time saved."),
         )
     return more
 

@@ -9,7 +9,7 @@ import streamlit as st
 from analysis import units, wording
 from analysis.compare.timing.verdict import Verdict
 from analysis.errors import FuseScopeError
-from analysis.messages import paragraph, say
+from analysis.messages import listed, say
 from analysis.recipes import RECIPES, Recipe, beside_published, find
 from analysis.wording import recipes as words
 from app import state
@@ -30,7 +30,7 @@ def show(recipes_page: st.Page, compare_page: st.Page) -> None:
             chosen = find(name) if name is not None else None
             state.keep_recipe(name)
         except FuseScopeError as error:
-            panels.problem(error, "This link leads to no recipe.")
+            panels.problem(error, say("This link does not lead to a recipe."))
         if chosen is not None:
             card.show(chosen, recipes_page, compare_page)
         else:
@@ -38,10 +38,12 @@ def show(recipes_page: st.Page, compare_page: st.Page) -> None:
 
 
 def _all(recipes_page: st.Page) -> None:
-    st.header("Recipes", anchor=False)
+    st.header(say("Recipes"), anchor=False)
     st.markdown(
-        "Published tuning recipes, each as a recording that runs on this machine with one click, "
-        "with the published figures beside yours and why they differ."
+        say(
+            "Published tuning recipes. Each one is a recording that runs on this machine with one "
+            "click. Published figures are shown beside yours, with the reasons why they differ."
+        )
     )
     status = recorder.RECORDER.status
     if status is not None and status.running:
@@ -50,7 +52,8 @@ def _all(recipes_page: st.Page) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             failed = status.error is not None
             st.badge(
-                "Nothing was recorded" if failed else "Recorded", color="red" if failed else "blue"
+                say("Nothing was recorded") if failed else say("Recorded"),
+                color="red" if failed else "blue",
             )
             st.page_link(
                 recipes_page,
@@ -73,7 +76,7 @@ def _tile(recipe: Recipe, found: Mapping[str, Result], recipes_page: st.Page) ->
         st.markdown(_state(recipe, found), width="stretch")
         st.page_link(
             recipes_page,
-            label="Open",
+            label=say("Open"),
             icon=":material/arrow_forward:",
             icon_position="right",
             help=panels.own(recipe.title),
@@ -85,7 +88,7 @@ def _headline(recipe: Recipe, result: Result | None) -> None:
     """The verdict on the pair that says most, and a published figure below ours of the same."""
     with st.container(gap="xxsmall"):
         if result is None:
-            st.markdown("**Not recorded yet**")
+            st.markdown(f"**{panels.own(say('Not recorded yet'))}**")
         else:
             st.markdown(f"**{card.verdict_text(recipe, result)}**")
             st.caption(panels.own(_basis(result, result.verdict(recipe.compare))))
@@ -97,28 +100,33 @@ def _headline(recipe: Recipe, result: Result | None) -> None:
         both = None if result is None else beside_published(recipe, result.record)
         if both is not None:
             published, ours = both
-            st.caption(panels.own(f"Ours {words.published_line(recipe, ours)}"))
-            st.caption(panels.own(f"Published {words.published_line(recipe, published)}"))
+            st.caption(
+                panels.own(say("Ours {figures}", figures=words.published_line(recipe, ours)))
+            )
+            told = words.published_line(recipe, published)
+            st.caption(panels.own(say("Published {figures}", figures=told)))
         elif recipe.published:
             told = words.published_line(recipe, recipe.published[0])
-            st.caption(panels.own(f"Published {told}"))
+            st.caption(panels.own(say("Published {figures}", figures=told)))
 
 
 def _basis(result: Result, verdict: Verdict) -> str:
     """What the verdict rests on, in a line of our own words."""
-    said = wording.verdict_interval(verdict)
+    said = [wording.verdict_interval(verdict)]
     if verdict.outcome == "cannot_tell":
-        said = wording.why_not_told(verdict)
+        said = [wording.why_not_told(verdict)]
         if verdict.speedup is not None:
-            guess = say("Best guess {speedup:factor}.", speedup=verdict.speedup)
-            said = paragraph(said, guess)
-    return " · ".join(filter(None, (said, "measured", result.source, result.date)))
+            said.append(say("best estimate {speedup:factor}", speedup=verdict.speedup))
+    said += [say("measured"), card.SOURCES[result.source].text(), result.date]
+    return " · ".join(filter(None, said))
 
 
 def _state(recipe: Recipe, found: Mapping[str, Result]) -> str:
     """Markdown: how long it takes, and what it lacks here."""
-    marks = [f":gray-badge[:material/schedule: {run.length(recipe, found)}, estimated]"]
+    time = say("{time}, estimated", time=run.length(recipe, found))
+    marks = [f":gray-badge[:material/schedule: {panels.own(time)}]"]
     lacking = progress.missing(compiler=recipe.needs_compiler)
     if lacking:
-        marks.append(f":orange-badge[:material/block: needs {panels.own(', '.join(lacking))}]")
+        needs = say("needs {packages}", packages=listed(lacking))
+        marks.append(f":orange-badge[:material/block: {panels.own(needs)}]")
     return " ".join(marks)

@@ -11,9 +11,11 @@ import streamlit as st
 from analysis import units, wording
 from analysis.compare.timing.verdict import paired_verdict
 from analysis.errors import FuseScopeError
+from analysis.messages import Message, say
 from analysis.wording.sentences import pair_parts
 from app import state
 from app.parts import panels
+from app.parts.heads import told
 from app.recording import own_models as own
 from app.recording import progress, recorder
 from app.recording.own_models import OwnModels
@@ -22,27 +24,42 @@ from app.recording.shapes import shapes_of
 from app.sources import choices, places
 
 OWN_FILE = ""
-BUDGETS = {15: "15 s", 30: "30 s", 60: "1 min", 180: "3 min", 0: "until decided"}
+BUDGETS = {
+    15: Message("15 s"),
+    30: Message("30 s"),
+    60: Message("1 min"),
+    180: Message("3 min"),
+    0: Message("until decided"),
+}
 OWN_PREFIX = "file:"
-OWN_RULES = "our own fusion pass, by a rule file of yours"
+OWN_RULES = Message("FuseScope's own fusion pass with your rule file")
 RULES = "rules:"
-_NO_RULE_FILES = (
-    "A rule file of your own can be chosen here where it lies, as `.toml`, in a folder that the "
-    "dashboard was started with: `fusescope serve --folder DIR`."
+_NO_RULE_FILES = Message(
+    "To choose your own rule file here, put it, as a {suffix:name} file, into a folder that the "
+    "dashboard is started with: {command:name}."
+)
+_HOW = (
+    Message(
+        "Each **block** is a fresh process that runs every variant in random order, many times."
+    ),
+    Message("The baseline runs **twice** under two names, which shows the noise."),
+    Message("The headline is **un-profiled** time. Profiled runs only show where the time went."),
+    Message("Recording stops after 8, 14 or 24 blocks, as soon as the answer is clear."),
+    Message("Do not use the machine for other work while the recording runs."),
 )
 
 
 def show(compare_page: st.Page) -> None:
     """Draw the page; `compare_page` is where a result opens."""
     with panels.page():
-        st.header("Record a model", anchor=False)
+        st.header(say("Record a model"), anchor=False)
         form, beside = st.columns([2, 1], gap="large")
         with beside:
             _explain()
         with form:
             refusal = progress.refusal()
             if refusal is not None:
-                st.info(refusal, icon=":material/block:")
+                st.info(panels.parts_text(refusal, "gray"), icon=":material/block:")
                 return
             status = recorder.RECORDER.status
             if status is not None and status.running:
@@ -56,19 +73,12 @@ def show(compare_page: st.Page) -> None:
 
 def _explain() -> None:
     with st.container(border=True):
-        st.subheader("How it is measured", anchor=False)
-        st.markdown(
-            "- Each **block** is a fresh process that runs every variant in random order, again "
-            "and again.\n"
-            "- The baseline runs **twice** under two names: that shows the noise.\n"
-            "- The headline is **un-profiled** time; profiled runs only say where it went.\n"
-            "- Recording stops after 8, 14 or 24 blocks, as soon as the answer is clear.\n"
-            "- Leave the machine alone while it runs."
-        )
+        st.subheader(say("How it is measured"), anchor=False)
+        st.markdown("\n".join(f"- {panels.strong(line.parts())}" for line in _HOW))
     with st.container(border=True):
-        st.markdown("On the command line there are more options, and no browser is needed:")
+        st.markdown(say("The command line has more options and does not need a browser:"))
         st.code("fusescope collect --help", language=None)
-        st.caption("Recordings lie in this folder:")
+        st.caption(say("Recordings are stored in this folder:"))
         st.code(str(places.experiments_folder()), language=None, wrap_lines=True)
 
 
@@ -82,28 +92,29 @@ def _form() -> None:
     path = ""
     if model == OWN_FILE:
         path = st.text_input(
-            "Path of the ONNX file",
+            say("Path of the ONNX file"),
             key="record_path",
             max_chars=1000,
-            placeholder="path below a folder that the dashboard was started with",
-            help="The file must hold its weights: external data is not read from here.",
+            placeholder=say("path below a folder that the dashboard was started with"),
+            help=say("The file must contain its weights. External data is not read here."),
         )
     rule_files = {f"{RULES}{name}": path for name, path in places.rule_files().items()}
     chosen = _variants(model, variants, rule_files)
     ablate = st.toggle(
-        "Also record what each optimizer brings",
+        say("Also record what each optimizer brings"),
         key="record_ablate",
-        help=(
-            "An ablation: the model without and with only each of the engine's optimizers that "
-            "change it, up to eight. That is up to 16 more variants, so give it more time."
+        help=say(
+            "An ablation: the model without each optimizer of the engine, and with it alone, for "
+            "up to eight optimizers that change the model. These are up to 16 more variants, so "
+            "allow more time."
         ),
         persist_state="session",
     )
     settings = _settings()
     if st.button(
-        "Record", key="record_start", type="primary", icon=":material/radio_button_checked:"
+        say("Record"), key="record_start", type="primary", icon=":material/radio_button_checked:"
     ):
-        with panels.guarded("This cannot be recorded."):
+        with panels.guarded(say("This cannot be recorded.")):
             _start(
                 path if model == OWN_FILE else model.removeprefix(OWN_PREFIX),
                 model not in zoo,
@@ -119,17 +130,22 @@ def _variants(model: str, variants: Mapping[str, str], rule_files: Mapping[str, 
     from collectors.record import first_variants
 
     chosen = st.multiselect(
-        "Variants",
+        say("Variants"),
         [*variants, *(name for name in rule_files if name not in variants)],
         default=[name for name in first_variants(model) if name in variants],
-        help="\n".join(f"- **{name}**: {text}" for name, text in variants.items()),
+        help="\n".join(
+            f"- **{name}**: {panels.own(told(text))}" for name, text in variants.items()
+        ),
         key="record_variants",
         persist_state="session",
     )
     for name in chosen:
-        st.caption(panels.own(f"{name}: {variants.get(name, OWN_RULES)}"))
+        what = told(variants.get(name, OWN_RULES))
+        st.caption(panels.own(say("{variant:name}: {what}", variant=name, what=what)))
     if not rule_files:
-        st.caption(_NO_RULE_FILES)
+        command = "fusescope serve --folder DIR"
+        parts = _NO_RULE_FILES.parts(suffix=".toml", command=command)
+        st.caption(panels.parts_text(parts, "gray"))
     return chosen
 
 
@@ -145,44 +161,48 @@ class _Settings:
 
 def _settings() -> _Settings:
     seconds = st.segmented_control(
-        "Time budget",
+        say("Time budget"),
         list(BUDGETS),
         default=60,
-        format_func=lambda seconds: panels.segment(BUDGETS[seconds]),
-        key="record_seconds",
+        format_func=lambda seconds: panels.segment(BUDGETS[seconds].text()),
+        key=state.told_choice("record_seconds"),
         required=True,
-        help="Rounds shrink to fit it. A large model may need longer for its first blocks.",
+        help=say(
+            "The number of rounds is reduced to fit. A large model may need longer for its first "
+            "blocks."
+        ),
         persist_state="session",
     )
     left, right = st.columns(2)
     threads = left.number_input(
-        "Threads",
+        say("Threads"),
         min_value=1,
         max_value=1024,
         value=None,
-        placeholder="physical cores",
+        placeholder=say("physical cores"),
         key="record_threads",
         persist_state="session",
     )
     batch = right.number_input(
-        "Batch size",
+        say("Batch size"),
         min_value=1,
         max_value=65536,
         value=None,
-        placeholder="the model's own, else 1",
+        placeholder=say("that of the model, else 1"),
         key="record_batch",
         persist_state="session",
     )
-    with st.expander("More settings", key="record_more"):
+    with st.expander(say("More settings"), key="record_more"):
         shapes = st.text_input(
-            "Input shapes",
+            say("Input shapes"),
             key="record_shapes",
             max_chars=2000,
             placeholder="input=1,3,224,224; mask=1,128",
-            help=(
-                "Needed where the model leaves dimensions open. Write name=1,3,224,224, several "
-                "inputs separated by a semicolon. An open first dimension needs none: it is the "
-                "batch size, else 1."
+            help=say(
+                "Needed where the model leaves dimensions open. Write {example:name}, with a "
+                "semicolon between inputs. An open first dimension needs no size: it is the batch "
+                "size, else 1.",
+                example="name=1,3,224,224",
             ),
             persist_state="session",
         )
@@ -199,10 +219,11 @@ def _model(zoo: Mapping[str, str], found: OwnModels) -> str:
 
     def label(name: str) -> str:
         if name == OWN_FILE:
-            return "an ONNX file of mine, by its path"
+            return say("my own ONNX file, by its path")
         if name in files:
-            return f"{name.removeprefix(OWN_PREFIX)}, {units.data_size(files[name])}"
-        return f"{name}: {zoo[name]}"
+            file = name.removeprefix(OWN_PREFIX)
+            return say("{file:name}, {size:bytes}", file=file, size=files[name])
+        return say("{model:name}: {what}", model=name, what=told(zoo[name]))
 
     def changed() -> None:
         from collectors.record import first_variants, variant_names
@@ -214,16 +235,19 @@ def _model(zoo: Mapping[str, str], found: OwnModels) -> str:
 
     first = places.FIRST_SAMPLE
     return st.selectbox(
-        "Model",
+        say("Model"),
         options,
         index=options.index(first) if first in options else 0,
         format_func=label,
-        key="record_model",
+        key=state.told_choice("record_model"),
         persist_state="session",
         on_change=changed,
         help=None
         if places.folders()
-        else "ONNX files of yours are listed here when the dashboard is started with --folder DIR.",
+        else say(
+            "Your own ONNX files are listed here when the dashboard is started with {option:name}.",
+            option="--folder DIR",
+        ),
     )
 
 
@@ -286,7 +310,11 @@ def _verdicts(status: Status) -> list[str]:
             parts = pair_parts(verdict, baseline, variant.name)
             interval = wording.verdict_interval(verdict)
             said = "".join(part.text for part in parts)
-            sentences.append(f"{said} ({interval})." if interval else f"{said}.")
+            sentences.append(
+                say("{verdict:name} ({interval:name}).", verdict=said, interval=interval)
+                if interval
+                else say("{verdict:name}.", verdict=said)
+            )
     return sentences
 
 
@@ -297,43 +325,51 @@ def _kept(compare_page: st.Page) -> None:
     found = places.experiments()
     if not found:
         return
-    with st.expander(f"Recordings on this machine ({len(found)})", key="kept"), panels.guarded():
-        name = st.selectbox("Recording", list(found), key="kept_name", format_func=_told)
+    title = say("Recordings on this machine ({kept:count})", kept=len(found))
+    with st.expander(title, key="kept"), panels.guarded():
+        name = st.selectbox(
+            say("Recording"),
+            list(found),
+            key=state.told_choice("kept_name"),
+            format_func=_recording_text,
+        )
         pair = choices.recorded_pair(found[name])
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
             wanted = st.text_input(
-                "New name",
+                say("New name"),
                 value=name.removesuffix(".zip"),
                 key=f"kept_rename_{name}",
                 max_chars=110,
             )
-            is_renamed = st.button("Rename", key="kept_rename") and wanted
-            with st.popover("Delete …", key="kept_delete"):
-                st.text(f"Delete {name}? It cannot be brought back.")
-                is_deleted = st.button("Delete for good", key="kept_delete_sure", type="primary")
+            is_renamed = st.button(say("Rename"), key="kept_rename") and wanted
+            with st.popover(say("Delete …"), key="kept_delete"):
+                st.text(say("Delete {file:name}? This cannot be undone.", file=name))
+                is_deleted = st.button(
+                    say("Delete permanently"), key="kept_delete_sure", type="primary"
+                )
             if None not in pair:
                 query = {"baseline": str(pair[0]), "candidate": str(pair[1])}
-                st.page_link(compare_page, label="Open in Compare", query_params=query)
+                st.page_link(compare_page, label=say("Open in Compare"), query_params=query)
         if is_renamed:
-            with panels.guarded("It keeps its name."):
+            with panels.guarded(say("The recording keeps its name.")):
                 new = kept.rename(name, wanted)
                 recorder.RECORDER.moved(found[name], found[name].with_name(new))
                 state.replace_files(f"recorded:{name}", f"recorded:{new}")
                 st.rerun()
         if is_deleted:
-            with panels.guarded("Nothing was deleted."):
+            with panels.guarded(say("Nothing was deleted.")):
                 kept.delete(name)
                 recorder.RECORDER.moved(found[name], None)
                 state.replace_files(f"recorded:{name}", None)
                 st.rerun()
 
 
-def _told(name: str) -> str:
+def _recording_text(name: str) -> str:
     """A recording as the list shows it."""
     path = places.experiments().get(name)
     record = None if path is None else choices.record_at(path)
     if path is None or record is None:
-        return f"{name} · not an experiment that can be read"
+        return say("{file:name} · not an experiment that can be read", file=name)
     variants = ", ".join(variant.name for variant in record.variants)
     size = units.data_size(path.stat().st_size)
     day = record.created[:16].replace("T", " ")

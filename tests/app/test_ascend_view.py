@@ -62,7 +62,7 @@ def test_ascend_files_open_in_the_ascend_view(start: Start) -> None:
         "memory bound",
     ]
     # The other columns are one click away.
-    page.segmented_control(key="ascend_view").set_value("Operators").run()
+    page.segmented_control(key="ascend_view").set_value("operators").run()
     assert ("Duration per run", "baseline") in list(table(page, 0).columns)
     assert ("", "OP type") in list(table(page, 1).columns)  # the totals are gone
 
@@ -85,6 +85,6 @@ def test_launchers_are_a_kind_only_where_a_trace_names_them(start: Start) -> Non
     page = upload(page, ("unfused.csv", data.encode()), ("fused.csv", (data + "\n").encode()))
     kinds = page.segmented_control(key="kind")
     assert kinds.options == offered
-    kinds.set_value("Launched by").run()
+    kinds.set_value("launched_by").run()
     assert is_clean(page)
     assert "aclnnMatmul" in list(table(page, 2)[("", "Launched by")])

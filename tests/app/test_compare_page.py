@@ -15,6 +15,7 @@ import pytest
 from streamlit.proto.Metric_pb2 import Metric as MetricProto
 from streamlit.testing.v1 import AppTest
 
+from analysis.messages import Message
 from analysis.wording import GENERAL_DOUBT
 from app import state
 from app.parts import pair
@@ -87,7 +88,9 @@ def test_the_first_screen_compares_the_sample(start: Start) -> None:
     }
     assert "mobilenetv2 · unfused (sample)" in options(page, "baseline")
     assert "Sample: a recording that comes with FuseScope, not one of yours." in texts(page)
-    doubts = "2 doubts. The operators' own times explain only part of the change. Profiled runs"
+    doubts = (
+        "2 doubts. The operators' own times explain only part of the change. Profiled runs take"
+    )
     assert doubts in " ".join(texts(page))
     # The head carries the interval, and light time stands beside the small-op ratio.
     head = page.header[0].value
@@ -187,16 +190,20 @@ def test_two_profiles_and_what_is_known_of_them(start: Start) -> None:
     # The doubts are one line, and all of them are behind it.
     [line] = [text.value for text in page.text if re.match(r"\d+ doubts?\. ", text.value)]
     assert line == f"1 doubt. {GENERAL_DOUBT}"
-    for told in ("two separate recordings,", "recording of one process", "profiles do not name"):
+    for told in (
+        "two separate recordings, so",
+        "recording of one process",
+        "The profiles do not name",
+    ):
         assert any(told in text for text in texts(page)), told
     # The head names the files and what recorded them.
-    for role, name in (("baseline", "before.json"), ("candidate", "after.json")):
+    for role, name in (("Baseline", "before.json"), ("Candidate", "after.json")):
         head = f"{role}: {name}, ONNX Runtime profile"
         assert any(text.startswith(head) for text in texts(page)), head
     # What is not known is a line and no card.
     assert "–" not in [card.value for card in page.metric]
-    [missing] = [caption.value for caption in page.caption if "No peak memory" in caption.value]
-    assert r"cache utilisation\: it needs the model's graph" in missing
+    [missing] = [caption.value for caption in page.caption if "peak memory" in caption.value]
+    assert r"cache utilisation. Reason\: it needs the model's graph" in missing
     [latency] = [card for card in page.metric if card.label == "latency"]
     assert latency.proto.direction == MetricProto.MetricDirection.Value("DOWN")
 
@@ -341,7 +348,7 @@ def test_good_files_are_read_beside_bad_ones(start: Start) -> None:
 def test_a_truncated_profile_is_read_and_its_loss_is_told(start: Start) -> None:
     page = upload(start(), ("before.json", UNFUSED[:-150]), ("after.json", FUSED))
     assert is_clean(page)
-    assert any("cut off" in text for text in texts(page))
+    assert any("cut off before its end" in text for text in texts(page))
 
 
 @pytest.mark.usefixtures("answers_others")
@@ -614,7 +621,7 @@ def test_an_unforeseen_error_is_one_constant_sentence(
 def test_op_types_or_classes(start: Start) -> None:
     page = start()
     assert ("", "OP type") in table(page, 1).columns
-    page.segmented_control(key="kind").set_value("Classes").run()
+    page.segmented_control(key="kind").set_value("classes").run()
     assert is_clean(page)
     assert "convolution" in set(table(page, 1)[("", "Class")])
 
@@ -624,16 +631,16 @@ def test_files_that_were_closed_to_make_room_are_named(start: Start) -> None:
     most = MAX_OPENED
     many = [(f"n{i:02}.json", profile_json([FUSED_CONV], runs=i + 1)) for i in range(most + 2)]
     upload(page, *many[:most])
-    assert not any("Closed to make room" in text for text in texts(page))
+    assert not any("To make room" in text for text in texts(page))
     upload(page, *many[most:])
-    assert any(text.startswith("Closed to make room") for text in texts(page))
+    assert any(text.startswith("To make room") for text in texts(page))
     assert any("n01.json, n02.json" in text for text in texts(page))  # n00 was on screen
     assert not any("n03.json" in text for text in texts(page))
 
 
 def test_a_note_on_other_files_is_no_refusal(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    note = state.Fate("closed", None, "Closed to make room: old.json.")
+    note = state.Fate("closed", None, Message("To make room, old.json was closed.").of())
     monkeypatch.setattr(state, "fates", lambda: [note])
     page = start()
-    assert any(text.startswith("Closed to make room") for text in texts(page))
+    assert any(text.startswith("To make room") for text in texts(page))
     assert not any("Nothing was opened" in text for text in texts(page))

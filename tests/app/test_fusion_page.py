@@ -178,7 +178,7 @@ def test_time_spent_and_time_to_win_are_apart_and_attention_is_named(
     [missed] = [one.value for one in page.dataframe if "What blocked it" in one.value]
     # Mul and Add take 40 and 30 µs. How the two differ is in tests/advice/test_own_pass.py.
     assert missed["Time spent"].tolist() == [70.0]
-    assert missed["Time to win, at most"].tolist() == [70.0]
+    assert missed["Largest possible gain"].tolist() == [70.0]
     captions = [caption.value for caption in page.caption]
     assert any(text.startswith("Attention runs as separate operators in 1 place, 33.0 µs")
                for text in captions)  # fmt: skip
@@ -261,7 +261,7 @@ def test_a_link_opens_a_group_with_its_operators_before_and_after(open_fusion: S
     assert "float32 1×4×8×8" in after
     assert address(page)["group"] == "1"
     names = page.dataframe[1].value
-    assert list(names["Name"])[:3] == ["first/Conv", "first/BatchNormalization", "first/Relu"]
+    assert list(names["name"])[:3] == ["first/Conv", "first/BatchNormalization", "first/Relu"]
 
 
 @pytest.mark.parametrize("number", ["99", "-1", "x", "9" * 400, "٣"])
@@ -295,7 +295,7 @@ def test_two_profiles_give_inferred_groups_and_no_pictures(open_fusion: Start) -
     assert is_clean(page) and not page.error
     captions = "\n".join(caption.value for caption in page.caption).replace("\\", "")
     assert "inferred from op types, shapes and order" in captions
-    assert "It needs the model's graph" in captions
+    assert "This needs the model's graph" in captions
     page.query_params["group"] = "0"
     page = page.run()
     assert not pictures(page)
@@ -362,7 +362,7 @@ def test_ablations_are_a_table_of_speedups(tree: Path, open_fusion: Start) -> No
     cells_of = {" ".join(filter(None, name)): table[name].iloc[0] for name in table.columns}
     assert cells_of["Optimizer"] == "ConvFusion"
     assert cells_of["Lost without it"].startswith("1.60×")
-    assert cells_of["Brought alone"].startswith("1.60×")
+    assert cells_of["Gained by it alone"].startswith("1.60×")
     assert cells_of["Operators in the graph fused"] == 2.0
     assert any("do not add up" in text for text in texts(page))
 
@@ -403,7 +403,7 @@ def test_an_optimizer_that_does_nothing_alone_says_so(tree: Path, open_fusion: S
     table = page.dataframe[-1].value
     cells_of = {" ".join(filter(None, name)): table[name].iloc[0] for name in table.columns}
     assert cells_of["Lost without it"].startswith("1.60×")
-    assert cells_of["Brought alone"] == "same graph as unfused"
+    assert cells_of["Gained by it alone"] == "same graph as unfused"
     assert cells_of["Operators in the graph only it"] == 4.0  # as unfused
 
 

@@ -176,7 +176,7 @@ def test_the_overview_has_every_recipe(open_page: Open, shipped: Any) -> None:
     assert whole.count("Not recorded yet") == len(RECIPES) - 1
     assert f":material/schedule: {length_text(find('mul_add').seconds())}, estimated" in whole
     assert "precision is :blue[2.43× faster] than unfused" in whole
-    assert f"measured · {SHIPPED} · 2026-01-02" in whole
+    assert "measured · Comes with FuseScope · 2026-01-02" in whole
     assert "Published latency: 18.2 ms (unfused) → 7.50 ms (precision)" in whole
     assert "Ours latency: 18.2 ms (unfused) → 7.50 ms (precision): 2.43×" in whole
     opened = [link.proto.query_string for link in page.get("page_link")]
@@ -296,16 +296,17 @@ def test_how_long_is_an_estimate_and_says_from_what(
     recipe = find("conv_bn")
     shown_lengths = []
     for put, basis in (
-        (lambda: None, "its work at assumed rates"),
+        (lambda: None, "the recipe's work at assumed rates"),
         (lambda: shipped(recipe, recorded(recipe, first_ms=300)),
          "the recording that comes with FuseScope"),
         (lambda: (tree / "recordings" / "own.zip").write_bytes(recorded(recipe, first_ms=900)),
-         "the last recording here"),
+         "the last recording on this machine"),
     ):  # fmt: skip
         put()
         page = open_page(recipe.name)
         captions = [caption.value for caption in page.caption]
-        assert f"Estimated from {basis}. Leave the machine alone while it runs." in captions
+        leave = "Do not use the machine for other work while the recording runs."
+        assert f"The time is estimated from {basis}. {leave}" in captions
         shown_lengths.append(page.radio[0].options[0])
     assert len(set(shown_lengths)) == 3
 
@@ -346,7 +347,7 @@ def test_without_the_compiler_only_recipes_with_kernels_are_refused(
     assert shown(open_page()).count("needs numba") == len(with_kernels)
     page = open_page("mul_add")
     said = [info.value for info in page.info]
-    assert any("needs numba" in text and "fusescope[kernels]" in text for text in said)
+    assert any(r"not installed\: numba" in text and "fusescope[kernels]" in text for text in said)
     assert not [button for button in page.button if button.key == "recipe_run"]
     open_page("conv_bn").button(key="recipe_run").click().run()
     assert [job.model for job in asked] == ["conv_bn"]
@@ -357,7 +358,7 @@ def test_a_missing_engine_and_an_open_address_are_refused(
 ) -> None:
     monkeypatch.setattr(progress, "find_spec", lambda name: None if name == "onnx" else 1)
     page = open_page("conv_bn")
-    assert any("Recording needs onnx. " in info.value for info in page.info)
+    assert any(r"not installed\: onnx. " in info.value for info in page.info)
     assert not page.radio
     monkeypatch.undo()
     monkeypatch.setattr(progress.st, "get_option", lambda _: "0.0.0.0")
@@ -414,7 +415,7 @@ def test_a_damaged_profile_is_a_sentence(open_page: Open, shipped: Any) -> None:
 def test_a_link_to_no_recipe_shows_all(open_page: Open) -> None:
     page = open_page("conv3x4")
     assert is_clean(page)
-    assert page.error[0].value == "This link leads to no recipe."
+    assert page.error[0].value == "This link does not lead to a recipe."
     assert any("Did you mean 'conv3x3'?" in text for text in texts(page))
     assert page.header[0].value == "Recipes"
 

@@ -227,7 +227,7 @@ def test_recordings_are_renamed_and_deleted(open_page: Open, tree: Path) -> None
         page.text_input(key="kept_rename_first.zip").set_value(wanted)
         page.button(key="kept_rename").click().run()
         assert any(why in text for text in texts(page)), wanted
-        assert [error.value for error in page.error] == ["It keeps its name."]
+        assert [error.value for error in page.error] == ["The recording keeps its name."]
         assert page.button(key="kept_delete_sure")  # what stands behind it is still there
     page.text_input(key="kept_rename_first.zip").set_value("renamed (1)")
     page.button(key="kept_rename").click().run()
@@ -246,7 +246,7 @@ def test_recordings_are_renamed_and_deleted(open_page: Open, tree: Path) -> None
 def test_a_missing_engine_is_named(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "find_spec", lambda name: None if name == "onnxruntime" else 1)
     page = open_page()
-    assert "Recording needs onnxruntime." in page.info[0].value
+    assert r"not installed\: onnxruntime." in page.info[0].value
     assert "fusescope[collect]" in page.info[0].value
     assert not [b for b in page.button if b.key == "record_start"]
 

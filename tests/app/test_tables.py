@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pandas.io.formats.style import Styler
 
 from app.parts import ascend, panels, tables
+from app.parts.heads import NO_HEAD, Head
 from app.parts.table import MAX_DRAWN, MIN_COLUMNS, NAME_CHARS, Table, micro
 from app.parts.tables import operator_table
 
@@ -86,7 +87,7 @@ def test_the_ascend_view_has_the_columns_of_kernel_details_with_counters() -> No
     whole = ascend.kernel_table(counted())
     times = [("Duration(us)", name) for name in ("baseline", "candidate", "change", "speedup")]
     assert list(whole.only([]).columns) == [("", "Name"), ("", "Type"), *times]
-    assert whole.choices[:2] == ["Accelerator Core", "Count"]
+    assert list(whole.choices)[:2] == ["Accelerator Core", "Count"]
     table = whole.frame
     heads = list(table.columns)
     assert table[("Duration(us)", "baseline")][0] == 2.5
@@ -125,7 +126,8 @@ def test_times_of_the_ascend_view_carry_their_unit() -> None:
 
 def test_times_without_a_group_lose_the_unit_in_their_head() -> None:
     table = Table()
-    table.number("", "Time spent, µs", pd.Series([1234.5, None]), "Help.", "%.1f", micro)
+    times = pd.Series([1234.5, None])
+    table.number(NO_HEAD, Head("Time spent", "µs"), times, "Help.", "%.1f", micro)
     heads, read = read_cells(table.drawn)
     assert heads == ["Time spent"] == [table.settings[1]["label"]]
     assert read == [["1.23 ms"], [""]]
@@ -255,7 +257,7 @@ def test_numbers_of_a_table_are_written_like_those_of_the_cards() -> None:
     assert "2 000 000" in shown  # kB moved
     assert "50.0" in shown  # the ratio
     made = Table()
-    made.number("", "Output difference", pd.Series([7e-06]), "", "%.1e")
-    made.number("", "Speedup", pd.Series([12345.678]), "", "%.2f×")
+    made.number(NO_HEAD, Head("Output difference"), pd.Series([7e-06]), "", "%.1e")
+    made.number(NO_HEAD, Head("Speedup"), pd.Series([12345.678]), "", "%.2f×")
     texts = [text(value) for text, value in zip(made.texts.values(), (7e-06, 12345.678))]
     assert texts == ["7.0e-06", "12 345.68×"]

@@ -196,7 +196,7 @@ def test_a_folder_without_a_trace_says_so(tree: Path) -> None:
     (tree / "open" / "none").mkdir()
     files, [fate] = loading.open_paths(["none"])
     assert files == []
-    assert "No file of the folder none is a trace." in fate.text
+    assert "The folder none does not contain a trace." in fate.text
 
 
 def test_no_folder_outside_the_configured_ones_opens(tree: Path) -> None:
@@ -221,7 +221,7 @@ def test_a_folder_of_the_command_line_opens(tree: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(loading, "_MAX_BYTES", 10)
     files, [fate] = loading.open_given()
     assert files == []
-    assert "large folder" in fate.text
+    assert "prof is large" in fate.text
 
 
 def test_a_folder_is_read_anew_when_a_file_in_it_changes(tree: Path) -> None:

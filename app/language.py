@@ -1,0 +1,101 @@
+"""The language of the pages: the one in the address, else the browser's, else English."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from importlib.resources import files
+from typing import ParamSpec, TypeVar
+
+import streamlit as st
+
+from analysis.messages import language, say
+from app import state
+
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
+
+_asset = files(__package__).joinpath("language.js")
+_component = st.components.v2.component(
+    "fusescope_language",
+    js=_asset.read_text(encoding="utf-8"),
+    # In the page's header, beside the menu; the component itself takes no place.
+    css=(
+        ".st-key-language_switch {\n"
+        "  position: fixed; top: 0.65rem; right: 3.6rem; width: 8.2rem; z-index: 999991;\n}\n"
+        ".st-key-language_page {\n  position: absolute; width: 0; height: 0;\n}"
+    ),
+    isolate_styles=False,
+)
+
+
+def start() -> None:
+    """At the start of a run: follow the address, and speak its language."""
+    state.follow_language()
+    speak()
+
+
+def speak() -> None:
+    """Speak the language of this page in what runs from here on."""
+    language.speak(state.chosen_language() or language.best(_locale()) or language.ENGLISH)
+
+
+def spoken(tell: Callable[Given, Made]) -> Callable[Given, Made]:
+    """`tell` in the language of this page: for a fragment, which runs without its page."""
+
+    @functools.wraps(tell)
+    def told(*args: Given.args, **kwargs: Given.kwargs) -> Made:
+        speak()
+        return tell(*args, **kwargs)
+
+    return told
+
+
+def kept(tell: Callable[Given, Made]) -> Callable[Given, Made]:
+    """`tell` in the language that is spoken now: for what another thread calls later."""
+    code = language.current()
+
+    @functools.wraps(tell)
+    def told(*args: Given.args, **kwargs: Given.kwargs) -> Made:
+        with language.speaking(code):
+            return tell(*args, **kwargs)
+
+    return told
+
+
+def switch() -> None:
+    """The switch between languages, in the header; nothing where there is one language."""
+    codes = language.languages()
+    code = language.current()
+    _component(key="language_page", data={"code": code})
+    unknown = state.unknown_language()
+    if unknown:
+        st.info(
+            say("The language in the address does not exist. Choose one of: {codes}.",
+                codes=", ".join(codes)),
+            icon=":material/translate:",
+        )  # fmt: skip
+    if code in language.damaged():
+        st.warning(
+            say("The catalogue of the language {code:name} is damaged: texts are in English.",
+                code=code),
+            icon=":material/translate:",
+        )  # fmt: skip
+    if len(codes) < 2:
+        return
+    state.show_language(code)
+    with st.container(key="language_switch"):
+        st.selectbox(
+            say("Language"),
+            codes,
+            format_func=language.own_name,
+            key=state.LANGUAGE_KEY,
+            on_change=state.pick_language,
+            label_visibility="collapsed",
+            filter_mode=None,
+        )
+
+
+def _locale() -> str | None:
+    """The browser's language; None where there is no browser."""
+    return st.context.locale

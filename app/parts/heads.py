@@ -1,0 +1,98 @@
+"""What stands over columns, and their helps: told when they are drawn, known by their English."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from analysis.messages import Message, Said, language, paragraph
+from analysis.wording.counted import PER
+
+SIDES = ("baseline", "candidate")
+SIDE_NAMES: Mapping[str, Message] = {
+    "baseline": Message("baseline"),
+    "candidate": Message("candidate"),
+}
+# Whether the file of each side marks its runs, so that its times and counts are of one.
+Runs = tuple[bool, bool]
+ALL_RUNS: Runs = (True, True)
+_WITH_UNIT = Message("{label}, {unit}")
+_OF_RUN = Message("{side} (per run)")
+_OF_FILE = Message("{side} (whole file)")
+_ONE_FILE: Mapping[str, Message] = {
+    "baseline": Message("The baseline's value is of its whole file, which does not mark its runs."),
+    "candidate": Message(
+        "The candidate's value is of its whole file, which does not mark its runs."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A text about times or counts of a run: `file` where they are of whole files. `either` is a
+    head over two sides that differ, each of which says what it is of."""
+
+    run: Message
+    file: Message
+    either: Message | None = None
+
+
+Words = str | Message | Said | Counted
+
+
+@dataclass(frozen=True)
+class Head:
+    """The head of a column: `unit` stands behind the label where the cells have none."""
+
+    label: Words
+    unit: str = ""
+
+    @property
+    def key(self) -> str:
+        """The English head, by which the column is known."""
+        with language.speaking(language.ENGLISH):
+            return self.text()
+
+    def text(self, runs: Runs = ALL_RUNS, *, has_unit: bool = True) -> str:
+        """The head in the language that is spoken."""
+        label = _head_text(self.label, runs)
+        if not self.unit or not has_unit:
+            return label
+        if self.unit.startswith("("):  # kernel_details writes Duration(us)
+            return label + self.unit
+        return _WITH_UNIT.text(label=label, unit=self.unit)
+
+
+NO_HEAD = Head("")
+SIDE_HEADS = {side: Head(name) for side, name in SIDE_NAMES.items()}
+
+
+def told(words: str | Message | Said) -> str:
+    """A text of the catalogue in the language that is spoken."""
+    return words.text() if isinstance(words, Message) else str(words)
+
+
+def _head_text(words: Words, runs: Runs) -> str:
+    if isinstance(words, Counted):
+        if runs[0] == runs[1]:
+            return (words.run if runs[0] else words.file).text()
+        return (words.either or words.run).text()
+    return words.text(**PER[runs]) if isinstance(words, Message) else str(words)
+
+
+def side_text(side: str, runs: Runs) -> str:
+    """The head of a side's column below one of times: where the sides differ, of what they are."""
+    name = SIDE_NAMES[side]
+    if runs[0] == runs[1]:
+        return name.text()
+    return (_OF_RUN if dict(zip(SIDES, runs, strict=True))[side] else _OF_FILE).text(side=name)
+
+
+def help_text(words: Words, runs: Runs) -> str:
+    """A help in the language that is spoken; where one side is of a whole file, it says so."""
+    if not isinstance(words, Counted):
+        return _head_text(words, runs)
+    if runs[0] == runs[1]:
+        return (words.run if runs[0] else words.file).text()
+    side = next(side for side, has_runs in zip(SIDES, runs, strict=True) if not has_runs)
+    return paragraph(words.run.text(), _ONE_FILE[side].text())
