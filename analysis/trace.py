@@ -23,7 +23,7 @@ from analysis.text import clean_text
 
 Severity = Literal["info", "warning", "error"]
 Value = str | int | float | Said | None
-# What a reader or a comparison can notice; analysis/wording/diagnostics.py has a sentence for each.
+# What a reader or a comparison can notice; analysis/wording/diagnostics/ has a sentence for each.
 DiagnosticCode = Literal[
     "ambiguous_commas", "ascend_counters", "ascend_means", "ascend_no_flops",
     "ascend_no_members", "ascend_no_samples", "ascend_no_spans", "ascend_silent_runs",

@@ -18,20 +18,26 @@ from app import language
 from app.parts import panels
 from app.views import compare, fusion, recipes, record
 
-language.start()
-panels.set_up()
-fusion_page: StreamlitPage = st.Page(
-    lambda: fusion.show(record_page), title=say("Fusion"), url_path="fusion"
-)
-compare_page = st.Page(
-    lambda: compare.show(fusion_page), title=say("Compare"), url_path="compare", default=True
-)
-record_page: StreamlitPage = st.Page(
-    lambda: record.show(compare_page), title=say("Record"), url_path="record"
-)
-recipes_page: StreamlitPage = st.Page(
-    lambda: recipes.show(recipes_page, compare_page), title=say("Recipes"), url_path="recipes"
-)
-shown = st.navigation([compare_page, fusion_page, recipes_page, record_page], position="top")
-language.switch()
-shown.run()
+
+def run() -> None:
+    """The page that the address names, in the language that it speaks."""
+    language.start()
+    panels.set_up()
+    fusion_page: StreamlitPage = st.Page(
+        lambda: fusion.show(record_page), title=say("Fusion"), url_path="fusion"
+    )
+    compare_page = st.Page(
+        lambda: compare.show(fusion_page), title=say("Compare"), url_path="compare", default=True
+    )
+    record_page: StreamlitPage = st.Page(
+        lambda: record.show(compare_page), title=say("Record"), url_path="record"
+    )
+    recipes_page: StreamlitPage = st.Page(
+        lambda: recipes.show(recipes_page, compare_page), title=say("Recipes"), url_path="recipes"
+    )
+    shown = st.navigation([compare_page, fusion_page, recipes_page, record_page], position="top")
+    language.switch()
+    shown.run()
+
+
+run()

@@ -14,12 +14,22 @@ from analysis.errors import FuseScopeError
 from collectors.files import scratch
 from collectors.files.publication import Draft, draft_for_out, is_special
 from collectors.fusion import rules
-from collectors.fusion.report import Asked, Opportunity, Report
+from collectors.fusion.report import Asked, Opportunity, Outcome, Report
 from collectors.recording.request import Recording
 from collectors.workers import machine, worker
 from collectors.workers.jobs import PrepareJob
 
-__all__ = ["Asked", "FuseJob", "Fused", "Fusing", "Opportunity", "Report", "built_in", "fuse"]
+__all__ = [
+    "Asked",
+    "FuseJob",
+    "Fused",
+    "Fusing",
+    "Opportunity",
+    "Outcome",
+    "Report",
+    "built_in",
+    "fuse",
+]
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from app.cli import recording_run, streams
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from collectors.fuse import Fused, Opportunity, Report
-    from collectors.fusion.report import Outcome
+    from collectors.fuse import Fused, Opportunity, Outcome, Report
 
 _NAME_CHARS = 200
 _OPERATORS = 6  # named in a line

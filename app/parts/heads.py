@@ -37,7 +37,14 @@ class Counted:
     either: Message | None = None
 
 
-Words = str | Message | Said | Counted
+@dataclass(frozen=True)
+class Capital:
+    """A name that stands alone over a column: with a capital letter, where the script has them."""
+
+    name: Message | Said
+
+
+Words = str | Message | Said | Counted | Capital
 
 
 @dataclass(frozen=True)
@@ -77,6 +84,9 @@ def _head_text(words: Words, runs: Runs) -> str:
         if runs[0] == runs[1]:
             return (words.run if runs[0] else words.file).text()
         return (words.either or words.run).text()
+    if isinstance(words, Capital):
+        name = str(words.name)
+        return name[:1].upper() + name[1:]
     return words.text(**PER[runs]) if isinstance(words, Message) else str(words)
 
 

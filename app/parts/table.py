@@ -25,6 +25,7 @@ from app.parts.heads import (
     NO_HEAD,
     SIDE_HEADS,
     SIDES,
+    Capital,
     Counted,
     Head,
     Runs,
@@ -392,6 +393,6 @@ def counter_figures() -> tuple[Figure, ...]:
     for measure in MEASURES:
         unit, scale, format_ = _COUNTER_UNITS[measure.unit]
         text = FIGURES[measure.code]
-        label = f"{text.label[0].upper()}{text.label[1:]}"
-        figures.append(Figure(measure.code, Head(label, unit), text.definition, scale, format_))
+        head = Head(Capital(text.name), unit)
+        figures.append(Figure(measure.code, head, text.meaning, scale, format_))
     return tuple(figures)

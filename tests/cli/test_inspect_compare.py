@@ -82,7 +82,7 @@ def test_variants_can_be_named(folder: Path) -> None:
 def test_inspect_prints_what_a_file_can_answer(folder: Path) -> None:
     out = fusescope("inspect", "before.json", cwd=folder).stdout
     assert "6 runs (6 profiled), 4 operators a run" in out
-    assert "It has start times, runs that are told apart, op types, shapes" in out
+    assert "It contains start times, " in out
     assert "hardware counters, names of the operators inside fused ones" in out
 
 

@@ -21,7 +21,7 @@ from analysis.wording import (
     why_not_told,
 )
 from analysis.wording.diagnostics import DIAGNOSTICS
-from analysis.wording.note_text import NoteText
+from analysis.wording.diagnostics.text import NoteText
 
 
 def test_every_diagnostic_has_a_sentence() -> None:

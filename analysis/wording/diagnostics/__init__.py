@@ -9,9 +9,9 @@ from analysis import units
 from analysis.compare.timing.verdict import TimeSource
 from analysis.messages import Message, Shown, paragraph
 from analysis.trace import Diagnostic, DiagnosticCode
-from analysis.wording.doubting import DOUBTING, LEVELS, SIDES
-from analysis.wording.note_text import NoteText, NoteTexts
-from analysis.wording.reading import READING
+from analysis.wording.diagnostics.doubting import DOUBTING, LEVELS, SIDES
+from analysis.wording.diagnostics.reading import READING
+from analysis.wording.diagnostics.text import NoteText, NoteTexts
 from analysis.wording.texts import TIME_SOURCES
 
 _HEADLINE_CHARS = 150

@@ -7,7 +7,7 @@ from typing import Literal
 
 from analysis.messages import Message
 from analysis.trace import Diagnostic, DiagnosticCode
-from analysis.wording.note_text import NoteText, NoteTexts, told
+from analysis.wording.diagnostics.text import NoteText, NoteTexts, told
 
 _NO_GRAPHS = Message("Fusion groups could not be read from graphs.")
 _PEAK_OR_FLOPS = Message("The measured peak is too low, or FLOPs are counted too high.")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from analysis.messages import Message
 from analysis.trace import Diagnostic, DiagnosticCode
-from analysis.wording.note_text import NoteText, NoteTexts, told
+from analysis.wording.diagnostics.text import NoteText, NoteTexts, told
 
 _OF_ALL_PROCESSES = Message(
     "Counts and sums are of all of them together. Give the file of a single process."
