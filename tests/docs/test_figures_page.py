@@ -15,9 +15,11 @@ def expected() -> str:
     lines = [
         "# Figures",
         "",
+        "[简体中文](zh/figures.md)",
+        "",
         "Every figure is shown as baseline, candidate and change, with its basis: *measured* (a",
         "clock), *counter* (hardware or profiler), *modelled* (a formula on shapes), *assumed*.",
-        "Modelled and assumed figures carry a `~`. Ratios of two sides are never mixed: speedup",
+        "Modelled and assumed figures carry a `~`. Ratios of the two sides are never mixed: speedup",
         "2.43× is latency −58.8 % and throughput +142.7 %.",
         "",
         "| figure | in JSON | definition | better |",

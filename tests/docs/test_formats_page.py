@@ -39,7 +39,8 @@ def section(reader: Reader) -> list[str]:
     if reader.covers:
         titles = [one.title for one in READERS if one.name in reader.covers]
         lines.append(
-            f"- Beside such a file these are left aside, as they say less: {'; '.join(titles)}."
+            "- When such a file is there, FuseScope does not use these, which contain less: "
+            f"{'; '.join(titles)}."
         )
     return [*lines, ""] if lines[-1] else lines
 
@@ -48,13 +49,15 @@ def expected() -> str:
     lines = [
         "# Formats",
         "",
-        "FuseScope recognises a file by its content, never by its name. Give it a file (plain or",
-        "gzipped), several files of one recording, a profiler's folder, or a zip of one. What it",
-        "leaves out or mends is counted, and `fusescope inspect FILE` says which figures a file",
-        "can feed, which it cannot, and what would have recorded the missing part.",
+        "[简体中文](zh/formats.md)",
         "",
-        "● every such file has it; ○ it depends on how it was recorded (see below); – never. Most",
-        "specific format first.",
+        "FuseScope recognises a file by its content, never by its name. Give it a file (plain or",
+        "gzipped), several files of one recording, a profiler's folder, or a zip of one. It counts",
+        "what it drops or repairs. `fusescope inspect FILE` says which figures a file allows, which",
+        "it does not allow, and how to record what is missing.",
+        "",
+        "● every such file has it; ○ it depends on how it was recorded (see below); – never. The",
+        "most specific format comes first.",
         "",
         f"| format | in JSON | {' | '.join(HEADS[field] for field in FIELDS)} |",
         f"|---|---|{'---|' * len(FIELDS)}",
