@@ -1,0 +1,116 @@
+"""A Chinese page says what its English page says: the same headings, tables, code and numbers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = {
+    "README.md": "README.zh.md",
+    "docs/figures.md": "docs/zh/figures.md",
+    "docs/formats.md": "docs/zh/formats.md",
+    "docs/fusion.md": "docs/zh/fusion.md",
+    "docs/glossary.md": "docs/zh/glossary.md",
+    "docs/verdict.md": "docs/zh/verdict.md",
+}
+HAN = "\u4e00-\u9fff"
+CODE = re.compile(r"`[^`\n]+`")
+pairs = pytest.mark.parametrize(("english", "chinese"), PAGES.items(), ids=list(PAGES))
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def blocks(page: str) -> list[list[str]]:
+    """Lines of every code block, without comments."""
+    found = re.findall(r"^```\w*\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    return [[re.sub(r"\s+#.*", "", line) for line in block.splitlines()] for block in found]
+
+
+def prose(page: str) -> str:
+    """The page without code blocks."""
+    return re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL)
+
+
+def headings(page: str) -> list[int]:
+    return [len(marks) for marks in re.findall(r"^(#+) ", prose(page), re.MULTILINE)]
+
+
+def table_rows(page: str) -> list[int]:
+    """The number of cells of every row of a table, in order."""
+    rows = re.findall(r"^\|.*\|$", prose(page), re.MULTILINE)
+    return [len(re.split(r"(?<!\\)\|", row)) for row in rows]
+
+
+def list_items(page: str) -> int:
+    return len(re.findall(r"^(?:-|\d+\.) ", prose(page), re.MULTILINE))
+
+
+def numbers(page: str) -> set[str]:
+    """Numbers in sentences: not in code, links or names of files."""
+    words = re.sub(r"\]\([^)]*\)", "", CODE.sub("", prose(page)))
+    return set(re.findall(r"(?<![\w.])\d[\d.,]*(?<![.,])", words))
+
+
+@pairs
+def test_pages_link_to_each_other(english: str, chinese: str) -> None:
+    for here, there, name in ((english, chinese, "简体中文"), (chinese, english, "English")):
+        targets = [
+            ((ROOT / here).parent / target).resolve()
+            for label, target in re.findall(r"^\[(.+?)\]\((.+?)\)$", text(here), re.MULTILINE)
+            if label == name
+        ]
+        assert targets == [ROOT / there], here
+
+
+@pairs
+def test_structure_is_the_same(english: str, chinese: str) -> None:
+    one, other = text(english), text(chinese)
+    assert headings(one) == headings(other)
+    assert table_rows(one) == table_rows(other)
+    assert list_items(one) == list_items(other)
+
+
+@pairs
+def test_code_is_the_same(english: str, chinese: str) -> None:
+    one, other = blocks(text(english)), blocks(text(chinese))
+    assert [len(block) for block in one] == [len(block) for block in other]
+    for lines, translated in zip(one, other, strict=True):
+        for line, same in zip(lines, translated, strict=True):
+            assert line == same or re.search(f"[{HAN}]", same), same
+    assert set(CODE.findall(prose(text(english)))) == set(CODE.findall(prose(text(chinese))))
+
+
+@pairs
+def test_numbers_are_the_same(english: str, chinese: str) -> None:
+    assert numbers(text(english)) == numbers(text(chinese))
+
+
+def test_figures_have_their_names_from_the_glossary() -> None:
+    glossary = dict(
+        re.findall(r"^\| ([^|]+) \| ([^|]+) \|", text("docs/glossary.md"), re.MULTILINE)
+    )
+    row = re.compile(r"^\| ([^|]+) \| `(\w+)` \|", re.MULTILINE)
+    named = {code: name for name, code in row.findall(text("docs/zh/figures.md"))}
+    assert len(named) > 50
+    assert named == {code: glossary[name] for name, code in row.findall(text("docs/figures.md"))}
+
+
+@pairs
+def test_chinese_and_latin_stand_apart(english: str, chinese: str) -> None:
+    plain = re.sub(r"\]\([^)]*\)", "]", CODE.sub("`", prose(text(chinese))))
+    assert re.findall(f"[{HAN}][A-Za-z0-9`]|[A-Za-z0-9%][{HAN}]", plain) == []
+    assert re.findall(f"[{HAN}][,;:?!]", plain) == [], "Chinese sentences have Chinese punctuation"
+
+
+def test_every_link_of_the_docs_leads_somewhere() -> None:
+    pages = [*DOCS.rglob("*.md"), *ROOT.glob("*.md")]
+    assert len(pages) > 20
+    for page in pages:
+        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
