@@ -108,6 +108,15 @@ def test_chinese_and_latin_stand_apart(english: str, chinese: str) -> None:
     assert re.findall(f"[{HAN}][,;:?!]", plain) == [], "Chinese sentences have Chinese punctuation"
 
 
+@pairs
+def test_no_sentence_is_left_in_english(english: str, chinese: str) -> None:
+    for line in CODE.sub("", prose(text(chinese))).splitlines():
+        if not line.startswith(("|", "[")):
+            assert not re.search(r"[a-z]{2,}(?: [a-z]{2,}){3}", line), line
+    first = text(english).splitlines()[0] == text(chinese).splitlines()[0]
+    assert first == (english == "README.md"), "the title is not translated"
+
+
 def test_every_link_of_the_docs_leads_somewhere() -> None:
     pages = [*DOCS.rglob("*.md"), *ROOT.glob("*.md")]
     assert len(pages) > 20
