@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from analysis import units
 from analysis.charts.figure import BARE, ticks
 from analysis.colours import LIGHT, Colours
 from analysis.compare.timing.verdict import Verdict
 from analysis.interval import interval_picture
+from analysis.messages import Message, say
 
 
 def interval(verdict: Verdict, colours: Colours = LIGHT) -> go.Figure | None:
@@ -38,8 +38,18 @@ def interval(verdict: Verdict, colours: Colours = LIGHT) -> go.Figure | None:
         )
     figure = go.Figure()
     for name, pair, width, opacity in (
-        ("A/A control: two copies of the baseline", verdict.noise_floor, 18, 0.3),
-        ("95 % interval", verdict.interval, 6, 1.0),
+        (
+            Message("A/A control, two copies of the baseline: {low:factor} to {high:factor}"),
+            verdict.noise_floor,
+            18,
+            0.3,
+        ),
+        (
+            Message("95 % interval: {low:factor} to {high:factor}"),
+            verdict.interval,
+            6,
+            1.0,
+        ),
     ):
         if pair is not None:
             figure.add_trace(
@@ -47,22 +57,19 @@ def interval(verdict: Verdict, colours: Colours = LIGHT) -> go.Figure | None:
                     x=[pair.low, pair.high],
                     y=[0, 0],
                     mode="lines",
-                    name=name,
                     opacity=opacity,
                     line={"color": colours.neutral if width > 6 else colour, "width": width},
-                    hovertemplate=f"{name}: {units.factor(pair.low)} to {units.factor(pair.high)}"
-                    "<extra></extra>",
+                    hovertemplate=f"{name.text(low=pair.low, high=pair.high)}<extra></extra>",
                 )
             )
-    known = "" if verdict.interval else ", without interval"
+    speedup = say("speedup {speedup:factor}", speedup=verdict.speedup)
     figure.add_trace(
         go.Scatter(
             x=[verdict.speedup],
             y=[0],
             mode="markers",
-            name=f"speedup {units.factor(verdict.speedup)}{known}",
             marker={"color": colour, "size": 13},
-            hovertemplate=f"speedup {units.factor(verdict.speedup)}<extra></extra>",
+            hovertemplate=f"{speedup}<extra></extra>",
         )
     )
     figure.update_layout(

@@ -10,6 +10,7 @@ from analysis.axis import LogScale, decades, plain
 from analysis.charts.figure import BARE, label_text, ticks
 from analysis.colours import LIGHT, OPACITY, Colours
 from analysis.compare.roofline import Dot, Line, Picture
+from analysis.messages import say
 from analysis.wording.roofline import line_label, line_name, place_text, share_text
 
 _MIN_DOT, _MAX_DOT = 7.0, 34.0  # px, diameter: the area is the share of the time
@@ -27,7 +28,11 @@ def roofline(picture: Picture, names: tuple[str, str], colours: Colours = LIGHT)
         if dots:
             figure.add_trace(_operators(dots, label_text(name), colour))
     across, up = LogScale(*picture.intensities), LogScale(*picture.rates)
-    of_int8 = " (of 8-bit numbers OP/s)" if any(dot.int8 for dot in picture.dots) else ""
+    attained = (
+        say("attained (OP/s for 8-bit numbers)")
+        if any(dot.int8 for dot in picture.dots)
+        else say("attained")
+    )
     figure.update_layout(
         height=440,
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
@@ -42,13 +47,13 @@ def roofline(picture: Picture, names: tuple[str, str], colours: Colours = LIGHT)
         hovermode="closest",
         annotations=[_roof_label(line, picture) for line in picture.lines],
         xaxis={
-            "title": {"text": "arithmetic intensity, FLOP/B"},
+            "title": {"text": say("arithmetic intensity, FLOP/B")},
             "type": "log",
             **ticks(decades(across, plain), across),
             "automargin": True,
         },
         yaxis={
-            "title": {"text": f"attained{of_int8}"},
+            "title": {"text": attained},
             "type": "log",
             **ticks(decades(up, units.flop_rate), up),
             "automargin": True,
@@ -111,7 +116,11 @@ def _operators(dots: list[Dot], label: str, colour: str) -> go.Scatter:
                 (
                     label_text(dot.name, 120),
                     label_text(dot.op_type, 60),
-                    f"{units.duration(dot.time_ns)} a run, {units.percent(dot.share)}",
+                    say(
+                        "{time:duration} per run, {share:percent}",
+                        time=dot.time_ns,
+                        share=dot.share,
+                    ),
                     place_text(dot),
                     share_text(dot),
                 )

@@ -12,6 +12,7 @@ from analysis.charts.figure import BARE, label_text, ticks
 from analysis.colours import LIGHT, OPACITY, Colours
 from analysis.compare.comparison import Comparison
 from analysis.distribution import PADDING, ROLES, Distribution, Role, Strip, distribution
+from analysis.messages import say
 from analysis.wording.texts import run_line, run_role
 
 _ROOM = 1.04  # at both ends of the logarithmic axis
@@ -40,7 +41,9 @@ def run_times(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | N
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
         hovermode="closest",
         xaxis={
-            "title": {"text": "block (a fresh process each)" if found.in_blocks else "file"},
+            "title": {
+                "text": say("block (each a fresh process)") if found.in_blocks else say("file")
+            },
             "range": [0.5, count + 0.5],
             "tickvals": list(range(1, count + 1)),
             "ticktext": [label_text(column.label) for column in found.columns],
@@ -49,7 +52,7 @@ def run_times(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | N
             "automargin": True,
         },
         yaxis={
-            "title": {"text": "run time, logarithmic"},
+            "title": {"text": say("run time, logarithmic")},
             "type": "log",
             **ticks(log_time_ticks(scale), scale, 1e6),
             "automargin": True,
@@ -107,7 +110,7 @@ def _dots(
         name=name,
         marker=marker,
         customdata=np.concatenate(runs),
-        hovertemplate="run %{customdata}: %{y:,.3f} ms",
+        hovertemplate=say("run {number}: {time}", number="%{customdata}", time="%{y:,.3f} ms"),
     )
 
 

@@ -13,7 +13,7 @@ from analysis import units
 from analysis.charts.figure import BARE, label_text
 from analysis.colours import LIGHT, OPACITY, Colours
 from analysis.compare.comparison import Comparison
-from analysis.wording.counted import mean_text
+from analysis.messages import Message
 from analysis.wording.waterfall import Step, ends_ns, waterfall_steps
 
 _LINE_CHARS = 32
@@ -42,7 +42,7 @@ def waterfall(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | N
         bargap=0.35,
         shapes=_joints(ends, colours),
         xaxis={
-            "title": {"text": f"time {mean_text(comparison)}, {unit}"},
+            "title": {"text": _axis(comparison).text(unit=unit)},
             "range": [min(0.0, min(ends) * 1.15), max(ends) * 1.05],
             "separatethousands": True,
             "automargin": True,
@@ -58,6 +58,19 @@ def waterfall(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | N
         },
     )
     return figure
+
+
+def _axis(comparison: Comparison) -> Message:
+    """What the axis shows, in `unit`."""
+    match comparison.baseline.trace.has_runs, comparison.candidate.trace.has_runs:
+        case True, True:
+            return Message("mean time per run, {unit}")
+        case False, False:
+            return Message("time per file, {unit}")
+        case True, False:
+            return Message("mean time per run, the candidate's of its whole file, {unit}")
+        case _:
+            return Message("mean time per run, the baseline's of its whole file, {unit}")
 
 
 def _bars(

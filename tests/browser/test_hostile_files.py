@@ -86,7 +86,7 @@ def a_file_reaches_no_network(page: Page, folder: Path, name: str) -> None:
     upload(page, hostile, plain)
     expect(verdict(page)).to_contain_text("<img src=")
     wait_idle(page)
-    page.get_by_text("What is in it").first.click()
+    page.get_by_text("What it contains").first.click()
     page.get_by_text("More figures").click()
     for button in ("Ascend", "Classes", "Launched by"):
         found = page.get_by_role("radio", name=button)

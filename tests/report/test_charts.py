@@ -141,7 +141,7 @@ def test_integers_are_drawn_without_flops() -> None:
     figure = drawn_roofline(compare(side, side, Assumptions(peak_flops_per_s=1e9)))
     assert figure.data[0].name == "8-bit peak ~1.00 GOP/s"
     assert "6.22 OP/B, 138 MOP/s" in figure.data[1].customdata[0]  # as in test_roofline_report.py
-    assert figure.layout.yaxis.title.text == "attained (of 8-bit numbers OP/s)"
+    assert figure.layout.yaxis.title.text == "attained (OP/s for 8-bit numbers)"
     assert [note.text for note in figure.layout.annotations] == ["8-bit peak"]
     assert figure.data[0].line.dash == "14px,5px"
 
@@ -173,18 +173,19 @@ def test_the_verdict_as_a_picture() -> None:
     found = compare(*(side_of_variant(both, name) for name in ("unfused", "fused"))).verdict
     figure = interval(found)
     assert figure is not None and found.interval is not None
-    drawn = {trace.name: list(trace.x) for trace in figure.data}
-    assert drawn["95 % interval"] == [found.interval.low, found.interval.high]
-    assert drawn[f"speedup {units.factor(found.speedup)}"] == [found.speedup]
-    assert "A/A control: two copies of the baseline" in drawn
+    control, bar, dot = (trace.hovertemplate for trace in figure.data)
+    drawn = {trace.hovertemplate: list(trace.x) for trace in figure.data}
+    assert bar.startswith("95 % interval: ")
+    assert drawn[bar] == [found.interval.low, found.interval.high]
+    speedup = f"speedup {units.factor(found.speedup)}<extra></extra>"
+    assert (dot, drawn[dot]) == (speedup, [found.speedup])
+    assert control.startswith("A/A control, two copies of the baseline: ")
     assert interval(replace(found, speedup=None)) is None
     # A point alone says nothing that the sentence does not; beside the control it does.
     assert interval(replace(found, interval=None, noise_floor=None)) is None
     beside = interval(replace(found, interval=None))
-    assert beside is not None and [trace.name for trace in beside.data] == [
-        "A/A control: two copies of the baseline",
-        f"speedup {units.factor(found.speedup)}, without interval",
-    ]
+    assert beside is not None
+    assert [trace.hovertemplate for trace in beside.data] == [control, dot]
     assert not figure.layout.showlegend  # on a phone it lay on the picture
     assert interval_key(found) == (
         f"Dot: speedup {units.factor(found.speedup)}. Bar: 95 % interval. Grey: A/A control, two "
