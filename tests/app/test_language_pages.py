@@ -1,0 +1,314 @@
+"""The language of the pages: which one is spoken, and that every text comes from the catalogue."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from analysis.errors import FuseScopeError
+from analysis.messages import Message, language
+from analysis.recipes import RECIPES, find
+from app import language as pages_language
+from app.parts.heads import Head
+from app.parts.table import Table
+from app.recording import progress, recorder
+from collectors.progress import Progress
+from collectors.record import variant_names
+from tests.app.pages import address, is_clean, texts
+from tests.app.test_ascend_view import KERNELS
+from tests.app.test_fusion_page import fused_zip
+from tests.app.test_recipes_page import recorded
+from tests.app.told import shown, untold
+from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
+from tests.patience import GIVE_UP_S
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("compare", "fusion", "recipes", "record")
+# AppTest opens only the first page of functions: {first} is that page.
+SCRIPT = """
+import streamlit as st
+from app import language
+from app.views import compare, fusion, recipes, record
+
+language.start()
+pages = {{
+    "compare": st.Page(lambda: compare.show(pages["fusion"]), title="c", url_path="compare",
+        default="{first}" == "compare"),
+    "fusion": st.Page(lambda: fusion.show(pages["record"]), title="f", url_path="fusion",
+        default="{first}" == "fusion"),
+    "recipes": st.Page(lambda: recipes.show(pages["recipes"], pages["compare"]), title="r",
+        url_path="recipes", default="{first}" == "recipes"),
+    "record": st.Page(lambda: record.show(pages["compare"]), title="d", url_path="record",
+        default="{first}" == "record"),
+}}
+shown = st.navigation(sorted(pages.values(), key=lambda page: not page._default), position="hidden")
+language.switch()
+shown.run()
+"""
+CALLS = ("Message", "say", "mark", "noun")
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture
+def open_page(tree: Path, pseudo: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
+    """`open_page(page, lang=…)` opens a page at that address; there is a language "pseudo"."""
+    (tree / "samples" / "mobilenetv2.zip").write_bytes(fused_zip())
+    monkeypatch.setattr(recorder, "RECORDER", recorder.Recorder())
+
+    def run(first: str = "compare", **at: str) -> AppTest:
+        test = AppTest.from_string(SCRIPT.format(first=first), default_timeout=GIVE_UP_S)
+        for name, value in at.items():
+            test.query_params[name] = value
+        return test.run()
+
+    yield run
+    recorder.RECORDER.stop()
+
+
+def names_in(*files: bytes) -> str:
+    """Every text in these files: what may stand on a page without being told."""
+    found: list[str] = []
+
+    def gather(value: Any) -> None:
+        if isinstance(value, dict):
+            found.extend(value)
+            for one in value.values():
+                gather(one)
+        elif isinstance(value, list):
+            for one in value:
+                gather(one)
+        elif isinstance(value, str):
+            found.append(value)
+
+    for data in files:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for name in archive.namelist():
+                found.append(name)
+                gather(json.loads(archive.read(name)))
+    return " ".join(found)
+
+
+@cache
+def names() -> str:
+    own = "before after json bad mobilenetv2 zip csv mine pseudo English input mask"
+    models = " ".join(f"{one.name} {one.model} {' '.join(one.variants)}" for one in RECIPES)
+    variants = " ".join(variant_names())
+    return f"{own} {models} {variants} {KERNELS} {names_in(fused_zip(), recorded(find('mul_add')))}"
+
+
+def check(page: AppTest) -> None:
+    assert is_clean(page)
+    assert {text for text in untold(page, names()) if not _not_converted(text)} == set()
+
+
+@cache
+def _plain_texts() -> tuple[str, ...]:
+    """Texts of analysis/ and collectors/, and of errors in app/, that are in no catalogue yet."""
+    found = set()
+    for path in sorted((ROOT / "app").rglob("*.py")):
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if getattr(getattr(call, "func", None), "id", "") == "FuseScopeError":
+                found |= {
+                    node.value.strip()
+                    for node in ast.walk(call)
+                    if isinstance(node, ast.Constant) and isinstance(node.value, str)
+                }
+    for package in ("analysis", "collectors"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+            told = {
+                id(arg)
+                for call in calls
+                if (getattr(call.func, "id", "") or getattr(call.func, "attr", "")) in CALLS
+                for arg in call.args
+            }
+            told |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+            found |= {
+                node.value.strip()
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and id(node) not in told
+            }
+    return tuple(text for text in found if len(text) >= 4)
+
+
+def _not_converted(text: str) -> bool:
+    whole = re.sub(r"[\\*\]]|:gray-badge\[", "", text).casefold()
+    known = {one.casefold() for one in _plain_texts()}
+    return any(one in whole for one in known if " " in one) or all(
+        part in known or len(part) < 4 for part in whole.split(" → ")
+    )
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_text_of_a_page_is_in_the_catalogue(open_page: Open, name: str) -> None:
+    page = open_page(name, lang="pseudo")
+    # The page is told at all: its first words, and those of a fragment.
+    assert any("⟦" in text for text in shown(page))
+    check(page)
+
+
+def test_texts_of_states_of_the_compare_page(open_page: Open, tree: Path) -> None:
+    page = open_page(lang="pseudo")
+    page.button(key="doctor").click().run()
+    check(page)
+    page = open_page(lang="pseudo", baseline="upload:0123456789ab", candidate="sample:no/x")
+    assert not page.header
+    check(page)
+    page = open_page(lang="pseudo", baseline="sample:mobilenetv2/unfused", candidate="sample:no/x")
+    check(page)
+    page.text_input(key="path").set_value("no.json")
+    page.button(key="open_path").click().run()
+    check(page)
+    (tree / "samples" / "mobilenetv2.zip").unlink()
+    check(open_page(lang="pseudo"))
+
+
+def test_texts_of_files_that_were_given(open_page: Open) -> None:
+    page = open_page(lang="pseudo")
+    files = [
+        ("before.json", profile_json(UNFUSED_OPERATORS, runs=3), ""),
+        ("after.json", profile_json(FUSED_OPERATORS, runs=3), ""),
+        ("bad.json", b"{", ""),
+    ]
+    page.file_uploader[0].set_value(files).run()
+    assert "before.json" in " ".join(texts(page))
+    check(page)
+    data = KERNELS.format(mac=0.5)
+    kernels = [("a.csv", data.encode(), ""), ("b.csv", (data + "\n").encode(), "")]
+    page.file_uploader[0].set_value(kernels).run()
+    page.pills(key="ascend_columns").set_value(["Accelerator Core", "Count", "Start Time(us)"])
+    check(page.run())
+    page.segmented_control(key="kind").set_value("launched_by").run()
+    check(page)
+
+
+def test_texts_of_states_of_the_fusion_page(open_page: Open) -> None:
+    page = open_page("fusion", lang="pseudo", group="1")
+    assert any("module" in frame.value for frame in page.dataframe)
+    columns = ["Interval of gain, µs", "Share of change, %", "Known by"]
+    page.pills(key="ledger_columns").set_value(columns).run()
+    check(page)
+    page.text_input(key="group_search").set_value("no such group").run()
+    check(page)
+    before, after = (profile_json(ops, runs=6) for ops in (UNFUSED_OPERATORS, FUSED_OPERATORS))
+    page.file_uploader[0].set_value([("before.json", before, ""), ("after.json", after, "")]).run()
+    page.query_params["group"] = "0"
+    check(page.run())
+
+
+def test_texts_of_a_recipe(open_page: Open, tree: Path) -> None:
+    check(open_page("recipes", lang="pseudo", recipe="mul_add"))
+    (tree / "recordings" / "mine.zip").write_bytes(recorded(find("mul_add")))
+    page = open_page("recipes", lang="pseudo", recipe="mul_add")
+    assert len(page.dataframe) == 1
+    check(page)
+    check(open_page("recipes", lang="pseudo", recipe="nothing"))
+
+
+def test_texts_of_states_of_the_record_page(
+    open_page: Open, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tree / "recordings" / "mine.zip"
+    path.write_bytes(fused_zip())
+    status = recorder.Status("mine", "mul_add")
+    for one in (
+        status,
+        replace(status, progress=Progress("blocks", 2, 8, "⟦⟧", 42.0), cancelling=True),
+        replace(status, progress=Progress("blocks", 2, 8, "⟦⟧", 420.0)),
+        replace(status, progress=Progress("done", 8, 8, "⟦⟧"), path=path),
+        replace(status, error=FuseScopeError("recording_name_taken", where="mine.zip")),
+    ):
+        recorder.RECORDER._status = one
+        check(open_page("record", lang="pseudo"))
+    recorder.RECORDER._status = None
+    page = open_page("record", lang="pseudo")
+    page.multiselect(key="record_variants").set_value([])
+    with language.speaking("pseudo"):  # AppTest tells the options itself
+        page.button(key="record_start").click().run()
+    check(page)
+    monkeypatch.setattr(progress, "find_spec", lambda name: None)
+    check(open_page("record", lang="pseudo"))
+
+
+def languages_of(page: AppTest) -> str:
+    return str(page.selectbox(key="language").value)
+
+
+def test_the_address_then_the_browser_then_english_decides(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert languages_of(open_page()) == "en"
+    assert languages_of(open_page(lang="pseudo")) == "pseudo"
+    monkeypatch.setattr(pages_language, "_locale", lambda: "pseudo-CN")
+    page = open_page()
+    assert languages_of(page) == "pseudo" and "lang" not in address(page)
+    assert languages_of(open_page(lang="en")) == "en"
+
+
+def test_an_unknown_language_names_those_that_exist_once(open_page: Open) -> None:
+    page = open_page(lang="xx<b>", baseline="sample:mobilenetv2/fused")
+    assert "Choose one of: en, pseudo." in page.info[0].value
+    assert "<b>" not in page.info[0].value
+    assert languages_of(page) == "en"
+    assert address(page)["baseline"] == "sample:mobilenetv2/fused"
+    assert "lang" not in address(page)
+    assert not [info for info in page.run().info if "en, pseudo" in info.value]
+
+
+def test_the_switch_keeps_the_address_and_what_is_chosen(open_page: Open) -> None:
+    page = open_page(tau_us="25.0")
+    page.segmented_control(key="kind").set_value("classes").run()
+    page.pills(key="type_columns").set_value(["Count"]).run()
+    page.multiselect(key="classes").set_value(["activation"]).run()
+    before = address(page)
+    page.selectbox(key="language").set_value("pseudo").run()
+    assert address(page) == {**before, "lang": "pseudo"}
+    assert page.segmented_control(key="kind").value == "classes"
+    assert page.pills(key="type_columns").value == ["Count"]
+    assert page.multiselect(key="classes").value == ["activation"]
+    assert page.selectbox(key="choose_candidate").value == "sample:mobilenetv2/fused"
+    assert all(head.value.startswith("⟦") for head in page.subheader[1:])
+    page.selectbox(key="language").set_value("en").run()
+    assert address(page)["lang"] == "en"
+    assert page.segmented_control(key="kind").value == "classes"
+    assert page.subheader and not any("⟦" in head.value for head in page.subheader)
+
+
+def test_what_became_of_files_is_told_in_the_language_of_now(open_page: Open) -> None:
+    page = open_page()
+    page.file_uploader[0].set_value([("bad.json", b"{", "")]).run()
+    [said] = [text for text in texts(page) if "bad.json" in text and "⟦" not in text]
+    page.selectbox(key="language").set_value("pseudo").run()
+    told = [text for text in texts(page) if "bad.json" in text]
+    assert said not in told and any("⟦" in text for text in told)
+
+
+def test_one_language_needs_no_switch(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(language, "languages", lambda: ("en",))
+    page = AppTest.from_string(SCRIPT.format(first="record"), default_timeout=GIVE_UP_S).run()
+    assert is_clean(page)
+    assert "language" not in [box.key for box in page.selectbox]
+
+
+def test_csv_heads_and_json_are_english_in_every_language(tree: Path, pseudo: Path) -> None:
+    rows = pd.DataFrame({"name": ["a"]})
+    table = Table()
+    table.text(Head(Message("Name")), rows["name"], Message("Help."), 100)
+    with language.speaking("pseudo"):
+        assert table.csv.decode("utf-8-sig").splitlines()[0] == "Name"
+        assert list(table.frame.columns) == ["⟦Name⟧"]
