@@ -55,6 +55,7 @@ NOUNS: Mapping[str, tuple[str, str]] = {
     "names": noun("{n:count} name", "{n:count} names"),
     "op_types": noun("{n:count} op type", "{n:count} op types"),
     "samples": noun("{n:count} sample", "{n:count} samples"),
+    "classes": noun("{n:count} class", "{n:count} classes"),
     "variants": noun("{n:count} variant", "{n:count} variants"),
     "profiled_runs": noun("{n:count} profiled run", "{n:count} profiled runs"),
     "unprofiled_runs": noun("{n:count} un-profiled run", "{n:count} un-profiled runs"),

@@ -26,7 +26,7 @@ def beside_published(
         ]
         values = tuple((variant, value) for variant, value in own if value is not None)
         if len(values) == len(own):
-            return published, replace(published, values=values, basis="measured", note="")
+            return published, replace(published, values=values, basis="measured", note_message=None)
     return None
 
 

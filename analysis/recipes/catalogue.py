@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from analysis.errors import FuseScopeError
+from analysis.messages import Message
 from analysis.recipes.recipe import LIGHT_FLOPS_PER_S, Published, Recipe, Step, Work
 from analysis.spelling import nearest
 from analysis.text import shown
@@ -16,27 +17,41 @@ _MEMORY = ("memory", "allocator")
 _MB = 1e6
 _MS = 1e6  # ns
 
-_UNFUSED = Step("unfused", "unfused", "the whole graph, every optimisation off")
-_FUSED = Step("fused", "fused", "every optimisation of the engine, its blocked layout too")
+_UNFUSED = Step(
+    "unfused", Message("unfused"), Message("the whole graph, with every optimisation off")
+)
+_FUSED = Step(
+    "fused",
+    Message("fused"),
+    Message("every optimisation of the engine, including its blocked layout"),
+)
 # What is said of a machine is what the table measures on it, never what we expect of it.
-_CPU = (
-    "The published figures are of an accelerator, ours of a CPU: how much of the time is "
-    "arithmetic, and how much starting operators and moving tensors, need not be the same."
+_CPU = Message(
+    "The published figures are from an accelerator, ours from a CPU. The shares "
+    "of time for arithmetic, for starting operators and for moving tensors may "
+    "differ between them."
 )
-_LAYOUT = (
-    "Every optimisation of the engine includes channels in blocks (NchwcTransformer), where it has "
-    "kernels for them on the processor: a layout and no fusion. The recipe conv3x3 measures it as "
-    "a step of its own."
+_LAYOUT = Message(
+    "All optimisations of the engine include channels in blocks "
+    "(NchwcTransformer), where the engine has kernels for them on this processor. "
+    "This is a layout, not a fusion. The recipe conv3x3 measures it as a separate "
+    "step."
 )
-_CUT = "Compare the own kernel with the cut, which pays the same for its boundaries."
-_NO_TIMES = "No times were published, only the number of operators."
+_CUT = Message(
+    "Compare the custom kernel with the cut without a kernel, which has the same boundary costs."
+)
+_NO_TIMES = Message("Only the number of operators was published, not the times.")
 
 
-def _kernel(name: str, replaced: str) -> tuple[Step, Step]:
+def _kernel(name: str, adds: Message) -> tuple[Step, Step]:
     """The cut and the kernel in it: their difference is what the kernel is worth."""
     return (
-        Step(f"segments:{name}", "cut, no kernel", "the cost of the cut, where a kernel will run"),
-        Step(f"custom:{name}", "own kernel", f"one kernel of our own in place of {replaced}"),
+        Step(
+            f"segments:{name}",
+            Message("cut, no kernel"),
+            Message("the cost of the cut where the kernel will run"),
+        ),
+        Step(f"custom:{name}", Message("custom kernel"), adds),
     )
 
 
@@ -47,33 +62,46 @@ _CONV_BN_PUBLISHED = (
         "latency_change",
         (("rules:O3", -0.55),),
         "fraction",
-        note="A throughput of +80 % is a latency of -44.4 %, not of -55.0 % (to 45 %): the two "
-        "published figures cannot both be of one measurement.",
+        note_message=Message(
+            "A throughput change of +80 % is a latency change of -44.4 %, not of -55.0 % "
+            "(to 45 %): the two published figures cannot come from the same measurement."
+        ),
     ),
 )
 
 _CONV_BN_RELU = Recipe(
     name="conv_bn_relu",
-    title="Conv + BatchNormalization + ReLU, by rules",
-    question="How much of ResNet-50's time is in small operators, and how much of it do fusion "
-    "rules remove, with and without the classifier?",
+    title_message=Message("Conv + BatchNormalization + ReLU, by rules"),
+    question_message=Message(
+        "How much of ResNet-50's time is in small operators, and how much of this "
+        "time do fusion rules remove, with and without the classifier?"
+    ),
     model="resnet50",
     steps=(
         _UNFUSED,
-        Step("rules:no-head.toml", "rules, no head", "our fusion pass, classifier left out"),
-        Step("rules:O3", "rules", "our fusion pass on the classifier too"),
+        Step(
+            "rules:no-head.toml",
+            Message("rules, no head"),
+            Message("our fusion pass, without the classifier"),
+        ),
+        Step("rules:O3", Message("rules"), Message("our fusion pass, including the classifier")),
         _FUSED,
     ),
     columns=("throughput", "latency_per_sample", *_TIME, *_SMALL_OPS, "output_difference"),
     compare=("unfused", "rules:O3"),
     published=_CONV_BN_PUBLISHED,
-    source="graph-kernel rules on ResNet-50, batch 16, on an accelerator",
-    why_differ=(
+    source_message=Message(
+        "graph-kernel fusion rules on ResNet-50 with batch size 16, on an accelerator"
+    ),
+    why_messages=(
         _CPU,
         (
-            "What fusion can remove is the small-op ratio of the first step, on this machine. The "
-            "twin conv_bn_clip has more to remove beside its arithmetic: for each value that a "
-            "small operator writes, ResNet-50 does about 300 operations, MobileNetV2 about 46."
+            Message(
+                "On this machine, fusion can remove at most the small-op ratio of the first "
+                "step. The recipe conv_bn_clip has relatively more to remove: for each value "
+                "that a small operator writes, ResNet-50 does about 300 operations, "
+                "MobileNetV2 about 46."
+            )
         ),
         _LAYOUT,
     ),
@@ -87,15 +115,21 @@ RECIPES: tuple[Recipe, ...] = (
     replace(
         _CONV_BN_RELU,
         name="conv_bn_clip",
-        title="Conv + BatchNormalization + Clip, by rules",
-        question="How much of MobileNetV2's time is in small operators, and how much of it do "
-        "fusion rules remove? It does less arithmetic than ResNet-50 for each value that a small "
-        "operator touches.",
+        title_message=Message("Conv + BatchNormalization + Clip, by rules"),
+        question_message=Message(
+            "How much of MobileNetV2's time is in small operators, and how much of this "
+            "time do fusion rules remove? It does less arithmetic than ResNet-50 for each "
+            "value that a small operator writes."
+        ),
         model="mobilenetv2",
         columns=("throughput", *_TIME, *_SMALL_OPS, "output_difference"),
-        why_differ=(
-            ("Another model than the published one: how near its small operators come to the "
-            "published share is the small-op ratio of the first step."),
+        why_messages=(
+            (
+                Message(
+                    "This is not the published model. Compare the small-op ratio of the first "
+                    "step with the published share."
+                )
+            ),
             _LAYOUT,
         ),
         work=Work(flops=0.6e9, flops_per_s=LIGHT_FLOPS_PER_S),
@@ -105,11 +139,17 @@ RECIPES: tuple[Recipe, ...] = (
     ),
     Recipe(
         name="depthwise",
-        title="Own kernel for a depthwise convolution",
-        question="Which part of the machine's arithmetic does a depthwise convolution use, and "
-        "does a kernel laid out for the cache use more?",
+        title_message=Message("Custom kernel for a depthwise convolution"),
+        question_message=Message(
+            "What share of the machine's peak does a depthwise convolution use, and does "
+            "a kernel that is designed for the cache use more?"
+        ),
         model="depthwise_conv",
-        steps=(_UNFUSED, *_kernel("depthwise_conv", "the convolution"), _FUSED),
+        steps=(
+            _UNFUSED,
+            *_kernel("depthwise_conv", Message("one custom kernel instead of the convolution")),
+            _FUSED,
+        ),
         columns=(
             *_TIME,
             "compute_utilisation",
@@ -120,14 +160,25 @@ RECIPES: tuple[Recipe, ...] = (
         ),
         compare=("unfused", "custom:depthwise_conv"),
         published=(Published("depthwise_utilisation", (("unfused", 0.40),), "fraction"),),
-        source="a depthwise convolution on an accelerator, default kernel",
-        why_differ=(
-            ("Utilisation is measured against a matrix product of the engine on this machine, "
-            "not against a data sheet. Of the whole run it rests on un-profiled latency, of the "
-            "convolution on its profiled time, which the profiler inflates."),
-            ("A 3 x 3 depthwise convolution does 18 operations for each value that it reads and "
-            "writes, 2.25 a byte: share of the roofline says how near it comes to what peak and "
-            "bandwidth of this machine allow."),
+        source_message=Message(
+            "a depthwise convolution on an accelerator, with the default kernel"
+        ),
+        why_messages=(
+            (
+                Message(
+                    "Utilisation is relative to a matrix product of the engine on this machine, "
+                    "not to a data sheet. For the whole run it is based on un-profiled latency; "
+                    "for the convolution it is based on profiled time, which the profiler "
+                    "inflates."
+                )
+            ),
+            (
+                Message(
+                    "A 3 x 3 depthwise convolution does 18 operations for each value that it "
+                    "reads and writes, or 2.25 per byte. The share of the roofline shows how "
+                    "close it comes to what peak and bandwidth of this machine allow."
+                )
+            ),
             _CUT,
         ),
         work=Work(flops=7.9e6, bytes=4 * _MB),
@@ -135,17 +186,31 @@ RECIPES: tuple[Recipe, ...] = (
     ),
     Recipe(
         name="depthwise_mobilenetv2",
-        title="Own kernel for every depthwise convolution of MobileNetV2",
-        question="What does the depthwise kernel bring in a network, with its boundaries paid?",
+        title_message=Message("Custom kernel for every depthwise convolution of MobileNetV2"),
+        question_message=Message(
+            "What does the depthwise kernel bring in a whole network, including its boundary costs?"
+        ),
         model="mobilenetv2",
-        steps=(_UNFUSED, *_kernel("depthwise_conv", "each of the depthwise convolutions"), _FUSED),
+        steps=(
+            _UNFUSED,
+            *_kernel(
+                "depthwise_conv", Message("one custom kernel instead of each depthwise convolution")
+            ),
+            _FUSED,
+        ),
         columns=(*_TIME, "depthwise_time", "depthwise_utilisation", "output_difference"),
         compare=("unfused", "custom:depthwise_conv"),
         published=(Published("depthwise_utilisation", (("unfused", 0.40),), "fraction"),),
-        source="a depthwise convolution on an accelerator, default kernel",
-        why_differ=(
-            ("The published figure is of one convolution, ours of 17 together: 32 to 960 channels "
-            "of 112 x 112 to 7 x 7 values."),
+        source_message=Message(
+            "a depthwise convolution on an accelerator, with the default kernel"
+        ),
+        why_messages=(
+            (
+                Message(
+                    "The published figure is for one convolution, ours for 17 together, with 32 "
+                    "to 960 channels of 112 x 112 to 7 x 7 values."
+                )
+            ),
             _CUT,
         ),
         work=Work(flops=0.6e9, flops_per_s=LIGHT_FLOPS_PER_S),
@@ -154,18 +219,30 @@ RECIPES: tuple[Recipe, ...] = (
     ),
     Recipe(
         name="three_modes",
-        title="DeepLabV3+ in three modes",
-        question="What do a whole graph and its fused nodes bring over running node by node, in "
-        "time and in memory?",
+        title_message=Message("DeepLabV3+ in three modes"),
+        question_message=Message(
+            "What do a whole graph and its fused nodes bring in time and memory, compared "
+            "with running node by node?"
+        ),
         model="deeplabv3plus",
         steps=(
-            Step("eager", "eager", "each node in a session of its own"),
-            Step("unfused", "graph", "the whole graph in one session, every optimisation off"),
-            Step("fused", "graph, fused", _FUSED.adds),
+            Step("eager", Message("eager"), Message("each node in its own session")),
+            Step(
+                "unfused",
+                Message("graph"),
+                Message("the whole graph in one session, with every optimisation off"),
+            ),
+            Step("fused", Message("graph, fused"), _FUSED.adds_message),
         ),
         columns=(
-            *_TIME, "latency_mean", "latency_median", "memory", "allocator", "operators",
-            "fused_nodes", "output_difference",
+            *_TIME,
+            "latency_mean",
+            "latency_median",
+            "memory",
+            "allocator",
+            "operators",
+            "fused_nodes",
+            "output_difference",
         ),
         compare=("eager", "fused"),
         published=(
@@ -180,13 +257,22 @@ RECIPES: tuple[Recipe, ...] = (
                 "bytes",
             ),
         ),
-        source="DeepLabV3+ on an accelerator, mean of 100 runs",
-        why_differ=(
-            ("Eager is here each node in a session of its own, not the operators of a framework "
-            "started from Python: what it costs is the ratio of graph to eager."),
-            ("Peak memory is resident memory of a process of its own and depends on the allocator: "
-            "eager gives each tensor back after its last use to an allocator that all of its "
-            "sessions share, a graph has an allocator of its own."),
+        source_message=Message("DeepLabV3+ on an accelerator, mean of 100 runs"),
+        why_messages=(
+            (
+                Message(
+                    "Here, eager means each node in its own session, not the operators of a "
+                    "framework started from Python. The ratio of graph to eager shows what it "
+                    "costs."
+                )
+            ),
+            (
+                Message(
+                    "Peak memory is the resident memory of a separate process and depends on the "
+                    "allocator. Eager returns each tensor after its last use to an allocator that "
+                    "all its sessions share; a graph has its own allocator."
+                )
+            ),
             _LAYOUT,
         ),
         work=Work(flops=11.6e9, flops_per_s=LIGHT_FLOPS_PER_S),
@@ -197,29 +283,41 @@ RECIPES: tuple[Recipe, ...] = (
     ),
     Recipe(
         name="mul_add",
-        title="Mul + Add as one operator",
-        question="ONNX Runtime has no kernel for these two as one: what does one of our own bring?",
+        title_message=Message("Mul + Add as one operator"),
+        question_message=Message(
+            "ONNX Runtime has no kernel that runs these two as one. What does a custom "
+            "kernel bring?"
+        ),
         model="mynet",
-        steps=(_UNFUSED, *_kernel("mul_add", "Mul and Add"), _FUSED),
+        steps=(
+            _UNFUSED,
+            *_kernel("mul_add", Message("one custom kernel instead of Mul and Add")),
+            _FUSED,
+        ),
         columns=(*_TIME, *_TRAFFIC, *_MEMORY),
         compare=("unfused", "custom:mul_add"),
-        published=(
-            Published("operators", (("unfused", 2.0), ("custom:mul_add", 1.0)), "count"),
-        ),
-        source="graph kernels of MindSpore",
-        why_differ=(_NO_TIMES, _CUT),
+        published=(Published("operators", (("unfused", 2.0), ("custom:mul_add", 1.0)), "count"),),
+        source_message=Message("graph kernels of MindSpore"),
+        why_messages=(_NO_TIMES, _CUT),
         work=Work(bytes=17 * _MB),
         rounds=24,
         graph=True,
     ),
     Recipe(
         name="composite",
-        title="(x · 2)³, then a composite Sub · Mul",
-        question="A chain of four elementwise operators as one kernel: what is left of its "
-        "traffic?",
+        title_message=Message("(x · 2)³, then a composite Sub · Mul"),
+        question_message=Message(
+            "A chain of four elementwise operators runs as one kernel. How much of its "
+            "memory traffic is left?"
+        ),
         model="mynet_composite",
         steps=(
-            _UNFUSED, *_kernel("sub_mul_pow", "the chain of Mul, Pow, Sub and Mul"), _FUSED,
+            _UNFUSED,
+            *_kernel(
+                "sub_mul_pow",
+                Message("one custom kernel instead of the chain of Mul, Pow, Sub and Mul"),
+            ),
+            _FUSED,
         ),
         columns=(*_TIME, *_TRAFFIC, *_MEMORY),
         compare=("unfused", "custom:sub_mul_pow"),
@@ -228,31 +326,49 @@ RECIPES: tuple[Recipe, ...] = (
                 "operators",
                 (("unfused", 2.0), ("custom:sub_mul_pow", 1.0)),
                 "count",
-                note="The published two are Sub and Mul of the composite; the graph here has Mul "
-                "and Pow in front of them, which the kernel does too.",
+                note_message=Message(
+                    "The published two operators are Sub and Mul of the composite. The graph here "
+                    "has Mul and Pow in front of them, which the kernel computes as well."
+                ),
             ),
         ),
-        source="graph kernels of MindSpore, a composite operator",
-        why_differ=(_NO_TIMES,),
+        source_message=Message("graph kernels of MindSpore, a composite operator"),
+        why_messages=(_NO_TIMES,),
         work=Work(bytes=42 * _MB),
         rounds=24,
         graph=True,
     ),
     Recipe(
         name="conv3x3",
-        title="3 x 3 convolutions of ResNet-50, step by step",
-        question="What do layout, fusion and precision bring one after the other, and what do the "
-        "outputs lose?",
+        title_message=Message("3 x 3 convolutions of ResNet-50, step by step"),
+        question_message=Message(
+            "What do layout, fusion and precision each bring, one after the other, and "
+            "how much do the outputs change?"
+        ),
         model="resnet50",
         steps=(
             _UNFUSED,
-            Step("only:NchwcTransformer", "layout", "channels in blocks (NchwcTransformer)"),
-            Step("fused", "fusion", "every other optimisation, fusions among them"),
-            Step("int8", "precision", "8-bit weights and activations, calibrated"),
+            Step(
+                "only:NchwcTransformer",
+                Message("layout"),
+                Message("channels in blocks (NchwcTransformer)"),
+            ),
+            Step(
+                "fused", Message("fusion"), Message("every other optimisation, including fusions")
+            ),
+            Step(
+                "int8", Message("precision"), Message("8-bit weights and activations, calibrated")
+            ),
         ),
         columns=(
-            *_TIME, "conv3x3_time", "conv3x3_utilisation", "compute_utilisation",
-            "cache_utilisation", "cache_missed_bytes", "agreement_top1", "agreement_top5",
+            *_TIME,
+            "conv3x3_time",
+            "conv3x3_utilisation",
+            "compute_utilisation",
+            "cache_utilisation",
+            "cache_missed_bytes",
+            "agreement_top1",
+            "agreement_top5",
             "output_difference",
         ),
         compare=("unfused", "int8"),
@@ -261,8 +377,11 @@ RECIPES: tuple[Recipe, ...] = (
                 "latency",
                 (("unfused", 18.2 * _MS), ("int8", 7.5 * _MS)),
                 "ns",
-                note="The source calls 18.2 ms to 7.5 ms both -42.7 % and +142.7 %; the second is "
-                "the gain in throughput, the first is no change of these two times.",
+                note_message=Message(
+                    "The source calls the change from 18.2 ms to 7.5 ms both -42.7 % and +142.7 "
+                    "%. The second is the gain in throughput; the first does not match these two "
+                    "times."
+                ),
             ),
             Published("conv3x3_time", (("unfused", 13.1 * _MS), ("int8", 3.2 * _MS)), "ns"),
             Published("compute_utilisation", (("unfused", 0.42), ("int8", 0.88)), "fraction"),
@@ -271,74 +390,104 @@ RECIPES: tuple[Recipe, ...] = (
                 (("unfused", 0.28), ("int8", 0.76)),
                 "fraction",
                 basis="counter",
-                note="The published cache figure is of a hardware counter, ours is modelled from "
-                "shapes: two different quantities that do not compare.",
+                note_message=Message(
+                    "The published cache figure is from a hardware counter, ours is modelled from "
+                    "shapes. They are different quantities and cannot be compared."
+                ),
             ),
             Published(
                 "top5_accuracy_change",
                 (("int8", -0.003),),
                 "fraction",
-                note="The published accuracy is of labelled images. Our models have no training, "
-                "so the table shows agreement with the baseline instead.",
+                note_message=Message(
+                    "The published accuracy is for labelled images. Our models are not trained, "
+                    "so the table shows agreement with the baseline instead."
+                ),
             ),
         ),
-        source="ResNet-50 tuned step by step on an accelerator",
-        why_differ=(
+        source_message=Message("ResNet-50 tuned step by step on an accelerator"),
+        why_messages=(
             _CPU,
-            ("The published step to fewer bits is the accelerator's own; on a CPU the engine runs "
-            "fp16 as fp32, so int8 stands in its place."),
-            ("The model's weights are random, not trained: agreement is what 8 bits change in this "
-            "model, not what a trained one would lose."),
+            (
+                Message(
+                    "The published step to fewer bits uses a format of the accelerator. On a CPU "
+                    "the engine runs fp16 as fp32, so int8 is used instead."
+                )
+            ),
+            (
+                Message(
+                    "The model's weights are random, not trained. Agreement shows what 8 bits "
+                    "change in this model, not what a trained model would lose."
+                )
+            ),
         ),
         work=Work(flops=7.9e9),
         rounds=16,
     ),
     Recipe(
         name="add_relu",
-        title="Add + ReLU",
-        question="The end of a residual block: what does writing the sum only once bring?",
+        title_message=Message("Add + ReLU"),
+        question_message=Message(
+            "This is the end of a residual block. What is gained when the sum is not "
+            "written to memory?"
+        ),
         model="add_relu",
-        steps=(_UNFUSED, *_kernel("add_relu", "Add and Relu"), _FUSED),
+        steps=(
+            _UNFUSED,
+            *_kernel("add_relu", Message("one custom kernel instead of Add and Relu")),
+            _FUSED,
+        ),
         columns=(*_TIME, *_TRAFFIC, *_MEMORY),
         compare=("unfused", "custom:add_relu"),
-        why_differ=(),
+        why_messages=(),
         work=Work(bytes=21 * _MB),
         rounds=24,
         graph=True,
     ),
     Recipe(
         name="mul_sigmoid",
-        title="Mul · Sigmoid (SiLU)",
-        question="x · sigmoid(x): ONNX Runtime has an operator for it; how does our kernel "
-        "compare?",
+        title_message=Message("Mul · Sigmoid (SiLU)"),
+        question_message=Message(
+            "ONNX Runtime has an operator for x · sigmoid(x). How does our kernel compare?"
+        ),
         model="mul_sigmoid",
-        steps=(_UNFUSED, *_kernel("mul_sigmoid", "Sigmoid and Mul"), _FUSED),
+        steps=(
+            _UNFUSED,
+            *_kernel("mul_sigmoid", Message("one custom kernel instead of Sigmoid and Mul")),
+            _FUSED,
+        ),
         columns=(*_TIME, *_TRAFFIC, *_MEMORY),
         compare=("unfused", "custom:mul_sigmoid"),
-        why_differ=(),
+        why_messages=(),
         work=Work(bytes=21 * _MB),
         rounds=24,
         graph=True,
     ),
     Recipe(
         name="conv_bn",
-        title="Conv + BatchNormalization, folded",
-        question="BatchNormalization after Conv can be part of its weights: what does the second "
-        "pass over the tensor cost?",
+        title_message=Message("Conv + BatchNormalization, folded"),
+        question_message=Message(
+            "BatchNormalization after Conv can become part of its weights. What does the "
+            "second pass over the tensor cost?"
+        ),
         model="conv_bn",
         steps=(
             _UNFUSED,
-            Step("rules:O1", "folded by rules", "BatchNormalization in the weights, closed form"),
+            Step(
+                "rules:O1",
+                Message("folded by rules"),
+                Message("BatchNormalization folded into the weights"),
+            ),
             _FUSED,
         ),
         columns=(*_TIME, *_TRAFFIC),
         compare=("unfused", "rules:O1"),
-        why_differ=(),
+        why_messages=(),
         work=Work(flops=0.23e9),
         rounds=24,
         graph=True,
     ),
-)  # fmt: skip
+)
 
 
 def find(name: str) -> Recipe:

@@ -98,7 +98,7 @@ def _profile(recipe: Recipe, known: Sequence[Figures], answer: Comparison) -> It
     if not FROM_PROFILE & set(recipe.columns):
         return
     inflation = {
-        step.label: value
+        step.label_message: value
         for step, figures in zip(recipe.steps, known, strict=True)
         if (value := figures["profiler_inflation"].value) is not None
     }
@@ -107,7 +107,11 @@ def _profile(recipe: Recipe, known: Sequence[Figures], answer: Comparison) -> It
         maximum = max(inflation, key=inflation.__getitem__)
         low, high = inflation[minimum], inflation[maximum]
         much = high > 1 + MUCH_BIAS or low < 1 - MUCH_BIAS
-        yield Note("inflation", much, {"low": low, "least": minimum, "high": high, "most": maximum})
+        yield Note(
+            "inflation",
+            much,
+            {"low": low, "least": minimum.of(), "high": high, "most": maximum.of()},
+        )
     for one in answer.diagnostics:
         if one.code == "weak_attribution":
             yield _doubt("weak_attribution", **_pair(recipe), **one.values)
@@ -115,7 +119,7 @@ def _profile(recipe: Recipe, known: Sequence[Figures], answer: Comparison) -> It
 
 def _pair(recipe: Recipe) -> dict[str, Value]:
     """What the two steps of the answer are called."""
-    labels = {step.variant: step.label for step in recipe.steps}
+    labels = {step.variant: step.label_message.of() for step in recipe.steps}
     return {"before": labels[recipe.compare[0]], "after": labels[recipe.compare[1]]}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from analysis.experiment import ExperimentRecord
+from analysis.messages import Message
 from analysis.quantity import Basis
 
 # As the recorder runs a block (collectors/recording/blocks.py): runs before those that count.
@@ -25,8 +26,18 @@ class Step:
     """One line of the table: a variant, what it is called, and what it adds to the line before."""
 
     variant: str
-    label: str
-    adds: str
+    label_message: Message
+    adds_message: Message
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+        return self.label_message.text()
+
+    @property
+    def adds(self) -> str:
+        """What it adds, without a full stop."""
+        return self.adds_message.text()
 
 
 @dataclass(frozen=True)
@@ -34,14 +45,19 @@ class Published:
     """A figure that others published: values by the variant of ours that each stands beside.
 
     `code` is the column it belongs to; without such a column it is only told. `basis` is theirs.
-    `note` says what is odd about it, in sentences.
+    `note_message` says what is odd about it, in sentences.
     """
 
     code: str
     values: tuple[tuple[str, float], ...]
     unit: str
     basis: Basis = "measured"
-    note: str = ""
+    note_message: Message | None = None
+
+    @property
+    def note(self) -> str:
+        """What is odd about it; '' for nothing."""
+        return "" if self.note_message is None else self.note_message.text()
 
 
 @dataclass(frozen=True)
@@ -61,22 +77,22 @@ class Recipe:
     `batch` and `threads` None mean the model's and the machine's own. `blocks` processes of
     `rounds` runs a variant each, and `profiled_rounds` profiled ones. `mean_runs` is how many runs
     the published mean was of, 0 where no number was told. `columns` are codes of figures.
-    `why_differ` are sentences. `graph` asks for the operators of each step in order. `baseline`
+    `why_messages` are sentences. `graph` asks for the operators of each step in order. `baseline`
     is whose outputs the others are compared with, and which runs twice as control. `compare` is
-    the pair of variants that says most. `source` is whose figures were published.
+    the pair of variants that says most. `source_message` is whose figures were published.
     """
 
     name: str
-    title: str
-    question: str
+    title_message: Message
+    question_message: Message
     model: str
     steps: tuple[Step, ...]
     columns: tuple[str, ...]
-    why_differ: tuple[str, ...]
+    why_messages: tuple[Message, ...]
     work: Work
     compare: tuple[str, str]
     published: tuple[Published, ...] = ()
-    source: str = ""
+    source_message: Message | None = None
     batch: int | None = None
     threads: int | None = None
     blocks: int = 8
@@ -85,6 +101,26 @@ class Recipe:
     mean_runs: int = 0
     graph: bool = False
     baseline: str = "unfused"
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+        return self.title_message.text()
+
+    @property
+    def question(self) -> str:
+        """What it asks, in a sentence or two."""
+        return self.question_message.text()
+
+    @property
+    def source(self) -> str:
+        """Whose figures were published; '' where none were."""
+        return "" if self.source_message is None else self.source_message.text()
+
+    @property
+    def why_differ(self) -> tuple[str, ...]:
+        """Why ours differ from what was published, in sentences."""
+        return tuple(message.text() for message in self.why_messages)
 
     @property
     def variants(self) -> tuple[str, ...]:

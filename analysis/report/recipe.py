@@ -82,7 +82,7 @@ def lines(table: RecipeTable) -> tuple[Line, ...]:
             Line(
                 code=_GRAPH,
                 label=_GRAPH,
-                definition=words.GRAPH_HELP,
+                definition=words.GRAPH_HELP.text(),
                 cells=graphs,
                 values=graphs,
                 intervals=nothing,
@@ -107,7 +107,10 @@ def recipe_values(recipe: Recipe) -> dict[str, Any]:
         "blocks": recipe.blocks,
         "rounds": recipe.rounds,
         "baseline": recipe.baseline,
-        "steps": [msgspec.to_builtins(step) for step in recipe.steps],
+        "steps": [
+            {"variant": step.variant, "label": step.label, "adds": step.adds}
+            for step in recipe.steps
+        ],
         "published": [
             {
                 "figure": published.code,

@@ -10,7 +10,6 @@ from analysis import wording
 from analysis.messages import Message, listed, say
 from analysis.recipes import Recipe, RecipeTable
 from analysis.wording import recipes as words
-from analysis.wording.phrases import capital
 from app.parts import exports, panels
 from app.parts.table import ROW_HEIGHT, whole_height
 from app.recipes import results, run
@@ -102,7 +101,7 @@ def _answer(recipe: Recipe, result: Result, compare_page: st.Page) -> None:
     st.subheader(verdict_text(recipe, result) + tail, anchor=False)
     with st.container(gap="xxsmall"):
         if recipe.same_cut is not None:
-            st.text(capital(words.cut_text(result.verdict(recipe.same_cut))) + ".")
+            st.text(words.cut_text(result.verdict(recipe.same_cut)))
         st.caption(panels.own(wording.verdict_basis(verdict)))
         mark = ":material/person:" if result.source == OWN else ":material/inventory_2:"
         made = say(

@@ -97,7 +97,7 @@ def test_the_list_has_every_recipe() -> None:
 
 def test_the_table_of_an_experiment() -> None:
     output = invoke("mul_add", "--from", "x.zip")
-    verdict = "own kernel is 2.43× faster than unfused (95 % interval 2.43× to 2.43×); "
+    verdict = "custom kernel is 2.43× faster than unfused (95 % interval 2.43× to 2.43×). "
     assert 0 < output.index(verdict) < output.index("latency change")
     assert "8 blocks of fresh processes, paired" in output
     assert line(output, "latency change") == "latency change – +4.4 % -58.8 % 0.0 % measured"
@@ -108,7 +108,7 @@ def test_the_table_of_an_experiment() -> None:
     assert line(output, "graph ") == "graph Mul → Add Mul → Add FusedElementwise Mul → Add measured"
     assert "Test CPU, 2 cores; onnxruntime 1.31.1, 2 threads; 8 blocks of 3 rounds" in output
     assert "recorded 2026-01-02" in output
-    assert "2.53× over the same cut" in output
+    assert "over the same cut without the kernel: 2.53×" in output
     assert "--baseline unfused --candidate custom:mul_add" in output
 
 

@@ -19,7 +19,7 @@ from tests.browser.dashboard import (
 )
 
 OF_MUL_ADD = re.compile(
-    "own kernel is 1\\.000× slower|own kernel took|Cannot tell whether own kernel"
+    "custom kernel is 1\\.000× slower|custom kernel took|Cannot tell whether custom kernel"
 )
 
 

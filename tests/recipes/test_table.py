@@ -23,6 +23,7 @@ from analysis.experiment import (
     Spread,
 )
 from analysis.graph import Graph, Node, Tensor
+from analysis.messages import Message
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.recipes import (
@@ -145,8 +146,8 @@ def test_ratios_are_the_verdicts() -> None:
     # The headline is against what a user would run; the cut stands beside it.
     assert table.cut == verdict
     assert words.answer_text(table) == (
-        "own kernel is 2.00× faster than unfused (95 % interval 2.00× to 2.00×); "
-        "2.50× over the same cut without the kernel (2.50× to 2.50×)"
+        "custom kernel is 2.00× faster than unfused (95 % interval 2.00× to 2.00×). "
+        "Speedup over the same cut without the kernel: 2.50× (2.50× to 2.50×)."
     )
 
 
@@ -280,7 +281,8 @@ def test_what_nobody_has_is_no_column() -> None:
     assert column(table, "agreement_top5")[-1] == "93.8 %"
     assert column(table, "agreement_top1")[0] == "–", "with itself it agrees by definition"
     sentence = words.note_sentence(notes(table)["agreement"])
-    assert "16 other inputs" in sentence and "15 classes" in sentence and "not accuracy" in sentence
+    assert "16 inputs other than" in sentence and "15 classes" in sentence
+    assert "not accuracy" in sentence
     assert not notes(table)["agreement"].is_doubt
     poor = Agreement("y", 10, 16, 1, 1, 1.0, 1.0)
     table = recipe_table(find("conv3x3"), with_variant(conv3x3(), "int8", agreement=poor))
@@ -290,7 +292,8 @@ def test_what_nobody_has_is_no_column() -> None:
 def test_doubts() -> None:
     recipe = find("mul_add")
     table = recipe_table(recipe, mul_add(blocks=3))
-    assert words.note_sentence(notes(table)["few_blocks"]).startswith("Only 3 blocks:")
+    few = words.note_sentence(notes(table)["few_blocks"])
+    assert few.startswith("Only 3 blocks were recorded.")
     assert table.rows[2].cells["speedup_first"].low is None
     assert "few_blocks" not in notes(recipe_table(recipe, mul_add()))
     wrong = with_variant(mul_add(), "custom:mul_add", output_difference=OutputDifference(1.0, 2e-3))
@@ -306,7 +309,7 @@ def test_doubts() -> None:
     low = msgspec.structs.replace(conv3x3().record.peaks, gemm_flops_per_s=1e6)
     table = recipe_table(find("conv3x3"), with_record(conv3x3(), peaks=low))
     sentence = words.note_sentence(notes(table)["over_peak"])
-    assert "over 100 %" in sentence and "of float32 and of 8-bit numbers" in sentence
+    assert "over 100 %" in sentence and "Products of float32 numbers" in sentence
     broken = Outcome(8, 0, "interrupted", None, 2)
     table = recipe_table(recipe, with_record(mul_add(), outcome=broken))
     told = notes(table)
@@ -370,13 +373,14 @@ def test_profiled_figures_say_so_and_how_much_the_profiler_adds() -> None:
 def test_doubts_about_the_pair_name_it() -> None:
     pair = {"before": "a", "after": "b"}
     weak = Note("weak_attribution", True, {**pair, "beside_ns": -529e3, "delta_ns": -1.53e6})
-    assert "From a to b" in words.note_sentence(weak)
-    assert "together gained 529 µs, the whole run gained 1.53 ms" in words.note_sentence(weak)
+    assert "the change from a to b." in words.note_sentence(weak)
+    both = "together changed by -529 µs, the whole run changed by -1.53 ms"
+    assert both in words.note_sentence(weak)
     lost = Note("weak_attribution", True, {**pair, "beside_ns": 5e7, "delta_ns": 46.6e6})
-    assert "the whole run lost 46.6 ms" in words.note_sentence(lost)
+    assert "the whole run changed by +46.6 ms" in words.note_sentence(lost)
     mean = Note("mean_differs", True, {**pair, "mean": -0.4, "typical": -0.16})
     assert "the mean run changed by -40.0 %" in words.note_sentence(mean)
-    assert "rest, by -16.0 %" in words.note_sentence(mean)
+    assert "the typical run changed by -16.0 %" in words.note_sentence(mean)
 
 
 def test_published_figures_have_their_own_basis() -> None:
@@ -396,7 +400,8 @@ def test_ours_beside_the_published_is_that_of_the_table(name: str, code: str) ->
     table = recipe_table(recipe, whole)
     for variant, figure in ours.values:
         assert figure == pytest.approx(value(table, variant, code))
-    change = replace(recipe, published=find("conv_bn_relu").published[1:2], source="x")
+    told = find("conv_bn_relu").published[1:2]
+    change = replace(recipe, published=told, source_message=Message("x"))
     last = replace(change.published[0], values=((recipe.variants[-1], 0.8),))
     both = beside_published(replace(change, published=(last,)), whole.record)
     assert both is not None
@@ -418,7 +423,7 @@ def test_steps_that_run_one_graph_are_told() -> None:
 
 
 def test_every_note_has_words() -> None:
-    assert set(words._NOTES) == set(get_args(NoteCode)) and len(words._NOTES) > 10
+    assert set(words.NOTES) == set(get_args(NoteCode)) and len(words.NOTES) > 10
 
 
 def test_experiments_that_do_not_fit() -> None:

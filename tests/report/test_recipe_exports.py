@@ -23,8 +23,8 @@ ADD: Operator = ("Add", "Add", 40, [(1, 1000)], [(1, 1000)])
 KERNEL: Operator = ("Mul", "FusedElementwise", 30, [(1, 1000)], [(1, 1000)])
 MS = {"unfused": 4.0, "segments:mul_add": 5.0, "custom:mul_add": 2.0, "fused": 4.0}
 FASTER = (
-    "own kernel is 2.00× faster than unfused (95 % interval 2.00× to 2.00×); "
-    "2.50× over the same cut without the kernel (2.50× to 2.50×)"
+    "custom kernel is 2.00× faster than unfused (95 % interval 2.00× to 2.00×). "
+    "Speedup over the same cut without the kernel: 2.50× (2.50× to 2.50×)."
 )
 
 
@@ -100,12 +100,13 @@ def test_markdown_says_what_a_ticket_needs() -> None:
         "### Why ours differ",
     ]
     [head] = [line for line in lines if line.startswith("| figure |")]
-    assert "own kernel (custom:mul\\_add)" in head
-    assert "with their 95 % interval" in text and "Published figures are of other hardware" in text
+    assert "custom kernel (custom:mul\\_add)" in head
+    assert "with their 95 % interval" in text
+    assert "Published figures are from other hardware" in text
     assert "On Test CPU, 2 cores; " in text and "x.zip, SHA-256 " in text
     assert "| latency change | – | +25.0 % | -50.0 % | 0.0 % | measured |" in lines
     assert "**doubt:**" not in text
-    assert "- **doubt:** Only 3 blocks: below 5" in recipe_markdown(mul_add(blocks=3))
+    assert "- **doubt:** Only 3 blocks were recorded." in recipe_markdown(mul_add(blocks=3))
 
 
 def test_markdown_makes_no_link_and_no_heading_of_a_file() -> None:
