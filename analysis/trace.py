@@ -23,6 +23,7 @@ from analysis.text import clean_text
 
 Severity = Literal["info", "warning", "error"]
 Value = str | int | float | Said | None
+Example = str | Said  # a name, or where it stands in the file
 # What a reader or a comparison can notice; analysis/wording/diagnostics/ has a sentence for each.
 DiagnosticCode = Literal[
     "ambiguous_commas", "ascend_counters", "ascend_means", "ascend_no_flops",
@@ -115,22 +116,27 @@ class Diagnostic:
     severity: Severity
     code: DiagnosticCode
     count: int = 1
-    example: str = ""
+    example: Example = ""
     values: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def noted(
     severity: Severity,
     code: DiagnosticCode,
-    found: int | Sequence[str],
-    example: str = "",
+    found: int | Sequence[Example],
+    example: Example = "",
     *,
     chars: int = DEFAULT_LIMITS.text_chars,
 ) -> list[Diagnostic]:
     """A note on so many findings, or on these with the first as example; none without any."""
     if not isinstance(found, int):
-        example, found = clean_text(found[0], chars) if found else "", len(found)
+        example, found = clean_example(found[0], chars) if found else "", len(found)
     return [Diagnostic(severity, code, found, example)] if found else []
+
+
+def clean_example(example: Example, chars: int = DEFAULT_LIMITS.text_chars) -> Example:
+    """The example fit to be shown; names in messages are so already."""
+    return clean_text(example, chars) if isinstance(example, str) else example
 
 
 def merged(notes: Iterable[Diagnostic]) -> list[Diagnostic]:

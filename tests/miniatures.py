@@ -74,7 +74,7 @@ def values(trace: Trace) -> dict[str, Any]:
         "operators": _records(trace.operators),
         "calls": _records(trace.calls),
         "diagnostics": [
-            [note.severity, note.code, note.count, note.example, dict(note.values)]
+            [note.severity, note.code, note.count, str(note.example), dict(note.values)]
             for note in trace.diagnostics
         ],
     }

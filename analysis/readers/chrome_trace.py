@@ -14,6 +14,7 @@ import msgspec
 
 from analysis.errors import FuseScopeError
 from analysis.messages import mark
+from analysis.messages.places import event_of
 from analysis.operators.kernel_names import kernel_type
 from analysis.readers.building.nesting import Nesting
 from analysis.readers.building.trace_tables import build_trace
@@ -24,7 +25,7 @@ from analysis.readers.input.source import Source
 from analysis.readers.input.times import LATEST_NS, exact_ns
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Trace, noted
+from analysis.trace import Diagnostic, Example, Trace, noted
 
 _PHASE = re.compile(rb'"ph"\s*:\s*"[XBEMbeinNCsftPOD(,]"')
 _HEADER = re.compile(rb'"traceEvents"\s*:\s*\[')
@@ -124,7 +125,8 @@ CHROME_TRACE = Reader(
 def _spans(events: Sequence[_Event], notes: list[Diagnostic]) -> _Spans:
     found = _Spans()
     begun: list[tuple[int, int, _Event, Lane]] = []
-    bad, bad_example = 0, ""
+    bad = 0
+    bad_example: Example = ""
     other: list[str] = []
     for row, event in enumerate(events):
         phase = event.ph
@@ -139,7 +141,7 @@ def _spans(events: Sequence[_Event], notes: list[Diagnostic]) -> _Spans:
         dur = exact_ns(event.dur) if phase == "X" else 0
         if start is None or dur is None or not 0 <= dur < LATEST_NS or abs(start) >= LATEST_NS:
             bad += 1
-            bad_example = bad_example or f"event {row}: {clean_text(event.name or '', 80)}"
+            bad_example = bad_example or event_of(row, clean_text(event.name or "", 80))
             continue
         lane = (_plain(event.pid), _plain(event.tid))
         if phase == "X":

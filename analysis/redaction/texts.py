@@ -53,7 +53,7 @@ def _trace_texts(trace: Trace) -> Iterator[str]:
 
 def _note_texts(notes: Iterable[Diagnostic]) -> Iterator[str]:
     for note in notes:
-        yield note.example
+        yield from _texts_of(note.example)
         yield from _texts_of(dict(note.values))
 
 

@@ -65,7 +65,9 @@ def _counters(calls: pd.DataFrame, redaction: Replacement) -> pd.DataFrame:
 
 def _note(note: Diagnostic, redaction: Replacement) -> Diagnostic:
     values = {key: _value(value, redaction) for key, value in note.values.items()}
-    return replace(note, example=redaction.name(note.example), values=values)
+    example = note.example
+    changed = redaction.name(example) if isinstance(example, str) else _value(example, redaction)
+    return replace(note, example=changed, values=values)
 
 
 def _value(value: ShownT, redaction: Replacement) -> ShownT | str | Said:

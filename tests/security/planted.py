@@ -101,7 +101,7 @@ def texts_of(trace: Trace) -> list[str]:
             if frame[column].dtype == "category":
                 found += map(str, frame[column].cat.categories)
     for note in trace.diagnostics:
-        found += [note.code, note.example, *note.values, *map(str, note.values.values())]
+        found += [note.code, str(note.example), *note.values, *map(str, note.values.values())]
     return found
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from analysis.messages.places import in_row, row_of
 from analysis.operators import flops
 from analysis.operators.classes import kernel_class, op_class
 from analysis.readers.building.repeats import TOTALS
@@ -297,7 +298,7 @@ def _starts(table: CsvTable, notes: list[Diagnostic]) -> tuple[list[object], set
     starts: list[object] = list(times)
     for index in rounded:
         starts[index] = None
-    examples = [f"row {table.rows[index]}: {column.cells[index]}" for index in rounded]
+    examples = [row_of(table.rows[index], clean_text(column.cells[index], 80)) for index in rounded]
     notes += noted("warning", "rounded_starts", examples)
     return starts, impossible
 
@@ -375,7 +376,7 @@ def _check_order(columns: dict[str, list[object]], notes: list[Diagnostic]) -> N
     back = [row for step, row in steps if step < 0]
     far = [row for step, row in steps if step < -span / _FAR_BACK]
     if far and len(far) == len(back) <= _MAX_JOINED:
-        notes.append(Diagnostic("warning", "starts_go_back", len(far), f"row {far[0]}"))
+        notes.append(Diagnostic("warning", "starts_go_back", len(far), in_row(int(str(far[0])))))
 
 
 def check_core_times(columns: Mapping[str, Sequence[object]], notes: list[Diagnostic]) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from analysis.messages.places import row_of
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, DiagnosticCode
 
@@ -146,5 +147,5 @@ def _note(
 ) -> None:
     first = indices[0]
     row = columns["source_row"][first] if "source_row" in columns else kept[first] + 1
-    example = f"row {row}: {clean_text(str(columns['name'][first]), 80)}"
+    example = row_of(int(str(row)), clean_text(str(columns["name"][first]), 80))
     notes.append(Diagnostic("warning", code, len(indices), example))

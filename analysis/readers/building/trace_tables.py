@@ -16,6 +16,7 @@ import pandas as pd
 
 from analysis.errors import FuseScopeError
 from analysis.limits import DEFAULT_LIMITS, Limits
+from analysis.messages.places import row_of
 from analysis.operators import flops
 from analysis.operators.classes import kernel_class, op_class
 from analysis.readers.building.iterations import profiled_runs
@@ -28,6 +29,7 @@ from analysis.trace import (
     Meta,
     Trace,
     calls_frame,
+    clean_example,
     noted,
     operators_frame,
 )
@@ -190,7 +192,7 @@ def _valid(
         good = set(kept)
         first = next(index for index in range(total) if index not in good)
         row = columns["source_row"][first] if "source_row" in columns else first + 1
-        example = f"row {row}: {clean_text(str(columns['name'][first]), 80)}"
+        example = row_of(int(str(row)), clean_text(str(columns["name"][first]), 80))
         notes.append(Diagnostic("warning", "bad_time", total - len(kept), example))
         columns = {name: [values[p] for p in kept] for name, values in columns.items()}
     if not kept:
@@ -206,7 +208,7 @@ def _clean(note: Diagnostic) -> Diagnostic:
         key: clean_text(value) if isinstance(value, str) else value
         for key, value in note.values.items()
     }
-    return replace(note, example=clean_text(note.example), values=values)
+    return replace(note, example=clean_example(note.example), values=values)
 
 
 def _is_time(value: object) -> bool:

@@ -17,6 +17,7 @@ from functools import lru_cache
 
 from analysis.errors import FuseScopeError
 from analysis.messages.errors.places import AT_LINE, AT_ROW
+from analysis.messages.places import in_row
 from analysis.readers.input.csv_numbers import POINT, Marks, column_marks, plain, time_unit, unit_of
 from analysis.readers.input.csv_rows import CsvRows
 from analysis.readers.input.csv_totals import ends_in_summary
@@ -331,16 +332,16 @@ def _body(
         short -= 1
         notes.append(Diagnostic("warning", "cut_short", 1, "", {"bytes_lost": lost}))
     if ends_in_summary(columns):
-        notes.append(Diagnostic("warning", "total_row", 1, f"row {rows.pop()}"))
+        notes.append(Diagnostic("warning", "total_row", 1, in_row(rows.pop())))
         for column in columns:
             column.pop()
-    notes += noted("warning", "heads_again", [f"row {number}" for number in again])
+    notes += noted("warning", "heads_again", [in_row(number) for number in again])
     if long > _MOSTLY * len(rows):
         raise FuseScopeError(
             "long_rows", where=AT_ROW.of(file=source.name, row=long_row), n=long, total=len(rows)
         )
-    notes += noted("info", "short_rows", short, f"row {short_row}")
-    notes += noted("warning", "long_rows", long, f"row {long_row}")
+    notes += noted("info", "short_rows", short, in_row(short_row))
+    notes += noted("warning", "long_rows", long, in_row(long_row))
     return columns, rows
 
 

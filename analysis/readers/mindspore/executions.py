@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from analysis.messages.places import in_line
 from analysis.readers.input.csv_table import has_columns, read_csv
 from analysis.readers.input.encoding import decoded, utf8
 from analysis.readers.input.source import Source
 from analysis.readers.input.times import Unit, exact_ns
-from analysis.trace import Diagnostic, noted
+from analysis.trace import Diagnostic, Example, noted
 
 _NAMES = ("op_name", "kernel_name", "full_op_name", "full_kernel_name")
 
@@ -67,13 +68,14 @@ def read_timestamps(source: Source, kind: str, unit: Unit) -> tuple[Executions, 
     notes: list[Diagnostic] = []
     text = decoded(utf8(source.content), notes)
     ran = Executions()
-    foreign, example, width = 0, "", 0
+    example: Example = ""
+    foreign, width = 0, 0
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         name, mark, times = line.rpartition(f";{kind};")
         if not mark:
-            foreign, example = foreign + 1, example or f"line {number}"
+            foreign, example = foreign + 1, example or in_line(number)
             continue
         for execution in times.split():
             parts = execution.split(",")

@@ -17,6 +17,7 @@ import pandas as pd
 
 from analysis.errors import FuseScopeError
 from analysis.messages import mark
+from analysis.messages.places import in_row
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.json_value import decode, refused
 from analysis.readers.input.source import Source
@@ -26,7 +27,15 @@ from analysis.readers.nvidia.tensorrt_rows import decode_rows
 from analysis.readers.nvidia.tensorrt_twice import copies
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Trace, calls_frame, noted, operators_frame, runs_frame
+from analysis.trace import (
+    Diagnostic,
+    Example,
+    Trace,
+    calls_frame,
+    noted,
+    operators_frame,
+    runs_frame,
+)
 
 TOOL = "TensorRT"
 _TIMES = re.compile(rb'"(?:latencyMs|endToEndMs)"\s*:')
@@ -85,11 +94,12 @@ def read_times(source: Source, facts: Facts) -> tuple[pd.DataFrame, list[Diagnos
     warmups: list[bool] = []
     told: list[Hashable] = []
     places: list[int] = []
-    bad, example = 0, ""
+    bad = 0
+    example: Example = ""
     for index, row in enumerate(rows):
         dur_ns = _latency(row)
         if dur_ns is None or dur_ns < 0:
-            bad, example = bad + 1, example or f"row {index + 1}"
+            bad, example = bad + 1, example or in_row(index + 1)
             continue
         start = _first(row.startH2dMs, row.startInMs, row.startComputeMs)
         compute = exact_ns(row.startComputeMs, "ms")
@@ -104,7 +114,7 @@ def read_times(source: Source, facts: Facts) -> tuple[pd.DataFrame, list[Diagnos
         raise FuseScopeError("tensorrt_times_empty", where=source.name)
     notes += noted("warning", "bad_time", bad, example)
     if twice := copies(told, starts):
-        notes.append(Diagnostic("warning", "samples_twice", len(twice), f"row {places[twice[0]]}"))
+        notes.append(Diagnostic("warning", "samples_twice", len(twice), in_row(places[twice[0]])))
     if all(warmups):
         warmups = [False] * len(warmups)
     frame = pd.DataFrame(

@@ -12,10 +12,11 @@ import msgspec
 
 from analysis.errors import FuseScopeError
 from analysis.limits import Limits
+from analysis.messages.places import event_of
 from analysis.readers.input.json_events import decode_events
 from analysis.readers.input.times import exact_ns
 from analysis.text import clean_text
-from analysis.trace import Diagnostic
+from analysis.trace import Diagnostic, Example
 
 KERNEL_TIME = "_kernel_time"
 EventT = TypeVar("EventT")
@@ -74,7 +75,7 @@ class Profile:
     kernels: list[Kernel]
     notes: list[Diagnostic]  # of what decoding repaired
     bad_times: int
-    bad_example: str
+    bad_example: Example
     others: int  # events that are none of these, those of the session not among them
 
 
@@ -88,7 +89,8 @@ def read_profile(data: bytes, where: str, limits: Limits) -> Profile:
     nodes: list[Node] = []
     kernels: list[Kernel] = []
     before = None
-    bad_times, bad_example, others = 0, "", 0
+    bad_example: Example = ""
+    bad_times, others = 0, 0
     for row, event in enumerate(events):
         is_run = event.cat == "Session" and event.name == "model_run"
         is_node = event.cat == "Node" and event.name.endswith(KERNEL_TIME)
@@ -99,7 +101,7 @@ def read_profile(data: bytes, where: str, limits: Limits) -> Profile:
         start, dur = exact_ns(event.ts, "us"), exact_ns(event.dur, "us")
         if start is None or dur is None or dur < 0:
             bad_times += 1
-            bad_example = bad_example or f"event {row}: {clean_text(event.name, 80)}"
+            bad_example = bad_example or event_of(row, clean_text(event.name, 80))
         elif is_node:
             nodes.append((start, dur, row, event))
             before = event

@@ -31,6 +31,7 @@ from analysis.text import clean_text
 from analysis.trace import (
     Diagnostic,
     DiagnosticCode,
+    Example,
     Meta,
     Severity,
     Trace,
@@ -231,7 +232,7 @@ class ProfileTables:
         )
 
     def _note(
-        self, severity: Severity, code: DiagnosticCode, count: int = 1, example: str = ""
+        self, severity: Severity, code: DiagnosticCode, count: int = 1, example: Example = ""
     ) -> None:
         for position, note in enumerate(self._notes):
             if note.code == code:

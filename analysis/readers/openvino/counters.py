@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import msgspec
 
 from analysis.errors import FuseScopeError
+from analysis.messages.places import in_row
 from analysis.readers.input.csv_numbers import unit_of
 from analysis.readers.input.csv_table import column_key, name_and_unit
 from analysis.readers.input.encoding import decoded, utf8
@@ -98,7 +99,7 @@ def read_counters(source: Source) -> tuple[list[Counted], list[Diagnostic]]:
         raise FuseScopeError(
             "openvino_report_damaged", where=source.name, reason=clean_text(str(error), 80)
         ) from error
-    notes += noted("info", "short_rows", short, f"row {short_row}")
+    notes += noted("info", "short_rows", short, in_row(short_row))
     return found, notes
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from analysis.errors import FuseScopeError
 from analysis.messages import mark
+from analysis.messages.places import in_table
 from analysis.operators import flops, members
 from analysis.operators.classes import op_class
 from analysis.readers.building.trace_tables import build_trace, tensor_bytes
@@ -243,7 +244,7 @@ def _without_repeats(found: list[Counted], notes: list[Diagnostic]) -> list[Coun
         told = tuple((one.name, one.status, one.op_type, one.dur_ns) for one in layers)
         if first.setdefault(told, table) != table:
             again.append(table)
-    notes += noted("warning", "runs_twice", [f"table {table + 1}" for table in again])
+    notes += noted("warning", "runs_twice", [in_table(table + 1) for table in again])
     return [one for one in found if one.table not in again]
 
 

@@ -13,10 +13,11 @@ from typing import Literal
 
 import msgspec
 
+from analysis.messages.places import event_of
 from analysis.readers.input.json_value import decode
 from analysis.readers.input.times import LATEST_NS, exact_ns
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, noted
+from analysis.trace import Diagnostic, Example, noted
 
 Kind = Literal["op", "kernel", "memcpy", "memset", "launch", "annotation", "flow"]
 
@@ -124,7 +125,8 @@ def sort_events(events: list[Event]) -> Sorted:
     """Events by kind; those without a valid time and those of other kinds are counted."""
     found = Sorted()
     kinds: dict[str | None, Kind | None] = {}
-    bad, bad_example = 0, ""
+    bad = 0
+    bad_example: Example = ""
     other: dict[str, int] = {}
     for row, event in enumerate(events):
         cat = event.cat
@@ -151,7 +153,7 @@ def sort_events(events: list[Event]) -> Sorted:
         span = _span(row, event, kind)
         if span is None:
             bad += 1
-            bad_example = bad_example or f"event {row}: {clean_text(name, 80)}"
+            bad_example = bad_example or event_of(row, clean_text(name, 80))
         elif step is not None:
             on_device = (cat or "").strip().lower().startswith("gpu")
             (found.device_steps if on_device else found.steps).append((int(step[1]), span))

@@ -145,7 +145,7 @@ def _notes(notes: tuple[Diagnostic, ...]) -> list[dict[str, Any]]:
     return [
         {
             **_note(note),
-            "example": note.example or None,
+            "example": str(note.example) or None,
             "variant": note.values.get("variant"),
             "message": words.note_sentence(note),
         }

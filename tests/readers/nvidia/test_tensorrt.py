@@ -417,7 +417,7 @@ def test_run_times_joined_with_themselves_count_once(again: int) -> None:
     assert trace.runs["dur_ns"].tolist() == [round(ms * 1e6) for ms in LATENCIES]
     assert trace.runs["run"].tolist() == list(range(5))
     (note,) = [note for note in trace.diagnostics if note.code == "samples_twice"]
-    assert (note.count, note.example) == (again, "row 6")
+    assert (note.count, str(note.example)) == (again, "row 6")
     assert diagnostic_sentence(note).startswith(f"{again} duplicate run times")
     in_order = sorted(rows + rows, key=lambda row: row["startH2dMs"])
     assert len(trace_of(json.dumps(in_order).encode()).runs) == 5

@@ -262,7 +262,7 @@ def test_tables_of_a_report_joined_with_itself_count_once() -> None:
     trace = trace_of(report(layers, other, layers, other))
     assert len(trace.runs) == 2 and len(trace.calls) == 10
     [note] = [one for one in trace.diagnostics if one.code == "runs_twice"]
-    assert (note.severity, note.count, note.example) == ("warning", 2, "table 3")
+    assert (note.severity, note.count, str(note.example)) == ("warning", 2, "table 3")
     few = trace_of(report(TABLE, TABLE))  # of two layers, equal times may be chance
     assert len(few.runs) == 2 and "runs_twice" not in codes(few)
 
