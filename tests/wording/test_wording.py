@@ -16,11 +16,9 @@ from analysis.wording import (
     FIGURES,
     NOISE_UNKNOWN,
     REASONS,
-    doubting,
-    reading,
     why_not_told,
 )
-from analysis.wording.diagnostics import DIAGNOSTICS
+from analysis.wording.diagnostics import DIAGNOSTICS, doubting, reading
 from analysis.wording.diagnostics.text import NoteText
 
 
