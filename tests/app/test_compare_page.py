@@ -317,7 +317,7 @@ def test_while_files_are_read_the_page_says_that_the_rest_is_older(
     spinner = pair.st.spinner
     monkeypatch.setattr(pair.st, "spinner", lambda text: (said.append(text), spinner(text))[1])
     upload(start(), (f"{HOSTILE.replace('/', '∕')}.json", UNFUSED))
-    [reading] = [text for text in said if text.startswith("Reading") and "showed before" in text]
+    [reading] = [text for text in said if text.startswith("Reading ") and "<img" in text]
     assert "<img" in reading
     assert not any(piece in re.sub(r"(`+).*?\1", "", reading) for piece in DANGEROUS)
 

@@ -129,15 +129,17 @@ def test_heads_and_helps_of_tables_say_what_their_figures_are_of(
 ) -> None:
     comparison = pair(PLAIN, PLAIN, kinds)
     table = tables.type_table(comparison).of(comparison)
-    assert head in [" ".join(names) for names in table.columns]
+    assert head in [" ".join(names) for names in table.frame.columns]
     assert head in table.csv.decode()
     drawn = [setting["label"] for setting in table.settings.values()]
     assert head.split("µs ")[1] in drawn
     helps = [setting["help"] for setting in table.settings.values()]
-    assert f"Executions {of}." in helps and any(f" {of}." in text for text in helps)
-    if of != "per run":
-        assert not any("per run." in text for text in helps)
     alike = len(set(kinds)) == 1
+    if alike:
+        assert any("per run" in text for text in helps) == (of == "per run")
+    else:
+        side = of.split()[3].removesuffix("'s")
+        assert any(f"The {side}'s value is of its whole file" in text for text in helps)
     whole = "whole file of each side" if alike else f"whole file of the {of.split()[3][:-2]}"
     drawn = "the median run of each side" if of == "per run" else f"the {whole}"
     assert wording.drawn_text(comparison).endswith(drawn)
