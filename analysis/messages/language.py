@@ -15,6 +15,7 @@ ENGLISH = "en"
 FOLDER = Path(__file__).with_name("languages")
 # A folder with further catalogues (xx.mo), for who writes one.
 FURTHER = "FUSESCOPE_LANGUAGES"
+_DRAFT = ".draft.mo"
 
 _spoken: ContextVar[str | None] = ContextVar("language", default=None)
 _process = {"language": ENGLISH}
@@ -46,8 +47,14 @@ def speak_everywhere(code: str) -> None:
 
 
 def languages() -> tuple[str, ...]:
-    """Codes of all languages that there are, English first."""
-    return ENGLISH, *sorted(path.stem for path in _files().values() if path.stem != ENGLISH)
+    """Codes of all languages that are offered, English first."""
+    offered = (code for code, path in _files().items() if not path.name.endswith(_DRAFT))
+    return ENGLISH, *sorted(code for code in offered if code != ENGLISH)
+
+
+def drafts() -> tuple[str, ...]:
+    """Codes of languages that are not complete: spoken only where one asks for them by code."""
+    return tuple(code for code, path in _files().items() if path.name.endswith(_DRAFT))
 
 
 def best(*wished: str | None) -> str | None:
@@ -94,7 +101,8 @@ def damaged() -> tuple[str, ...]:
 
 def _files() -> dict[str, Path]:
     folders = [FOLDER, *map(Path, filter(None, [os.environ.get(FURTHER)]))]
-    return {path.stem: path for folder in folders for path in sorted(folder.glob("*.mo"))}
+    files = [path for folder in folders for path in sorted(folder.glob("*.mo"), reverse=True)]
+    return {path.name.partition(".")[0]: path for path in files}
 
 
 def _catalogue(code: str) -> gettext.NullTranslations:

@@ -12,7 +12,7 @@ from analysis.messages import language, mark, say
 OPTION = "--lang"
 VARIABLE = "FUSESCOPE_LANG"
 METAVAR = "CODE"
-HELP = mark("Language: en or zh. Default: FUSESCOPE_LANG, else the locale. Before a verb or after.")
+HELP = mark("Language, by its code. Default: FUSESCOPE_LANG, else the locale.")
 _LOCALE = ("LC_ALL", "LC_MESSAGES", "LANG")  # the first that is set counts
 
 
@@ -44,7 +44,7 @@ def speak(asked: str | None, environment: Mapping[str, str] = os.environ) -> Non
     """
     wish = asked if asked is not None else environment.get(VARIABLE)
     if wish:
-        code = language.best(wish)
+        code = wish if wish in language.drafts() else language.best(wish)
         if code is None:
             raise FuseScopeError("language_unknown", language=wish[:40], known=_known())
     else:

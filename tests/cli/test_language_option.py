@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -60,6 +61,18 @@ def test_who_asks_first_is_heard(
     monkeypatch.setattr(language, "_process", {"language": "en"})
     speak(asked, environment)
     assert language.current() == code
+
+
+def test_a_draft_is_spoken_where_it_is_asked_for_by_its_code(
+    pseudo_catalogue: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(pseudo_catalogue / "pseudo.mo", tmp_path / "xx.draft.mo")
+    monkeypatch.setenv(language.FURTHER, str(tmp_path))
+    monkeypatch.setattr(language, "_process", {"language": "en"})
+    speak(None, {"LANG": "xx_XX.UTF-8"})
+    assert language.current() == "en"
+    speak("xx", {})
+    assert language.current() == "xx"
 
 
 @pytest.mark.parametrize("environment", [{}, {"FUSESCOPE_LANG": "tlh"}])

@@ -47,7 +47,7 @@ def test_emphasis_begins_and_ends(english: Catalog) -> None:
     assert [m.id for m in english if any(text.count("**") % 2 for text in forms(m.id))] == []
 
 
-@pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: path.name)
 def test_a_catalogue_has_the_placeholders_of_the_code(path: Path) -> None:
     told = [m for m in catalogue.read(path) if m.id and all(forms(m.string))]
     assert len(told) > 1
@@ -59,7 +59,7 @@ def test_a_catalogue_has_the_placeholders_of_the_code(path: Path) -> None:
             assert text.count("**") == forms(message.id)[-1].count("**"), message.id
 
 
-@pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: path.name)
 def test_no_translation_is_a_guess_or_of_a_text_that_is_gone(path: Path, english: Catalog) -> None:
     found = catalogue.read(path)
     assert [m.id for m in found if m.id and m.fuzzy] == []
