@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from analysis.compare.side import Side
+from analysis.messages import Message, Said
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.counters import HEAD_UNIT, hardware_counters
 from analysis.operators.classes import is_heavy
@@ -131,10 +132,13 @@ def _counters(first: Trace, second: Trace) -> Iterator[Diagnostic]:
         yield _note("warning", "counters_differ", *(_listed(of) for of in missing))
 
 
-def _listed(names: list[str]) -> str:
+def _listed(names: list[str]) -> str | Said:
     shown = ", ".join(clean_text(name, 60) for name in names[:_MAX_NAMED])
     more = len(names) - _MAX_NAMED
-    return f"{shown} and {more} more" if more > 0 else shown
+    return _MORE.of(names=shown, n=more) if more > 0 else shown
+
+
+_MORE = Message("{names:name} and {n:count} more")
 
 
 def _columns(first: Trace, second: Trace) -> Iterator[Diagnostic]:

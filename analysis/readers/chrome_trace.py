@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from analysis.errors import FuseScopeError
-from analysis.messages import mark
+from analysis.messages import Message, mark
 from analysis.messages.places import event_of
 from analysis.operators.kernel_names import kernel_type
 from analysis.readers.building.nesting import Nesting
@@ -122,6 +122,9 @@ CHROME_TRACE = Reader(
 )
 
 
+_OF_PHASE = Message("phase {phase:name}")  # of Chrome's format, a letter
+
+
 def _spans(events: Sequence[_Event], notes: list[Diagnostic]) -> _Spans:
     found = _Spans()
     begun: list[tuple[int, int, _Event, Lane]] = []
@@ -149,7 +152,7 @@ def _spans(events: Sequence[_Event], notes: list[Diagnostic]) -> _Spans:
         else:
             begun.append((start, row, event, lane))
     notes += noted("warning", "bad_time", bad, bad_example)
-    notes += noted("info", "other_events", [f"phase {phase}" for phase in other])
+    notes += noted("info", "other_events", [_OF_PHASE.of(phase=phase) for phase in other])
     notes += noted("warning", "unpaired_events", _pair(begun, found))
     return found
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from analysis.messages import Message, Said
 from analysis.messages.places import in_row, row_of
 from analysis.operators import flops
 from analysis.operators.classes import kernel_class, op_class
@@ -379,13 +380,22 @@ def _check_order(columns: dict[str, list[object]], notes: list[Diagnostic]) -> N
         notes.append(Diagnostic("warning", "starts_go_back", len(far), in_row(int(str(far[0])))))
 
 
+_LONGER = Message("{name:name}: {head:name} is {core}, the duration is {duration}")
+
+
 def check_core_times(columns: Mapping[str, Sequence[object]], notes: list[Diagnostic]) -> None:
     """A note where cores are said to have worked longer than the task took: a unit is wrong."""
-    wrong: list[str] = []
+    wrong: list[Said] = []
     for head, (unit, scale) in _CORE_TIMES.items():
         rows = zip(columns["name"], columns["dur_ns"], columns.get(head, ()), strict=False)
         for name, dur, core in rows:
             if isinstance(core, float) and isinstance(dur, int) and core * scale > dur * _TOLERANCE:
-                told = f"{head} {core:g}, duration {dur / scale:g} {unit}"
-                wrong.append(f"{clean_text(str(name), 80)}: {told}")
+                wrong.append(
+                    _LONGER.of(
+                        name=clean_text(str(name), 80),
+                        head=head,
+                        core=f"{core:g}",
+                        duration=f"{dur / scale:g} {unit}",
+                    )
+                )
     notes += noted("warning", "contradiction", wrong)

@@ -176,7 +176,12 @@ def _operators(
     elif tables:
         # A row per block does not say of which of several operators it is.
         notes.append(
-            Diagnostic("warning", "companion_unmatched", len(tables), tables[0].source.name)
+            Diagnostic(
+                "warning",
+                "companion_unmatched",
+                sum(len(table.table) for table in tables),
+                tables[0].source.name,
+            )
         )
     return rows
 

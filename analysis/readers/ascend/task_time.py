@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analysis.messages import mark
+from analysis.messages import Message, mark
 from analysis.readers.ascend.columns import device_classes
 from analysis.readers.ascend.timeline import device_task
 from analysis.readers.building.trace_tables import build_trace
@@ -76,6 +76,9 @@ TASK_TIME = Reader(
 )
 
 
+_OFF = Message("{name:name}: task_time is off by {off:duration}")
+
+
 def _check_stops(
     rows: Mapping[str, Sequence[object]], stops: Sequence[object], notes: list[Diagnostic]
 ) -> None:
@@ -87,5 +90,5 @@ def _check_stops(
         if isinstance(start, int) and isinstance(dur, int) and isinstance(stop, int):
             off = stop - start - dur
             if abs(off) > _NOISE_NS:
-                wrong.append(f"{clean_text(str(name), 80)}: task_time is off by {off} ns")
+                wrong.append(_OFF.of(name=clean_text(str(name), 80), off=abs(off)))
     notes += noted("warning", "contradiction", wrong)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from analysis.messages import Message, Said
 from analysis.operators.members import members_text
 from analysis.readers.input.beside import Beside
 from analysis.readers.input.source import Source
@@ -58,15 +59,25 @@ def contradiction(
         other_time = total is not None and abs(total - summed) > allowed
         if other_count or other_time:
             odd.append(
-                f"{clean_text(name, 80)}: {_amount(count, total)} in {where}, "
-                f"{_amount(counted, summed)} here"
+                _ODD.of(
+                    name=clean_text(name, 80),
+                    there=_amount(count, total),
+                    file=where,
+                    here=_amount(counted, summed),
+                )
             )
     return noted("warning", "contradiction", odd)
 
 
-def _amount(count: int | None, total: int | None) -> str:
-    times = f"{count}×, " if count is not None else ""
-    return times + (f"{total / 1e6:.6g} ms" if total is not None else "no time")
+def _amount(count: int | None, total: int | None) -> Said:
+    time = _NO_TIME.of() if total is None else _MS.of(ms=f"{total / 1e6:.6g}")
+    return time if count is None else _TIMES.of(n=count, time=time)
+
+
+_ODD = Message("{name:name}: {there} in {file:name}, {here} in this file")
+_NO_TIME = Message("no time")
+_MS = Message("{ms} ms")
+_TIMES = Message("{n:count}×, {time}")
 
 
 def fused_columns(

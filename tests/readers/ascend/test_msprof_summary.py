@@ -181,4 +181,4 @@ def test_a_real_table_of_every_combination_of_heads() -> None:
     ]
     [note] = [note for note in trace.diagnostics if note.code == "contradiction"]
     assert note.count == len(wrong) > 0
-    assert "982.72" in note.example and "496.851" in note.example
+    assert "982.72" in str(note.example) and "496.851" in str(note.example)

@@ -44,7 +44,7 @@ def test_begin_and_end_that_disagree_with_the_time_are_noted() -> None:
         HEAD + "good,AI_CORE,2,0,1.000,10.000,11.001\n" + "bad,AI_CORE,2,1,1.000,20.000,21.002\n"
     )
     [note] = [note for note in trace.diagnostics if note.code == "contradiction"]
-    assert (note.count, note.example) == (1, "bad: task_time is off by 2 ns")
+    assert (note.count, str(note.example)) == (1, "bad: task_time is off by 2.00 ns")
 
 
 def test_dates_in_the_column_of_times_are_no_times() -> None:

@@ -168,7 +168,7 @@ def test_core_times_that_exceed_the_task_are_noted() -> None:
         )
     )
     [note] = [note for note in trace.diagnostics if note.code == "contradiction"]
-    assert note.example == "a: Aicore Time(ms) 33.98, duration 0.03652 ms"
+    assert str(note.example) == "a: Aicore Time(ms) is 33.98, the duration is 0.03652 ms"
     assert trace.calls["Aicore Time(ms)"].tolist()[0] == 33.98  # as it stands in the file
     assert trace.calls["Aicore Time(ms)"].isna().tolist() == [False, True]
 

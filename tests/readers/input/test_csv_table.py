@@ -106,7 +106,7 @@ def test_a_comma_that_nobody_can_tell_is_counted() -> None:
     assert table.times("Duration") == [12_345_000, 10_000_000]
     [note] = table.notes
     assert (note.code, note.severity, note.count) == ("ambiguous_commas", "warning", 2)
-    assert "12,345" in note.example
+    assert "12,345" in str(note.example)
     assert "decimal sign" in diagnostic_sentence(note)
     other = times(["12,345"], ";")  # ';' is for decimal commas
     assert other.times("Duration") == [12_345]
@@ -183,7 +183,7 @@ def test_an_unclosed_quote_swallows_no_rows(
             assert [column.cells[1] for column in table.columns] == cells
         [note] = table.notes
         assert (note.code, note.count, note.values["left_out"]) == ("unclosed_quotes", 1, left_out)
-        assert note.example.startswith('k,"M')
+        assert str(note.example).startswith('k,"M')
         assert ("could not be read" in diagnostic_sentence(note)) == bool(left_out)
 
 
