@@ -102,6 +102,7 @@ def names_in(*files: bytes) -> str:
 
 @cache
 def names() -> str:
+    """Every text in the files of these tests."""
     own = "before after json bad mobilenetv2 zip csv mine pseudo English input mask Avg"
     models = " ".join(f"{one.name} {one.model} {' '.join(one.variants)}" for one in RECIPES)
     variants = " ".join(variant_names())
@@ -110,7 +111,7 @@ def names() -> str:
 
 def check(page: AppTest) -> None:
     assert is_clean(page)
-    assert {text for text in untold(page, names()) if not _not_converted(text)} == set()
+    assert {text for text in untold(page, names()) if not not_converted(text)} == set()
 
 
 @cache
@@ -147,7 +148,8 @@ def _plain_texts() -> tuple[str, ...]:
     return tuple(text for text in found if len(text) >= 4)
 
 
-def _not_converted(text: str) -> bool:
+def not_converted(text: str) -> bool:
+    """True for a text of those that are in no catalogue yet."""
     whole = re.sub(r"[\\*\]]|:gray-badge\[", "", text).casefold()
     known = {one.casefold() for one in _plain_texts()}
     return any(one in whole for one in known if " " in one) or all(

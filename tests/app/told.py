@@ -39,13 +39,19 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 def untold(page: AppTest, names: str) -> set[str]:
     """Texts of the page with a word outside brackets that is in no `names`, which is all that the
     files hold as text."""
-    return {text for text in shown(page) if not _is_told(text, names)}
+    return {text for text in shown(page) if not is_told(text, names)}
 
 
-def _is_told(text: str, names: str) -> bool:
-    rest = text
-    while BRACKETED.search(rest):  # a text may stand in another one
-        rest = BRACKETED.sub(" ", rest)
+def outside(text: str) -> str:
+    """What of the text stands in no brackets."""
+    while BRACKETED.search(text):  # a text may stand in another one
+        text = BRACKETED.sub("", text)
+    return text.strip()
+
+
+def is_told(text: str, names: str) -> bool:
+    """True for a text whose every word is in brackets, or in `names`."""
+    rest = outside(text)
     for known in (MARKUP, PRODUCTS, UNITS):
         rest = known.sub(" ", rest)
     return all(word in names for word in WORD.findall(rest))
