@@ -165,7 +165,7 @@ def fed_sentence(found: Examination) -> str:
     labels = [FIGURE_LABELS[answer.figure].text() for answer in found.answers if answer.available]
     if not labels:
         return say("It provides no figure.")
-    return say("It provides these figures: {figures}.", figures=", ".join(labels))
+    return say("It provides these figures: {figures}.", figures=listed(labels))
 
 
 def _reason(answer: Answer) -> str:

@@ -132,7 +132,7 @@ class _Drawing:
         came, left = self._bounded(list(inputs)), self._bounded(list(outputs))
         self.vertices += [self._pill(name) for name in came]
         here = len(self.vertices)
-        self.vertices.append(_Vertex(("no operator",), "no operator runs in its place"))
+        self.vertices.append(_Vertex((say("no operator"),), say("No operator runs in its place.")))
         self.vertices += [self._pill(name) for name in left]
         for start in range(here):
             self._edge(start, here, "")
