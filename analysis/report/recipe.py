@@ -81,7 +81,7 @@ def lines(table: RecipeTable) -> tuple[Line, ...]:
         found.append(
             Line(
                 code=_GRAPH,
-                label=_GRAPH,
+                label=say("graph"),
                 definition=words.GRAPH_HELP.text(),
                 cells=graphs,
                 values=graphs,
@@ -96,7 +96,12 @@ def lines(table: RecipeTable) -> tuple[Line, ...]:
 
 
 def recipe_values(recipe: Recipe) -> dict[str, Any]:
-    """A recipe's definition as plain values."""
+    """A recipe's definition as plain values; its texts are English."""
+    with language.speaking(language.ENGLISH):
+        return _recipe_values(recipe)
+
+
+def _recipe_values(recipe: Recipe) -> dict[str, Any]:
     return {
         "name": recipe.name,
         "title": recipe.title,

@@ -283,11 +283,19 @@ def cell_text(code: str, cell: Cell) -> str:
     return say("{value} ({interval})", value=text, interval=interval)
 
 
+# What recorders write of it; other texts are shown as they are.
+_ALLOCATORS: Mapping[str, Message] = {
+    "one a session": Message("one per session"),
+    "shared by all sessions": Message("shared by all sessions"),
+}
+
+
 def value_text(code: str, cell: Cell) -> str:
     """`cell_text` without the interval."""
     quantity = cell.quantity
     if quantity is None:
-        return cell.text or units.MISSING
+        known = _ALLOCATORS.get(cell.text) if code == "allocator" else None
+        return known.text() if known is not None else cell.text or units.MISSING
     if code == "top5_accuracy_change":
         return units.points(quantity.value)
     if code.endswith("_change"):

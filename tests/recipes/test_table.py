@@ -268,7 +268,7 @@ def test_the_allocator_stands_beside_memory() -> None:
     assert "allocator" not in table.columns
     whole = with_variant(mul_add(), "unfused", settings={"memory_arena": "one a session"})
     table = recipe_table(recipe, whole)
-    assert column(table, "allocator") == ["one a session", "–", "–", "–"]
+    assert column(table, "allocator") == ["one per session", "–", "–", "–"]
     assert words.column_basis(table, "allocator") == "–", "a text is no figure"
 
 

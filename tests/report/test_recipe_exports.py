@@ -11,10 +11,18 @@ import msgspec
 import pytest
 
 from analysis.experiment import Experiment
+from analysis.messages import language
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.recipes import RecipeTable, find, recipe_table
-from analysis.report.recipe import recipe_csv, recipe_html, recipe_markdown, table_values
+from analysis.report.recipe import (
+    recipe_csv,
+    recipe_html,
+    recipe_markdown,
+    recipe_values,
+    table_values,
+)
+from scripts import catalogue
 from tests.factories import Operator, experiment_zip
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -121,3 +129,16 @@ def test_the_page_starts_with_the_answer() -> None:
     assert "8 blocks of fresh processes, paired" in page[: page.index("<table")]
     assert "Ratios are of un-profiled times, paired inside blocks, with their" in page
     assert "paired inside blocks. " in recipe_html(mul_add(blocks=3)), "no interval below 5 blocks"
+
+
+def test_the_definition_of_a_recipe_is_english_in_every_language(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = find("mul_add")
+    catalogue.pseudo(tmp_path)
+    monkeypatch.setenv(language.FURTHER, str(tmp_path))
+    language._read.cache_clear()
+    with language.speaking(catalogue.PSEUDO):
+        assert recipe.question == f"⟦{recipe.question_message.one}⟧"
+        assert "⟦" not in str(recipe_values(recipe))
+    language._read.cache_clear()
