@@ -82,7 +82,7 @@ def test_from_the_overview_to_a_recording_and_its_comparison(page: Page, url: st
     # Two blocks have no verdict: the result that comes with FuseScope stays until another is asked.
     expect(page.get_by_role("radio", name=re.compile("^Comes with"))).to_be_checked()
     page.get_by_text(re.compile("^Recorded here")).first.click()
-    expect(page.get_by_text("Only 2 blocks were recorded. An interval and a verdict need")).to_be_visible()
+    expect(page.get_by_text("Only 2 blocks were recorded. An interval")).to_be_visible()
     expect(page.get_by_test_id("stDataFrame")).to_be_visible()
     wait_idle(page)
     with page.expect_download() as found:
