@@ -22,6 +22,7 @@ from analysis.experiment import (
     VariantRecord,
 )
 from analysis.graph import graph_json
+from analysis.messages import Message, Said
 from collectors import kernels, variants, zoo
 from collectors.files import archive, scratch
 from collectors.fusion import rules
@@ -48,12 +49,12 @@ def _never() -> bool:
     return False
 
 
-def zoo_models() -> dict[str, str]:
+def zoo_models() -> dict[str, Message]:
     """Name -> one-line description of every model that is built in."""
     return {model.name: model.description for model in zoo.MODELS}
 
 
-def variant_names() -> dict[str, str]:
+def variant_names() -> dict[str, Message | Said]:
     """Name -> what runs, of every variant that this machine can record."""
     names = [variant.name for variant in variants.VARIANTS]
     names += [f"rules:{name}" for name in rules.built_in() if name != "O0"]

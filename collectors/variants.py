@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from analysis.errors import FuseScopeError
+from analysis.messages import Message, Said
 from analysis.spelling import suggestion
 from collectors import kernels
 from collectors.runtimes import optimizers
@@ -25,7 +26,7 @@ class Variant:
 
     name: str
     optimization: Optimization
-    summary: str
+    summary: Message | Said = field(compare=False)
     kind: Kind = ""
     argument: str = ""
     without: str = ""
@@ -45,12 +46,12 @@ class Variant:
 
 
 VARIANTS = (
-    Variant("eager", "none", "each node in a session of its own", "eager"),
-    Variant("unfused", "none", "the whole graph, every optimisation off"),
-    Variant("basic", "basic", "ONNX Runtime's basic optimisations"),
-    Variant("extended", "extended", "basic and extended optimisations"),
-    Variant("fused", "all", "every optimisation on"),
-    Variant("int8", "all", "weights and activations in 8 bits, every optimisation on", "int8"),
+    Variant("eager", "none", Message("each node in a session of its own"), "eager"),
+    Variant("unfused", "none", Message("the whole graph, every optimisation off")),
+    Variant("basic", "basic", Message("ONNX Runtime's basic optimisations")),
+    Variant("extended", "extended", Message("basic and extended optimisations")),
+    Variant("fused", "all", Message("every optimisation on")),
+    Variant("int8", "all", Message("8-bit weights and activations, every optimisation on"), "int8"),
 )
 ABLATIONS = ("without:<Optimizer>", "only:<Optimizer>")
 _ABLATION = re.compile(r"(without|only):([A-Za-z]\w{0,79})", re.ASCII)
@@ -59,7 +60,7 @@ KERNELS = ("custom:<kernel>", "segments:<kernel>")
 LIBRARY = Variant(
     "custom:library",
     "none",
-    "kernels of --custom-op-library in place of what the model defines its operators by",
+    Message("kernels of --custom-op-library in place of the model's own definitions of operators"),
     "library",
 )
 # Precisions that are no variants: what to say, and what to do instead.
@@ -72,6 +73,15 @@ _REFUSED = {
 }
 _ALIASES = {"float16": "fp16", "half": "fp16", "bfloat16": "bf16"}
 _LAYOUT = "NchwcTransformer"
+_WITHOUT = Message("all optimizers except {optimizer:name}")
+_WITHOUT_LAYOUT = Message("all optimizers except {optimizer:name}: blocked layout off")
+_ONLY = Message("only the optimizer {optimizer:name}")
+_ONLY_LAYOUT = Message(
+    "only the optimizer {optimizer:name}: blocked layout on, with the fusions that it does itself"
+)
+_BY_RULES = Message("FuseScope's own fusion pass, by the rules {rules:name}")
+_OWN_KERNEL = Message("FuseScope's own kernel in place of every {operators}")
+_CUT = Message("the cut of {variant:name}, without the kernel")
 _RULES = re.compile(r"rules:(\w[\w.+-]{0,79})", re.ASCII)
 
 
@@ -106,10 +116,10 @@ def ablation(kind: str, optimizer: str) -> Variant:
     """`without:` or `only:` an optimizer."""
     name, is_layout = f"{kind}:{optimizer}", optimizer == _LAYOUT
     if kind == "without":
-        means = ": blocked layout off" if is_layout else ""
-        return Variant(name, "all", f"all but {optimizer}{means}", without=optimizer)
-    means = ": blocked layout on, with what it fuses itself" if is_layout else ""
-    return Variant(name, "all", f"nothing but {optimizer}{means}", only=optimizer)
+        summary = _WITHOUT_LAYOUT if is_layout else _WITHOUT
+        return Variant(name, "all", summary.of(optimizer=optimizer), without=optimizer)
+    summary = _ONLY_LAYOUT if is_layout else _ONLY
+    return Variant(name, "all", summary.of(optimizer=optimizer), only=optimizer)
 
 
 def _rules(name: str) -> Variant:
@@ -120,17 +130,16 @@ def _rules(name: str) -> Variant:
             f"'{name[:60]}' is no name for a variant",
             hint="A rule file's name has up to 80 letters, digits and . _ + -; rename it.",
         )
-    return Variant(name, "none", f"our own fusion pass, by the rules {found[1]}", "rules", found[1])
+    return Variant(name, "none", _BY_RULES.of(rules=found[1]), "rules", found[1])
 
 
 def _kernel(name: str) -> Variant:
     kind, _, argument = name.partition(":")
     kernel = kernels.find(argument)
     if kind == "custom":
-        summary = f"our own kernel in place of every {kernel.replaces}"
+        summary = _OWN_KERNEL.of(operators=kernel.replaces)
         return Variant(name, "none", summary, "custom", kernel.name)
-    summary = f"the cut of custom:{kernel.name}, without the kernel"
-    return Variant(name, "none", summary, "segments", kernel.name)
+    return Variant(name, "none", _CUT.of(variant=f"custom:{kernel.name}"), "segments", kernel.name)
 
 
 def with_cuts(variants: Sequence[Variant]) -> tuple[Variant, ...]:

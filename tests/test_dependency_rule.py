@@ -56,7 +56,7 @@ ALLOWED = {
     + within("analysis", "readers metrics compare advice doctor recipes wording")
     + within("analysis", "distribution interval timeline"),
     "collectors": within(
-        "analysis", "errors experiment graph patterns spelling text"
+        "analysis", "errors experiment graph messages patterns spelling text"
     ),  # the doors: record, fuse, progress, and variants
     "collectors.files": within("analysis", "errors experiment"),
     "collectors.errors": ("analysis.errors", "collectors.files"),
@@ -66,7 +66,7 @@ ALLOWED = {
         *within("collectors", "errors files models"),
     ),
     "collectors.kernels": (
-        *within("analysis", "errors graph patterns spelling"),
+        *within("analysis", "errors graph messages patterns spelling"),
         *within("collectors", "files models"),
     ),
     "collectors.runtimes": ("analysis.errors", *within("collectors", "models workers")),
@@ -79,7 +79,7 @@ ALLOWED = {
         *within("collectors", "errors models runtimes tensors workers"),
     ),
     "collectors.zoo": (
-        *within("analysis", "errors spelling text"),
+        *within("analysis", "errors messages spelling text"),
         *within("collectors", "files models runtimes workers"),
     ),
     "collectors.derive": (

@@ -88,7 +88,7 @@ def lines(table: RecipeTable) -> tuple[Line, ...]:
                 intervals=nothing,
                 missing=nothing,
                 published=nothing,
-                basis="measured",
+                basis=say("measured"),
                 published_basis="",
             )
         )

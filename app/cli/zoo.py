@@ -36,7 +36,7 @@ def listing(context: typer.Context) -> None:
             units.count(entry.model.nodes),
             units.count(entry.model.weights),
             units.data_size(entry.file_bytes),
-            entry.model.description,
+            entry.model.description.text(),
         )
     console = Console(highlight=False, markup=False, emoji=False)
     console.print(table)

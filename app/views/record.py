@@ -11,7 +11,7 @@ import streamlit as st
 from analysis import units, wording
 from analysis.compare.timing.verdict import paired_verdict
 from analysis.errors import FuseScopeError
-from analysis.messages import Message, say
+from analysis.messages import Message, Said, say
 from analysis.wording.sentences import pair_parts
 from app import state
 from app.parts import panels
@@ -125,7 +125,9 @@ def _form() -> None:
             )
 
 
-def _variants(model: str, variants: Mapping[str, str], rule_files: Mapping[str, Path]) -> list[str]:
+def _variants(
+    model: str, variants: Mapping[str, Message | Said], rule_files: Mapping[str, Path]
+) -> list[str]:
     """The variants that are chosen, each with what it is below."""
     from collectors.record import first_variants
 
@@ -209,7 +211,7 @@ def _settings() -> _Settings:
     return _Settings(seconds, threads, batch, shapes or "")
 
 
-def _model(zoo: Mapping[str, str], found: OwnModels) -> str:
+def _model(zoo: Mapping[str, Message | Said], found: OwnModels) -> str:
     """The model that is chosen: the name of one that is built in, a file of one's own behind
     OWN_PREFIX, or OWN_FILE for one that is not listed. Another model brings its own variants."""
     files = {f"{OWN_PREFIX}{name}": size for name, size in found.bytes_of.items()}

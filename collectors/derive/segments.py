@@ -57,7 +57,7 @@ def derive(job: DeriveJob, variant: Variant, model: onnx.ModelProto) -> Derived:
     groups = groups_of(graph, kernel)
     if not groups:
         raise FuseScopeError(
-            f"The model has no {kernel.replaces} that custom:{kernel.name} could replace",
+            f"The model has no {kernel.replaces.text()} that custom:{kernel.name} could replace",
             hint=f"Leave custom:{kernel.name} and segments:{kernel.name} out of the variants.",
         )
     parts = cut.around(model.graph, groups)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from analysis.errors import FuseScopeError
+from analysis.messages import Message
 from analysis.spelling import suggestion
 
 
@@ -21,18 +22,18 @@ class Kernel:
 
     name: str
     module: str
-    replaces: str
+    replaces: Message
     op_types: tuple[str, ...] = ()
 
 
 _CHAINS = "collectors.kernels.elementwise"
 KERNELS = (
-    Kernel("elementwise", _CHAINS, "chain of elementwise operators"),
-    Kernel("mul_add", _CHAINS, "chain of Mul and Add", ("Mul", "Add")),
-    Kernel("sub_mul_pow", _CHAINS, "chain of Sub, Mul and Pow", ("Sub", "Mul", "Pow")),
-    Kernel("add_relu", _CHAINS, "chain of Add and Relu", ("Add", "Relu")),
-    Kernel("mul_sigmoid", _CHAINS, "chain of Mul and Sigmoid", ("Mul", "Sigmoid")),
-    Kernel("depthwise_conv", "collectors.kernels.depthwise", "depthwise convolution"),
+    Kernel("elementwise", _CHAINS, Message("chain of elementwise operators")),
+    Kernel("mul_add", _CHAINS, Message("chain of Mul and Add"), ("Mul", "Add")),
+    Kernel("sub_mul_pow", _CHAINS, Message("chain of Sub, Mul and Pow"), ("Sub", "Mul", "Pow")),
+    Kernel("add_relu", _CHAINS, Message("chain of Add and Relu"), ("Add", "Relu")),
+    Kernel("mul_sigmoid", _CHAINS, Message("chain of Mul and Sigmoid"), ("Mul", "Sigmoid")),
+    Kernel("depthwise_conv", "collectors.kernels.depthwise", Message("depthwise convolution")),
 )
 
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from analysis.errors import FuseScopeError
+from analysis.messages import Message
 from analysis.spelling import suggestion
 from analysis.text import shown
 
@@ -24,7 +25,7 @@ class ZooModel:
     """
 
     name: str
-    description: str
+    description: Message
     module: str
     nodes: int
     weights: int
@@ -63,67 +64,75 @@ MODELS = (
     # These two in single precision: recordings that ship hold the hashes of their files.
     ZooModel(
         "resnet50",
-        "ResNet-50, 224 x 224 images: Conv, BatchNormalization and Relu as separate nodes",
+        Message("ResNet-50, 224 x 224 images: Conv, BatchNormalization and Relu as separate nodes"),
         "collectors.zoo.resnet50", 175, 25_610_152, calibration="single",
     ),
     ZooModel(
         "mobilenetv2",
-        "MobileNetV2, 224 x 224 images: Conv, BatchNormalization and Clip as separate nodes",
+        Message(
+            "MobileNetV2, 224 x 224 images: Conv, BatchNormalization and Clip as separate nodes"
+        ),
         "collectors.zoo.mobilenetv2", 152, 3_538_986, calibration="single",
     ),
     ZooModel(
         "deeplabv3plus",
-        "DeepLabV3+ on MobileNetV2, 513 x 513 images: 21 classes a pixel, atrous convolutions",
+        Message(
+            "DeepLabV3+ on MobileNetV2, 513 x 513 images: 21 classes a pixel, atrous convolutions"
+        ),
         _DEEPLAB, 195, 2_758_605, arguments=_backbone("mobilenetv2"), calibration="double",
     ),
     ZooModel(
         "deeplabv3plus-resnet50",
-        "DeepLabV3+ on ResNet-50, else the same",
+        Message("DeepLabV3+ on ResNet-50, else the same"),
         _DEEPLAB, 221, 26_766_859, arguments=_backbone("resnet50"), calibration="double",
     ),
     ZooModel(
         "transformer_encoder",
-        "two layers of BERT-base, 128 tokens: LayerNorm, Gelu, attention as exporters write them",
+        Message(
+            "two layers of BERT-base, 128 tokens: LayerNorm, Gelu and attention as exported"
+        ),
         "collectors.zoo.transformer_encoder", 98, 14_175_757,
     ),
     ZooModel(
         "conv_bn",
-        "one Conv and BatchNormalization on 64 channels of 56 x 56",
+        Message("one Conv and BatchNormalization on 64 channels of 56 x 56"),
         _CONVOLUTIONS, 2, 37_120, "conv_bn", calibration="double",
     ),
     ZooModel(
         "conv_bn_relu",
-        "one Conv, BatchNormalization and Relu on 64 channels of 56 x 56",
+        Message("one Conv, BatchNormalization and Relu on 64 channels of 56 x 56"),
         _CONVOLUTIONS, 3, 37_120, "conv_bn_relu", calibration="double", version=2,
     ),
     ZooModel(
         "depthwise_conv",
-        "one depthwise 3 x 3 Conv on 144 channels of 56 x 56, as in MobileNetV2",
+        Message("one depthwise 3 x 3 Conv on 144 channels of 56 x 56, as in MobileNetV2"),
         _CONVOLUTIONS, 1, 1_296, "depthwise_conv", kernel="depthwise_conv",
     ),
     ZooModel(
         "mul_add",
-        "one Mul and one Add on 4 MB, which ONNX Runtime does not fuse",
+        Message("one Mul and one Add on 4 MB, which ONNX Runtime does not fuse"),
         _ELEMENTWISE, 2, 2, "mul_add", kernel="mul_add",
     ),
     ZooModel(
         "mynet",
-        "x · 2 + 1 on 4 MB, the first net of MindSpore's tutorial on graph kernels",
+        Message("x · 2 + 1 on 4 MB, the first net of MindSpore's tutorial on graph kernels"),
         _ELEMENTWISE, 2, 2, "mynet", kernel="mul_add",
     ),
     ZooModel(
         "mynet_composite",
-        "y = (x · 2)³, then (b - y) · b, on 4 MB: a composite operator in the same tutorial",
+        Message(
+            "y = (x · 2)³, then (b - y) · b, on 4 MB: a composite operator in the same tutorial"
+        ),
         _ELEMENTWISE, 4, 2, "mynet_composite", kernel="sub_mul_pow",
     ),
     ZooModel(
         "add_relu",
-        "one Add of two inputs of 4 MB, and Relu: the end of a residual block",
+        Message("one Add of two inputs of 4 MB, and Relu: the end of a residual block"),
         _ELEMENTWISE, 2, 0, "add_relu", kernel="add_relu",
     ),
     ZooModel(
         "mul_sigmoid",
-        "x · sigmoid(x) on 4 MB: the activation SiLU, also called Swish",
+        Message("x · sigmoid(x) on 4 MB: the activation SiLU, also called Swish"),
         _ELEMENTWISE, 2, 0, "mul_sigmoid", kernel="mul_sigmoid",
     ),
 )  # fmt: skip
