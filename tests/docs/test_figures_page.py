@@ -65,5 +65,6 @@ def test_the_chinese_page_is_that_of_the_catalogue(request: pytest.FixtureReques
     assert "zh" in language.languages(), "make setup compiles the translations"
     page = CHINESE.read_text(encoding="utf-8")
     if request.config.getoption("--update-golden"):
-        CHINESE.write_text(expected_in_chinese(page), encoding="utf-8")
+        page = expected_in_chinese(page)
+        CHINESE.write_text(page, encoding="utf-8")
     assert page == expected_in_chinese(page), "make test ARGS=--update-golden"

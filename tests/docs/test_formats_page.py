@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from analysis.doctor import fields
+from analysis.messages import language
 from analysis.readers import READERS, read_path
 from analysis.readers.reader import ALWAYS, FIELDS, Reader
 from analysis.wording.doctor import FIELD_LABELS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "formats.md"
+CHINESE = ROOT / "docs" / "zh" / "formats.md"
 SAMPLES = ROOT / "sample_traces" / "formats"
 
 HEADS = {
@@ -80,6 +83,41 @@ def test_the_page_is_that_of_the_readers(request: pytest.FixtureRequest) -> None
     if request.config.getoption("--update-golden"):
         PAGE.write_text(expected(), encoding="utf-8")
     assert PAGE.read_text(encoding="utf-8") == expected(), "make test ARGS=--update-golden"
+
+
+def in_chinese(text: str, there: str) -> str:
+    """The catalogue's Chinese for a text; what the page has where the catalogue has none."""
+    with language.speaking("zh"):
+        told = language.translated(text)
+    return there if told == text else told
+
+
+def expected_in_chinese(page: str) -> str:
+    """The page with the catalogue's titles and switches wherever the catalogue has them."""
+    sections = re.split(r"^(?=## )", page, flags=re.MULTILINE)
+    titles: dict[str, str] = {}
+    for number, reader in enumerate(READERS, start=1):
+        heading = sections[number].splitlines()[0].removeprefix("## ")
+        titles[heading] = in_chinese(reader.title, heading)
+        switches = dict.fromkeys(filter(None, (reader.fields.get(field) for field in FIELDS)))
+        lines = re.findall(r"^- (.*?)：(.*)$", sections[number], re.MULTILINE)
+        for switch, (fields_there, there) in zip(switches, lines, strict=False):
+            sections[number] = sections[number].replace(
+                f"- {fields_there}：{there}", f"- {fields_there}：{in_chinese(switch, there)}"
+            )
+    page = "".join(sections)
+    for title in sorted(titles, key=len, reverse=True):
+        page = page.replace(title, titles[title])
+    return page
+
+
+@pytest.mark.usefixtures("translations")
+def test_the_chinese_page_is_that_of_the_catalogue(request: pytest.FixtureRequest) -> None:
+    page = CHINESE.read_text(encoding="utf-8")
+    if request.config.getoption("--update-golden"):
+        page = expected_in_chinese(page)
+        CHINESE.write_text(page, encoding="utf-8")
+    assert page == expected_in_chinese(page), "make test ARGS=--update-golden"
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
