@@ -117,12 +117,15 @@ def update() -> None:
 
 
 def compile_all(folder: Path = LANGUAGES) -> None:
-    """Write the .mo of every .po in the folder, whole or not at all."""
+    """Write the .mo of every .po in the folder, whole or not at all; others are removed."""
     for path in sorted(folder.glob("*.po")):
         made = path.with_suffix(".mo.new")
         with made.open("wb") as file:
             write_mo(file, read(path))
         os.replace(made, path.with_suffix(".mo"))
+    for path in folder.glob("*.mo"):
+        if not path.with_suffix(".po").exists():
+            path.unlink()
 
 
 def pseudo(folder: Path) -> None:
