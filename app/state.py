@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from analysis.compare.side import Role
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.limits import MIB
@@ -17,7 +18,7 @@ from app.server.memory import was_freed
 from app.server.same_origin import is_local
 from app.server.shelf import Shelf, weight
 
-SIDES = ("baseline", "candidate")
+SIDES: tuple[Role, Role] = ("baseline", "candidate")
 MAX_OPENED = 16
 MAX_OPENED_BYTES = 256 * MIB
 _MAX_ID = 400
@@ -253,7 +254,7 @@ def swap() -> None:
 
 def picked(side: str) -> None:
     """The selector of `side` was used: follow it, and leave the other side as it is."""
-    sides = dict(zip(SIDES, compared(), strict=True))
+    sides: dict[str, str | None] = dict(zip(SIDES, compared(), strict=True))
     compare(**{**sides, side: st.session_state.get(selector_key(side))})
 
 

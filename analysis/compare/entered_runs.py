@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.compare.comparison import Comparison, Figure
-from analysis.compare.side import Side
+from analysis.compare.side import Role, Side
 from analysis.metrics.breakdown import by_operator
 from analysis.quantity import Quantity
 from analysis.trace import Diagnostic, DiagnosticCode, Trace, runs_frame
@@ -48,7 +48,7 @@ def with_entered_runs(side: Side, runs: int | None) -> Side:
     return replace(side, trace=replace(made, diagnostics=notes))
 
 
-def offered_runs(comparison: Comparison) -> dict[str, int | None]:
+def offered_runs(comparison: Comparison) -> dict[Role, int | None]:
     """The sides whose runs are asked for, with what their calls suggest.
 
     Those of two files of which one marks its runs: else their times are of the same kind. Of two
@@ -57,11 +57,11 @@ def offered_runs(comparison: Comparison) -> dict[str, int | None]:
     baseline, candidate = comparison.baseline, comparison.candidate
     if comparison.verdict.reason == "different_models":
         return {}
-    traces = {"baseline": baseline.trace, "candidate": candidate.trace}
+    traces: dict[Role, Trace] = {"baseline": baseline.trace, "candidate": candidate.trace}
     lacking = [side for side, trace in traces.items() if lacks_runs(trace)]
     if len(lacking) != 1:
         return {}
-    others = {"baseline": candidate.trace, "candidate": baseline.trace}
+    others: dict[Role, Trace] = {"baseline": candidate.trace, "candidate": baseline.trace}
     return {side: suggested_runs(traces[side], others[side]) for side in lacking}
 
 

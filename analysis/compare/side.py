@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from analysis.experiment import Experiment, VariantRecord
 from analysis.graph import Graph
 from analysis.trace import Trace
+
+Role = Literal["baseline", "candidate"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from analysis import units
 from analysis.compare.causes import Cause, CauseCode, causes
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Fusion, Kind, KnownBy, group_places
+from analysis.compare.timing.verdict import VerdictOutcome
 from analysis.messages import Message, Part, Said, Shown, listed, paragraph, passage, say
 from analysis.wording.texts import TIME_SOURCES
 from analysis.wording.unknown_noise import OF_FILES
@@ -94,7 +95,7 @@ TERMS: Mapping[Term, Message] = {
 }
 
 
-_UNSURE: Mapping[str, Message] = {
+_UNSURE: Mapping[VerdictOutcome, Message] = {
     "cannot_tell": Message("The whole change cannot be told from noise."),
     "noise_unknown": Message("The noise of the whole change is unknown."),
 }

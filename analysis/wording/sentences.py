@@ -10,6 +10,7 @@ import pandas as pd
 
 from analysis import units
 from analysis.compare.comparison import Comparison, Figure
+from analysis.compare.side import Role
 from analysis.compare.timing.verdict import Verdict
 from analysis.experiment import Experiment
 from analysis.messages import Message, Part, listed, paragraph, say
@@ -188,7 +189,7 @@ def _averaged(verdict: Verdict, time: Message) -> str:
     )
 
 
-_OFFERS: Mapping[str, tuple[Message, Message]] = {
+_OFFERS: Mapping[Role, tuple[Message, Message]] = {
     "baseline": (
         Message("The baseline does not mark its runs."),
         Message("The baseline does not mark its runs; its calls suggest {runs:runs}."),
@@ -198,20 +199,20 @@ _OFFERS: Mapping[str, tuple[Message, Message]] = {
         Message("The candidate does not mark its runs; its calls suggest {runs:runs}."),
     ),
 }
-_ENTERED: Mapping[str, Message] = {
+_ENTERED: Mapping[Role, Message] = {
     "baseline": Message("The baseline has {runs:runs}, as entered"),
     "candidate": Message("The candidate has {runs:runs}, as entered"),
 }
 
 
-def offer_sentence(side: str, runs: int | None) -> str:
+def offer_sentence(side: Role, runs: int | None) -> str:
     """What is asked of a side that does not mark its runs; `runs` is what its calls suggest."""
     plain, suggested = _OFFERS[side]
     fact = plain.text() if runs is None else suggested.text(runs=runs)
     return paragraph(fact, say("Enter how many it has to compare by run:"))
 
 
-def entered_text(side: str, runs: int) -> str:
+def entered_text(side: Role, runs: int) -> str:
     """What was entered for a side that does not mark its runs."""
     return _ENTERED[side].text(runs=runs)
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 from analysis import units
 from analysis.compare.comparison import Comparison
+from analysis.compare.side import Role
 from analysis.compare.totals import Kind, Total, totals
 from analysis.messages import Message, say
 from analysis.wording.counted import FILE_TIME, times_are_of_files
 from analysis.wording.texts import TIME_SOURCES
 
 TOTALS_TITLE = Message("Which time is which")
-_OF_SIDE: Mapping[Literal["baseline", "candidate"], Message] = {
+_OF_SIDE: Mapping[Role, Message] = {
     "baseline": Message("Which time is which: {times} of the baseline"),
     "candidate": Message("Which time is which: {times} of the candidate"),
 }

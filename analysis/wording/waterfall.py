@@ -10,6 +10,7 @@ from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.ledger import Ledger, gain_kind
 from analysis.compare.reconciliation import Reconciliation, SideTimes
+from analysis.compare.side import Role
 from analysis.messages import Message, say
 from analysis.wording.fusion import TERMS, Term, becomes_text
 from analysis.wording.slow_executions import slow_note
@@ -18,7 +19,6 @@ MAX_PATTERNS = 6
 SMALL_SHARE = 0.01  # of the largest pattern: smaller ones share a bar
 SHOWN_ROUNDING_NS = 1_000
 _INNER_TERMS: tuple[Term, ...] = ("ungrouped_ns", "communication_ns", "slow_ns", "dispatch_ns")
-Role = Literal["baseline", "candidate"]
 _BIAS: Mapping[Role, Message] = {
     "baseline": Message("profiler bias, baseline"),
     "candidate": Message("profiler bias, candidate"),

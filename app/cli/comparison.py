@@ -36,8 +36,8 @@ def print_comparison(comparison: Comparison, others: list[str], *, is_brief: boo
     found = trust(comparison.diagnostics)
     console.print(clean_text(f"{wording.TRUST} {wording.trust_line(found)}", 1000))
     console.print(clean_text(wording.fusion_sentence(comparison), 1000))
-    for side, runs in offered_runs(comparison).items():
-        console.print(f"{wording.offer_sentence(side, runs)} --{side}-runs {runs or 'N'}")
+    for role, runs in offered_runs(comparison).items():
+        console.print(f"{wording.offer_sentence(role, runs)} --{role}-runs {runs or 'N'}")
     if others:
         console.print(_also_recorded(others))
     if is_brief:
