@@ -63,11 +63,10 @@ def kept(tell: Callable[Given, Made]) -> Callable[Given, Made]:
     return told
 
 
-def switch() -> None:
-    """The switch between languages, in the header; nothing where there is one language."""
+def notices() -> None:
+    """What is odd about the language: the address has another, or the catalogue is damaged."""
     codes = language.languages()
     code = language.current()
-    _component(key="language_page", data={"code": code})
     unknown = state.unknown_language()
     if unknown:
         st.info(
@@ -81,6 +80,16 @@ def switch() -> None:
                 code=code),
             icon=":material/translate:",
         )  # fmt: skip
+
+
+def switch() -> None:
+    """The switch between languages, in the header; nothing where there is one language.
+
+    Called behind the page's content, which would move when the styles of the two arrive.
+    """
+    codes = language.languages()
+    code = language.current()
+    _component(key="language_page", data={"code": code})
     if len(codes) < 2:
         return
     state.show_language(code)

@@ -36,8 +36,9 @@ def run() -> None:
         lambda: recipes.show(recipes_page, compare_page), title=say("Recipes"), url_path="recipes"
     )
     shown = st.navigation([compare_page, fusion_page, recipes_page, record_page], position="top")
-    language.switch()
+    language.notices()
     shown.run()
+    language.switch()
 
 
 run()

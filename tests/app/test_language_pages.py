@@ -53,6 +53,8 @@ pages = {{
         default="{first}" == "record"),
 }}
 shown = st.navigation(sorted(pages.values(), key=lambda page: not page._default), position="hidden")
+language.notices()
+language.notices()
 language.switch()
 shown.run()
 """
