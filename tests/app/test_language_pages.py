@@ -54,9 +54,8 @@ pages = {{
 }}
 shown = st.navigation(sorted(pages.values(), key=lambda page: not page._default), position="hidden")
 language.notices()
-language.notices()
-language.switch()
 shown.run()
+language.switch()
 """
 Open = Callable[..., AppTest]
 
