@@ -220,9 +220,9 @@ def test_half_precision_is_refused_with_the_reason(name: str) -> None:
 
 
 def test_layout_is_named_in_the_ablation_of_its_optimizer() -> None:
-    assert "layout off" in variants.find("without:NchwcTransformer").summary
-    assert "layout on" in variants.find("only:NchwcTransformer").summary
-    assert "layout" not in variants.find("only:ConvBNFusion").summary
+    assert "layout off" in str(variants.find("without:NchwcTransformer").summary)
+    assert "layout on" in str(variants.find("only:NchwcTransformer").summary)
+    assert "layout" not in str(variants.find("only:ConvBNFusion").summary)
 
 
 # Parts
