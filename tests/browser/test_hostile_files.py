@@ -96,7 +96,7 @@ def a_file_reaches_no_network(page: Page, folder: Path, name: str) -> None:
     # Beside the report's stands that of the doubts, which leads on to the files.
     page.get_by_test_id("stPopover").filter(has_text=re.compile("More")).last.click()
     page.get_by_role("button", name="What the files say").click()
-    dialog = page.get_by_role("dialog")
+    dialog = page.get_by_role("dialog", name="What the files say")
     expect(dialog).to_contain_text("<img src=x onerror=alert(1)>")
     for element in ("img", "script", "iframe", "a[href*='evil']", "a[href^='javascript']"):
         assert dialog.locator(element).count() == 0, element
