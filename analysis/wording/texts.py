@@ -407,7 +407,6 @@ FIGURES: Mapping[str, FigureText] = {
             ("l0c", "L0C", Message("result of the cube unit")),
             ("l1", "L1", Message("buffer of the cube core")),
             ("l2", "L2", Message("cache of the device")),
-            ("main_memory", Message("main memory"), Message("memory of the device")),
         )
         for way, label, meaning in (
             (
@@ -422,6 +421,14 @@ FIGURES: Mapping[str, FigureText] = {
             ),
         )
     },
+    "main_memory_read_bandwidth": FigureText(
+        Message("main memory read"),
+        Message("Counter: bandwidth of reads, memory of the device, weighted by the core's time."),
+    ),
+    "main_memory_write_bandwidth": FigureText(
+        Message("main memory write"),
+        Message("Counter: bandwidth of writes, memory of the device, weighted by the core's time."),
+    ),
     "gm_to_ub_bandwidth": FigureText(
         Message("main memory to UB"), Message("Counter: bandwidth into the unified buffer.")
     ),
