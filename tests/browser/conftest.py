@@ -98,3 +98,11 @@ def page(allowed_origins: set[str]) -> Iterator[Page]:
     context.remove_listener("request", watch)
     context.remove_listener("page", listen)
     CHROMIUM.clear(origin.rstrip("/") for origin in allowed_origins if origin.startswith("http"))
+
+
+@pytest.fixture
+def own_browser() -> Iterator[None]:
+    """No later test shares the browser of this one: Chromium asks again for what failed in a window
+    that a script opened, at times after the window was closed."""
+    yield
+    CHROMIUM.close()

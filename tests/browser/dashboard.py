@@ -70,7 +70,7 @@ def quiet(page: Page, *, below_root: bool = False) -> bool:
     server and is told 404.
     """
     assert page.title() != "pwned"
-    assert page.outside_requests == []
+    assert page.outside_requests == [], page.outside_requests
     assert [line for line in page.console_errors if not (below_root and "404" in line)] == []
     return True
 

@@ -25,7 +25,7 @@ SOURCE = """<!doctype html><title>asks</title>
 
 
 def test_each_way_out_is_noticed_and_leads_nowhere(
-    page: Page, tmp_path: Path, allowed_origins: set[str]
+    own_browser: None, page: Page, tmp_path: Path, allowed_origins: set[str]
 ) -> None:
     path = tmp_path / "asks.html"
     path.write_text(SOURCE, encoding="utf-8")
