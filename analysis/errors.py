@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import overload
 
 from analysis.messages import Message, Said, Shown, paragraph
 from analysis.messages.errors import ERRORS, ErrorCode
@@ -23,48 +22,30 @@ class FuseScopeError(Exception):
     is spoken where it is shown.
     """
 
-    @overload
     def __init__(
         self, code: ErrorCode, *, where: str | Said | None = None, **values: Shown
-    ) -> None: ...
-    @overload  # in transition: of errors whose texts stand where they are raised
-    def __init__(
-        self, code: str, *, hint: str, where: str | Said | None = None, **values: Shown
-    ) -> None: ...
-    def __init__(
-        self,
-        code: str,
-        *,
-        hint: Shown = None,
-        where: str | Said | None = None,
-        **values: Shown,
     ) -> None:
         super().__init__(code)
         self.code = code
         self.where = where
         self.values: Mapping[str, Shown] = values
-        self._hint = None if hint is None else str(hint)
 
     @property
     def what(self) -> str:
         """What is wrong, without a full stop."""
-        if self._hint is not None:
-            return self.code.rstrip(".")
         return str(self.said).rstrip(".。")
 
     @property
     def said(self) -> Said:
         """What is wrong, to be told later or inside another message."""
-        return ERRORS[self.code].what.of(**self.values)  # type: ignore[index]
+        return ERRORS[self.code].what.of(**self.values)
 
     @property
     def hint(self) -> str:
         """What to do next: one or two sentences."""
-        if self._hint is not None:
-            return self._hint
         nearest = self.values.get("nearest")
         meant = _MEANT.text(nearest=nearest) if nearest else ""
-        return paragraph(meant, ERRORS[self.code].hint.text(**self.values))  # type: ignore[index]
+        return paragraph(meant, ERRORS[self.code].hint.text(**self.values))
 
     @property
     def text(self) -> str:
@@ -76,7 +57,7 @@ class FuseScopeError(Exception):
     def at(self, where: str | Said) -> FuseScopeError:
         """The same error with `where` in front of the position known so far."""
         joined = _INSIDE.of(outer=where, inner=self.where) if self.where else where
-        return FuseScopeError(self.code, where=joined, hint=self._hint, **self.values)  # type: ignore[arg-type]
+        return FuseScopeError(self.code, where=joined, **self.values)
 
     def __str__(self) -> str:
         return self.text

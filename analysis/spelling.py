@@ -13,11 +13,3 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     spelled = {other.lower(): other for other in known}
     near = difflib.get_close_matches(name.lower(), spelled, n=1, cutoff=_ALIKE)
     return spelled[near[0]] if near else None
-
-
-def suggestion(name: str, known: Iterable[str], heading: str = "Known") -> str:
-    """A hint: the nearest of the known names, and the list of them all."""
-    listed = list(known)
-    near = nearest(name, listed)
-    meant = f"Did you mean '{near}'? " if near else ""
-    return f"{meant}{heading}: {', '.join(listed)}."

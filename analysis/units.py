@@ -68,6 +68,12 @@ def data_size(count: float | None, *, signed: bool = False) -> str:
     return _scaled(count, _BYTES, signed)
 
 
+def capacity(count: float) -> str:
+    """A limit or a size that somebody chose, in bytes: '4 GB', not '4.00 GB'."""
+    number, _, unit = data_size(count).rpartition(" ")
+    return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {unit}"
+
+
 def percent(fraction: float | None, *, signed: bool = False) -> str:
     """A fraction as a percentage: 0.2634 -> '26.3 %'. Above -0.05 and below 0.05 %, '0.0 %'.
 

@@ -154,16 +154,12 @@ def listen(host: str, port: int, *, search: bool) -> socket.socket:
             listening.close()
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise FuseScopeError(
-                    f"This address cannot be used: {error.strerror or error}",
-                    where=host,
-                    hint="Leave out --host, or give an address of this machine.",
+                    "address_unusable", where=host, reason=error.strerror or str(error)
                 ) from error
         except OverflowError:
             listening.close()
             break
-    raise FuseScopeError(
-        f"Port {port} cannot be used", hint="Give another one with --port, or leave it out."
-    )
+    raise FuseScopeError("port_unusable", port=port)
 
 
 def _load_ahead() -> None:

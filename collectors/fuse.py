@@ -112,9 +112,7 @@ def _draft(out: Path | None) -> AbstractContextManager[Draft | None]:
     if out is None or is_special(out):
         return nullcontext()
     if out.is_dir():
-        raise FuseScopeError(
-            "This is a folder", where=str(out), hint="Give --out the name of a file."
-        )
+        raise FuseScopeError("output_is_a_folder", where=str(out), option="--out")
     return draft_for_out(out.absolute())
 
 
@@ -122,9 +120,8 @@ def _published(draft: Draft) -> Path:
     try:
         return draft.publish_numbered()
     except OSError as error:
-        problem = f"The model could not be written: {(error.strerror or str(error)).lower()}"
+        where = str(draft.target)
         if isinstance(error, FileExistsError):
-            problem = "Every name is taken"
-        raise FuseScopeError(
-            problem, where=str(draft.target), hint="Choose another place with --out."
-        ) from None
+            raise FuseScopeError("every_name_taken", where=where) from None
+        reason = (error.strerror or str(error)).lower()
+        raise FuseScopeError("model_unwritable", where=where, reason=reason) from None

@@ -105,10 +105,7 @@ def record(
             stopped = recorder.run_blocks(enough)
         except (KeyboardInterrupt, worker.Cancelled):
             if recorder is None or not recorder.series.complete:
-                raise FuseScopeError(
-                    "The recording was interrupted before its first block was complete",
-                    hint="Nothing was written; start it again.",
-                ) from None
+                raise FuseScopeError("interrupted_too_early") from None
             stopped = "interrupted"
         return recorder.write(path, stopped)
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from analysis.errors import FuseScopeError
 from analysis.messages import Message, Said
-from analysis.spelling import suggestion
+from analysis.spelling import nearest
 from collectors import kernels
 from collectors.runtimes import optimizers
 from collectors.workers.jobs import Optimization
@@ -66,10 +66,12 @@ LIBRARY = Variant(
 # Precisions that are no variants: what to say, and what to do instead.
 _REFUSED = {
     "fp16": (
-        "ONNX Runtime's CPU provider runs float16 as float32, with casts around it, so neither its "
-        "speed nor its accuracy would be measured"
+        Message(
+            "ONNX Runtime's CPU provider runs float16 as float32, with casts around it, so "
+            "neither its speed nor its accuracy would be measured"
+        )
     ),
-    "bf16": "ONNX Runtime's CPU provider has no bfloat16 kernels for convolutions",
+    "bf16": Message("ONNX Runtime's CPU provider has no bfloat16 kernels for convolutions"),
 }
 _ALIASES = {"float16": "fp16", "half": "fp16", "bfloat16": "bf16"}
 _LAYOUT = "NchwcTransformer"
@@ -96,9 +98,7 @@ def find(name: str) -> Variant:
     refused = _ALIASES.get(name.lower(), name.lower())
     if refused in _REFUSED:
         raise FuseScopeError(
-            f"{refused} cannot be recorded: {_REFUSED[refused]}",
-            hint="Record int8 for lower precision on a CPU, or read a trace of a device that has "
-            f"{refused} kernels.",
+            "variant_cannot_be_recorded", variant=refused, reason=_REFUSED[refused]
         )
     if found := _ABLATION.fullmatch(name):
         return ablation(*found.groups())
@@ -109,7 +109,9 @@ def find(name: str) -> Variant:
     if name.startswith(("custom:", "segments:")):
         return _kernel(name)
     known = [*(variant.name for variant in VARIANTS), *ABLATIONS, RULES, *KERNELS, LIBRARY.name]
-    raise FuseScopeError(f"There is no variant '{name[:60]}'", hint=suggestion(name, known))
+    raise FuseScopeError(
+        "variant_unknown", variant=name[:60], known=", ".join(known), nearest=nearest(name, known)
+    )
 
 
 def ablation(kind: str, optimizer: str) -> Variant:
@@ -126,10 +128,7 @@ def _rules(name: str) -> Variant:
     """Rules are known by the last part of their file's name, so that no folder travels."""
     found = _RULES.fullmatch(name)
     if found is None:
-        raise FuseScopeError(
-            f"'{name[:60]}' is no name for a variant",
-            hint="A rule file's name has up to 80 letters, digits and . _ + -; rename it.",
-        )
+        raise FuseScopeError("variant_name_impossible", variant=name[:60])
     return Variant(name, "none", _BY_RULES.of(rules=found[1]), "rules", found[1])
 
 

@@ -62,7 +62,7 @@ ALLOWED = {
     "collectors.errors": ("analysis.errors", "collectors.files"),
     "collectors.models": (*within("analysis", "errors graph text"), "collectors.errors"),
     "collectors.workers": (
-        *within("analysis", "errors experiment"),
+        *within("analysis", "errors experiment messages"),
         *within("collectors", "errors files models"),
     ),
     "collectors.kernels": (
@@ -87,7 +87,7 @@ ALLOWED = {
         *within("collectors", "errors fusion kernels models runtimes tensors variants workers"),
     ),
     "collectors.recording": (
-        *within("analysis", "errors experiment graph spelling text"),
+        *within("analysis", "errors experiment graph messages spelling text"),
         *within("collectors", "files fusion kernels progress runtimes variants workers zoo"),
     ),
     "collectors.tasks": (

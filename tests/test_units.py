@@ -75,6 +75,8 @@ def test_digits_stand_in_groups_of_three_wherever_there_are_more() -> None:
     assert units.factor(11_345.0) == "11 345×"
     assert units.duration(61_234e9, signed=True) == "+61 234 s"
     assert units.data_size(2.5e12) == "2 500 GB"
+    sizes = (512, 4e9, 1.5e9, 200e6, 20e9)
+    assert [units.capacity(one) for one in sizes] == ["512 B", "4 GB", "1.5 GB", "200 MB", "20 GB"]
     assert units.percent(12.345, signed=True) == "+1 234.5 %"
     assert units.flop_rate(1.5e15) == "1 500 TFLOP/s"
     assert units.bandwidth(1234.56) == "1 235 GB/s"

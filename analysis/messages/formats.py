@@ -20,6 +20,7 @@ FORMATS: Mapping[str, Callable[[Any], str]] = {
     "duration": units.duration,
     "signed_duration": lambda value: units.duration(value, signed=True),
     "bytes": units.data_size,
+    "capacity": units.capacity,
     "signed_bytes": lambda value: units.data_size(value, signed=True),
     "rate": units.rate,
     "bandwidth": units.bandwidth,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import Literal
 
 from analysis.errors import FuseScopeError
 from app.sources import places
@@ -20,20 +21,17 @@ def rename(name: str, wanted: str) -> str:
     path = _path(name)
     stem = wanted.strip().removesuffix(".zip").strip()
     if not _NAME.fullmatch(stem):
-        raise FuseScopeError(
-            "This is not a name for a recording",
-            hint="Use up to 100 letters, digits, spaces and . _ + - ( ), a letter or digit first.",
-        )
+        raise FuseScopeError("recording_name_impossible")
     target = path.with_name(f"{stem}.zip")
     if target.name == path.name:
         return path.name
     alike = {other.casefold() for other in places.experiments()} - {path.name.casefold()}
     if target.name.casefold() in alike or (target.exists() and not target.samefile(path)):
-        raise FuseScopeError("A recording of this name exists already", hint="Choose another name.")
+        raise FuseScopeError("recording_exists")
     try:
         os.rename(path, target)
     except OSError as error:
-        raise _refused("renamed", path, error) from None
+        raise _refused("recording_cannot_be_renamed", path, error) from None
     return target.name
 
 
@@ -43,22 +41,20 @@ def delete(name: str) -> None:
     try:
         path.unlink()
     except OSError as error:
-        raise _refused("deleted", path, error) from None
+        raise _refused("recording_cannot_be_deleted", path, error) from None
 
 
 def _path(name: str) -> Path:
     """The file of an experiment that is listed: no other name leads to a file."""
     path = places.experiments().get(name)
     if path is None:
-        raise FuseScopeError(
-            "This recording is not there any more", hint="Reload the page to see what is."
-        )
+        raise FuseScopeError("recording_gone")
     return path
 
 
-def _refused(what: str, path: Path, error: OSError) -> FuseScopeError:
-    return FuseScopeError(
-        f"The recording could not be {what}: {(error.strerror or str(error)).lower()}",
-        where=path.name,
-        hint="Check who may write to the folder of recordings.",
-    )
+def _refused(
+    code: Literal["recording_cannot_be_deleted", "recording_cannot_be_renamed"],
+    path: Path,
+    error: OSError,
+) -> FuseScopeError:
+    return FuseScopeError(code, where=path.name, reason=(error.strerror or str(error)).lower())

@@ -66,9 +66,10 @@ def folder() -> Path:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FuseScopeError(
-            f"The recordings folder cannot be made: {error.strerror or error}",
+            "recordings_folder_impossible",
             where=str(path),
-            hint=f"Set {places.EXPERIMENTS_VARIABLE} to a folder that can be written.",
+            reason=error.strerror or str(error),
+            variable=places.EXPERIMENTS_VARIABLE,
         ) from error
     return path
 

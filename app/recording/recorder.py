@@ -106,11 +106,7 @@ class Recorder:
             self._update(error=error)
         except Exception:  # noqa: BLE001 - a thread has nobody to raise to
             _LOG.exception("unexpected error in a recording")
-            self._update(
-                error=FuseScopeError(
-                    "Something went wrong inside FuseScope", hint="The server's log says where."
-                )
-            )
+            self._update(error=FuseScopeError("internal_error"))
 
     def _update(self, **changes: object) -> None:
         with self._lock:

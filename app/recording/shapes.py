@@ -16,9 +16,7 @@ def shapes_of(text: str) -> dict[str, tuple[int, ...]]:
     for part in filter(None, (part.strip() for part in text.split(";"))):
         name, shape = shape_of(part)
         if name in found:
-            raise FuseScopeError(
-                f"The input '{name[:_SHOWN_CHARS]}' has two shapes", hint="Give it one."
-            )
+            raise FuseScopeError("shape_given_twice", input=name[:_SHOWN_CHARS])
         found[name] = shape
     return found
 
@@ -28,8 +26,5 @@ def shape_of(text: str) -> tuple[str, tuple[int, ...]]:
     name, _, sizes = text.rpartition("=")  # tensor names may hold '=', sizes do not
     parts = [size.strip() for size in sizes.split(",")]
     if not name.strip() or not all(_SIZE.fullmatch(part) and int(part) for part in parts):
-        raise FuseScopeError(
-            f"'{text[:_SHOWN_CHARS]}' is no shape of an input",
-            hint="Write name=1,3,224,224 with sizes from 1 on.",
-        )
+        raise FuseScopeError("shape_malformed", given=text[:_SHOWN_CHARS])
     return name.strip(), tuple(map(int, parts))

@@ -77,7 +77,7 @@ class Missing(FuseScopeError):
     """An id names something that is not here."""
 
     def __init__(self) -> None:
-        super().__init__("This link names a file that is not here", hint="Open it again.")
+        super().__init__("link_to_unopened_file")
 
 
 # From an id to a side.
@@ -124,11 +124,7 @@ def experiment_at(path: Path) -> Experiment:
     """The experiment at `path`, read once. Raises FuseScopeError where it is none."""
     value = _value_at(path)
     if not isinstance(value, Experiment):
-        raise FuseScopeError(
-            "This is a profile, not an experiment",
-            where=display_name(path.name),
-            hint="Give a file that FuseScope recorded.",
-        )
+        raise FuseScopeError("profile_instead_of_experiment", where=display_name(path.name))
     return value
 
 
@@ -139,9 +135,7 @@ def _value_at(path: Path) -> Trace | Experiment:
     recordings = _folder(path).recordings
     if len(recordings) != 1:
         raise FuseScopeError(
-            f"Here are {len(recordings)} recordings",
-            where=display_name(str(path)),
-            hint="Open the folder by its path, which opens each of them.",
+            "recordings_in_folder", where=display_name(str(path)), count=len(recordings)
         )
     return recordings[0].value
 
@@ -166,9 +160,7 @@ def _state(path: Path) -> str:
             (str(file), (of := file.lstat()).st_mtime_ns, of.st_size) for file in sorted(files)
         ]
     except OSError as error:
-        raise FuseScopeError(
-            "This file is no longer there", where=display_name(str(path)), hint="Open another."
-        ) from error
+        raise FuseScopeError("file_gone", where=display_name(str(path))) from error
     return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 

@@ -108,16 +108,10 @@ def path_below_folders(text: str, *, or_folder: bool = False) -> Path:
     Absolute paths are fine as long as they lie below such a folder. Raises FuseScopeError.
     """
     if not folders():
-        raise FuseScopeError(
-            "No folder is open to this dashboard", hint="Start it with `--folder DIR`."
-        )
+        raise FuseScopeError("no_open_folder")
     path = below_folders(text.strip(), or_folder=or_folder)
     if path is None:
-        raise FuseScopeError(
-            "There is no such file below the configured folders",
-            where=text.strip()[:120],
-            hint="Give a path below one of them.",
-        )
+        raise FuseScopeError("not_below_folders", where=text.strip()[:120])
     return path
 
 
@@ -166,11 +160,7 @@ def add_to(variable: str, paths: list[Path]) -> None:
     """Add paths to a list of paths in the environment, which the pages of this process read."""
     for path in paths:
         if os.pathsep in str(path):
-            raise FuseScopeError(
-                f"A path with '{os.pathsep}' in it cannot be used",
-                where=str(path),
-                hint="Rename it, or use a link to it.",
-            )
+            raise FuseScopeError("path_with_separator", where=str(path), separator=os.pathsep)
     os.environ[variable] = os.pathsep.join([*_listed(variable), *map(str, paths)])
 
 

@@ -8,36 +8,36 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from analysis.errors import FuseScopeError
+from analysis.messages import Message, Shown
 
 _PREFIX = "rules:"
 _MAX_BYTES = 64 * 1024
+_TOO_LARGE = Message("it is larger than {size:count} KiB")
 
 
 def read_rules(given: str) -> tuple[str, str | None]:
     """The name of the rules, and the text of the file `given`; no text where there is no such file
     and the rules may be built in. Raises FuseScopeError for a file that cannot be read."""
     if os.path.isdir(given):  # unlike Path.is_dir it takes any text
-        raise _unreadable(given, "it is a folder")
+        raise _unreadable(given, Message("it is a folder"))
     try:
         handle = os.open(given, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError, ValueError):
         if "/" in given:
-            raise FuseScopeError(
-                "The rule file does not exist", where=given[:200], hint="Check its path."
-            ) from None
+            raise FuseScopeError("rule_file_missing", where=given[:200]) from None
         return given, None
     except OSError as error:
         raise _unreadable(given, (error.strerror or "refused").lower()) from None
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise _unreadable(given, "it is no regular file")
+            raise _unreadable(given, Message("it is not a regular file"))
         data = file.read(_MAX_BYTES + 1)
     if len(data) > _MAX_BYTES:
-        raise _unreadable(given, f"it is larger than {_MAX_BYTES // 1024} KiB")
+        raise _unreadable(given, _TOO_LARGE.of(size=_MAX_BYTES // 1024))
     try:
         return Path(given).name, data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise _unreadable(given, "it is no UTF-8 text") from None
+        raise _unreadable(given, Message("it is not UTF-8 text")) from None
 
 
 def read_variants(variants: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -54,10 +54,7 @@ def read_variants(variants: Sequence[str]) -> tuple[tuple[str, ...], dict[str, s
         name, text = read_rules(given)
         # Some disks do not tell capitals: files of the recording would replace one another.
         if paths.setdefault(name.casefold(), given) != given:
-            raise FuseScopeError(
-                f"Two rule files are called '{name[:60]}'",
-                hint="Rename one: a variant has the name of its file, and capitals do not count.",
-            )
+            raise FuseScopeError("rule_files_alike", rules=name[:60])
         name = _PREFIX + name
         names.append(name)
         if text is not None:
@@ -65,9 +62,5 @@ def read_variants(variants: Sequence[str]) -> tuple[tuple[str, ...], dict[str, s
     return tuple(names), texts
 
 
-def _unreadable(given: str, why: str) -> FuseScopeError:
-    return FuseScopeError(
-        f"The rule file cannot be read: {why}",
-        where=given[:200],
-        hint="Name a TOML file; docs/rules.md has examples.",
-    )
+def _unreadable(given: str, why: Shown) -> FuseScopeError:
+    return FuseScopeError("rule_file_unreadable", where=given[:200], reason=why)

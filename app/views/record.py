@@ -267,10 +267,7 @@ def _start(
     if is_path:
         model = str(places.path_below_folders(model))
     if len(variants) < 2 and not ablate:
-        raise FuseScopeError(
-            "A comparison needs two variants",
-            hint="Choose at least two, such as unfused and fused.",
-        )
+        raise FuseScopeError("one_variant_only")
     _, rules = read_variants([f"{RULES}{path}" for path in rule_files])
     job = Recording(
         model=model,

@@ -31,9 +31,7 @@ def derive(job: DeriveJob, _variant: Variant, _model: onnx.ModelProto) -> Derive
     found = {name: ran[name] for name in defined if ran.get(name)}
     if not found:
         raise FuseScopeError(
-            "The custom-op library has none of the operators that the model defines: "
-            + clean(", ".join(defined[:_LISTED])),
-            hint="Give the operator the domain, name and inputs of the model's function.",
+            "library_operators_differ", operators=clean(", ".join(defined[:_LISTED]))
         )
     return Derived(
         calls,

@@ -68,7 +68,7 @@ def write(
         try:
             file.write_bytes(_model_of(model, piece, fed, constants, writes).SerializeToString())
         except (ValueError, onnx.onnx_cpp2py_export.checker.ValidationError):
-            raise _no_model(piece, "its weights are too big for a model of their own") from None
+            raise FuseScopeError("piece_too_big", operator=_last(piece)) from None
         ran = _run(file, fed, writes, library)
         call = None
         if piece.group is not None and make_call is not None:
@@ -82,10 +82,7 @@ def write(
         steps.append(Step("" if call else str(file), tuple(fed), writes, free, call))
     for name in outputs:
         if name not in values:
-            raise FuseScopeError(
-                f"A model in pieces cannot return the constant output '{name[:60]}'",
-                hint="Leave eager, segments and custom out of the variants.",
-            )
+            raise FuseScopeError("piece_constant_output", output=name[:60])
     return Steps(tuple(steps), outputs)
 
 
@@ -123,7 +120,7 @@ def _model_of(
     types = []
     for name, value in fed.items():
         if not value.is_tensor():
-            raise _no_model(piece, f"it reads '{name[:60]}', which is no tensor")
+            raise FuseScopeError("piece_reads_no_tensor", operator=_last(piece), input=name[:60])
         types.append(
             onnx.helper.make_tensor_value_info(name, value.element_type(), list(value.shape()))
         )
@@ -142,8 +139,5 @@ def _model_of(
     )
 
 
-def _no_model(piece: Piece, why: str) -> FuseScopeError:
-    return FuseScopeError(
-        f"The piece of '{piece.nodes[-1].name[:60]}' cannot run alone: {why}",
-        hint="Leave eager, segments and custom out of the variants.",
-    )
+def _last(piece: Piece) -> str:
+    return piece.nodes[-1].name[:60]

@@ -28,7 +28,6 @@ from collectors.tensors import feeds
 from collectors.variants import Variant
 from collectors.workers.jobs import Codes, Derived, DeriveJob, SessionSettings
 
-_LEAVE_OUT = "Leave int8 out of the variants."
 _CODING, _DECODING = "QuantizeLinear", "DequantizeLinear"
 _TO_FLOAT = {_DECODING, "MatMulIntegerToFloat", "DynamicQuantizeMatMul"}
 _PER_CHANNEL_OPSET = 13  # QuantizeLinear has an axis from there on
@@ -56,9 +55,7 @@ def derive(job: DeriveJob, variant: Variant, model: onnx.ModelProto) -> Derived:
     result = onnx.load(str(path))
     quantised, left = operators(_as_run(job.settings, variant, path, folder / "optimised.onnx"))
     if not quantised:
-        raise FuseScopeError(
-            "The model has no operator that ONNX Runtime runs in 8 bits", hint=_LEAVE_OUT
-        )
+        raise FuseScopeError("quantiser_nothing")
     codes = folder / "codes.json"
     codes.write_bytes(msgspec.json.encode(codes_of(result, model)))
     told: dict[str, str | int | float | bool] = {
@@ -194,10 +191,7 @@ def _refuse_quantised(model: onnx.ModelProto) -> None:
     for node in model.graph.node:
         is_coded = node.op_type in (_CODING, _DECODING, "DynamicQuantizeLinear")
         if is_coded or node.op_type.startswith(("QLinear", "QGemm")) or "Integer" in node.op_type:
-            raise FuseScopeError(
-                f"The model is quantised already: it has {clean(node.op_type)[:60]}",
-                hint=_LEAVE_OUT,
-            )
+            raise FuseScopeError("quantised_already", op_type=clean(node.op_type)[:60])
 
 
 def _as_run(settings: SessionSettings, variant: Variant, path: Path, dump: Path) -> onnx.ModelProto:
@@ -207,10 +201,7 @@ def _as_run(settings: SessionSettings, variant: Variant, path: Path, dump: Path)
         GraphSession(settings, variant.optimization, dump=dump)
     except Exception as error:  # noqa: BLE001 - the engine raises many kinds
         said = clean(str(error)) or type(error).__name__
-        raise FuseScopeError(
-            f"ONNX Runtime refuses what its own quantiser made of the model: {said}",
-            hint=_LEAVE_OUT,
-        ) from None
+        raise FuseScopeError("quantised_refused", reason=said) from None
     model = onnx.load(str(dump), load_external_data=False)
     dump.unlink()
     return model
@@ -254,9 +245,7 @@ def _quantise(
         raise
     except Exception as error:  # noqa: BLE001 - the quantiser raises many kinds
         said = clean(str(error)) or type(error).__name__
-        raise FuseScopeError(
-            f"ONNX Runtime's quantiser refuses the model: {said}", hint=_LEAVE_OUT
-        ) from None
+        raise FuseScopeError("quantiser_refused", reason=said) from None
 
 
 @contextmanager

@@ -57,8 +57,7 @@ def derive(job: DeriveJob, variant: Variant, model: onnx.ModelProto) -> Derived:
     groups = groups_of(graph, kernel)
     if not groups:
         raise FuseScopeError(
-            f"The model has no {kernel.replaces.text()} that custom:{kernel.name} could replace",
-            hint=f"Leave custom:{kernel.name} and segments:{kernel.name} out of the variants.",
+            "kernel_nothing_to_replace", pattern=kernel.replaces, kernel=kernel.name
         )
     parts = cut.around(model.graph, groups)
     told: dict[str, str | int | float | bool] = {
@@ -186,11 +185,7 @@ class _Calls:
         difference = finite_difference(theirs.reshape(-1), ours)
         self.difference = max(self.difference, difference)
         if not difference < MAX_DIFFERENCE:
-            raise FuseScopeError(
-                f"The kernel for '{group.name[:60]}' computes something else than ONNX Runtime: "
-                f"its output difference is {difference:.2g}",
-                hint="Leave this custom: variant out of the variants, and report this model.",
-            )
+            raise FuseScopeError("kernel_differs", operator=group.name[:60], difference=difference)
 
 
 def finite_difference(a: Array, b: Array) -> float:

@@ -16,7 +16,6 @@ from collectors.files import scratch
 TEXT_CHARS = 400
 _WORD_CHARS = 80
 _READ_CHARS = 8000
-OTHER_MODEL = "Check that the model runs in ONNX Runtime by itself."
 
 _PREFIX = re.compile(r"^\s*\[ONNXRuntimeError\]\s*:\s*\d+\s*:\s*\w+\s*:\s*")
 _SOURCE = re.compile(r"\S*\.(?:cc|h|cpp|hpp):\d+\s*")  # the engine's own source positions
@@ -75,17 +74,11 @@ def sentence(error: BaseException, memory_bytes: int | None) -> FuseScopeError:
     if "Protobuf parsing failed" in text or "DecodeError" in type(error).__name__:
         return unreadable()
     if found := _NO_OPERATOR.search(text):
-        return FuseScopeError(
-            f"The engine has no operator {clean(found[1], 80)}",
-            hint="On the command line, --custom-op-library PATH registers a library that has it.",
-        )
+        return FuseScopeError("operator_missing", operator=clean(found[1], 80))
     if found := _NO_KERNEL.search(text):
-        return FuseScopeError(
-            f"The engine has no CPU kernel for {clean(found[1], 60)} of opset {found[2]}",
-            hint="Convert the model to another data type or opset.",
-        )
+        return FuseScopeError("kernel_missing", operator=clean(found[1], 60), opset=found[2])
     told = refused(text) or type(error).__name__
-    return FuseScopeError(f"The engine refused the model: {told}", hint=OTHER_MODEL)
+    return FuseScopeError("engine_refused", reason=told)
 
 
 def refused(text: str) -> str:
@@ -96,34 +89,25 @@ def refused(text: str) -> str:
 
 def unreadable() -> FuseScopeError:
     """The file holds no model."""
-    return FuseScopeError(
-        "This is not an ONNX model, or it is cut short", hint="Export or copy it again."
-    )
+    return FuseScopeError("model_unreadable")
 
 
 def missing_package(error: ImportError) -> FuseScopeError:
     """A package that recording needs is not installed."""
     name = clean(error.name or str(error), 60).split(".")[0]
-    return FuseScopeError(
-        f"Recording needs the package '{name}'", hint="Run: pip install 'fusescope[collect]'."
-    )
+    return FuseScopeError("package_missing", package=name, extra="collect")
 
 
 def too_big(memory_bytes: int | None) -> FuseScopeError:
     """The engine ran into the memory limit."""
-    limit = f" of {memory_bytes / 1e9:.2g} GB" if memory_bytes else ""
-    return FuseScopeError(
-        f"The model needs more memory than the limit{limit}",
-        hint="Use a smaller batch or input, or raise the limit with --memory-limit.",
-    )
+    if not memory_bytes:
+        return FuseScopeError("engine_out_of_memory")
+    return FuseScopeError("engine_over_limit", limit=memory_bytes)
 
 
 def too_slow(seconds: float) -> FuseScopeError:
     """The engine did not come back in time."""
-    return FuseScopeError(
-        f"The engine did not finish within {seconds:g} s and was ended",
-        hint="A loop in the model may never end; for a slow model raise --timeout.",
-    )
+    return FuseScopeError("engine_too_slow", seconds=seconds)
 
 
 def crash(
@@ -133,12 +117,22 @@ def crash(
     of the user's in there, that is the first suspect."""
     if _MEMORY.search(last_words) or "MemoryError" in last_words or code == -signal.SIGKILL:
         return too_big(memory_bytes)
-    try:
-        how = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with status {code}"
-    except ValueError:
-        how = f"by signal {-code}"
+    name = _signal_name(-code) if code < 0 else ""
     if library:
-        return library_errors.crash(clean(library, 80), how, last_words)
+        return library_errors.crash(clean(library, 80), name, code, last_words)
     thrown = _THROWN.search(last_words)
-    said = f": {refused(thrown[1])}" if thrown else ""
-    return FuseScopeError(f"The engine's process ended {how}{said}", hint=OTHER_MODEL)
+    reason = refused(thrown[1]) if thrown else ""
+    if name and reason:
+        return FuseScopeError("engine_killed_saying", signal=name, reason=reason)
+    if name:
+        return FuseScopeError("engine_killed", signal=name)
+    if reason:
+        return FuseScopeError("engine_ended_saying", status=code, reason=reason)
+    return FuseScopeError("engine_ended", status=code)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)

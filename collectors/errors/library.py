@@ -3,86 +3,81 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from analysis.errors import FuseScopeError
 
-_NEWER = (
-    "The custom-op library is for a newer engine, whose interface has version {name}",
-    "Build it for the engine that is installed, or install the one that it is for.",
-)
 _ASKED = re.compile(r"requested API version \[?(\d+)")
+
+
+def _of(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
 # Patterns over the words of the engine, of Linux's loader and of macOS's, with the library's path
 # as LIBRARY, in the order in which they are looked for.
-_REFUSALS = tuple(
-    (re.compile(pattern, re.IGNORECASE), what, hint)
-    for pattern, what, hint in (
-        (
-            r"cannot allocate memory",
-            "The custom-op library needs more memory than the limit",
-            "Raise the limit with --memory-limit.",
-        ),
-        (
-            r"get symbol RegisterCustomOps\b|symbol not found.*RegisterCustomOps\b",
-            "The custom-op library has no function RegisterCustomOps, which the engine calls",
-            'Export it, with C linkage (extern "C" in C++): docs/custom-op.md has an example.',
-        ),
-        (
-            # Linux's loader passes over a library of another machine as if it were not there
-            r"wrong ELF class|incompatible architecture|LIBRARY: cannot open shared object file",
-            "The custom-op library was built for another processor",
-            "Build it on this machine, or for it.",
-        ),
-        (
-            r"invalid ELF header|not a mach-o file|ELF file's phentsize|only ET_DYN",
-            "The custom-op library is no shared library",
-            "Name the file that the compiler made with -shared.",
-        ),
-        (
-            r"file too short|truncated|cannot read file data",
-            "The custom-op library is cut short, or no shared library",
-            "Name the file that the compiler made with -shared, or copy it again.",
-        ),
-        (
-            r"with error: ([^:\s]+): cannot open shared object file|Library not loaded: (\S+)",
-            "The custom-op library needs the library {name}, which the system does not find",
-            "Install it, or add its folder to LD_LIBRARY_PATH.",
-        ),
-        (
-            r"version [`'\"]([^`'\"\s]+)[`'\"] not found",
-            "The custom-op library needs {name}, which this system does not have",
-            "Build it on this machine.",
-        ),
-        (
-            r"undefined symbol: ([^\s,]+)|symbol not found in flat namespace '([^']+)'",
-            "The custom-op library uses {name}, which no library that it is linked with has",
-            "Link the library that has it, or define it.",
-        ),
-        (
-            r"permission denied|operation not permitted",
-            "The system runs no code of the custom-op library",
-            "Put it into a folder that is not mounted noexec, and let your user read it.",
-        ),
-    )
+_Plain = Literal[
+    "library_over_memory", "library_without_entry", "library_other_processor", "library_not_shared",
+    "library_cut_short", "library_noexec",
+]  # fmt: skip
+_PLAIN: tuple[tuple[re.Pattern[str], _Plain], ...] = (
+    (_of(r"cannot allocate memory"), "library_over_memory"),
+    (
+        _of(r"get symbol RegisterCustomOps\b|symbol not found.*RegisterCustomOps\b"),
+        "library_without_entry",
+    ),
+    # Linux's loader passes over a library of another machine as if it were not there
+    (
+        _of(r"wrong ELF class|incompatible architecture|LIBRARY: cannot open shared object file"),
+        "library_other_processor",
+    ),
+    (
+        _of(r"invalid ELF header|not a mach-o file|ELF file's phentsize|only ET_DYN"),
+        "library_not_shared",
+    ),
+    (_of(r"file too short|truncated|cannot read file data"), "library_cut_short"),
 )
+_Named = Literal["library_needs_library", "library_needs", "library_uses"]
+_NAMED: tuple[tuple[re.Pattern[str], _Named], ...] = (
+    (
+        _of(r"with error: ([^:\s]+): cannot open shared object file|Library not loaded: (\S+)"),
+        "library_needs_library",
+    ),
+    (_of(r"version [`'\"]([^`'\"\s]+)[`'\"] not found"), "library_needs"),
+    (
+        _of(r"undefined symbol: ([^\s,]+)|symbol not found in flat namespace '([^']+)'"),
+        "library_uses",
+    ),
+)
+_NOT_ALLOWED = _of(r"permission denied|operation not permitted")
 
 
 def refusal(text: str, path: str) -> FuseScopeError | None:
     """What the words of engine or system mean when the library at `path` did not load; None where
     they are not known. Its names are cut to what is printable."""
     known = text.replace(path, "LIBRARY")
-    for pattern, what, hint in _REFUSALS:
+    for pattern, code in _PLAIN:
+        if pattern.search(known):
+            return _plain(code)
+    for pattern, named in _NAMED:
         if found := pattern.search(known):
             name = next((group for group in found.groups() if group), "")
-            shown = "".join(c for c in name if c.isprintable())[:80]
-            return FuseScopeError(what.format(name=shown), hint=hint)
-    return None
+            return _named(named, "".join(c for c in name if c.isprintable())[:80])
+    return _plain("library_noexec") if _NOT_ALLOWED.search(known) else None
 
 
-def crash(library: str, how: str, last_words: str) -> FuseScopeError:
-    """The process with the library in it ended; `how` says by what."""
+def _plain(code: _Plain) -> FuseScopeError:
+    return FuseScopeError(code)
+
+
+def _named(code: _Named, name: str) -> FuseScopeError:
+    return FuseScopeError(code, name=name)
+
+
+def crash(library: str, signal: str, status: int, last_words: str) -> FuseScopeError:
+    """The process with the library in it ended, by a signal or, where that is '', by itself."""
     if asked := _ASKED.search(last_words):
-        return FuseScopeError(_NEWER[0].format(name=asked[1]), hint=_NEWER[1])
-    return FuseScopeError(
-        f"The engine's process, with the custom-op library {library} in it, ended {how}",
-        hint="Load and run the library in ONNX Runtime by itself, under a debugger.",
-    )
+        return FuseScopeError("library_newer", version=asked[1])
+    if signal:
+        return FuseScopeError("library_killed", library=library, signal=signal)
+    return FuseScopeError("library_ended", library=library, status=status)

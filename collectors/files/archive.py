@@ -50,9 +50,7 @@ def write(path: Path, record: ExperimentRecord, members: Mapping[str, Path | byt
     except OSError as error:
         problem = error.strerror or str(error)
         raise FuseScopeError(
-            f"The experiment file could not be written: {problem.lower()}",
-            where=str(path),
-            hint="Free some space or choose another place with --out.",
+            "experiment_unwritable", where=str(path), reason=problem.lower()
         ) from None
 
 

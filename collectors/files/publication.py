@@ -40,9 +40,9 @@ def draft_for_out(target: Path) -> Draft:
         return Draft(target)
     except OSError as error:
         raise FuseScopeError(
-            f"The output folder cannot be written to: {(error.strerror or 'refused').lower()}",
+            "output_folder_unwritable",
             where=str(target.parent),
-            hint="Choose another place with --out.",
+            reason=(error.strerror or str(error)).lower(),
         ) from None
 
 

@@ -71,14 +71,7 @@ def refused(error: OSError) -> FuseScopeError:
             index = os.path.dirname(index)
     except OSError:  # none of the places that Python tries can be written to
         index = os.environ.get("TMPDIR", "/tmp")
-        return FuseScopeError(
-            "No temporary folder can be written to",
-            where=index,
-            hint="It is read-only or full: free some space there, or name another folder in the "
-            "environment as TMPDIR.",
-        )
+        return FuseScopeError("temporary_folder_missing", where=index)
     return FuseScopeError(
-        f"The temporary folder cannot be written to: {(error.strerror or 'refused').lower()}",
-        where=index,
-        hint="Free some space there, or name another folder in the environment as TMPDIR.",
+        "temporary_folder_unwritable", where=index, reason=(error.strerror or str(error)).lower()
     )

@@ -5,7 +5,6 @@ Imports no engine: a rule file is refused before anything starts.
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Mapping
@@ -14,7 +13,7 @@ from importlib import resources
 from typing import Any, get_args
 
 from analysis.errors import FuseScopeError
-from analysis.spelling import suggestion
+from analysis.spelling import nearest
 from analysis.text import shown
 from collectors.fusion import registry
 from collectors.fusion.rewrite import LEVELS, Level
@@ -92,8 +91,10 @@ def check(name: str, text: str | None) -> Rules:
     known = text if text is not None else built_in_text(name)
     if known is None:
         raise FuseScopeError(
-            f"There is no rule file '{shown(name)}', and no rules of that name are built in",
-            hint=suggestion(name, built_in()),
+            "rules_unknown",
+            rules=shown(name),
+            known=", ".join(built_in()),
+            nearest=nearest(name, built_in()),
         )
     return parse(known, name)
 
@@ -108,37 +109,39 @@ def parse(text: str, where: str) -> Rules:
 
 def _table(text: str) -> dict[str, Any]:
     if len(text.encode(errors="replace")) > FILE_BYTES:
-        raise FuseScopeError(
-            f"The rule file is larger than {FILE_BYTES // 1024} KiB", hint="Name a TOML file."
-        )
+        raise FuseScopeError("rules_too_large", size=FILE_BYTES // 1024)
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         said = shown(error, 200)
         last = text.rstrip("\n").count("\n") + 1
         said = said.replace("(at end of document)", f"(at line {last}, the last)")
-        raise FuseScopeError(
-            f"The rule file is not TOML: {said}", hint="docs/rules.md has examples."
-        ) from None
+        raise FuseScopeError("rules_not_toml", reason=said) from None
     except (RecursionError, ValueError):
-        raise FuseScopeError(
-            "The rule file is not TOML: its values are nested too deep or too long",
-            hint="docs/rules.md has examples.",
-        ) from None
+        raise FuseScopeError("rules_too_deep") from None
 
 
 def _rules(table: Mapping[str, Any], text: str) -> Rules:
     for key in table:
         if key not in _KEYS:
-            raise FuseScopeError(f"There is no rule '{shown(key)}'", hint=suggestion(key, _KEYS))
+            raise FuseScopeError(
+                "rule_unknown", rule=shown(key), known=", ".join(_KEYS), nearest=nearest(key, _KEYS)
+            )
     level = table.get("level", "O3")
     if not isinstance(level, str) or level not in LEVELS:
-        raise FuseScopeError(f"level is '{shown(level)}'", hint=suggestion(shown(level), LEVELS))
+        raise FuseScopeError(
+            "rule_level_unknown",
+            level=shown(level),
+            known=", ".join(LEVELS),
+            nearest=nearest(shown(level), LEVELS),
+        )
     optimization = table.get("optimization", "none")
     if optimization not in OPTIMIZATIONS:
         raise FuseScopeError(
-            f"optimization is '{shown(optimization)}'",
-            hint=suggestion(shown(optimization), OPTIMIZATIONS),
+            "rule_optimization_unknown",
+            optimization=shown(optimization),
+            known=", ".join(OPTIMIZATIONS),
+            nearest=nearest(shown(optimization), OPTIMIZATIONS),
         )
     size = table.get("largest_intermediate")
     return Rules(
@@ -154,53 +157,44 @@ def _rules(table: Mapping[str, Any], text: str) -> Rules:
 
 def _patterns(listed: Any) -> tuple[str | tuple[str, ...], ...]:
     if not isinstance(listed, list) or not listed or len(listed) > _MAX:
-        raise FuseScopeError(
-            "patterns is no list of 1 to 200 patterns",
-            hint='Write patterns = [["Conv", "Relu"], "gelu"], or leave it out for all.',
-        )
+        raise FuseScopeError("rule_patterns_malformed", largest=_MAX)
     return tuple(_pattern(entry) for entry in listed)
 
 
 def _pattern(entry: Any) -> str | tuple[str, ...]:
     if isinstance(entry, str):
         if entry in registry.known_types():
-            raise FuseScopeError(
-                f"'{shown(entry)}' is an op type, no name of a pattern",
-                hint='Op types go in a list of their own: patterns = [["Conv", "Relu"]].',
-            )
+            raise FuseScopeError("rule_pattern_is_op_type", op_type=shown(entry))
         if entry not in registry.NAMES:
             raise FuseScopeError(
-                f"There is no pattern '{shown(entry)}'",
-                hint=suggestion(shown(entry), registry.NAMES),
+                "rule_pattern_unknown",
+                pattern=shown(entry),
+                known=", ".join(registry.NAMES),
+                nearest=nearest(shown(entry), registry.NAMES),
             )
         return entry
     if not isinstance(entry, list) or not all(isinstance(op_type, str) for op_type in entry):
-        raise FuseScopeError(
-            f"A pattern is {shown(entry)}",
-            hint='Write a name in quotation marks, or a list of op types: ["Conv", "Relu"].',
-        )
+        raise FuseScopeError("rule_pattern_malformed", pattern=shown(entry))
     joined = _listing(entry)
     if not 2 <= len(entry) <= _MAX_TYPES:
         raise FuseScopeError(
-            f"The pattern {joined} has {len(entry)} operators",
-            hint=f"List 2 to {_MAX_TYPES} op types in the order that data flows.",
+            "rule_pattern_length", pattern=joined, operators=len(entry), largest=_MAX_TYPES
         )
     if registry.level_of(tuple(entry)) is None:
-        raise FuseScopeError(f"No rewrite is known for {joined}", hint=_unknown_types(entry))
+        raise _no_rewrite(entry)
     return tuple(entry)
 
 
-def _unknown_types(entry: list[str]) -> str:
-    known = registry.known_types()
+def _no_rewrite(entry: list[str]) -> FuseScopeError:
+    known, pattern = registry.known_types(), _listing(entry)
     for op_type in entry:
         if op_type not in known:
-            alike = {name.lower(): name for name in sorted(known)}
-            near = difflib.get_close_matches(shown(op_type).lower(), alike, n=1)
-            guess = f"Did you mean '{alike[near[0]]}'? " if near else ""
-            return f"{guess}docs/rules.md lists the operators of every pattern."
+            near = nearest(shown(op_type), sorted(known))
+            return FuseScopeError("rule_rewrite_of_unknown_type", pattern=pattern, nearest=near)
     if registry.level_of(tuple(reversed(entry))) is not None:
-        return f"List them in the order that data flows: {_listing(entry[::-1])}."
-    return "docs/rules.md lists the patterns; custom:<name> runs chains by a kernel of your own."
+        reversed_ = _listing(entry[::-1])
+        return FuseScopeError("rule_rewrite_reversed", pattern=pattern, reversed=reversed_)
+    return FuseScopeError("rule_rewrite_unknown", pattern=pattern)
 
 
 def _globs(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
@@ -210,10 +204,7 @@ def _globs(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
         or len(listed) > _MAX
         or not all(isinstance(glob, str) and 0 < len(glob) <= 500 for glob in listed)
     ):
-        raise FuseScopeError(
-            f"{key} is no list of modules",
-            hint=f'Write {key} = ["classifier/*"], with names or globs in quotation marks.',
-        )
+        raise FuseScopeError("rule_globs_malformed", key=key)
     return tuple(listed)
 
 
@@ -222,10 +213,7 @@ def _bytes(size: Any) -> int:
         return size
     found = _SIZE.fullmatch(size.strip()) if isinstance(size, str) else None
     if found is None:
-        raise FuseScopeError(
-            f"largest_intermediate is {shown(size)}",
-            hint='Give bytes, as 8000000 or "8 MB".',
-        )
+        raise FuseScopeError("rule_size_malformed", size=shown(size))
     return int(float(found[1]) * _UNITS[found[2] or ""])
 
 

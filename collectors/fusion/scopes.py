@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from itertools import accumulate
 
 from analysis.errors import FuseScopeError
-from analysis.spelling import suggestion
+from analysis.spelling import nearest
 from analysis.text import shown
 
 _MODULES = 12  # in a message
@@ -40,12 +40,14 @@ def check(key: str, globs: Sequence[str], nodes: Sequence[str]) -> None:
             )
             listed = [shown(module) for module in modules][:_MODULES]
             if not listed:
-                hint = "The nodes of this model are in no modules; name nodes instead."
-            else:
-                more = ", …" if len(modules) > _MODULES else ""
-                outermost = glob.strip("/").partition("/")[0]
-                hint = suggestion(outermost, listed, "Its modules").removesuffix(".") + more + "."
-            raise FuseScopeError(f"{key} names '{shown(glob)}', which fits no node", hint=hint)
+                raise FuseScopeError("rule_glob_without_modules", key=key, glob=shown(glob))
+            raise FuseScopeError(
+                "rule_glob_unmatched",
+                key=key,
+                glob=shown(glob),
+                modules=", ".join(listed) + (", …" if len(modules) > _MODULES else ""),
+                nearest=nearest(glob.strip("/").partition("/")[0], listed),
+            )
 
 
 def common(nodes: Sequence[str]) -> str:

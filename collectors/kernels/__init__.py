@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from analysis.errors import FuseScopeError
 from analysis.messages import Message
-from analysis.spelling import suggestion
+from analysis.spelling import nearest
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ def find(name: str) -> Kernel:
     for kernel in KERNELS:
         if kernel.name == name:
             return kernel
+    known = [kernel.name for kernel in KERNELS]
     raise FuseScopeError(
-        f"There is no kernel '{name[:60]}'",
-        hint=suggestion(name, (kernel.name for kernel in KERNELS)),
+        "kernel_unknown", kernel=name[:60], known=", ".join(known), nearest=nearest(name, known)
     )
 
 
@@ -61,7 +61,4 @@ def check_compiler() -> None:
 
 def missing_compiler() -> FuseScopeError:
     """What to say where numba cannot be imported."""
-    return FuseScopeError(
-        "Kernels of one's own need the package 'numba'",
-        hint="Run: pip install 'fusescope[kernels]', or leave custom: out of the variants.",
-    )
+    return FuseScopeError("numba_missing")

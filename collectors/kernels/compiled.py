@@ -50,10 +50,7 @@ def store(source: str, folders: tuple[Path, ...]) -> tuple[Path, Path]:
             continue
         if os.access(machine_code, os.W_OK | os.X_OK):
             return path, machine_code
-    raise FuseScopeError(
-        "There is no folder to put compiled kernels into",
-        hint="Make the user's cache folder, or TMPDIR, writable.",
-    )
+    raise FuseScopeError("no_folder_for_kernels")
 
 
 def _is_ours(folder: Path) -> bool:
@@ -77,7 +74,7 @@ def _entry(source: str) -> Function:
     path = Path(source)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None or not path.is_file():
-        raise FuseScopeError("A compiled kernel is gone", hint="Record again.")
+        raise FuseScopeError("compiled_kernel_gone")
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module  # numba looks a parallel loop's module up by name
     spec.loader.exec_module(module)

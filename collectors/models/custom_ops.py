@@ -11,6 +11,7 @@ import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from analysis.errors import FuseScopeError
 from analysis.text import shown
@@ -40,11 +41,7 @@ class Library:
         except OSError:
             now = ()
         if now != self.stamp:
-            raise FuseScopeError(
-                "The custom-op library was changed while it was recorded",
-                where=self.name,
-                hint="Nothing was written; record again, and build into another file meanwhile.",
-            )
+            raise FuseScopeError("library_changed", where=self.name)
 
 
 def read(path: Path) -> Library:
@@ -54,30 +51,22 @@ def read(path: Path) -> Library:
         os.fsencode(path).decode()
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
-        raise FuseScopeError(
-            "The custom-op library does not exist", where=name, hint="Check its path."
-        ) from None
+        raise FuseScopeError("library_missing", where=name) from None
     except ValueError:  # bytes that are no text, or NUL
-        raise FuseScopeError(
-            "The path of the custom-op library is no UTF-8 text", where=name, hint="Rename it."
-        ) from None
+        raise FuseScopeError("library_path_not_text", where=name) from None
     except OSError as error:
         raise FuseScopeError(
-            f"The custom-op library cannot be read: {(error.strerror or str(error)).lower()}",
-            where=name,
-            hint="Check its path and who may read it.",
+            "library_unreadable", where=name, reason=(error.strerror or str(error)).lower()
         ) from None
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
-            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
-            raise FuseScopeError(
-                f"The custom-op library is {kind}", where=name, hint="Name the library's file."
-            )
+            is_folder = stat.S_ISDIR(status.st_mode)
+            code: Literal["library_is_a_folder", "library_not_regular"]
+            code = "library_is_a_folder" if is_folder else "library_not_regular"
+            raise FuseScopeError(code, where=name)
         if status.st_size == 0:
-            raise FuseScopeError(
-                "The custom-op library is empty", where=name, hint="Build or copy it again."
-            )
+            raise FuseScopeError("library_empty", where=name)
         digest = hashlib.sha256()
         while chunk := os.read(handle, _CHUNK_BYTES):
             digest.update(chunk)

@@ -10,6 +10,7 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Literal
 
 import onnx
 
@@ -17,6 +18,11 @@ from analysis.errors import FuseScopeError
 from analysis.text import shown
 
 MAX_DEPTH = 64
+
+DataError = Literal[
+    "data_hard_link", "data_missing", "data_not_a_name", "data_not_regular", "data_offset",
+    "data_outside",
+]  # fmt: skip
 
 
 def tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
@@ -46,10 +52,7 @@ def inline(
         if not is_external(tensor):
             continue
         if not allowed:
-            raise FuseScopeError(
-                "The model keeps weights in other files, which is not allowed from the browser",
-                hint="Record it with 'fusescope collect', or save it as one file.",
-            )
+            raise FuseScopeError("data_not_allowed")
         fields = {entry.key: entry.value for entry in tensor.external_data}
         data = _read(path.parent, fields)
         read(data)
@@ -63,38 +66,35 @@ def _read(folder: Path, fields: dict[str, str]) -> bytes:
     location = fields.get("location", "")
     name = shown(location, 120)
     if not location or "\0" in location or os.path.isabs(location):
-        raise _refused(name, "is not a file name inside the model's folder")
+        raise _refused(name, "data_not_a_name")
     inside = Path(os.path.realpath(folder))
     target = Path(os.path.realpath(inside / location))
     if not target.is_relative_to(inside):
-        raise _refused(name, "lies outside the model's folder")
+        raise _refused(name, "data_outside")
     try:
         # the resolved path has no link left; NOFOLLOW and NONBLOCK guard against a late swap
         handle = os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
-        raise _refused(name, "is missing or not readable") from None
+        raise _refused(name, "data_missing") from None
     with os.fdopen(handle, "rb") as file:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
-            raise _refused(name, "is not a regular file")
+            raise _refused(name, "data_not_regular")
         if status.st_nlink > 1:
-            raise _refused(name, "has a second name (hard link)")
+            raise _refused(name, "data_hard_link")
         try:
             offset = int(fields.get("offset") or 0)
             length = int(fields["length"]) if fields.get("length") else status.st_size - offset
         except ValueError:
-            raise _refused(name, "has an offset or length that is no number") from None
+            raise _refused(name, "data_offset") from None
         if offset < 0 or length < 0 or offset + length > status.st_size:
-            raise _refused(name, f"holds {status.st_size} bytes, fewer than the model asks for")
+            raise FuseScopeError("data_too_short", file=name, size=status.st_size)
         file.seek(offset)
         return file.read(length)
 
 
-def _refused(name: str, why: str) -> FuseScopeError:
-    return FuseScopeError(
-        f"The model's external data '{name}' {why}",
-        hint="Keep the model and its data files together in one folder.",
-    )
+def _refused(name: str, code: DataError) -> FuseScopeError:
+    return FuseScopeError(code, file=name)
 
 
 def _graph_tensors(graph: onnx.GraphProto, depth: int) -> Iterator[onnx.TensorProto]:
@@ -113,9 +113,7 @@ def _attribute_tensors(
     attributes: Iterable[onnx.AttributeProto], depth: int
 ) -> Iterator[onnx.TensorProto]:
     if depth > MAX_DEPTH:
-        raise FuseScopeError(
-            f"The model nests graphs deeper than {MAX_DEPTH}", hint="Flatten the model."
-        )
+        raise FuseScopeError("graphs_too_deep", largest=MAX_DEPTH)
     for attribute in attributes:
         if attribute.HasField("t"):
             yield attribute.t

@@ -18,11 +18,7 @@ def expand(model: onnx.ModelProto) -> None:
     functions, or with some that cannot be put in place.
     """
     if not model.functions:
-        raise FuseScopeError(
-            "The model defines no operator, so custom:library would have nothing to replace",
-            hint="Leave it out of the variants: operators that only the library has run in every "
-            "variant; or define them in the model (docs/custom-op.md).",
-        )
+        raise FuseScopeError("functions_missing")
     bare = onnx.ModelProto()
     bare.CopyFrom(model)
     for tensor in bare.graph.initializer:  # protobuf ends at 2 GiB, and weights do not matter here
@@ -31,10 +27,7 @@ def expand(model: onnx.ModelProto) -> None:
     try:
         expanded = inliner.inline_local_functions(bare)
     except Exception as error:  # noqa: BLE001 - onnx raises many kinds for a malformed function
-        raise FuseScopeError(
-            f"The model's functions cannot be put in place: {clean(str(error))}",
-            hint="Check the model with onnx.checker.",
-        ) from None
+        raise FuseScopeError("functions_impossible", reason=clean(str(error))) from None
     del model.functions[:], model.graph.node[:], model.graph.value_info[:], model.opset_import[:]
     model.graph.node.extend(expanded.graph.node)
     model.graph.value_info.extend(expanded.graph.value_info)

@@ -6,6 +6,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -62,10 +63,7 @@ def dtype_of(value: onnx.ValueInfoProto) -> np.dtype[np.generic]:
         dtype = np.dtype(object)
     if dtype.kind not in "fiub":
         told = onnx.TensorProto.DataType.Name(code).lower() if code else str(kind)
-        raise FuseScopeError(
-            f"The input '{value.name[:60]}' is of type {told}, which FuseScope cannot make",
-            hint="Use a model whose inputs are floats, integers or booleans.",
-        )
+        raise FuseScopeError("input_type_impossible", input=value.name[:60], type=told)
     return dtype
 
 
@@ -86,9 +84,7 @@ def drawn(
         bounds = np.iinfo(dtype.name)
         first, last = max(int(low), int(bounds.min)), min(int(high), int(bounds.max))
         if first > last:
-            raise FuseScopeError(
-                f"No {dtype} lies between {low:g} and {high:g}", hint="Change --input-range."
-            )
+            raise FuseScopeError("range_without_values", type=str(dtype), low=low, high=high)
         return chance.integers(first, last, shape, dtype=dtype.type, endpoint=True), text
     if dtype.kind == "f":
         if len(shape) == 4:
@@ -116,48 +112,39 @@ def load(file: Path, names: Sequence[str]) -> dict[str, Array]:
     Raises FuseScopeError when it is none, holds Python objects, or names no input of the model.
     """
     where = file.name[:120]
-    hint = "Write it with numpy.savez(FILE, input_name=array)."
     try:
         with np.load(file, allow_pickle=False) as archive:
             if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise FuseScopeError("This is one array, no npz file", where=where, hint=hint)
+                raise FuseScopeError("inputs_one_array", where=where)
             for name in archive.files:
                 if name not in names:
                     raise _unknown(name, names)
             return {name: archive[name] for name in archive.files}
     except FileNotFoundError:
-        raise FuseScopeError(
-            "The inputs file does not exist", where=where, hint="Check its path."
-        ) from None
+        raise FuseScopeError("inputs_missing", where=where) from None
     except ValueError as error:
-        what = (
-            "The inputs file holds Python objects, which FuseScope does not load"
-            if "pickle" in str(error).lower() or "Object arrays" in str(error)
-            else "The inputs file is not an npz file"
-        )
-        raise FuseScopeError(what, where=where, hint=hint) from None
+        are_objects = "pickle" in str(error).lower() or "Object arrays" in str(error)
+        code: Literal["inputs_are_objects", "inputs_not_npz"]
+        code = "inputs_are_objects" if are_objects else "inputs_not_npz"
+        raise FuseScopeError(code, where=where) from None
     except (OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError):
-        raise FuseScopeError(
-            "The inputs file is not an npz file, or it is damaged", where=where, hint=hint
-        ) from None
+        raise FuseScopeError("inputs_damaged", where=where) from None
 
 
 def _checked(array: Array, name: str, dtype: np.dtype[np.generic], shape: tuple[int, ...]) -> Array:
     if array.shape != shape:
         raise FuseScopeError(
-            f"The inputs file gives '{name[:60]}' the shape {list(array.shape)}, the model takes "
-            f"{list(shape)}",
-            hint="Change the file, or pass --shape.",
+            "inputs_shape_differs",
+            input=name[:60],
+            given=str(list(array.shape)),
+            shape=str(list(shape)),
         )
     if array.dtype != dtype:
         raise FuseScopeError(
-            f"The inputs file gives '{name[:60]}' as {array.dtype}, the model takes {dtype}",
-            hint=f"Convert it with .astype('{dtype}').",
+            "inputs_type_differs", input=name[:60], given=str(array.dtype), type=str(dtype)
         )
     return array
 
 
 def _unknown(name: str, names: Sequence[str]) -> FuseScopeError:
-    return FuseScopeError(
-        f"The model has no input '{name[:60]}'", hint=f"Its inputs: {', '.join(names) or 'none'}."
-    )
+    return FuseScopeError("input_unknown", input=name[:60], inputs=", ".join(names) or "-")

@@ -132,9 +132,7 @@ def _constant(node: onnx.NodeProto) -> onnx.TensorProto | None:
 
 def _name_graph(graph: onnx.GraphProto, taken: set[str], depth: int) -> None:
     if depth > MAX_DEPTH:
-        raise FuseScopeError(
-            f"The model nests graphs deeper than {MAX_DEPTH}", hint="Flatten the model."
-        )
+        raise FuseScopeError("graphs_too_deep", largest=MAX_DEPTH)
     declared = {node.name for node in graph.node}
     for index, node in enumerate(graph.node):
         if not node.name or node.name in taken:
@@ -153,18 +151,13 @@ def _read(path: Path) -> bytes:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
-        raise FuseScopeError(
-            "The model file does not exist or is not readable", hint="Check its path."
-        ) from None
+        raise FuseScopeError("model_missing") from None
     with os.fdopen(handle, "rb") as file:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
-            raise FuseScopeError("The model is not a regular file", hint="Check its path.")
+            raise FuseScopeError("model_not_regular")
         if status.st_size == 0:
-            raise FuseScopeError("The model file is empty", hint="Export or copy it again.")
+            raise FuseScopeError("model_empty")
         if status.st_size >= 1 << 31:
-            raise FuseScopeError(
-                "The model file is larger than 2 GiB, which ONNX files cannot be",
-                hint="Export it with its weights as external data.",
-            )
+            raise FuseScopeError("model_too_large")
         return file.read()

@@ -38,10 +38,7 @@ def resolve(
     names = [value.name for value in inputs]
     for name in overrides:
         if name not in names:
-            raise FuseScopeError(
-                f"The model has no input '{name[:60]}' to give a shape",
-                hint=f"Its inputs: {', '.join(names) or 'none'}.",
-            )
+            raise FuseScopeError("input_unknown", input=name[:60], inputs=", ".join(names) or "-")
     named = _named_dims(inputs, overrides)
     shapes = {
         value.name: overrides[value.name]
@@ -115,9 +112,7 @@ def _named_dims(
             continue
         if len(shape) != len(declared):
             raise FuseScopeError(
-                f"--shape gives '{value.name[:60]}' {len(shape)} dimensions, the model declares "
-                f"{_text(declared)}",
-                hint="Give one number for each dimension.",
+                "input_rank_differs", input=value.name[:60], given=len(shape), shape=_text(declared)
             )
         named.update(
             {dim: size for dim, size in zip(declared, shape, strict=True) if isinstance(dim, str)}
@@ -128,10 +123,7 @@ def _named_dims(
 def _shape(value: onnx.ValueInfoProto, named: Mapping[str, int], batch: int | None) -> Shape:
     declared = dims(value)
     if declared is None:
-        raise FuseScopeError(
-            f"The model declares no shape for its input '{value.name[:60]}'",
-            hint=f"Give one: --shape {value.name[:60]}=1,3,224,224.",
-        )
+        raise FuseScopeError("input_without_shape", input=value.name[:60])
     shape: list[int] = []
     for index, dim in enumerate(declared):
         if isinstance(dim, int):
@@ -143,8 +135,7 @@ def _shape(value: onnx.ValueInfoProto, named: Mapping[str, int], batch: int | No
         else:
             example = ",".join(str(d) if isinstance(d, int) else "1" for d in declared)
             raise FuseScopeError(
-                f"The input '{value.name[:60]}' has dynamic dimensions: {_text(declared)}",
-                hint=f"Give its shape, for example --shape {value.name[:60]}={example}.",
+                "input_dynamic", input=value.name[:60], shape=_text(declared), example=example
             )
     return tuple(shape)
 
@@ -161,13 +152,10 @@ def _check_batch(
         return
     fixed = next((v.name for v in inputs if shapes[v.name] and v.name not in overrides), None)
     if fixed is None:
-        raise FuseScopeError(
-            f"--batch {batch} and --shape contradict each other", hint="Leave one of them out."
-        )
+        raise FuseScopeError("batch_contradicts_shape", batch=batch)
     wanted = ",".join(map(str, (batch, *shapes[fixed][1:])))
     raise FuseScopeError(
-        f"The model fixes its batch: '{fixed[:60]}' is {_text(list(shapes[fixed]))}",
-        hint=f"Override it with --shape {fixed[:60]}={wanted}, or export a dynamic batch.",
+        "model_batch_fixed", input=fixed[:60], shape=_text(list(shapes[fixed])), wanted=wanted
     )
 
 

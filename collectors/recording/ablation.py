@@ -130,10 +130,7 @@ def _search(graphs: _Graphs, report: Report) -> list[Effect]:
                 halves += [(kind, group[:middle]), (kind, group[middle:])]
         groups = halves
     if not changed:
-        raise FuseScopeError(
-            "No optimizer of the engine changes this model, so there is nothing to ablate",
-            hint="Record it without --ablate.",
-        )
+        raise FuseScopeError("ablation_nothing")
     effects = [
         Effect(name, tuple(kind for kind in kinds if kind in by_kind), max(by_kind.values()))
         for name, by_kind in changed.items()
@@ -166,14 +163,13 @@ def _refuse_without_effect(variant: Variant, graphs: _Graphs) -> None:
     same = "fused" if variant.without else "unfused"
     if listed:
         raise FuseScopeError(
-            f"{variant.optimizer} changes nothing in this model: '{variant.name}' would run the "
-            f"graph of '{same}' once more",
-            hint="Leave it out; --ablate finds the optimizers that matter.",
+            "ablation_changes_nothing", optimizer=variant.optimizer, variant=variant.name, same=same
         )
     near = optimizers.nearest(variant.optimizer)
-    suggestion = f"Did you mean {' or '.join(near)}? " if near else ""
     raise FuseScopeError(
-        f"'{variant.name}' runs the graph of '{same}': the engine seems to have no optimizer "
-        f"'{variant.optimizer}'",
-        hint=f"{suggestion}--ablate finds the optimizers that matter.",
+        "ablation_unknown",
+        variant=variant.name,
+        same=same,
+        optimizer=variant.optimizer,
+        nearest=near[0] if near else None,
     )

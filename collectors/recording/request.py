@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from analysis.errors import FuseScopeError
-from analysis.spelling import suggestion
+from analysis.spelling import nearest
 from analysis.text import shown
 from collectors import kernels, variants, zoo
 from collectors.files import cache
@@ -90,14 +90,11 @@ class Recording:
         names = [variant.name for variant in found]
         if self.baseline is not None and self.baseline not in names:
             raise FuseScopeError(
-                f"The baseline '{self.baseline[:60]}' is not among the variants",
-                hint=f"Choose one of {', '.join(names)}, or add it to --variants.",
+                "baseline_not_recorded", baseline=self.baseline[:60], variants=", ".join(names)
             )
         self._check_numbers()
         if self.inputs is not None and not self.inputs.is_file():
-            raise FuseScopeError(
-                "The inputs file does not exist", where=str(self.inputs), hint="Check its path."
-            )
+            raise FuseScopeError("inputs_missing", where=str(self.inputs))
         baseline = self.baseline or ("unfused" if "unfused" in names else names[0])
         if zoo.find(self.model) is not None:
             return Plan(self.model, None, found, baseline)
@@ -125,7 +122,7 @@ class Recording:
     def _variants(self) -> tuple[Variant, ...]:
         """Those that are named, with the cuts of kernels and what an ablation needs."""
         if not self.variants and not self.ablate:
-            raise FuseScopeError("No variant is asked for", hint="Name at least one in --variants.")
+            raise FuseScopeError("no_variants")
         named = [variants.find(name) for name in self.variants]
         for variant in named:
             if variant.kind == "rules":
@@ -133,13 +130,10 @@ class Recording:
             if variant.kind == "custom":
                 kernels.check_compiler()
             if variant.kind == "library" and self.custom_op_library is None:
-                raise FuseScopeError(
-                    f"'{variant.name}' needs a library of operators",
-                    hint="Name one on the command line with --custom-op-library PATH.",
-                )
+                raise FuseScopeError("library_not_given", variant=variant.name)
         # Files of the recording have these names, and some disks do not tell capitals.
         if len({name.casefold() for name in self.variants}) < len(named):
-            raise FuseScopeError("A variant is named twice", hint="Name each once in --variants.")
+            raise FuseScopeError("variant_given_twice")
         needed = map(variants.find, ("unfused", "fused") if self.ablate else ())
         return tuple(dict.fromkeys((*variants.with_cuts(named), *needed)))
 
@@ -154,7 +148,11 @@ class Recording:
         ):
             if value is not None and not minimum <= value <= maximum:
                 raise FuseScopeError(
-                    f"{option} is {value}", hint=f"Give a number from {minimum} to {maximum}."
+                    "number_out_of_range",
+                    option=option,
+                    given=value,
+                    smallest=minimum,
+                    largest=maximum,
                 )
         for option, amount in (
             ("--seconds", self.seconds),
@@ -162,27 +160,24 @@ class Recording:
             ("--memory-limit", self.memory_bytes),
         ):
             if amount is not None and not 0 < amount < math.inf:
-                raise FuseScopeError(f"{option} is {amount:g}", hint="Give a number above 0.")
+                raise FuseScopeError("number_too_small", option=option, given=f"{amount:g}")
         for name, shape in self.shapes.items():
             if any(size < 1 for size in shape):
-                raise FuseScopeError(
-                    f"--shape gives '{name[:60]}' a dimension below 1", hint="Use sizes from 1 on."
-                )
+                raise FuseScopeError("dimension_below_one", input=name[:60])
         for name, (low, high) in self.input_ranges.items():
             if not -math.inf < low <= high < math.inf:
-                raise FuseScopeError(
-                    f"--input-range of '{name[:60]}' is no range",
-                    hint="Give LO,HI, low end first.",
-                )
+                raise FuseScopeError("range_malformed", input=name[:60])
 
 
 def _no_model(model: str) -> FuseScopeError:
     name = shown(model, 120)
     if Path(model).is_dir():
-        return FuseScopeError(
-            f"'{name}' is a folder, not a model", hint="Name the .onnx file inside it."
-        )
-    what = f"There is no file '{name}'"
-    if "/" not in model and not model.endswith(".onnx"):
-        what += ", and no zoo model of that name"
-    return FuseScopeError(what, hint=suggestion(model, (m.name for m in zoo.MODELS)))
+        return FuseScopeError("model_is_a_folder", model=name)
+    known = [zoo_model.name for zoo_model in zoo.MODELS]
+    is_name = "/" not in model and not model.endswith(".onnx")
+    return FuseScopeError(
+        "model_unknown_in_zoo" if is_name else "model_unknown",
+        model=name,
+        known=", ".join(known),
+        nearest=nearest(model, known),
+    )

@@ -14,6 +14,7 @@ import msgspec
 
 from analysis.errors import FuseScopeError
 from analysis.graph import Graph, Tensor, parse_graph
+from analysis.messages import language
 from collectors.variants import file_name
 from collectors.workers.jobs import Checked, CheckJob, Matched, MatchJob, SessionSettings
 
@@ -91,7 +92,8 @@ class Trials:
             self._matched[variant] = self._run("matches", job, Matched, 2 * seconds + 30)
         except FuseScopeError as error:
             self._matches_file(variant).unlink(missing_ok=True)
-            self._matched[variant] = Matched(refuted=0, unknown=0, problem=error.what)
+            with language.speaking(language.ENGLISH):  # as the experiment has it
+                self._matched[variant] = Matched(refuted=0, unknown=0, problem=error.what)
 
     def drop_dump(self, variant: str) -> None:
         """The engine's graph with all weights is not needed any more."""

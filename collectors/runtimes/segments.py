@@ -57,11 +57,7 @@ class SegmentsSession:
         sessions = sum(step.kernel is None for step in plan.steps)
         threads = sessions * (settings.threads - 1)
         if not settings.spin and threads > MAX_THREADS:
-            raise FuseScopeError(
-                f"The {sessions} pieces of this model would need {threads} threads, a pool for "
-                "each",
-                hint="Lower --threads, or leave eager, segments and custom out of the variants.",
-            )
+            raise FuseScopeError("pieces_too_many_threads", pieces=sessions, threads=threads)
         self._profiled = profile is not None
         self._runs: list[tuple[int, int]] = []
         ort_options = _options(settings)
@@ -294,10 +290,7 @@ def _engine_clock(before: list[_Reading], start_ns: int) -> Callable[[], int]:
         late = reading.clock() + CLOCK_TOLERANCE_NS
         if reading.ns - CLOCK_TOLERANCE_NS <= start_ns <= late:
             return reading.clock
-    raise FuseScopeError(
-        "The engine's profile runs on a clock that FuseScope does not know",
-        hint="Leave eager, segments and custom out of the variants.",
-    )
+    raise FuseScopeError("profile_clock_unknown")
 
 
 def _spans(

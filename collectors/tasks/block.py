@@ -69,10 +69,7 @@ def _profiled_steadily(job: Job) -> list[ProfiledRuns]:
             continue
         if not watch.was_set():
             return profiles
-    raise FuseScopeError(
-        "The system's clock was set while profiles were taken, several times",
-        hint="Wait until it is synchronised, and record again.",
-    )
+    raise FuseScopeError("clock_was_set")
 
 
 def _profiled(job: Job) -> list[ProfiledRuns]:

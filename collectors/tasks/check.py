@@ -53,12 +53,7 @@ def run(job: Job) -> Checked:
     del session
     graph, problem = _graph(job, variant)
     if graph is not None and not graph.nodes:
-        raise FuseScopeError(
-            f"Variant '{variant.name}' has no operator left: the engine computes this model's "
-            "result when it loads it",
-            hint=f"Leave {variant.name} out of the variants, or record a model whose outputs "
-            "depend on its inputs.",
-        )
+        raise FuseScopeError("no_operator_left", variant=variant.name)
     if graph is not None:
         Path(job.graph).write_bytes(graph_json(graph))
     return Checked(

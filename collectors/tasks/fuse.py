@@ -35,17 +35,13 @@ def run(job: Job) -> Fused:
         return Fused(result.report)
     # Saving a model that one file cannot hold has moved its weights into another.
     if any(map(external_data.is_external, external_data.tensors(result.model))):
-        raise FuseScopeError(
-            "The fused model is larger than 2 GB, which one ONNX file cannot hold",
-            hint="Leave out --out, and record the variant rules:<file> instead.",
-        )
+        raise FuseScopeError("fused_model_too_large")
     fused, problem = opened(result.model, _declared(job.prepare), settings, folder)
     try:
         Path(job.out).write_bytes(fused.SerializeToString())
     except OSError as error:
         raise FuseScopeError(
-            f"The model could not be written: {(error.strerror or str(error)).lower()}",
-            hint="Free some space or choose another place with --out.",
+            "model_unwritable", reason=(error.strerror or str(error)).lower()
         ) from None
     return Fused(result.report, problem)
 

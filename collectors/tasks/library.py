@@ -27,10 +27,7 @@ def _refusal(text: str, path: str) -> FuseScopeError:
     if known := library.refusal(text, path):
         return known
     told = refused(text.replace(path, Path(path).name))
-    return FuseScopeError(
-        f"The custom-op library was refused: {told}",
-        hint=f"Build it for ONNX Runtime {ort.__version__}, which runs here.",
-    )
+    return FuseScopeError("library_refused", reason=told, version=ort.__version__)
 
 
 def _smallest() -> bytes:

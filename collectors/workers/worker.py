@@ -32,6 +32,7 @@ from analysis.errors import FuseScopeError
 from collectors import ENGINE_TELEMETRY_OFF
 from collectors.errors import engine
 from collectors.files import scratch
+from collectors.workers.failures import Failure, error_of, failure_of
 
 ANSWER_BYTES = 64 * 1024 * 1024
 THREAD_STACK_BYTES = 2 * 1024 * 1024
@@ -55,12 +56,6 @@ class Limits:
     seconds: float
 
 
-class _Failure(msgspec.Struct):
-    what: str
-    hint: str
-    where: str | None = None
-
-
 class _Request(msgspec.Struct):
     parent: int
     memory_bytes: int | None
@@ -70,7 +65,7 @@ class _Request(msgspec.Struct):
 
 class _Reply(msgspec.Struct):
     answer: msgspec.Raw = msgspec.Raw(b"null")
-    failure: _Failure | None = None
+    failure: Failure | None = None
 
 
 def run(
@@ -124,8 +119,7 @@ def run(
         ended = engine.crash(code, last_words, limits.memory_bytes, library)
         raise ended.at(where) from None
     if reply.failure is not None:
-        failed = reply.failure
-        raise FuseScopeError(failed.what, hint=failed.hint, where=failed.where or where)
+        raise error_of(reply.failure, where)
     return msgspec.json.decode(reply.answer, type=answer)
 
 
@@ -199,10 +193,9 @@ def main(task: str) -> None:
         job = msgspec.json.decode(request.job, type=task_module.Job)
         reply.answer = msgspec.Raw(msgspec.json.encode(task_module.run(job)))
     except FuseScopeError as error:
-        reply.failure = _Failure(error.what, error.hint)
+        reply.failure = failure_of(error)
     except Exception as error:  # noqa: BLE001 - the engine raises many kinds; the user reads one sentence
-        told = engine.sentence(error, request.memory_bytes)
-        reply.failure = _Failure(told.what, told.hint, str(told.where) if told.where else None)
+        reply.failure = failure_of(engine.sentence(error, request.memory_bytes))
     _say(replies, reply)
 
 

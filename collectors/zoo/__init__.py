@@ -9,7 +9,7 @@ from typing import Literal
 
 from analysis.errors import FuseScopeError
 from analysis.messages import Message
-from analysis.spelling import suggestion
+from analysis.spelling import nearest
 from analysis.text import shown
 
 Precision = Literal["single", "double"]
@@ -151,21 +151,23 @@ def chosen(name: str, backbone: str | None) -> ZooModel:
     model = find(name)
     if model is None:
         raise FuseScopeError(
-            f"There is no zoo model '{shown(name)}'",
-            hint=suggestion(name, (m.name for m in MODELS)),
+            "zoo_model_unknown",
+            model=shown(name),
+            known=", ".join(m.name for m in MODELS),
+            nearest=nearest(name, [m.name for m in MODELS]),
         )
     if backbone is None:
         return model
     family = {m.backbone: m for m in MODELS if m.backbone and m.family == model.family}
     if not family:
         able = sorted({m.family for m in MODELS if m.backbone})
-        raise FuseScopeError(
-            f"The model '{name}' has no backbone to choose",
-            hint=f"Leave --backbone out; it is for {', '.join(able)}.",
-        )
+        raise FuseScopeError("zoo_without_backbone", model=name, able=", ".join(able))
     if backbone not in family:
         raise FuseScopeError(
-            f"There is no backbone '{shown(backbone)}' for {model.family}",
-            hint=suggestion(backbone, family),
+            "zoo_backbone_unknown",
+            backbone=shown(backbone),
+            model=model.family,
+            known=", ".join(family),
+            nearest=nearest(backbone, family),
         )
     return family[backbone]

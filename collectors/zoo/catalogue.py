@@ -44,7 +44,9 @@ def export(model: ZooModel, out: Path, *, batch: int | None = None) -> Path:
     and where the file exists: nothing is overwritten.
     """
     if batch is not None and not 1 <= batch <= MAX_BATCH:
-        raise FuseScopeError(f"--batch is {batch}", hint=f"Give a number from 1 to {MAX_BATCH}.")
+        raise FuseScopeError(
+            "number_out_of_range", option="--batch", given=batch, smallest=1, largest=MAX_BATCH
+        )
     path = (out / f"{model.name}.onnx" if out.is_dir() else out).absolute()
     if not path.suffix:
         path = path.with_name(f"{path.name}.onnx")
@@ -70,16 +72,12 @@ def export(model: ZooModel, out: Path, *, batch: int | None = None) -> Path:
 
 
 def _taken(path: Path) -> FuseScopeError:
-    return FuseScopeError(
-        "There is a file of that name already", where=str(path), hint="Choose another name."
-    )
+    return FuseScopeError("file_exists", where=str(path))
 
 
 def _refused(path: Path, error: OSError) -> FuseScopeError:
     problem = (error.strerror or str(error)).lower()
-    return FuseScopeError(
-        f"The model could not be written: {problem}", where=str(path), hint="Choose another place."
-    )
+    return FuseScopeError("zoo_model_unwritable", where=str(path), reason=problem)
 
 
 def _size(path: Path) -> int | None:

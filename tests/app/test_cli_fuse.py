@@ -136,9 +136,9 @@ def test_rules_that_cannot_be_followed_are_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text("#" * 70_000)
     (tmp_path / "far.toml").write_text('exclude = ["classifier/*"]')
     assert "bad.toml" in refused("conv_bn_relu", "--rules", "bad.toml")
-    assert "no UTF-8 text" in refused("conv_bn_relu", "--rules", "binary.toml")
+    assert "not UTF-8 text" in refused("conv_bn_relu", "--rules", "binary.toml")
     assert "larger than 64 KiB" in refused("conv_bn_relu", "--rules", "long.toml")
-    assert "fits no node" in refused("conv_bn_relu", "--rules", "far.toml", "--out", "x.onnx")
+    assert "no node matches" in refused("conv_bn_relu", "--rules", "far.toml", "--out", "x.onnx")
     assert "cannot be read: it is a folder" in refused("conv_bn_relu", "--rules", str(tmp_path))
     assert "file name too long" in refused("conv_bn_relu", "--rules", "x" * 5000)
     assert "does not exist" in refused("conv_bn_relu", "--rules", "no/such.toml")
@@ -152,7 +152,7 @@ def test_rules_that_cannot_be_followed_are_one_sentence(tmp_path: Path) -> None:
         (("conv_bn_rel",), "Did you mean 'conv_bn_relu'"),
         (("conv_bn_relu", "--shape", "x"), "Write name=1,3,224,224"),
         (("conv_bn_relu", "--memory-limit", "0"), "--memory-limit cannot be 0"),
-        (("conv_bn_relu", "--timeout", "0"), "--timeout is 0"),
+        (("conv_bn_relu", "--timeout", "0"), "--timeout cannot be 0"),
         (("conv_bn_relu", "--out", "no/such/folder.onnx"), "cannot be written to"),
         (("conv_bn_relu", "--out", "."), "This is a folder"),
     ],
@@ -196,21 +196,21 @@ def test_collect_takes_rule_files_by_path_and_keeps_no_folder(
     (other / "conv.toml").write_text("")
     both = f"rules:{folder}/conv.toml,rules:{other}/conv.toml"
     said = refused("conv_bn_relu", "--variants", both, verb=collecting.collect)
-    assert said.startswith("Two rule files are called 'conv.toml'. Rename one")
+    assert said.startswith("Two rule files have the name 'conv.toml'. Rename one")
     (other / "CONV.toml").write_text("")  # its files would replace the other's on some disks
     both = f"rules:{folder}/conv.toml,rules:{other}/CONV.toml"
     said = refused("conv_bn_relu", "--variants", both, verb=collecting.collect)
-    assert said.startswith("Two rule files are called 'CONV.toml'. Rename one")
-    assert "capitals do not count" in said
+    assert said.startswith("Two rule files have the name 'CONV.toml'. Rename one")
+    assert "upper and lower case count as the same" in said
 
 
 @pytest.mark.parametrize(
     ("variant", "expected"),
     [
         ("rules:missing.toml", "There is no rule file 'missing.toml'"),
-        ("rules:", "is no name for a variant"),
+        ("rules:", "cannot be the name of a variant"),
         ("rules:bad.toml", "bad.toml"),
-        ("rules:odd name!.toml", "rename it"),
+        ("rules:odd name!.toml", "Rename it"),
     ],
 )
 def test_collect_refuses_rules_before_anything_starts(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import io
 import json
 import zipfile
@@ -33,7 +32,6 @@ from tests.app.told import shown, untold
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
 from tests.patience import GIVE_UP_S
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("compare", "fusion", "recipes", "record")
 # AppTest opens only the first page of functions: {first} is that page.
 SCRIPT = """
@@ -110,27 +108,7 @@ def names() -> str:
 
 def check(page: AppTest) -> None:
     assert is_clean(page)
-    assert {text for text in untold(page, names()) if not not_converted(text)} == set()
-
-
-@cache
-def _plain_errors() -> tuple[str, ...]:
-    """Texts of errors in app/ that stand where they are raised, in no catalogue yet."""
-    found = set()
-    for path in sorted((ROOT / "app").rglob("*.py")):
-        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if getattr(getattr(call, "func", None), "id", "") == "FuseScopeError":
-                found |= {
-                    node.value.strip()
-                    for node in ast.walk(call)
-                    if isinstance(node, ast.Constant) and isinstance(node.value, str)
-                }
-    return tuple(text for text in found if " " in text)
-
-
-def not_converted(text: str) -> bool:
-    """True for a text of those that are in no catalogue yet."""
-    return any(plain in text for plain in _plain_errors())
+    assert untold(page, names()) == set()
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -210,7 +188,7 @@ def test_texts_of_states_of_the_record_page(
         replace(status, progress=Progress("blocks", 2, 8, "⟦⟧", 42.0), cancelling=True),
         replace(status, progress=Progress("blocks", 2, 8, "⟦⟧", 420.0)),
         replace(status, progress=Progress("done", 8, 8, "⟦⟧"), path=path),
-        replace(status, error=FuseScopeError("recording_name_taken", where="mine.zip")),
+        replace(status, error=FuseScopeError("recording_exists", where="mine.zip")),
     ):
         recorder.RECORDER._status = one
         check(open_page("record", lang="pseudo"))

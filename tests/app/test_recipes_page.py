@@ -327,7 +327,7 @@ def test_a_recording_that_failed_says_why(
     open_page: Open, asked: list[Recording], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def failing(*_: Any, **__: Any) -> Path:
-        raise FuseScopeError("The model <b>x</b> does not load", hint="Check it.")
+        raise FuseScopeError("engine_refused", reason="<b>x</b>")
 
     monkeypatch.setattr(collectors.record, "record", failing)
     page = open_page("conv_bn")
@@ -335,7 +335,7 @@ def test_a_recording_that_failed_says_why(
     wait_until(lambda status: not status.running)
     page.run()
     assert page.error[0].value == "Nothing was recorded."
-    assert "The model <b>x</b> does not load. Check it." in texts(page)
+    assert any(text.startswith("The engine refused the model: <b>x</b>.") for text in texts(page))
 
 
 def test_without_the_compiler_only_recipes_with_kernels_are_refused(

@@ -146,7 +146,7 @@ def test_a_failed_recording_says_why(
     open_page: Open, asked: list[Recording], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def failing(*_: Any, **__: Any) -> Path:
-        raise FuseScopeError("The model <b>x</b> does not load", hint="Check it.")
+        raise FuseScopeError("engine_refused", reason="<b>x</b>")
 
     monkeypatch.setattr(collectors.record, "record", failing)
     page = open_page()
@@ -154,7 +154,7 @@ def test_a_failed_recording_says_why(
     wait()
     page.run()
     assert page.error[0].value == "Nothing was recorded."
-    assert "The model <b>x</b> does not load. Check it." in texts(page)
+    assert any(text.startswith("The engine refused the model: <b>x</b>.") for text in texts(page))
 
 
 def test_models_below_the_folders_are_listed(
@@ -220,9 +220,9 @@ def test_recordings_are_renamed_and_deleted(open_page: Open, tree: Path) -> None
     wait()
     page.selectbox(key="kept_name").set_value("first.zip").run()
     for wanted, why in (
-        ("second", "exists already"),
-        ("../x", "not a name"),
-        ("<b>", "not a name"),
+        ("second", "already a recording with this name"),
+        ("../x", "cannot be the name"),
+        ("<b>", "cannot be the name"),
     ):
         page.text_input(key="kept_rename_first.zip").set_value(wanted)
         page.button(key="kept_rename").click().run()
@@ -288,7 +288,7 @@ def test_input_shapes(open_page: Open, asked: list[Recording]) -> None:
     page.text_input(key="record_shapes").set_value("x=1,batch")
     page.button(key="record_start").click().run()
     assert not asked
-    assert any("'x=1,batch' is no shape of an input" in text for text in texts(page))
+    assert any("'x=1,batch' is not a shape of an input" in text for text in texts(page))
     page.text_input(key="record_shapes").set_value("x=1,3; mask=2")
     page.button(key="record_start").click().run()
     assert [dict(job.shapes) for job in asked] == [{"x": (1, 3), "mask": (2,)}]

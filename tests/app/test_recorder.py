@@ -51,7 +51,7 @@ def test_there_is_one_at_a_time_and_it_can_be_cancelled() -> None:
         started.set()
         while not cancelled():
             time.sleep(0.01)
-        raise FuseScopeError("Interrupted", hint="Start it again.")
+        raise FuseScopeError("interrupted_too_early")
 
     assert recorder.start(JOB, record)
     started.wait(10)
@@ -61,7 +61,7 @@ def test_there_is_one_at_a_time_and_it_can_be_cancelled() -> None:
     recorder.cancel()
     status = wait(recorder)
     assert status.error is not None
-    assert status.error.what == "Interrupted"
+    assert status.error.code == "interrupted_too_early"
     assert recorder.start(JOB, lambda *_, **__: Path("next.zip"))
     assert wait(recorder).path == Path("next.zip")
 

@@ -20,7 +20,7 @@ def test_several_shapes() -> None:
     "text", ["x", "x=", "=1,2", "x=1,,2", "x=1,-2", "x=0", "x=1.5", "x=batch", "x=1_0", "x=١"]
 )
 def test_what_is_no_shape_is_one_sentence(text: str) -> None:
-    with pytest.raises(FuseScopeError, match="is no shape of an input"):
+    with pytest.raises(FuseScopeError, match="is not a shape of an input"):
         shapes_of(text)
 
 

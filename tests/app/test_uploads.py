@@ -255,7 +255,7 @@ def test_what_is_taken_away_names_nobody(tree: Path) -> None:
 
 
 def test_a_folder_that_is_gone_is_one_sentence(tree: Path) -> None:
-    with pytest.raises(FuseScopeError, match="no longer there"):
+    with pytest.raises(FuseScopeError, match="no longer exists"):
         loading._value_at(tree / "open" / "gone")
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 from playwright.sync_api import Page, expect
 
 from app.sources import places
-from tests.app.test_language_pages import names, names_in, not_converted
+from tests.app.test_language_pages import names, names_in
 from tests.app.told import is_told, outside
 from tests.browser.dashboard import quiet, wait_idle
 from tests.browser.serving import SERVE, SERVES_AT, free_port, started
@@ -89,9 +89,7 @@ def untold(page: Page) -> set[str]:
     return {
         text
         for text, is_attribute in page.evaluate(READ)
-        if not is_told(text, known())
-        and not (is_attribute and is_streamlits(text))
-        and not not_converted(text)
+        if not is_told(text, known()) and not (is_attribute and is_streamlits(text))
     }
 
 

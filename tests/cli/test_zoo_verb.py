@@ -87,7 +87,7 @@ def test_a_backbone(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def build(task: str, job: object, *_: object, **__: object) -> None:
         asked.append((task, job))
-        raise FuseScopeError("Enough is known", hint="Stop.")
+        raise FuseScopeError("interrupted_too_early")
 
     monkeypatch.setattr(worker, "run", build)
     refusal("deeplabv3plus", "x.onnx", "--backbone", "resnet50")
@@ -98,11 +98,11 @@ def test_a_backbone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     Path("x.onnx").write_text("mine")
-    assert "a file of that name already" in refusal("mynet", "x.onnx")
-    assert "a file of that name already" in refusal("mynet", "x")
+    assert "already a file with that name" in refusal("mynet", "x.onnx")
+    assert "already a file with that name" in refusal("mynet", "x")
     assert Path("x.onnx").read_text() == "mine"
     Path("link.onnx").symlink_to(tmp_path / "nowhere")
-    assert "a file of that name already" in refusal("mynet", "link.onnx")
+    assert "already a file with that name" in refusal("mynet", "link.onnx")
     assert not (tmp_path / "nowhere").exists()
 
 
@@ -126,9 +126,9 @@ def test_a_file_that_appears_meanwhile_is_kept(monkeypatch: pytest.MonkeyPatch) 
     [
         (("mynett", "x.onnx"), "Did you mean 'mynet'?"),
         (("mynet", "missing/x.onnx"), "no such file or directory"),
-        (("mynet", "x.onnx", "--batch", "0"), "--batch is 0"),
-        (("mynet", "x.onnx", "--batch", "-1"), "--batch is -1"),
-        (("mynet", "x.onnx", "--backbone", "resnet50"), "no backbone to choose"),
+        (("mynet", "x.onnx", "--batch", "0"), "--batch cannot be 0"),
+        (("mynet", "x.onnx", "--batch", "-1"), "--batch cannot be -1"),
+        (("mynet", "x.onnx", "--backbone", "resnet50"), "no choice of backbones"),
         (("deeplabv3plus", "x.onnx", "--backbone", "vgg"), "There is no backbone 'vgg'"),
     ],
 )

@@ -216,7 +216,7 @@ def test_a_full_disk_is_not_blamed_on_the_model(tmp_path: Path) -> None:
     last = done.stderr.splitlines()[-1]
     assert last == (
         f"fusescope: The temporary folder cannot be written to: file too large ({temporary}). "
-        "Free some space there, or name another folder in the environment as TMPDIR."
+        "Free some space there, or set TMPDIR in the environment to another folder."
     )
     assert list(temporary.iterdir()) == []
     assert [path.name for path in tmp_path.iterdir()] == ["temporary"]

@@ -452,8 +452,8 @@ def test_a_backbone_is_chosen() -> None:
     ("name", "backbone", "expected"),
     [
         ("deeplab", None, "Did you mean 'deeplabv3plus'?"),
-        ("x\n" * 100, None, "There is no zoo model 'x?x?"),
-        ("mynet", "resnet50", "has no backbone to choose"),
+        ("x\n" * 100, None, "There is no built-in model 'x?x?"),
+        ("mynet", "resnet50", "has no choice of backbones"),
         ("deeplabv3plus", "resnet", "Did you mean 'resnet50'?"),
     ],
 )

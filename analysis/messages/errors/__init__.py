@@ -8,15 +8,22 @@ from itertools import chain
 from analysis.messages.errors.archives import ARCHIVES, ArchivesError
 from analysis.messages.errors.commands import COMMANDS, CommandsError
 from analysis.messages.errors.contents import CONTENTS, ContentsError
+from analysis.messages.errors.dashboard import DASHBOARD, DashboardError
 from analysis.messages.errors.databases import DATABASES, DatabasesError
 from analysis.messages.errors.documents import DOCUMENTS, DocumentsError
+from analysis.messages.errors.engines import ENGINES, EnginesError
 from analysis.messages.errors.error_text import ErrorText
 from analysis.messages.errors.experiments import EXPERIMENTS, ExperimentsError
 from analysis.messages.errors.files import FILES, FilesError
 from analysis.messages.errors.languages import LANGUAGE, LanguageError
 from analysis.messages.errors.limits import LIMITS, LimitsError
+from analysis.messages.errors.models import MODELS, ModelsError
+from analysis.messages.errors.outputs import OUTPUTS, OutputsError
 from analysis.messages.errors.recipes import RECIPES, RecipesError
+from analysis.messages.errors.requests import REQUESTS, RequestsError
+from analysis.messages.errors.rules import RULES, RulesError
 from analysis.messages.errors.tables import TABLES, TablesError
+from analysis.messages.errors.variants import VARIANTS, VariantsError
 
 ErrorCode = (
     ArchivesError
@@ -29,6 +36,13 @@ ErrorCode = (
     | LanguageError
     | LimitsError
     | RecipesError
+    | DashboardError
+    | EnginesError
+    | ModelsError
+    | OutputsError
+    | RequestsError
+    | RulesError
+    | VariantsError
     | TablesError
 )
 ERRORS: Mapping[ErrorCode, ErrorText] = dict(
@@ -43,6 +57,13 @@ ERRORS: Mapping[ErrorCode, ErrorText] = dict(
         LANGUAGE.items(),
         LIMITS.items(),
         RECIPES.items(),
+        DASHBOARD.items(),
+        ENGINES.items(),
+        MODELS.items(),
+        OUTPUTS.items(),
+        REQUESTS.items(),
+        RULES.items(),
+        VARIANTS.items(),
         TABLES.items(),
     )
 )

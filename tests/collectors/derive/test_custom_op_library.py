@@ -182,7 +182,7 @@ def test_a_model_that_only_the_library_can_run(
     model = onnx.load(path)
     model.opset_import.append(helper.make_opsetid(DOMAIN, 1))
     onnx.save(model, path)
-    assert "no operator fusescope.example:FusedMulAdd" in refusal(short(path, out))
+    assert "not have the operator fusescope.example:FusedMulAdd" in refusal(short(path, out))
     file, _ = run(
         short(
             path,
@@ -378,17 +378,17 @@ def made(kind: str, folder: Path) -> Path:
         ("missing", "The custom-op library does not exist"),
         ("folder", "The custom-op library is a folder"),
         ("empty", "The custom-op library is empty"),
-        ("pipe", "The custom-op library is no regular file"),
-        ("text", "The custom-op library is no shared library"),
+        ("pipe", "The custom-op library is not a regular file"),
+        ("text", "The custom-op library is not a shared library"),
         ("short", "The custom-op library is cut short"),
-        ("no symbol", "has no function RegisterCustomOps"),
+        ("no symbol", "does not have the function RegisterCustomOps"),
         ("undefined", "uses elsewhere, which no library"),
         ("dependency", "needs the library libfar.so, which the system does not find"),
         ("other processor", "was built for another processor"),
         ("newer engine", "FusedMulAdd needs ONNX Runtime 1.18 or newer"),
-        ("newer engine, unchecked", "newer engine, whose interface has version 9999"),
-        ("crashes", "with the custom-op library libbad.so in it, ended by signal SIGSEGV"),
-        ("aborts", "with the custom-op library libbad.so in it, ended by signal SIGABRT"),
+        ("newer engine, unchecked", "newer engine, with an interface of version 9999"),
+        ("crashes", "with the custom-op library libbad.so in it, was ended by signal SIGSEGV"),
+        ("aborts", "with the custom-op library libbad.so in it, was ended by signal SIGABRT"),
         ("leaves", "with the custom-op library libbad.so in it, ended with status 0"),
     ],
 )
@@ -426,7 +426,7 @@ def test_a_library_whose_path_is_no_text(tmp_path: Path, out: Path) -> None:
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/lib\xff.so"))
     path.write_bytes(b"x")
     text = refusal(short("add_relu", out, custom_op_library=path))
-    assert "is no UTF-8 text" in text
+    assert "is not UTF-8 text" in text
     assert text.isprintable()
 
 
@@ -438,7 +438,7 @@ def test_the_variant_needs_a_library_and_a_definition(
     assert "'custom:library' needs a library of operators" in text
     ask["custom_op_library"] = library
     bare = without_definition(models / "fused_mul_add.onnx", tmp_path / "bare.onnx")
-    assert "The model defines no operator" in refusal(short(bare, out, **ask))
+    assert "The model does not define any operator" in refusal(short(bare, out, **ask))
     model = onnx.load(models / "fused_mul_add.onnx")
     for node in (*model.graph.node, *model.functions):
         if isinstance(node, onnx.FunctionProto):
@@ -462,7 +462,9 @@ def test_a_kernel_that_crashes_is_named(tmp_path: Path, models: Path, out: Path)
         variants=("unfused", "custom:library"),
         custom_op_library=built,
     )
-    assert "with the custom-op library libbad.so in it, ended by signal SIGABRT" in refusal(asked)
+    assert "with the custom-op library libbad.so in it, was ended by signal SIGABRT" in refusal(
+        asked
+    )
 
 
 def test_a_library_that_is_built_again_meanwhile_ends_the_recording(
@@ -501,8 +503,11 @@ def test_a_library_that_is_built_again_meanwhile_ends_the_recording(
             "tried: '/x/l.so' (mach-o file, but is an incompatible architecture (have 'x86_64'))",
             "another processor",
         ),
-        ("dlopen(/x/l.so, 0x6): tried: '/x/l.so' (not a mach-o file)", "no shared library"),
-        ("/x/l.so: failed to map segment from shared object: Operation not permitted", "runs no"),
+        ("dlopen(/x/l.so, 0x6): tried: '/x/l.so' (not a mach-o file)", "not a shared library"),
+        (
+            "/x/l.so: failed to map segment from shared object: Operation not permitted",
+            "does not run code",
+        ),
         ("/x/l.so: failed to map segment: Cannot allocate memory", "more memory than the limit"),
     ],
 )

@@ -205,7 +205,7 @@ def test_a_quantised_model_is_refused(save_model: Callable[..., Path], tmp_path:
     nodes = [node("QuantizeLinear", "q", ["x", "s", "z"]),
              node("DequantizeLinear", "d", ["q:0", "s", "z"])]  # fmt: skip
     path = save_model(nodes, {"x": ("float32", [2, 3])}, ["d:0"], weights)
-    with pytest.raises(FuseScopeError, match="quantised already: it has QuantizeLinear"):
+    with pytest.raises(FuseScopeError, match="already quantised: it has QuantizeLinear"):
         derived(path, tmp_path, x=np.zeros((2, 3), np.float32))
 
 

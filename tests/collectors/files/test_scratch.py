@@ -146,7 +146,7 @@ def test_no_temporary_folder_at_all_is_said_in_words(monkeypatch: pytest.MonkeyP
         pass
     assert caught.value.text == (
         "No temporary folder can be written to (/t). It is read-only or full: free some space "
-        "there, or name another folder in the environment as TMPDIR."
+        "there, or set TMPDIR in the environment to another folder."
     )
 
 

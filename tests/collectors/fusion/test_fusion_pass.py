@@ -100,7 +100,9 @@ def test_an_included_module_is_all_that_changes(tmp_path: Path) -> None:
 
 
 def test_a_module_that_the_model_lacks_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FuseScopeError, match=r"'classifier/\*'.*Its modules: stem, body, head"):
+    with pytest.raises(
+        FuseScopeError, match=r"'classifier/\*'.*The modules of this model are: stem, body, head"
+    ):
         passed(small_net(), tmp_path, 'exclude = ["classifier/*"]')
 
 

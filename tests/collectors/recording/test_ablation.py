@@ -313,8 +313,8 @@ def test_nothing_to_ablate_is_said() -> None:
     [
         ("without:MatMulAddFusion", "MatMulAddFusion changes nothing in this model"),
         ("only:MatMulAddFusion", "the graph of 'unfused' once more"),
-        ("without:convbnfusion", "Did you mean ConvBNFusion?"),
-        ("only:ConvBNFusio", "Did you mean ConvBNFusion or"),
+        ("without:convbnfusion", "Did you mean 'ConvBNFusion'?"),
+        ("only:ConvBNFusio", "Did you mean 'ConvBNFusion'?"),
         ("without:Zzz", "seems to have no optimizer 'Zzz'"),
     ],
 )

@@ -52,24 +52,24 @@ def relu(save_model: Callable[..., Path], name: str = "model") -> Path:
     [
         ({"variants": ("unfused", "fuse")}, "Did you mean 'fused'?"),
         ({"variants": ()}, "No variant"),
-        ({"variants": ("fused", "fused")}, "named twice"),
+        ({"variants": ("fused", "fused")}, "given twice"),
         (
             {
                 "variants": ("rules:a.toml", "rules:A.toml"),
                 "rules": {"rules:a.toml": "", "rules:A.toml": ""},
             },
-            "named twice",
+            "given twice",
         ),
         ({"baseline": "eager", "variants": ("fused",)}, "not among the variants"),
-        ({"rounds": 0}, "--rounds is 0"),
-        ({"blocks": 0}, "--blocks is 0"),
-        ({"threads": -1}, "--threads is -1"),
-        ({"batch": 0}, "--batch is 0"),
-        ({"seed": -1}, "--seed is -1"),
-        ({"seconds": 0.0}, "--seconds is 0"),
-        ({"seconds": float("nan")}, "--seconds is nan"),
+        ({"rounds": 0}, "--rounds cannot be 0"),
+        ({"blocks": 0}, "--blocks cannot be 0"),
+        ({"threads": -1}, "--threads cannot be -1"),
+        ({"batch": 0}, "--batch cannot be 0"),
+        ({"seed": -1}, "--seed cannot be -1"),
+        ({"seconds": 0.0}, "--seconds cannot be 0"),
+        ({"seconds": float("nan")}, "--seconds cannot be nan"),
         ({"shapes": {"input": (1, 0)}}, "dimension below 1"),
-        ({"input_ranges": {"input": (2.0, 1.0)}}, "no range"),
+        ({"input_ranges": {"input": (2.0, 1.0)}}, "not a range"),
         ({"inputs": Path("nowhere.npz")}, "does not exist"),
     ],
 )
@@ -173,7 +173,7 @@ def test_an_operator_that_does_not_exist(out: Path, save_model: Callable[..., Pa
     model = onnx.load(path)
     model.opset_import.append(helper.make_opsetid("acme", 1))
     onnx.save(model, path)
-    assert "no operator acme:Foo" in refusal(short(path, out))
+    assert "not have the operator acme:Foo" in refusal(short(path, out))
 
 
 def test_a_variant_in_which_nothing_is_left_to_run(
@@ -223,15 +223,15 @@ def external(path: Path, location: str, length: int = 16) -> None:
 @pytest.mark.parametrize(
     ("location", "expected"),
     [
-        ("missing.bin", "missing or not readable"),
+        ("missing.bin", "missing or cannot be read"),
         ("../secret.bin", "outside the model's folder"),
         ("link.bin", "outside the model's folder"),
         ("inner/../../secret.bin", "outside the model's folder"),
-        ("/etc/hostname", "not a file name inside"),
+        ("/etc/hostname", "not the name of a file in"),
         ("hard.bin", "second name"),
         ("pipe", "not a regular file"),
-        ("short.bin", "fewer than the model asks for"),
-        ("", "not a file name inside"),
+        ("short.bin", "fewer than the model needs"),
+        ("", "not the name of a file in"),
     ],
 )
 def test_external_data_that_is_refused(
@@ -296,7 +296,7 @@ def test_external_data_inside_the_folder_is_read_but_never_from_the_browser(
 @pytest.mark.parametrize(
     ("arrays", "expected"),
     [
-        ({"x": np.array([object()])}, "holds Python objects"),
+        ({"x": np.array([object()])}, "contains Python objects"),
         ({"x": np.zeros((1, 5), np.float32)}, "the shape [1, 5], the model takes [1, 4]"),
         ({"x": np.zeros((4,), np.float32)}, "the shape [4], the model takes [1, 4]"),
         ({"x": np.zeros((1, 4), np.float64)}, "as float64, the model takes float32"),

@@ -386,7 +386,7 @@ def test_a_search_that_fails_leaves_a_reason(
 
     def refuse(task: str, *rest: Any, **options: Any) -> Any:
         if task == "matches":
-            raise FuseScopeError("The engine's process ended by signal SIGSEGV", hint="None.")
+            raise FuseScopeError("engine_killed", signal="SIGSEGV")
         return whole(task, *rest, **options)
 
     monkeypatch.setattr(worker, "run", refuse)
@@ -399,7 +399,7 @@ def test_a_search_that_fails_leaves_a_reason(
     file, _ = run(short(path, tmp_path, variants=("unfused", "fused")))
     fused = file.record.variant("fused")
     assert fused.matches is None
-    assert fused.settings["matches_missing"] == "The engine's process ended by signal SIGSEGV"
+    assert fused.settings["matches_missing"] == "The engine's process was ended by signal SIGSEGV"
 
 
 def test_distances_between_sketches_estimate_those_between_tensors(

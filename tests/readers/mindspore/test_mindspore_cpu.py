@@ -241,7 +241,7 @@ def test_the_timelines_of_cpu_and_npu_are_told_apart() -> None:
 def test_kernels_that_cannot_be_unpacked_are_noted() -> None:
     def load(count: int | None) -> bytes:
         if count is None:
-            raise FuseScopeError("This zip is damaged", hint="Copy it again.")
+            raise FuseScopeError("zip_damaged", reason="bad magic")
         return b'{"composite": true, "op_desc": []}'[:count]
 
     kernels, notes = read_kernels([Source("Fused_Mul.info", load)])

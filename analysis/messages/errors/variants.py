@@ -1,0 +1,130 @@
+"""Errors of variants that cannot be made of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from analysis.messages.errors.error_text import ErrorText
+from analysis.messages.message import Message
+
+VariantsError = Literal[
+    "ablation_changes_nothing",
+    "ablation_nothing",
+    "ablation_unknown",
+    "compiled_kernel_gone",
+    "kernel_differs",
+    "kernel_nothing_to_replace",
+    "kernel_unknown",
+    "no_folder_for_kernels",
+    "no_operator_left",
+    "numba_missing",
+    "piece_constant_output",
+    "piece_reads_no_tensor",
+    "piece_too_big",
+    "pieces_too_many_threads",
+    "profile_clock_unknown",
+    "quantised_already",
+    "quantised_refused",
+    "quantiser_nothing",
+    "quantiser_refused",
+]
+VARIANTS: Mapping[VariantsError, ErrorText] = {
+    "ablation_changes_nothing": ErrorText(
+        Message(
+            "{optimizer:name} changes nothing in this model: '{variant:name}' would run the graph "
+            "of '{same:name}' once more"
+        ),
+        Message("Leave it out. The option --ablate finds the optimizers that matter."),
+    ),
+    "ablation_nothing": ErrorText(
+        Message("No optimizer of the engine changes this model, so there is nothing to ablate"),
+        Message("Record it without --ablate."),
+    ),
+    "ablation_unknown": ErrorText(
+        Message(
+            "'{variant:name}' runs the graph of '{same:name}': the engine seems to have no "
+            "optimizer '{optimizer:name}'"
+        ),
+        Message("The option --ablate finds the optimizers that matter."),
+    ),
+    "compiled_kernel_gone": ErrorText(
+        Message("A compiled kernel no longer exists"), Message("Record again.")
+    ),
+    "kernel_differs": ErrorText(
+        Message(
+            "The kernel for '{operator:name}' computes something else than ONNX Runtime: its "
+            "output difference is {difference:number}"
+        ),
+        Message("Leave this custom: variant out of the variants, and report this model."),
+    ),
+    "kernel_nothing_to_replace": ErrorText(
+        Message("The model has no {pattern:name} that custom:{kernel:name} could replace"),
+        Message("Leave custom:{kernel:name} and segments:{kernel:name} out of the variants."),
+    ),
+    "kernel_unknown": ErrorText(
+        Message("There is no kernel '{kernel:name}'"), Message("Known: {known:name}.")
+    ),
+    "no_folder_for_kernels": ErrorText(
+        Message("There is no folder to put compiled kernels into"),
+        Message("Make the user's cache folder, or TMPDIR, writable."),
+    ),
+    "no_operator_left": ErrorText(
+        Message(
+            "Variant '{variant:name}' has no operator left: the engine computes this model's "
+            "result when it loads it"
+        ),
+        Message(
+            "Leave {variant:name} out of the variants, or record a model with outputs that depend "
+            "on its inputs."
+        ),
+    ),
+    "numba_missing": ErrorText(
+        Message("Custom kernels need the package 'numba'"),
+        Message("Run: pip install 'fusescope[kernels]', or leave custom: out of the variants."),
+    ),
+    "piece_constant_output": ErrorText(
+        Message("A model in pieces cannot return the constant output '{output:name}'"),
+        Message("Leave eager, segments and custom out of the variants."),
+    ),
+    "piece_reads_no_tensor": ErrorText(
+        Message(
+            "The piece of '{operator:name}' cannot run alone: it reads '{input:name}', which is "
+            "not a tensor"
+        ),
+        Message("Leave eager, segments and custom out of the variants."),
+    ),
+    "piece_too_big": ErrorText(
+        Message(
+            "The piece of '{operator:name}' cannot run alone: its weights are too big for a model "
+            "by itself"
+        ),
+        Message("Leave eager, segments and custom out of the variants."),
+    ),
+    "pieces_too_many_threads": ErrorText(
+        Message(
+            "The {pieces:count} pieces of this model would need {threads:threads}, a pool for each"
+        ),
+        Message("Lower --threads, or leave eager, segments and custom out of the variants."),
+    ),
+    "profile_clock_unknown": ErrorText(
+        Message("The engine's profile uses a clock that FuseScope does not know"),
+        Message("Leave eager, segments and custom out of the variants."),
+    ),
+    "quantised_already": ErrorText(
+        Message("The model is already quantised: it has {op_type:name}"),
+        Message("Leave int8 out of the variants."),
+    ),
+    "quantised_refused": ErrorText(
+        Message("ONNX Runtime refuses what its own quantiser made of the model: {reason:name}"),
+        Message("Leave int8 out of the variants."),
+    ),
+    "quantiser_nothing": ErrorText(
+        Message("The model has no operator that ONNX Runtime runs in 8 bits"),
+        Message("Leave int8 out of the variants."),
+    ),
+    "quantiser_refused": ErrorText(
+        Message("ONNX Runtime's quantiser refuses the model: {reason:name}"),
+        Message("Leave int8 out of the variants."),
+    ),
+}
