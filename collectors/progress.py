@@ -1,35 +1,36 @@
-"""How far a recording is: one JSON object a line."""
+"""How far a recording is, and the JSON line for it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
 
+from analysis.messages import Message, Said
+
 Stage = Literal["prepare", "check", "peaks", "blocks", "write", "done"]
 
 
-class Progress(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Progress:
     """One step of a recording.
 
     `done` of `total` steps of this stage are complete (`total` is what is planned now: it grows
-    when a look decides nothing). `seconds_left` estimates the rest of the whole recording, None
-    where nothing is known yet. `path` is the file written, in stage `done` only.
+    when a look decides nothing). `message` is told where it is shown. `seconds_left` estimates the
+    rest of the whole recording, None where nothing is known yet. `path` is the file written, in
+    stage `done` only.
     """
 
     stage: Stage
     done: int
     total: int
-    message: str
+    message: Message | Said
     seconds_left: float | None = None
     path: str = ""
 
 
 def encode(progress: Progress) -> str:
-    """The line for it, without newline."""
-    return msgspec.json.encode(progress).decode()
-
-
-def decode(line: str | bytes) -> Progress:
-    """The value of a line that `encode` wrote. Raises msgspec.MsgspecError for any other."""
-    return msgspec.json.decode(line, type=Progress)
+    """One JSON object with its fields, without newline; the message is text."""
+    fields = {**vars(progress), "message": str(progress.message)}
+    return msgspec.json.encode(fields).decode()

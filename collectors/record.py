@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from importlib import metadata
 from pathlib import Path
@@ -41,6 +41,21 @@ from collectors.workers.pool import WorkerPool
 __all__ = ["Recording", "record", "zoo_models"]
 
 _OWN_FUSIONS = "own_fusions.json"
+_BLOCK = Message("Block {block:count} of {planned:count}")
+_BLOCK_AT_MOST = Message("Block {block:count} of {planned:count} (at most {most:count})")
+_REPLACED = Message(
+    "{block}; {n:count} was replaced because the machine was busy",
+    "{block}; {n:count} were replaced because the machine was busy",
+)
+_WRITING = Message("Writing the experiment file")
+_STOPPED: Mapping[Stopped, Message] = {
+    "decided": Message("Decided after {complete:blocks}"),
+    "blocks": Message("Recorded {complete:blocks}"),
+    "seconds": Message("The time budget ended after {complete:blocks}"),
+    "interrupted": Message("Interrupted; kept {complete:blocks}"),
+}
+_LOADED = Message("{stopped}, {n:count} of them while the machine was busy")
+_RENAMED = Message("{stopped}. {asked:name} already exists, so this file is {file:name}.")
 
 Enough = Callable[[ExperimentRecord], bool]
 
@@ -138,7 +153,7 @@ class _Recorder:
     def write(self, path: Path, stopped: Stopped) -> Path:
         """Writes the experiment file and returns where it is."""
         series, trials = self.series, self._prepared.trials
-        self._on_progress(Progress("write", 0, 1, "Writing the experiment file", 0.0))
+        self._on_progress(Progress("write", 0, 1, _WRITING, 0.0))
         result = self._record(stopped, load_after=machine.load())
         self._remember_quiet(stopped)
         model_graph = graph_json(trials.model_graph())
@@ -154,18 +169,11 @@ class _Recorder:
             members |= series.profiles(variant.name)[1]
         written = archive.write(path, result, members)
         done = len(series.complete)
-        complete = f"{done} block" if done == 1 else f"{done} blocks"
-        messages = {
-            "decided": f"Decided after {complete}",
-            "blocks": f"Recorded {complete}",
-            "seconds": f"The time budget ended after {complete}",
-            "interrupted": f"Interrupted; kept {complete}",
-        }
-        message = messages[stopped]
+        message = _STOPPED[stopped].of(complete=done)
         if series.loaded:
-            message += f", {series.loaded} of them while the machine was busy"
+            message = _LOADED.of(stopped=message, n=series.loaded)
         if written != path:
-            message += f"; {path.name} exists already, so this is {written.name}"
+            message = _RENAMED.of(stopped=message, asked=path.name, file=written.name)
         self._on_progress(Progress("done", done, done, message, 0.0, str(written)))
         return written
 
@@ -298,11 +306,11 @@ class _Recorder:
     def _report(self) -> None:
         """Between blocks only: a report while one runs would disturb it."""
         series, done = self.series, len(self.series.complete)
-        message = f"Block {done + 1} of {series.look}"
-        if series.look < series.looks[-1]:
-            message += f" (at most {series.looks[-1]})"
+        most = series.looks[-1]
+        block = _BLOCK if series.look == most else _BLOCK_AT_MOST
+        message = block.of(block=done + 1, planned=series.look, most=most)
         if series.replaced:
-            message += f", {series.replaced} replaced because the machine was busy"
+            message = _REPLACED.of(block=message, n=series.replaced)
         left = series.seconds_left()
         self._on_progress(Progress("blocks", done, series.look, message, left))
 

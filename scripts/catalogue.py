@@ -84,15 +84,10 @@ _TEXTS: Mapping[str, Callable[[Path], Iterable[tuple[str, ...]]]] = {
 }
 
 
-def _code(path: Path) -> str:
-    """Of zh.po, or zh.draft.po while it is not complete."""
-    return path.name.partition(".")[0]
-
-
 def read(path: Path) -> Catalog:
     """A .po file; a ValueError where it is damaged."""
     with path.open("rb") as file:
-        return read_po(file, locale=_code(path), abort_invalid=True)
+        return read_po(file, locale=path.stem, abort_invalid=True)
 
 
 def write(catalogue: Catalog, path: Path) -> None:
@@ -102,7 +97,7 @@ def write(catalogue: Catalog, path: Path) -> None:
         texts, catalogue, width=100, sort_by_file=True, ignore_obsolete=True, omit_header=True,
         include_lineno=False,
     )  # fmt: skip
-    head = HEAD.format(language=_code(path), plural_forms=catalogue.plural_forms)
+    head = HEAD.format(language=path.stem, plural_forms=catalogue.plural_forms)
     path.write_text(head + texts.getvalue().decode(), encoding="utf-8")
 
 

@@ -15,7 +15,6 @@ ENGLISH = "en"
 FOLDER = Path(__file__).with_name("languages")
 # A folder with further catalogues (xx.mo), for who writes one.
 FURTHER = "FUSESCOPE_LANGUAGES"
-_DRAFT = ".draft.mo"
 
 _spoken: ContextVar[str | None] = ContextVar("language", default=None)
 _process = {"language": ENGLISH}
@@ -47,14 +46,8 @@ def speak_everywhere(code: str) -> None:
 
 
 def languages() -> tuple[str, ...]:
-    """Codes of all languages that are offered, English first."""
-    offered = (code for code, path in _files().items() if not path.name.endswith(_DRAFT))
-    return ENGLISH, *sorted(code for code in offered if code != ENGLISH)
-
-
-def drafts() -> tuple[str, ...]:
-    """Codes of languages that are not complete: spoken only where one asks for them by code."""
-    return tuple(code for code, path in _files().items() if path.name.endswith(_DRAFT))
+    """Codes of all languages, English first."""
+    return ENGLISH, *sorted(_files().keys() - {ENGLISH})
 
 
 def best(*wished: str | None) -> str | None:
@@ -101,8 +94,7 @@ def damaged() -> tuple[str, ...]:
 
 def _files() -> dict[str, Path]:
     folders = [FOLDER, *map(Path, filter(None, [os.environ.get(FURTHER)]))]
-    files = [path for folder in folders for path in sorted(folder.glob("*.mo"), reverse=True)]
-    return {path.name.partition(".")[0]: path for path in files}
+    return {path.stem: path for folder in folders for path in sorted(folder.glob("*.mo"))}
 
 
 def _catalogue(code: str) -> gettext.NullTranslations:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ class Message:
 
     def parts(self, **values: Shown) -> tuple[Part, ...]:
         """The sentence in pieces: who shows them must not interpret a `name`."""
-        return tuple(_joined(self._pieces(values)))
+        return tuple(_joined(_set(self._pieces(values))))
 
     def of(self, **values: Shown) -> Said:
         """The sentence with its values, to be told later, or inside another one."""
@@ -118,6 +119,30 @@ def _shown(value: Shown, form: str, role: Role) -> Iterator[Part]:
             yield part if part.role == "name" or role == "text" else Part(part.text, role)
     else:
         yield Part(formats.shown(value, form), "name" if form == "name" else role)
+
+
+_HAN = re.compile(r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]")  # with its punctuation
+
+
+def _set(pieces: Iterator[Part]) -> Iterator[Part]:
+    """The pieces without the space that a Chinese sentence has around a placeholder, where what
+    stands there is Chinese itself: '规则 比 未融合' is '规则比未融合'. A `name` stays as it is."""
+    before: Part | None = None
+    for part in filter(lambda piece: piece.text, pieces):
+        if before is not None:
+            text, after = before.text, part.text
+            if part.role != "name" and after[0] == " " and _are_han(text[-1:], after[1:2]):
+                part = Part(after[1:], part.role)
+            if before.role != "name" and text[-1] == " " and _are_han(text[-2:-1], after[:1]):
+                before = Part(text[:-1], before.role)
+            yield before
+        before = part
+    if before is not None:
+        yield before
+
+
+def _are_han(one: str, other: str) -> bool:
+    return bool(_HAN.match(one) and _HAN.match(other))
 
 
 def _joined(pieces: Iterator[Part]) -> Iterator[Part]:

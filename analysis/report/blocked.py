@@ -71,5 +71,5 @@ def _row(miss: MissedFusion) -> Blocked:
         else f"~{units.data_size(miss.bytes_saved)}",
         sentence=near_miss_sentence(miss),
         remedy=near_miss_remedy(miss),
-        own=own_pass_text(miss),
+        own=own_pass_text(miss) if miss.own_places else "",
     )

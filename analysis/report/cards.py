@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from analysis import wording
 from analysis.compare.comparison import Comparison, Figure
-from analysis.messages import say
+from analysis.messages import listed, say
 from analysis.report.text import minus
 from analysis.wording.quantities import MISSING, ONE_SIDED
 
@@ -111,7 +111,7 @@ def gaps(comparison: Comparison) -> tuple[Gap, ...]:
             label = wording.figure_text(comparison, figure.code).label
             found.setdefault(key, []).append(label)
     return tuple(
-        Gap(", ".join(labels), reason, one_sided) for (reason, one_sided), labels in found.items()
+        Gap(listed(labels), reason, one_sided) for (reason, one_sided), labels in found.items()
     )
 
 

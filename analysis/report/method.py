@@ -11,7 +11,7 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.side import Side
 from analysis.compare.timing.latency import are_paired
 from analysis.experiment import Cache, ExperimentRecord, Spread, VariantRecord
-from analysis.messages import Message, say
+from analysis.messages import Message, listed, say
 from analysis.quantity import Quantity
 from analysis.report.text import last_part, model_name
 from analysis.wording.quantities import BASES
@@ -182,7 +182,7 @@ def _record_groups(record: ExperimentRecord, with_paths: bool) -> Iterator[Group
         else say("{n:count}; spinning off", n=settings.threads)
     )
     engine = f"{record.engine.name} {record.engine.version}, {record.engine.provider}"
-    looks = ", ".join(map(str, settings.looks))
+    looks = listed([units.count(look) for look in settings.looks])
     yield Group(
         say("Recording"),
         (
@@ -213,7 +213,7 @@ def _machine(record: ExperimentRecord) -> Iterator[tuple[str, str]]:
         else say("{logical:count} logical", logical=logical),
     )
     if machine.caches:
-        yield say("caches"), ", ".join(_cache(cache) for cache in machine.caches)
+        yield say("caches"), listed([_cache(cache) for cache in machine.caches])
     yield say("memory"), units.data_size(machine.memory_bytes)
     yield say("system"), machine.os
     if machine.governor:

@@ -535,11 +535,12 @@ def reconciliation_sentence(sum_: Reconciliation) -> str:
     if sum_.delta_ns is None:
         return ""
     values = {name: getattr(sum_, name) for name in TERMS}
-    shown = ", ".join(
-        f"{TERMS[name]} {units.duration(value, signed=True)}"
-        for name, value in values.items()
-        if value is not None and (value or name == "groups_ns")
-    )
+    shown = ""
+    for name, value in values.items():
+        if value is None or not (value or name == "groups_ns"):
+            continue
+        term = say("{term} {change:signed_duration}", term=TERMS[name], change=value)
+        shown = say("{start}, {next}", start=shown, next=term) if shown else term
     change = sum_.delta_ns
     if sum_.of in OF_FILES:
         return say(

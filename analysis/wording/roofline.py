@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.roofline import Dot, Line, Picture
 from analysis.messages import Message, Said, Shown, say
@@ -46,6 +47,10 @@ _SHARES: Mapping[tuple[str | None, bool], Message] = {
         "~{share:percent} of its roof, memory bound (over: data from a cache, or roof too low)"
     ),
 }
+_BOUND_BY: Mapping[str, Message] = {
+    "compute": Message("compute"),
+    "memory": Message("memory bandwidth"),
+}
 _FLOPS = Message("{rate:flop_rate}")
 _OPS = Message("{rate:op_rate}")
 _BANDWIDTH = Message("{rate:bandwidth}")
@@ -68,6 +73,11 @@ def line_label(line: Line) -> str:
     """The label at the line itself: 'float32 peak', 'main memory', 'L2'."""
     known = _NAMES.get(line.what)
     return line.what if known is None else known.text()
+
+
+def bound_by(dot: Dot) -> str:
+    """What limits it: 'compute' or 'memory bandwidth'; a dash where that is not known."""
+    return _BOUND_BY[dot.bound_by].text() if dot.bound_by else units.MISSING
 
 
 def attained(dot: Dot) -> str:

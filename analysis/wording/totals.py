@@ -8,7 +8,7 @@ from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import Role
 from analysis.compare.totals import Kind, Total, totals
-from analysis.messages import Message, say
+from analysis.messages import Message, listed, say
 from analysis.wording.counted import FILE_TIME, times_are_of_files
 from analysis.wording.texts import TIME_SOURCES
 
@@ -96,5 +96,5 @@ def totals_title(comparison: Comparison) -> str:
         times = (getattr(total, f"{side}_ns") for total in found)
         shown = dict.fromkeys(units.duration(ns) for ns in times if ns is not None)
         if shown:
-            return message.text(times=", ".join(shown))
+            return message.text(times=listed(tuple(shown)))
     return TOTALS_TITLE.text()

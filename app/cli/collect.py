@@ -19,16 +19,17 @@ _Model = Annotated[
     typer.Argument(help="A built-in model (fusescope zoo lists them), or an ONNX file."),
 ]
 _Backbone = Annotated[
-    str | None, typer.Option(help="Of deeplabv3plus: mobilenetv2 (default) or resnet50.")
+    str | None, typer.Option(help="Backbone of deeplabv3plus: mobilenetv2 (default) or resnet50.")
 ]
 _Variants = Annotated[
     str | None,
     typer.Option(
-        help="Of eager, unfused, basic, extended, fused, int8, without:<Optimizer>, "
-        "only:<Optimizer>, rules:<file> (docs/rules.md; also rules:O1, rules:O2, rules:O3, "
-        "rules:no-head.toml), custom:<kernel> (docs/kernels.md; segments:<kernel>, the same "
-        "cut without the kernel, is recorded beside it), custom:library (the kernels of "
-        "--custom-op-library); comma-separated. Default: eager,unfused,fused."
+        help="Variants to record, of eager, unfused, basic, extended, fused, int8, "
+        "without:<Optimizer>, only:<Optimizer>, rules:<file> (docs/rules.md; also rules:O1, "
+        "rules:O2, rules:O3, rules:no-head.toml), custom:<kernel> (docs/kernels.md; "
+        "segments:<kernel>, the same cut without the kernel, is recorded beside it), "
+        "custom:library (the kernels of --custom-op-library); comma-separated. Default: "
+        "eager,unfused,fused."
     ),
 ]
 _Ablate = Annotated[
@@ -48,13 +49,15 @@ _Threads = Annotated[
 ]
 _Blocks = Annotated[
     int | None,
-    typer.Option(help="Fresh processes. Default: looks at 8, 14 and 24 until decided."),
+    typer.Option(
+        help="Blocks, each of fresh processes. Default: looks at 8, 14 and 24 until decided."
+    ),
 ]
 _Rounds = Annotated[int | None, typer.Option(help="Runs of every variant in a block. Default: 24.")]
 _Seconds = Annotated[
     float | None, typer.Option(help="Time budget: rounds shrink to fit, then blocks.")
 ]
-_Seed = Annotated[int, typer.Option(help="For inputs and for the order of runs.")]
+_Seed = Annotated[int, typer.Option(help="Seed of the inputs and of the order of runs.")]
 _Spin = Annotated[
     bool, typer.Option("--spin", help="Let idle threads spin; each variant then runs alone.")
 ]
@@ -66,7 +69,7 @@ _Inputs = Annotated[
 ]
 _InputRange = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME=LO,HI", help="Uniform values for an input instead."),
+    typer.Option(metavar="NAME=LO,HI", help="Uniform random values for an input, in this range."),
 ]
 _CustomOpLibrary = Annotated[
     Path | None,
@@ -79,15 +82,21 @@ _CustomOpLibrary = Annotated[
 ]
 _MemoryLimit = Annotated[
     float | None,
-    typer.Option(metavar="GB", help="Of each engine process. Default: 80 % of what is free."),
+    typer.Option(
+        metavar="GB", help="Memory limit of each engine process. Default: 80 % of what is free."
+    ),
 ]
 _Timeout = Annotated[
     float | None,
-    typer.Option(metavar="SECONDS", help="For loading and trying one variant. Default: 300."),
+    typer.Option(
+        metavar="SECONDS", help="Time limit for loading and trying one variant. Default: 300."
+    ),
 ]
 _Out = Annotated[
     Path | None,
-    typer.Option(metavar="FILE.zip", help="Default: ./MODEL-DATE.zip; never overwrites."),
+    typer.Option(
+        metavar="FILE.zip", help="Experiment file. Default: ./MODEL-DATE.zip; never overwrites."
+    ),
 ]
 _ProgressJson = Annotated[
     bool, typer.Option("--progress-json", help="Print progress as JSON lines on stdout.")

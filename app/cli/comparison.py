@@ -11,7 +11,7 @@ from analysis import units, wording
 from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.entered_runs import offered_runs
 from analysis.compare.trust import Trust, trust
-from analysis.messages import Message, say
+from analysis.messages import Message, listed, say
 from analysis.operators.short_names import library_kernel, short_names
 from analysis.report.text import known
 from analysis.text import clean_text
@@ -104,15 +104,18 @@ def _print_figures(console: Console, comparison: Comparison, labels: tuple[str, 
             wording.quantity_text(figure.baseline),
             wording.quantity_text(figure.candidate),
             *([changes[figure.code]] if with_change else []),
-            ", ".join(filter(None, (wording.basis_text(figure), _statistic(comparison, figure)))),
+            _basis(comparison, figure),
         )
     console.print(table)
     for reason, figures in missing.items():
-        console.print(str(MISSING.of(figures=", ".join(figures), reason=reason)), style="dim")
+        console.print(str(MISSING.of(figures=listed(figures), reason=reason)), style="dim")
 
 
-def _statistic(comparison: Comparison, figure: Figure) -> str:
-    return wording.gap_statistic(comparison) if figure.code == "dispatch_gap" else ""
+def _basis(comparison: Comparison, figure: Figure) -> str:
+    """'measured, median of blocks'."""
+    basis = wording.basis_text(figure)
+    statistic = wording.gap_statistic(comparison) if figure.code == "dispatch_gap" else ""
+    return say("{basis}, {statistic}", basis=basis, statistic=statistic) if statistic else basis
 
 
 def _print_op_types(console: Console, comparison: Comparison) -> None:

@@ -49,12 +49,16 @@ def fuse(
         list[str] | None, typer.Option(metavar="NAME=1,3,224,224", help="Shape of an input.")
     ] = None,
     batch: Annotated[int | None, typer.Option(help="Samples per run, if the model allows.")] = None,
-    seed: Annotated[int, typer.Option(help="For the inputs of the verification.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the inputs of the verification.")] = 0,
     memory_limit: Annotated[
         float | None,
-        typer.Option(metavar="GB", help="Of the engine process. Default: 80 % of what is free."),
+        typer.Option(
+            metavar="GB", help="Memory limit of the engine process. Default: 80 % of what is free."
+        ),
     ] = None,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="For all of it.")] = 300.0,
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Time limit for all of it.")
+    ] = 300.0,
 ) -> None:
     """Fuse operators of a model by rules, verify the result, and say what was not fused and why."""
     try:
@@ -146,7 +150,8 @@ def _print_patterns(console: Console, report: Report) -> None:
         if not asked.applied:
             why = clean_text(held_back_sentence(asked), 4 * _NAME_CHARS)
             found = why if asked.found else say("The model does not contain this pattern.")
-            console.print(f"- {asked.pattern}: {found}")
+            told = say("{label}: {text}", label=asked.pattern, text=found)
+            console.print(f"- {told}")
 
 
 def _print_opportunities(console: Console, report: Report) -> None:

@@ -80,7 +80,8 @@ def inspect(
             _print_trace(console, value.traces[variant.name])
         console.print()
     else:
-        console.print(f"{value.meta.file_name}: {recognised_sentence(examine(value))}")
+        told = recognised_sentence(examine(value))
+        console.print(say("{label}: {text}", label=value.meta.file_name, text=told))
         _print_trace(console, value)
         console.print()
     _print_doctor(console, examine(value))
@@ -180,11 +181,11 @@ def _print_doctor(console: Console, found: Examination) -> None:
         (say("noted"), found.noted),
     ):
         for note in notes:
-            console.print(f"{name}: {words.note_sentence(note)}")
+            console.print(say("{label}: {text}", label=name, text=words.note_sentence(note)))
     console.print(words.has_sentence(found))
     for sentence in words.lack_sentences(found):
         console.print(sentence)
-    console.print("\n" + say("Figures that it can feed"), style="bold")
+    console.print("\n" + say("Figures that it can give"), style="bold")
     table = Table(box=None, pad_edge=False, show_header=False)
     for answer in found.answers:
         table.add_row(

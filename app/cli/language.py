@@ -44,7 +44,7 @@ def speak(asked: str | None, environment: Mapping[str, str] = os.environ) -> Non
     """
     wish = asked if asked is not None else environment.get(VARIABLE)
     if wish:
-        code = wish if wish in language.drafts() else language.best(wish)
+        code = language.best(wish)
         if code is None:
             raise FuseScopeError("language_unknown", language=wish[:40], known=_known())
     else:
@@ -53,6 +53,10 @@ def speak(asked: str | None, environment: Mapping[str, str] = os.environ) -> Non
         if not _can_be_written(language.own_name(code)):
             code = language.ENGLISH
     language.speak_everywhere(code)
+    if code != language.ENGLISH:
+        from app.cli.wrapping import break_between_letters  # imports rich
+
+        break_between_letters()
     if code in language.damaged():
         notice = say(
             "The catalogue of the language {code:name} is damaged: texts are in English.", code=code

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from analysis.messages import say
+from analysis.messages import listed, say
 from app.cli import recording_run, streams
 from app.cli.limits import LimitOption
 
@@ -24,15 +24,20 @@ Writer = Callable[["RecipeTable"], bytes]
 
 def recipe(
     name: Annotated[
-        str | None, typer.Argument(help="Of the list that fusescope recipe prints.")
+        str | None, typer.Argument(help="A recipe of the list that fusescope recipe prints.")
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.zip", help="Default: ./NAME-DATE.zip; never overwrites."),
+        typer.Option(
+            metavar="FILE.zip", help="Experiment file. Default: ./NAME-DATE.zip; never overwrites."
+        ),
     ] = None,
     blocks: Annotated[
         int | None,
-        typer.Option(help="Fresh processes; below 5 there is no interval. Default: the recipe's."),
+        typer.Option(
+            help="Blocks, each of fresh processes; below 5 there is no interval. Default: the "
+            "recipe's."
+        ),
     ] = None,
     seconds: Annotated[
         float | None, typer.Option(help="Time budget: rounds shrink to fit, then blocks.")
@@ -159,7 +164,9 @@ def _list(*, as_json: bool) -> None:
         console.print(title, style="bold")
         console.print(Padding(one.question, (0, 0, 0, 2)))
         steps = " → ".join(map(step_text, one.steps))
-        console.print(Padding(f"{one.model}: {steps}", (0, 0, 1, 2)), style="dim")
+        console.print(
+            Padding(say("{label}: {text}", label=one.model, text=steps), (0, 0, 1, 2)), style="dim"
+        )
     console.print(say("The times are estimated from the work at assumed rates."), style="dim")
     console.print(say("Run one: {command:name}", command="fusescope recipe NAME"))
 
@@ -196,7 +203,7 @@ def _print(table: RecipeTable) -> None:
             shown.add_row(label, *line.published, line.published_basis, style="italic dim")
     console.print(shown)
     for why, labels in missing.items():
-        console.print(MISSING.text(figures=", ".join(labels), reason=why), style="dim")
+        console.print(MISSING.text(figures=listed(labels), reason=why), style="dim")
     console.print(words.how_to_read(table), style="dim")
     if recipe.published:
         title = say("Published: {source:name}", source=recipe.source)

@@ -46,7 +46,9 @@ class RecordingBar:
     def __call__(self, step: Step) -> None:
         left = "" if step.seconds_left is None or step.stage == "done" else _left(step.seconds_left)
         if step.stage == "done" or not self._console.is_terminal:
-            line = say("{step} ({left})", step=step.message, left=left) if left else step.message
+            line = (
+                say("{step} ({left})", step=step.message, left=left) if left else str(step.message)
+            )
             with suppress(
                 OSError, SystemExit
             ):  # a recording goes on when nobody reads how far it is
@@ -57,7 +59,7 @@ class RecordingBar:
         start = _SHARES[step.stage]
         end = _SHARES[stages[min(place + 1, len(stages) - 1)]]
         share = start + (end - start) * step.done / max(step.total, 1)
-        self._bar.update(self._task, completed=share, description=step.message, left=left)
+        self._bar.update(self._task, completed=share, description=str(step.message), left=left)
         self._bar.refresh()
 
 

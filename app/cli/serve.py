@@ -20,7 +20,8 @@ def serve(
         list[Path] | None,
         typer.Argument(
             metavar="[PATH]...",
-            help="Traces, experiments or folders of a profiler to open; of folders, all below.",
+            help="Traces, experiments or folders of a profiler to open; a folder opens with "
+            "everything below it.",
         ),
     ] = None,
     port: Annotated[
@@ -28,7 +29,7 @@ def serve(
         typer.Option(min=1, max=65535, help="Port. Default: 8501, or the next free one."),
     ] = None,
     host: Annotated[
-        str, typer.Option(help="Address to answer on. Others than this machine: 0.0.0.0.")
+        str, typer.Option(help="Address to answer on. With 0.0.0.0 other machines reach it, too.")
     ] = "127.0.0.1",
     folder: Annotated[
         list[Path] | None,

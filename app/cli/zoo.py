@@ -51,12 +51,15 @@ def listing(context: typer.Context) -> None:
 
 @zoo.command()
 def export(
-    name: Annotated[str, typer.Argument(help="Of the list that fusescope zoo prints.")],
+    name: Annotated[str, typer.Argument(help="A model of the list that fusescope zoo prints.")],
     file: Annotated[
-        Path, typer.Argument(metavar="FILE.onnx", help="A folder is fine too; never overwrites.")
+        Path,
+        typer.Argument(
+            metavar="FILE.onnx", help="File to write, or a folder for it; never overwrites."
+        ),
     ],
     backbone: Annotated[
-        str | None, typer.Option(help="Of deeplabv3plus: mobilenetv2 or resnet50.")
+        str | None, typer.Option(help="Backbone of deeplabv3plus: mobilenetv2 or resnet50.")
     ] = None,
     batch: Annotated[
         int | None, typer.Option(help="Fix the samples per run; open by default.")

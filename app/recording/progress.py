@@ -94,7 +94,9 @@ def running() -> None:
         progress = status.progress
         share = progress.done / max(1, progress.total) if progress is not None else 0.0
         st.progress(min(1.0, share), text=_stage_text(status))
-        st.text(progress.message if progress is not None else say("Starting the first process"))
+        st.text(
+            str(progress.message) if progress is not None else say("Starting the first process")
+        )
         st.button(
             say("Stopping …") if status.cancelling else say("Stop"),
             key="record_cancel",
@@ -140,7 +142,7 @@ def result(
             for sentence in verdicts:
                 st.text(sentence)
             if status.progress is not None:
-                st.text(status.progress.message)
+                st.text(str(status.progress.message))
             if query and st.button(
                 say("Open in Compare"),
                 key="record_open",

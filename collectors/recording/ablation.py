@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from analysis.errors import FuseScopeError
+from analysis.messages import Message, Said
 from collectors import variants
 from collectors.recording.request import Plan, Value
 from collectors.runtimes import optimizers
@@ -23,7 +24,14 @@ BATCH = 16  # sessions of one worker
 
 Kind = Literal["without", "only"]
 Ask = Callable[[tuple[Switches, ...]], tuple[Structure, ...]]
-Report = Callable[[str], None]
+Report = Callable[[Said], None]
+
+_SEARCHING = Message(
+    "Finding out which optimizers change this model ({n:count} setting)",
+    "Finding out which optimizers change this model ({n:count} settings)",
+)
+_FOUND = Message("Optimizers that change this model: {optimizers:name}")
+_LEFT_OUT = Message("{found}; not recorded, because they change fewer operators: {optimizers:name}")
 
 NONE = Switches("none")
 ALL = Switches("all")
@@ -116,7 +124,7 @@ def _search(graphs: _Graphs, report: Report) -> list[Effect]:
     graphs.of([ALL, ALL_OFF, NONE])
     while groups:
         tried += len(groups)
-        report(f"Finding out which optimizers change this model ({tried} settings)")
+        report(_SEARCHING.of(n=tried))
         halves: list[tuple[Kind, tuple[str, ...]]] = []
         results = graphs.of([_switches(kind, group) for kind, group in groups])
         for (kind, group), result in zip(groups, results, strict=True):
@@ -144,12 +152,12 @@ def _operators(one: Structure, other: Structure) -> int:
     return sum(abs(one.op_types.get(t, 0) - other.op_types.get(t, 0)) for t in types)
 
 
-def _found(chosen: Sequence[Effect], left_out: Sequence[Effect]) -> str:
-    found = f"Optimizers that change this model: {', '.join(e.optimizer for e in chosen)}"
+def _found(chosen: Sequence[Effect], left_out: Sequence[Effect]) -> Said:
+    found = _FOUND.of(optimizers=", ".join(effect.optimizer for effect in chosen))
     if not left_out:
         return found
     rest = ", ".join(effect.optimizer for effect in left_out)
-    return f"{found}; not recorded, because they change fewer operators: {rest}"
+    return _LEFT_OUT.of(found=found, optimizers=rest)
 
 
 def _refuse_without_effect(variant: Variant, graphs: _Graphs) -> None:

@@ -13,6 +13,7 @@ import msgspec
 
 from analysis.errors import FuseScopeError
 from analysis.experiment import Machine, OwnFusion, Peaks
+from analysis.messages import Message, Said
 from collectors import variants
 from collectors.files import cache
 from collectors.progress import Progress, Stage
@@ -41,6 +42,15 @@ from collectors.workers.pool import WorkerPool
 MATCHING_SHARE = 0.2  # of a time budget, for all variants together
 OWN_PASS_SHARE = 0.1  # of a time budget
 AGREEMENT_SHARE = 0.1  # likewise, and of the time that one variant may take
+
+_PREPARING = Message("Preparing {model:name}")
+_PREPARING_BUSY = Message("Preparing {model:name} (the machine is busy: load {load:number})")
+_MAKING = Message("Making what {variant:name} runs")
+_FUSES = Message("{variant:name} fuses {groups:name}")
+_TRYING = Message("Trying {variant:name} alone")
+_FOLLOWING = Message("Following the tensors of {variant:name}")
+_OWN_PASS = Message("Trying FuseScope's own fusion pass")
+_PEAKS = Message("Measuring what this machine can do")
 
 OnProgress = Callable[[Progress], None]
 
@@ -78,7 +88,7 @@ def prepare(
 ) -> Preparation:
     """Files go into the folder. Raises FuseScopeError for what keeps a variant from running."""
 
-    def report(stage: Stage, message: str, done: int = 0, total: int = 1) -> None:
+    def report(stage: Stage, message: Message | Said, done: int = 0, total: int = 1) -> None:
         on_progress(Progress(stage, done, total, message))
 
     def structures(switches: tuple[Switches, ...]) -> tuple[Structure, ...]:
@@ -87,8 +97,8 @@ def prepare(
     begun = time.monotonic()
     started = datetime.now(UTC).isoformat(timespec="seconds")
     facts = msgspec.structs.replace(machine.facts(), load_before=machine.load())
-    busy = "" if quiet.was_calm(facts) else f" (the machine is busy: load {facts.load_before})"
-    report("prepare", f"Preparing {pool.name}{busy}")
+    preparing = _PREPARING if quiet.was_calm(facts) else _PREPARING_BUSY
+    report("prepare", preparing.of(model=pool.name, load=facts.load_before))
     if pool.library is not None:
         pool.run("library", LibraryJob(pool.library.path), type(None))
     model = pool.run("prepare", recording.prepare_job(plan, folder), Prepared)
@@ -110,28 +120,28 @@ def prepare(
     )
     derived = {}
     for name in (variant.name for variant in plan.variants if variant.kind):
-        report("prepare", f"Making what {name} runs")
+        report("prepare", _MAKING.of(variant=name))
         made = pool.run("derive", _derive_job(recording, settings, name, folder), Derived)
         if "fused_groups" in made.settings:
-            report("prepare", f"{name} fuses {made.settings['fused_groups']}")
+            report("prepare", _FUSES.of(variant=name, groups=made.settings["fused_groups"]))
         derived[name] = made
     settings = msgspec.structs.replace(settings, derived=derived)
     trials = Trials(settings, plan.baseline, Path(model.graph), folder, pool.memory_bytes, pool.run)
     order = sorted(plan.names, key=lambda name: name != plan.baseline)
     for done, name in enumerate(order):
-        report("check", f"Trying {name} alone", done, len(order))
+        report("check", _TRYING.of(variant=name), done, len(order))
         maximum = AGREEMENT_SHARE * pool.seconds
         trials.check(name, _within(deadline, AGREEMENT_SHARE / len(order), maximum))
         if trials.is_optimised(name):
-            report("check", f"Following the tensors of {name}", done, len(order))
+            report("check", _FOLLOWING.of(variant=name), done, len(order))
             trials.match(name, _within(deadline, MATCHING_SHARE / len(order), pool.seconds))
         trials.drop_dump(name)
     own_fusions = None
     if recording.own_pass and any(one.optimization != "none" for one in plan.variants):
-        report("check", "Trying FuseScope's own fusion pass")
+        report("check", _OWN_PASS)
         maximum = _within(deadline, OWN_PASS_SHARE, pool.seconds)
         own_fusions = _own_fusions(recording, settings, folder, pool, maximum)
-    report("peaks", "Measuring what this machine can do")
+    report("peaks", _PEAKS)
     job = PeaksJob(settings.threads, settings.spin, facts.caches, pool.memory_bytes // 4)
     peaks = pool.run("peaks", job, Peaks)
     took_s = time.monotonic() - begun

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import io
-import json
-import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -29,6 +25,7 @@ from tests.app.test_ascend_view import KERNELS
 from tests.app.test_fusion_page import fused_zip
 from tests.app.test_recipes_page import recorded
 from tests.app.told import shown, untold
+from tests.brackets import names_in
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
 from tests.patience import GIVE_UP_S
 
@@ -72,29 +69,6 @@ def open_page(tree: Path, pseudo: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
 
     yield run
     recorder.RECORDER.stop()
-
-
-def names_in(*files: bytes) -> str:
-    """Every text in these files: what may stand on a page without being told."""
-    found: list[str] = []
-
-    def gather(value: Any) -> None:
-        if isinstance(value, dict):
-            found.extend(value)
-            for one in value.values():
-                gather(one)
-        elif isinstance(value, list):
-            for one in value:
-                gather(one)
-        elif isinstance(value, str):
-            found.append(value)
-
-    for data in files:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            for name in archive.namelist():
-                found.append(name)
-                gather(json.loads(archive.read(name)))
-    return " ".join(found)
 
 
 @cache
@@ -183,11 +157,12 @@ def test_texts_of_states_of_the_record_page(
     path = tree / "recordings" / "mine.zip"
     path.write_bytes(fused_zip())
     status = recorder.Status("mine", "mul_add")
+    written = Message("Writing the experiment file")
     for one in (
         status,
-        replace(status, progress=Progress("blocks", 2, 8, "⟦⟧", 42.0), cancelling=True),
-        replace(status, progress=Progress("blocks", 2, 8, "⟦⟧", 420.0)),
-        replace(status, progress=Progress("done", 8, 8, "⟦⟧"), path=path),
+        replace(status, progress=Progress("blocks", 2, 8, written, 42.0), cancelling=True),
+        replace(status, progress=Progress("blocks", 2, 8, written, 420.0)),
+        replace(status, progress=Progress("done", 8, 8, written), path=path),
         replace(status, error=FuseScopeError("recording_exists", where="mine.zip")),
     ):
         recorder.RECORDER._status = one

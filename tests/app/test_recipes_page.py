@@ -20,6 +20,7 @@ from streamlit.testing.v1 import AppTest
 import collectors.record
 from analysis.errors import FuseScopeError
 from analysis.experiment import ExperimentRecord, parse_record, record_json
+from analysis.messages import Message
 from analysis.recipes import RECIPES, Recipe, find, recipe_table
 from analysis.report.recipe import recipe_html, table_json
 from analysis.wording.recipes import length_text
@@ -111,7 +112,7 @@ def asked(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> list[Recording]:
 
     def record(job: Recording, *, on_progress: Any, cancelled: Any, **_: Any) -> Path:
         started.append(job)
-        on_progress(Progress("blocks", 2, 8, "Block 3 of 8", 42.0))
+        on_progress(Progress("blocks", 2, 8, Message("Block 3 of 8"), 42.0))
         while not cancelled():
             time.sleep(0.01)
         assert job.out is not None

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import collectors.record
 from analysis.errors import FuseScopeError
+from analysis.messages import Message
 from app.recording import own_models, progress, recorder
 from app.views import record as view
 from collectors.progress import Progress
@@ -31,7 +32,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Recording]]:
 
     def record(job: Recording, *, on_progress: Any, cancelled: Any, **_: Any) -> Path:
         started.append(job)
-        on_progress(Progress("blocks", 2, 8, "Block 3 of 8 (at most 24)", 42.0))
+        on_progress(Progress("blocks", 2, 8, Message("Block 3 of 8 (at most 24)"), 42.0))
         while not cancelled():
             time.sleep(0.01)
         assert job.out is not None

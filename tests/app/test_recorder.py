@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from analysis.errors import FuseScopeError
+from analysis.messages import Message
 from app.recording.recorder import Recorder, Status
 from collectors.progress import Progress
 from collectors.record import Recording
@@ -31,7 +32,7 @@ def test_a_recording_reports_and_ends_with_its_file() -> None:
     recorder = Recorder()
 
     def record(_: Recording, *, on_progress: Callable[[Progress], None], **__: Any) -> Path:
-        on_progress(Progress("blocks", 3, 8, "Block 4 of 8"))
+        on_progress(Progress("blocks", 3, 8, Message("Block 4 of 8")))
         return Path("done.zip")
 
     assert recorder.start(JOB, record)

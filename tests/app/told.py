@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +11,8 @@ from google.protobuf.message import Message
 from pandas import DataFrame
 from streamlit.testing.v1 import AppTest
 
+from tests.brackets import is_told
+
 # Fields of Streamlit's messages that a user reads, by the end of their names.
 READ = frozenset(
     {"label", "help", "body", "alt", "placeholder", "options", "text", "caption", "delta",
@@ -19,42 +20,12 @@ READ = frozenset(
 )  # fmt: skip
 # Parts of a Plotly figure that are read.
 DRAWN = frozenset({"text", "title", "name", "hovertemplate", "ticktext", "hovertext"})
-BRACKETED = re.compile(r"⟦[^⟦⟧]*⟧")
-# Markdown and Plotly: icons, colours, code, markup, placeholders, entities.
-MARKUP = re.compile(
-    r":material/\w+:|:(?:small|violet|blue|red|gray|orange|\w+-badge)\[|`+[^`]*`+|<[^>]*>|"
-    r"%\{[^}]*\}|&\w+;|\\"
-)
-UNITS = re.compile(
-    r"\b(?:[kMGT]?i?B|ns|µs|ms|s|min|pt|[MGT]?FLOP|[GT]?OP|L[1-4]|[kMGT]?FLOPS?|dt|us|h)\b"
-)
-# Products, formats, and the names that their own tools print.
-PRODUCTS = re.compile(
-    r"FuseScope|ONNX Runtime|ONNX|Ascend|kernel_details|JSON|CSV|HTML|Markdown|CPU\b|"
-    r"float\d+|int\d+"
-)
-WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def untold(page: AppTest, names: str) -> set[str]:
     """Texts of the page with a word outside brackets that is in no `names`, which is all that the
     files hold as text."""
     return {text for text in shown(page) if not is_told(text, names)}
-
-
-def outside(text: str) -> str:
-    """What of the text stands in no brackets."""
-    while BRACKETED.search(text):  # a text may stand in another one
-        text = BRACKETED.sub("", text)
-    return text.strip()
-
-
-def is_told(text: str, names: str) -> bool:
-    """True for a text whose every word is in brackets, or in `names`."""
-    rest = outside(text)
-    for known in (MARKUP, PRODUCTS, UNITS):
-        rest = known.sub(" ", rest)
-    return all(word in names for word in WORD.findall(rest))
 
 
 def shown(page: AppTest) -> Iterator[str]:

@@ -11,8 +11,8 @@ import streamlit as st
 from playwright.sync_api import Page, expect
 
 from app.sources import places
-from tests.app.test_language_pages import names, names_in
-from tests.app.told import is_told, outside
+from tests.app.test_language_pages import names
+from tests.brackets import is_told, names_in, outside
 from tests.browser.dashboard import quiet, wait_idle
 from tests.browser.serving import SERVE, SERVES_AT, free_port, started
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -140,8 +141,6 @@ def test_a_recording_ends_with_the_next_command(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("polite", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption_keeps_complete_blocks(tmp_path: Path, polite: signal.Signals) -> None:
-    from collectors.progress import decode
-
     child = subprocess.Popen(
         [
             sys.executable,
@@ -160,14 +159,14 @@ def test_an_interruption_keeps_complete_blocks(tmp_path: Path, polite: signal.Si
     )
     assert child.stdout is not None
     for line in child.stdout:
-        step = decode(line)
-        if step.stage == "blocks" and step.done >= 1:
+        step = json.loads(line)
+        if step["stage"] == "blocks" and step["done"] >= 1:
             break
     child.send_signal(polite)
     rest, told = child.communicate(timeout=GIVE_UP_S)
-    last = decode(rest.splitlines()[-1])
+    last = json.loads(rest.splitlines()[-1])
     assert child.returncode == 0, told
-    assert last.stage == "done"
-    assert "Interrupted; kept" in last.message
-    assert [str(path) for path in tmp_path.glob("*.zip")] == [last.path]
+    assert last["stage"] == "done"
+    assert "Interrupted; kept" in last["message"]
+    assert [str(path) for path in tmp_path.glob("*.zip")] == [last["path"]]
     assert not list(tmp_path.glob(".*"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,9 +13,13 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.messages import language
+from analysis.recipes import RECIPES
 from app.cli.language import speak, taken
+from collectors import record
+from tests.brackets import names_in, outside, untold_words
 
 ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = ROOT / "sample_traces"
 
 
 @pytest.mark.parametrize(
@@ -61,18 +65,6 @@ def test_who_asks_first_is_heard(
     monkeypatch.setattr(language, "_process", {"language": "en"})
     speak(asked, environment)
     assert language.current() == code
-
-
-def test_a_draft_is_spoken_where_it_is_asked_for_by_its_code(
-    pseudo_catalogue: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copy(pseudo_catalogue / "pseudo.mo", tmp_path / "xx.draft.mo")
-    monkeypatch.setenv(language.FURTHER, str(tmp_path))
-    monkeypatch.setattr(language, "_process", {"language": "en"})
-    speak(None, {"LANG": "xx_XX.UTF-8"})
-    assert language.current() == "en"
-    speak("xx", {})
-    assert language.current() == "xx"
 
 
 @pytest.mark.parametrize("environment", [{}, {"FUSESCOPE_LANG": "tlh"}])
@@ -122,3 +114,58 @@ def test_a_damaged_catalogue_is_said_once_and_english_is_spoken(tmp_path: Path) 
     assert done.returncode == 0
     assert done.stderr.count("The catalogue of the language xx is damaged") == 1
     assert "Nodes" in done.stdout
+
+
+# Each is told in one process: `main` once for each line of its input.
+EACH = """
+import shlex, sys
+from app.cli.main import main
+for line in sys.stdin:
+    sys.argv = ["fusescope", *shlex.split(line)]
+    try:
+        main()
+    except SystemExit:
+        pass
+    print(flush=True)
+"""
+MINIATURES = ("kineto", "tensorrt_profile", "ascend_op_summary")
+COMMANDS = (
+    "--help",
+    *(f"{verb} --help" for verb in ("collect", "compare", "fuse", "inspect", "recipe", "serve")),
+    "zoo",
+    "recipe",
+    "fuse conv_bn_relu --rules O3 --explain",
+    "compare sample_traces/mobilenetv2.zip",
+    "recipe --from sample_traces/recipes/depthwise.zip",
+    *(f"inspect sample_traces/formats/{name}" for name in MINIATURES),
+    "compare " + " ".join(f"sample_traces/formats/{name}" for name in MINIATURES[:2]),
+    "inspect nowhere",
+    "compare sample_traces/mobilenetv2.zip --candidate nobody",
+    "zoo export nothing here.onnx",
+)
+
+
+def test_every_text_of_the_terminal_is_in_the_catalogue(pseudo: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", EACH], input="\n".join(COMMANDS),
+        cwd=ROOT, capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "FUSESCOPE_LANGUAGES": str(pseudo),
+             "FUSESCOPE_LANG": "pseudo", "COLUMNS": "2000"},
+    )  # fmt: skip
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if "Usage:" not in line]
+    assert len(lines) > 150
+    # Of no catalogue: names of options, of what they take, of verbs, models and files, and what
+    # the files hold.
+    options = re.compile(r"--[a-z-]+|\b[A-Z]+\b")
+    samples = [SAMPLES / f"{name}.zip" for name in ("mobilenetv2", "recipes/depthwise")]
+    formats = [SAMPLES / "formats" / name for name in MINIATURES]
+    within = [path for folder in formats for path in folder.iterdir()]
+    held = [path.read_text(encoding="utf-8") for path in within if path.suffix in (".csv", ".json")]
+    models = [*record.zoo_models(), *(name for recipe in RECIPES for name in recipe.variants)]
+    names = "fusescope collect compare fuse inspect recipe serve zoo export mul_add kernel_details"
+    files = "path zip npz onnx here kineto tensorrt_profile candidate"
+    known = " ".join(
+        [names, files, *models, *held, names_in(*(path.read_bytes() for path in samples))]
+    )
+    found = untold_words((options.sub(" ", outside(line)) for line in lines), known)
+    assert sorted(found) == []

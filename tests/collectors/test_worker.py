@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -17,9 +18,10 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.experiment import Peaks
+from analysis.messages import Message
 from collectors import tasks
 from collectors.errors import engine
-from collectors.progress import Progress, decode, encode
+from collectors.progress import Progress, encode
 from collectors.record import record
 from collectors.workers import worker
 from collectors.workers.jobs import PeaksJob
@@ -190,9 +192,17 @@ def test_a_missing_package_says_how_to_install_it() -> None:
 
 
 def test_progress_survives_a_line() -> None:
-    step = Progress("blocks", 1, 8, 'Block "2"\nof 8', 3.5)
-    assert "\n" not in encode(step)
-    assert decode(encode(step)) == step
+    said = Message("Trying {variant:name} alone").of(variant='a "b"\nc')
+    line = encode(Progress("check", 1, 8, said, 3.5))
+    assert "\n" not in line
+    assert json.loads(line) == {
+        "stage": "check",
+        "done": 1,
+        "total": 8,
+        "message": 'Trying a "b"\nc alone',
+        "seconds_left": 3.5,
+        "path": "",
+    }
 
 
 def test_a_full_disk_is_not_blamed_on_the_model(tmp_path: Path) -> None:

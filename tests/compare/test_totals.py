@@ -28,7 +28,7 @@ def test_times_of_a_recording() -> None:
     assert found["operator_sum"] == Total("operator_sum", 200_000.0, 160_000.0)
     assert wording.total_basis(found["latency"], comparison).startswith("un-profiled wall time")
     assert wording.totals_title(comparison) == (
-        "Which time is which: 10.3 ms, 210 µs, 200 µs of the baseline"
+        "Which time is which: 10.3 ms, 210 µs and 200 µs of the baseline"
     )
 
 

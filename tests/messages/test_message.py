@@ -83,3 +83,22 @@ def test_sentences_follow_each_other_and_empty_ones_are_left_out() -> None:
 )
 def test_a_list_of_names(texts: list[str], text: str) -> None:
     assert listed(texts) == text
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("fused", "unfused", "fused 比 unfused 快"),
+        ("规则", "未融合", "规则比未融合快"),
+        ("规则", "unfused", "规则比 unfused 快"),
+        ("（规则）", "95 %", "（规则）比 95 % 快"),
+        ("规则 ", " x", "规则  比  x 快"),  # a name stays as it is
+    ],
+)
+def test_no_space_stands_between_chinese_and_chinese(one: str, other: str, expected: str) -> None:
+    assert Message("{one:name} 比 {other:name} 快").text(one=one, other=other) == expected
+
+
+def test_the_emphasised_is_chinese_too() -> None:
+    parts = Message("占 **{share}** 的组").parts(share="一半")
+    assert parts == (Part("占"), Part("一半", "number"), Part("的组"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import string
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from scripts import catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
 CATALOGUES = sorted(catalogue.LANGUAGES.glob("*.po"))
+CHINESE = catalogue.LANGUAGES / "zh.po"
 SOURCES = [
     path for package in catalogue.PACKAGES for path in sorted((ROOT / package).rglob("*.py"))
 ]
@@ -60,10 +62,29 @@ def test_a_catalogue_has_the_placeholders_of_the_code(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: path.name)
+def test_a_catalogue_has_every_text_of_the_code(path: Path) -> None:
+    gaps = catalogue.missing(catalogue.read(path))
+    assert gaps == [], "`make catalogue` adds new texts to it; then translate them"
+
+
+@pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: path.name)
 def test_no_translation_is_a_guess_or_of_a_text_that_is_gone(path: Path, english: Catalog) -> None:
     found = catalogue.read(path)
     assert [m.id for m in found if m.id and m.fuzzy] == []
     assert [m.id for m in found if m.id and m.id not in english] == []
+
+
+def test_chinese_is_set_as_chinese_is() -> None:
+    """A space between Chinese and Latin letters or digits, punctuation of full width, and a full
+    stop where the English has one."""
+    han = "\u4e00-\u9fff"
+    beside = re.compile(rf"[{han}][A-Za-z0-9]|[A-Za-z0-9][{han}]|[{han}][,;:?!]")
+    told = [(forms(m.id)[0], forms(m.string)[0]) for m in catalogue.read(CHINESE) if m.id]
+    assert len(told) > 2000
+    assert [text for _, text in told if beside.search(text.replace("min(峰值算力,", ""))] == []
+    ends = ("。", "）", "…")
+    assert [text for one, text in told if one.endswith(".") and not text.endswith(ends)] == []
+    assert [text for one, text in told if text.endswith("。") and not one.endswith(".")] == []
 
 
 def calls(path: Path) -> Iterator[tuple[ast.Call, str, bool]]:

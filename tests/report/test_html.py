@@ -281,7 +281,7 @@ def test_sections_stand_in_the_order_of_the_dashboard() -> None:
 
 def test_what_only_one_side_has_is_no_card_but_named() -> None:
     page = Page(report_html(compare(*choose_sides(experiment(), profile(FUSED_OPERATORS)))))
-    assert "Not compared: peak memory, output difference. Reason: one side:" in page.text
+    assert "Not compared: peak memory and output difference. Reason: one side:" in page.text
     cards = page.text.split("~ stands before")[0]
     assert "small-op ratio" in cards
     assert "peak memory" not in cards

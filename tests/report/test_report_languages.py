@@ -10,11 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.compare import compare
+from analysis.compare.choice import choose_sides
 from analysis.messages import language
+from analysis.readers import read_path
 from analysis.report.html import report_html
 from analysis.report.languages import in_languages
+from tests.brackets import names_in, untold_words
 from tests.report.test_html import of_experiment, of_profiles
 
+ROOT = Path(__file__).resolve().parents[2]
 VOID = {"meta", "link", "br", "wbr", "col", "input"}
 
 
@@ -123,3 +128,17 @@ def test_whatever_differs_each_language_reads_as_before(first: str, second: str)
         assert "".join(found.texts) == "".join(wanted.texts)
         assert found.tooltips == wanted.tooltips
     assert in_languages({"en": pages["en"], "zh": pages["en"]}) == pages["en"]
+
+
+@pytest.mark.parametrize("sample", ["mobilenetv2.zip", "recipes/depthwise.zip"])
+def test_every_text_of_a_report_is_in_the_catalogue(sample: str, pseudo: Path) -> None:
+    path = ROOT / "sample_traces" / sample
+    with language.speaking("pseudo"):
+        page = Shown(
+            report_html(compare(*choose_sides(read_path(path), None, None, None))), "pseudo"
+        )
+    commands = "fusescope compare --candidate --html report.html"
+    known = f"{names_in(path.read_bytes())} {path.name} {commands} SHA UTC False"
+    text = " ".join(page.texts)
+    assert text.count("⟦") > 300
+    assert sorted(untold_words([text, *filter(None, page.tooltips)], known)) == []

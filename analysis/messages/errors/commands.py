@@ -55,7 +55,7 @@ COMMANDS: Mapping[CommandsError, ErrorText] = {
         Message("This is not a folder"), Message("Give a folder to --folder.")
     ),
     "option_malformed": ErrorText(
-        Message("{option} does not understand '{given:name}'"), Message("Write {form}.")
+        Message("'{given:name}' is not a value of {option}"), Message("Write {form}.")
     ),
     "option_needs_recipe": ErrorText(
         Message("{option} needs the name of a recipe"),

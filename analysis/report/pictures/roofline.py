@@ -12,7 +12,14 @@ from analysis.compare.roofline import Dot, Line, Picture, roofline_picture
 from analysis.messages import say
 from analysis.operators.short_names import short_name
 from analysis.report.text import minus
-from analysis.wording.roofline import attained, line_label, line_name, place_text, share_text
+from analysis.wording.roofline import (
+    attained,
+    bound_by,
+    line_label,
+    line_name,
+    place_text,
+    share_text,
+)
 
 WIDTH, HEIGHT = 960, 400
 MAX_DRAWN = 300  # of one side
@@ -155,5 +162,5 @@ def _row(dot: Dot) -> Row:
         intensity=f"~{dot.intensity:.3g}",
         attained=f"~{attained(dot)}",
         share=f"~{units.percent(dot.bound_share)}" if known else units.MISSING,
-        bound_by=dot.bound_by or units.MISSING,
+        bound_by=bound_by(dot),
     )

@@ -25,7 +25,7 @@ import { plainText } from "./data/text.js";
 import { createTheme, listenToPaper } from "./page/theme.js";
 import { createTooltip } from "./page/tooltip.js";
 import { newView } from "./data/view.js";
-import { say, setWords } from "./data/words.js";
+import { inTurn, say, setWords } from "./data/words.js";
 import { createWindow } from "./input/window.js";
 
 let mounted = 0;
@@ -83,7 +83,9 @@ function createContent(root, view, { canvas, cursor, timeWindow, picking, legend
     if (view.selected?.side >= 0 && view.selected.row === null) view.selected = null;
     place();
     if (keep && mode === view.mode) timeWindow.show(from, to);
-    const runs = view.sides.map((side) => `${side.label}: ${side.caption}`).join("; ");
+    const runs = inTurn(
+      view.sides.map((side) => say("labelled", { label: side.label, text: side.caption })),
+    );
     canvas.setAttribute("aria-label", say("timeline_of", { runs: runs || say("no_run") }));
     legend.fill();
   }

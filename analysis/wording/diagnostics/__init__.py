@@ -7,7 +7,7 @@ from typing import Literal, cast
 
 from analysis import units
 from analysis.compare.timing.verdict import TimeSource
-from analysis.messages import Message, Shown, paragraph
+from analysis.messages import Message, Shown, listed, paragraph
 from analysis.trace import Diagnostic, DiagnosticCode
 from analysis.wording.diagnostics.doubting import DOUBTING, LEVELS, SIDES
 from analysis.wording.diagnostics.reading import READING
@@ -61,7 +61,7 @@ def _values(note: Diagnostic) -> dict[str, Shown]:
         values["of"] = TIME_SOURCES[cast(TimeSource, values["of"])]
     elif note.code == "recorded_with":
         settings = [f"{k} {v}" for k, v in note.values.items() if k not in ("side", "variant")]
-        values["settings"] = ", ".join(settings)
+        values["settings"] = listed(settings)
     counted = _text(note).counted
     values["n"] = values[counted] if counted else note.count
     return values

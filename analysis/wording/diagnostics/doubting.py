@@ -237,10 +237,10 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     "graph_unusable": told(Message("Fusion groups could not be read from graphs: {reason}.")),
     "boundary_mismatch": told(
         Message(
-            "{n:count} fusion group has other boundary tensors than in the model.",
-            "{n:count} fusion groups have other boundary tensors than in the model.",
+            "{n:count} fusion group has boundary tensors different from those in the model.",
+            "{n:count} fusion groups have boundary tensors different from those in the model.",
         ),
-        Message("Part of its gain may belong to a neighbouring group."),
+        Message("Part of the gain may belong to neighbouring groups."),
     ),
     "unexplained_operators": told(
         Message(
@@ -333,13 +333,13 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     "recordings_differ": _recordings,
     "one_side_unknown": told(
         Message("One side is a profile without a record of machine, threads and input."),
-        Message("These cannot be checked."),
+        Message("Whether these are the same cannot be checked."),
     ),
     "machines_unknown": _machines,
     "same_file": told(Message("Both sides are the same file.")),
     "tools_differ": told(
         Message("The files come from different profilers: {before:name} and {after:name}."),
-        Message("These count and time operators differently."),
+        Message("Profilers count and time operators differently."),
     ),
     "formats_differ": told(
         Message("The files have different formats: {before:name} and {after:name}."),
@@ -363,15 +363,15 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     "runs_differ": _runs,
     "communication_differs": told(
         Message("Only the {on} contains communication ({per_file_ns:duration} in the file)."),
-        Message("It ran on several devices. The other side may not have."),
+        Message("That side ran on several devices. The other side may not have."),
     ),
     "compared_cut_short": told(
         Message("The file of the {on} ends before its recording did."),
-        Message("Its last run and its totals are too low."),
+        Message("The figures of its last run and its totals are too low."),
     ),
     "counters_on_one_side": told(
         Message("Only the {on} was recorded with hardware counters ({names:name})."),
-        Message("These can slow down a recording."),
+        Message("Counters can slow down a recording."),
     ),
     "counter_units_differ": told(
         Message(
@@ -388,7 +388,7 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     "stopped_interrupted": told(Message("The recording was interrupted after {blocks:blocks}.")),
     "stopped_seconds": told(Message("The time budget ended the recording after {blocks:blocks}.")),
     "load_seen": told(
-        Message("The machine was under load while it measured, or may have been."),
+        Message("The machine was under load during the measurement, or may have been."),
         Message(
             "No quiet reference of this machine was stored, or more than a fifth of the blocks "
             "were slower than it. The sign of the change is reliable, its size may not be."
@@ -415,7 +415,7 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     "detail_borrowed": told(
         Message(
             "The {on} was recorded with less detail, so the other file was used to tell its "
-            "operators apart: {names:names} by the order of the calls, {types:op_types} by name."
+            "operators apart: {names:names} by the order of the calls, {types:operators} by name."
         ),
         Message("Times and counts are its own."),
     ),
@@ -526,14 +526,14 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
             "{n:count} fusion groups are dominated by single slow executions.",
         ),
         Message(
-            "They change the group's mean time by more than its gain and its interval. They are "
-            "not part of any gain; the ledger shows them in a separate line."
+            "These executions change a group's mean time by more than its gain and its interval. "
+            "They are not part of any gain; the ledger shows them in a separate line."
         ),
     ),
     "mean_differs": told(
         Message(
-            "The mean run, whose change the ledger adds up to, changed by {mean:change}, but the "
-            "typical run of the verdict changed by {typical:change}."
+            "The ledger adds up to the change of the mean run, {mean:change}. The typical run, "
+            "which the verdict is about, changed by {typical:change}."
         ),
         Message("A few slow runs have a large effect on the mean."),
     ),

@@ -15,7 +15,7 @@ _OF_ALL_DEVICES = Message(
     "Counts and sums are of all of them together. Give the file of a single device."
 )
 _ALL_RANKS = Message(
-    "Recordings of several ranks or times were probably joined, and sums are of all of them."
+    "Recordings of several ranks or periods were probably joined, and sums are of all of them."
 )
 _TOO_LOW = Message("Counts and sums are too low.")
 
@@ -110,7 +110,7 @@ READING: Mapping[DiagnosticCode, NoteTexts] = {
             "The header is repeated once, so several tables were joined into this file.",
             "The header is repeated {n:count} times, so several tables were joined into this file.",
         ),
-        Message("Every row counts unless it is a copy of another one."),
+        Message("Every row counts, and exact copies of a row count once."),
     ),
     "rows_twice": told(
         Message(
@@ -398,10 +398,10 @@ READING: Mapping[DiagnosticCode, NoteTexts] = {
     ),
     "ascend_counters": told(
         Message(
-            "{n:count} counter was left out of kernel_details.csv, because another column has its "
-            "name.",
-            "{n:count} counters were left out of kernel_details.csv, because other columns have "
-            "their names.",
+            "{n:count} counter was left out of kernel_details.csv, because its name is that of "
+            "another column or could not be read back as a counter.",
+            "{n:count} counters were left out of kernel_details.csv, because their names are those "
+            "of other columns or could not be read back as counters.",
         )
     ),
     "ascend_sums": told(

@@ -14,6 +14,7 @@ WORDS: Mapping[str, str] = {
         "between the two runs shown, as profiled. Groups are in the order of the baseline; time "
         "between operators is left out."
     ),
+    "and_next": mark("{start}, {next}"),
     "calls": mark("{time} in {count} calls"),
     "classes": mark("Operator classes"),
     "duration": mark("duration"),
@@ -38,9 +39,11 @@ WORDS: Mapping[str, str] = {
     "in_side": mark("in {side}"),
     "inputs": mark("inputs"),
     "kept": mark("unchanged"),
+    "labelled": mark("{label}: {text}"),
     "lane": mark("lane"),
     "mean": mark("mean of all runs"),
     "modes": mark("Place operators by"),
+    "next_sentence": mark("{first} {second}"),
     "no_call": mark("no match"),
     "no_operator": mark("no operator in this run"),
     "no_run": mark("no run"),
@@ -67,6 +70,7 @@ WORDS: Mapping[str, str] = {
     "single_out": mark("Single out {class}"),
     "spoken": mark("{side}, {number} of {count}: {name}, {type}, {class}, {facts}"),
     "start": mark("start"),
+    "then": mark("{start}; {next}"),
     "these_runs": mark("these two runs"),
     "time": mark("true time"),
     "time_note": mark(

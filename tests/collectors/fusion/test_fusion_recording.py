@@ -70,7 +70,7 @@ def test_a_recording_says_what_our_own_pass_would_fuse(tmp_path: Path) -> None:
     file, steps = run(
         short("mul_add", tmp_path, variants=("unfused", "basic"), own_pass=True, batch=None)
     )
-    assert "Trying FuseScope's own fusion pass" in [step.message for step in steps]
+    assert "Trying FuseScope's own fusion pass" in [str(step.message) for step in steps]
     experiment = read_path(file.path, DEFAULT_LIMITS)
     assert isinstance(experiment, Experiment) and experiment.own_fusions is not None
     [miss] = missed_fusions(compare(*choose_sides(experiment, None, "unfused", "basic")))

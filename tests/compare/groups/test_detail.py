@@ -98,7 +98,7 @@ def test_calls_of_one_name_are_told_apart_by_their_order(is_swapped: bool) -> No
     assert dict(note.values) == {"on": poor, "names": 1, "types": 3}
     assert diagnostic_sentence(note) == (
         f"The {poor} was recorded with less detail, so the other file was used to tell its "
-        "operators apart: 1 name by the order of the calls, 3 op types by name. Times "
+        "operators apart: 1 name by the order of the calls, 3 operators by name. Times "
         "and counts are its own."
     )
 

@@ -1,6 +1,6 @@
 /* The line below the canvas that says which lanes are folded away, and unfolds them. */
 
-import { say } from "../data/words.js";
+import { paragraph, say } from "../data/words.js";
 import { element } from "./elements.js";
 
 export function createFolded(view, onToggle) {
@@ -21,7 +21,7 @@ export function createFolded(view, onToggle) {
       box.hidden = some.length === 0;
       text.textContent = view.unfolded
         ? ""
-        : some.map((side) => `${side.label}: ${side.folded}`).join(" ");
+        : paragraph(some.map((side) => say("labelled", { label: side.label, text: side.folded })));
       toggle.textContent = view.unfolded ? say("fold") : say("show_folded");
       toggle.setAttribute(
         "aria-label",

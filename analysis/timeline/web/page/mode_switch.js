@@ -1,7 +1,7 @@
 /* The switch between the ways to place operators, and the line below the canvas about them. */
 
 import { MODES, toneOf, TONES } from "../data/modes.js";
-import { say } from "../data/words.js";
+import { paragraph, say } from "../data/words.js";
 import { element, swatch } from "./elements.js";
 
 let lastMode = null; // what the user chose last, also in a timeline that is gone
@@ -36,7 +36,7 @@ export function createModes(view, name, first, onChoose) {
       for (const input of inputs) input.checked = input.value === view.mode;
       const isCut = view.groups.size > 0 && view.sides.some((side) => side.notDrawn > 0);
       const notes = [`${view.mode}_note`, "shared_pixel", ...(isCut ? ["not_linked"] : [])];
-      note.replaceChildren(notes.map((key) => say(key)).join(" "), " ");
+      note.replaceChildren(paragraph(notes.map((key) => say(key))), " ");
       if (view.mode === "time") return;
       const keys = element("span", "fst-keys");
       const used = new Set(view.ribbons.map(({ group }) => toneOf(view.groups.get(group))));

@@ -4,7 +4,7 @@ import { element, swatch } from "./elements.js";
 import { toneOf } from "../data/modes.js";
 import { groupOfCall } from "../data/selection.js";
 import { cutMiddle, duration, moment, plainText, share } from "../data/text.js";
-import { say } from "../data/words.js";
+import { inRow, say } from "../data/words.js";
 
 const OF_GROUP = "of its group"; // marks facts
 
@@ -109,7 +109,7 @@ export function spoken(view, call) {
     name,
     type,
     class: classLabel,
-    facts: told.map(([term, value]) => `${term} ${value}`).join(", "),
+    facts: inRow(told.map(([term, value]) => `${term} ${value}`)),
   });
 }
 
