@@ -177,6 +177,12 @@ CORES = ["EVENT_WAIT", "notify", "3", "x task", "Barrier", "HCCL", "AI_CORE", "w
         ("EVENT_WAIT", "hcom_allReduce_", "total", False, 1, 1),
     ]
 )
+@example(  # one whose start is the sum of those above
+    rows=[
+        ("EVENT_WAIT", "hcom_allReduce_", "hcom_send_1", False, 1, 3),
+        ("EVENT_WAIT", None, "total", False, 1, 1),
+    ]
+)
 @settings(max_examples=60, deadline=None)
 def test_whatever_cores_and_names_totals_come_back(
     rows: list[tuple[str | None, str | None, str, bool, int, int]],

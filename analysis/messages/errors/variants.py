@@ -53,7 +53,7 @@ VARIANTS: Mapping[VariantsError, ErrorText] = {
     ),
     "kernel_differs": ErrorText(
         Message(
-            "The kernel for '{operator:name}' computes something else than ONNX Runtime: its "
+            "The kernel for '{operator:name}' computes a result different from ONNX Runtime's: its "
             "output difference is {difference:number}"
         ),
         Message("Leave this custom: variant out of the variants, and report this model."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from analysis.readers.input.csv_numbers import POINT, plain
 
@@ -12,11 +13,12 @@ _ROUNDING = 1e-3
 _MIN_ROWS = 3
 
 
-def ends_in_summary(columns: list[list[str]]) -> bool:
+def ends_in_summary(columns: list[list[str]], left_empty: Sequence[bool]) -> bool:
     """True where the last row is the sum or the mean of the rows before it.
 
     It is named so, or leaves at least two cells empty that no other row does, and one of its
-    numbers is the sum, or the mean, of the column above.
+    numbers is the sum, or the mean, of the column above. `left_empty`, a value a column, is
+    False where the last row holds "N/A": a profiler writes that, a person leaves the cell out.
     """
     if not columns or len(columns[0]) <= _MIN_ROWS:
         return False
@@ -24,7 +26,9 @@ def ends_in_summary(columns: list[list[str]]) -> bool:
     words = {cell.strip(" :").lower() for cell in last}
     is_mean, is_total = bool(words & set(_MEANS)), bool(words & set(_TOTALS))
     if not (is_mean or is_total):
-        missing = sum(not column[-1] and all(column[:-1]) for column in columns)
+        missing = sum(
+            empty and all(column[:-1]) for column, empty in zip(columns, left_empty, strict=False)
+        )
         is_total = missing >= 2
     if not (is_mean or is_total):
         return False

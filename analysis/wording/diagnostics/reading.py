@@ -215,7 +215,7 @@ READING: Mapping[DiagnosticCode, NoteTexts] = {
             "any operator.",
         )
     ),
-    "contradiction": told(Message("The file contradicts itself in {n:rows}.")),
+    "contradiction": told(Message("Values of the file contradict each other in {n:rows}.")),
     "longest_block": told(
         Message("OpBasicInfo.csv is missing, so the operator has no name."),
         Message("Its time is that of its longest block."),
