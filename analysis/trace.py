@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -244,17 +244,26 @@ def calls_frame(**columns: object) -> pd.DataFrame:
 def _frame(
     schema: Mapping[str, str], columns: Mapping[str, object], defaults: Mapping[str, object]
 ) -> pd.DataFrame:
-    given = pd.DataFrame(dict(columns))
-    made: dict[str, ExtensionArray] = {}
-    for name, dtype in schema.items():
-        if name not in columns:
-            made[name] = _one(defaults.get(name), dtype).take(np.zeros(len(given), np.intp))
-        elif str((column := given[name]).dtype) == dtype:
-            made[name] = column.array
-        else:
-            made[name] = column.astype(dtype).array  # type: ignore[call-overload]
-    made |= {name: given[name].array for name in columns if name not in schema}
-    return pd.DataFrame(made, index=given.index)
+    listed = all(isinstance(values, list | np.ndarray) for values in columns.values())
+    given: Any = columns if listed else pd.DataFrame(dict(columns))
+    made = {name: _array(given[name], schema.get(name)) for name in columns}
+    first = np.zeros(len(next(iter(made.values()), ())), np.intp)
+    filled = {
+        name: made[name] if name in made else _one(defaults.get(name), dtype).take(first)
+        for name, dtype in schema.items()
+    }
+    return pd.DataFrame(filled | made, index=None if listed else given.index)
+
+
+def _array(values: Any, dtype: Any) -> ExtensionArray:
+    """A list becomes the dtype at once: pandas would first guess another, cell by cell."""
+    if not isinstance(values, pd.Series):
+        made: ExtensionArray = pd.array(values, dtype=dtype) if dtype else pd.Series(values).array
+    elif dtype is None or str(values.dtype) == dtype:
+        made = values.array
+    else:
+        made = values.astype(dtype).array
+    return made
 
 
 @lru_cache

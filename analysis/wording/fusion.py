@@ -78,10 +78,10 @@ WATERFALL_HELP = Message(
     "operators is taken back in the overlap of streams. Slow executions: what single ones, of more "
     "than three times their operator's median, took beyond it. Dispatch is the change of the time "
     "between operators. Profiler bias is the change of (un-profiled time - profiled run span): the "
-    "profiler adds time to every operator, and fusion removes operators. The picture shows each side's "
-    "own: from the baseline's run to its profiled run first, and from the candidate's profiled run "
-    "to its run last; likewise the overlap of streams. Every term is computed from the data by "
-    "itself, and together they are the whole change."
+    "profiler adds time to every operator, and fusion removes operators. The picture shows each "
+    "side's own: from the baseline's run to its profiled run first, and from the candidate's "
+    "profiled run to its run last; likewise the overlap of streams. Every term is computed from "
+    "the data by itself, and together they are the whole change."
 )
 TERMS: Mapping[Term, Message] = {
     "groups_ns": Message("groups"),

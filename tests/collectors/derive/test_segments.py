@@ -266,7 +266,10 @@ def test_a_wrong_kernel_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     model = model_of(RESIDUAL, {"x": (8, 16)}, WEIGHT)
     with pytest.raises(FuseScopeError) as error:
         Twins(model, {"x": (8, 16)}, "add_relu", tmp_path)
-    assert "'net/FusedElementwise_0' computes a result different from ONNX Runtime's" in error.value.what
+    assert (
+        "'net/FusedElementwise_0' computes a result different from ONNX Runtime's"
+        in error.value.what
+    )
 
 
 @pytest.mark.parametrize(
