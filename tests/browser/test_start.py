@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.dashboard import upload, verdict, wait_idle
 from tests.browser.serving import ROOT, RUNS_AT, SERVE, SERVES_AT, STREAMLIT, free_port, started
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
 from tests.patience import GIVE_UP_S
@@ -45,11 +46,42 @@ def test_streamlit_run(
     start = [STREAMLIT] if how == "streamlit" else [sys.executable, "-m", "streamlit"]
     script = str(ROOT / "app" / "main.py") if elsewhere else "app/main.py"
     cwd = tmp_path if elsewhere else ROOT
-    with started([*start, "run", script, f"--server.port={port}"], tmp_path, cwd) as server:
+    options = [f"--server.port={port}", "--server.maxUploadSize=1"]
+    with started([*start, "run", script, *options], tmp_path, cwd) as server:
         # The settings are found from anywhere: 127.0.0.1 comes from them.
         url = server.wait_for(RUNS_AT)
         expect_verdict(page, url, allowed_origins, TINY)
+        expect_files_over_1_mb_are_refused(page, tmp_path)
+        expect_verdict(page, url, allowed_origins, TINY)
     assert page.outside_requests == []
+
+
+def expect_files_over_1_mb_are_refused(page: Page, folder: Path) -> None:
+    """The browser says so before anything is sent, and the server refuses it as well."""
+    wait_idle(page)
+    large = folder / "large.json"
+    large.write_bytes(b"[" + b" " * 2**21)
+    upload(page, large)
+    expect(page.get_by_text(re.compile("large.json")).first).to_be_visible()
+    expect(page.get_by_text(re.compile("File must be 1(.0)? ?MB or smaller"))).to_be_visible()
+    small = folder / "small.json"
+    small.write_bytes(b"[]")
+    with page.expect_request(re.compile("/_stcore/upload_file/")) as sent:
+        upload(page, small)
+    answers = page.evaluate(
+        """async ([address, token]) => {
+          const form = new FormData();
+          form.append("file", new Blob([new Uint8Array(2 ** 21)]), "large.json");
+          const put = await fetch(address, {
+            method: "PUT", body: form, headers: { "X-Xsrftoken": token },
+          });
+          return [put.status, (await fetch("/_stcore/health")).status];
+        }""",
+        [sent.value.url, sent.value.headers.get("x-xsrftoken", "")],
+    )
+    assert answers == [413, 200]
+    expect(verdict(page)).to_contain_text("faster")
+    page.console_errors.clear()  # the answer 413 is one
 
 
 def test_serve_opens_the_files_it_is_given_and_ends_cleanly(
