@@ -7,6 +7,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -287,6 +288,11 @@ def engine_violations(imports: dict[str, list[Import]]) -> Iterator[tuple[str, i
                     queue.append(reached)
 
 
+@lru_cache(maxsize=2000)
+def parsed(source: bytes) -> ast.Module:
+    return ast.parse(source)
+
+
 def product_modules(root: Path) -> dict[str, Path]:
     """Module name -> file, of everything that is shipped."""
     modules = {}
@@ -303,7 +309,7 @@ def violations(root: Path) -> list[str]:
     imports: dict[str, list[Import]] = {}
     broken = []
     for module, path in own.items():
-        tree = ast.parse(path.read_bytes(), filename=str(path))
+        tree = parsed(path.read_bytes())
         visitor = ImportVisitor(module, path.name == "__init__.py", own)
         visitor.visit(tree)
         imports[module] = visitor.imports
@@ -323,7 +329,7 @@ def own_imports(root: Path) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for module, path in own.items():
         visitor = ImportVisitor(module, path.name == "__init__.py", own)
-        visitor.visit(ast.parse(path.read_bytes(), filename=str(path)))
+        visitor.visit(parsed(path.read_bytes()))
         targets = {found.target for found in visitor.imports}
         found[module] = {target for target in targets if target in own} - {module}
     return found
@@ -378,9 +384,12 @@ def unused_rights(root: Path, table: dict[str, tuple[str, ...]]) -> list[str]:
     imports = own_imports(root)
     unused = []
     shared: set[str] = set()
+    rows: dict[str | None, list[str]] = {}
+    for module in imports:
+        rows.setdefault(row(module, table), []).append(module)
     for key, rights in table.items():
-        targets = {t for module in imports if row(module, table) == key for t in imports[module]}
-        if not any(row(module, table) == key for module in imports):
+        targets = {target for module in rows.get(key, ()) for target in imports[module]}
+        if key not in rows:
             unused.append(f"{key} is no module")
         for right in rights:
             if any(lies_in(target, (right,)) for target in targets):

@@ -32,6 +32,7 @@ _PROFILE_NUMBER = re.compile(r" \[profile \d+\]$")
 _ONNX_LAYER = "[ONNX Layer: "
 _SEPARATOR = re.compile(r"[\x1e\x1f]")
 _RANGE = re.compile(r"\{ForeignNode\[(.*)\]\}", re.DOTALL)
+_BRACKET_OR_MARK = re.compile(r"[(\[{)\]}]| \+ | \|\| |, ")
 _UNNAMED = re.compile(r"\(Unnamed Layer\* \d+\).*|\[?ONNXTRT_\w.*", re.DOTALL)
 _INDUCTOR = re.compile(r"(?:graph_\d{1,9}_)?(?:triton_[a-z]+|cpp)_fused_?")
 # Triton's specialisation of arguments: _0d1d2de.
@@ -204,20 +205,15 @@ def _tensorrt_names(text: str, depth: int) -> list[str]:
 
 def _split(text: str) -> list[str]:
     """Parts at ' + ', ' || ' and ', ' outside brackets."""
-    parts, start, depth, at = [], 0, 0, 0
-    while at < len(text):
-        if text[at] in "([{":
+    parts, start, depth = [], 0, 0
+    for mark in _BRACKET_OR_MARK.finditer(text):
+        if mark[0] in "([{":
             depth += 1
-        elif text[at] in ")]}":
+        elif mark[0] in ")]}":
             depth -= 1
-        else:
-            mark = next((m for m in (" + ", " || ", ", ") if text.startswith(m, at)), "")
-            if mark and depth <= 0:
-                parts.append(text[start:at].strip())
-                at += len(mark)
-                start = at
-                continue
-        at += 1
+        elif depth <= 0:
+            parts.append(text[start : mark.start()].strip())
+            start = mark.end()
     return [*parts, text[start:].strip()]
 
 

@@ -41,9 +41,10 @@ def stands_still(page: Page) -> bool:
     return bool(page.evaluate("window.shifted") < MAX_SHIFT)
 
 
-def violations(page: Page) -> list[str]:
-    """Every violation that axe-core finds, as rule, contrast and element."""
-    found = Axe().run(page).response["violations"]
+def violations(page: Page, *rules: str) -> list[str]:
+    """Every violation that axe-core finds, of these rules or of all, as rule and element."""
+    options = {"resultTypes": ["violations"], **({"runOnly": list(rules)} if rules else {})}
+    found = Axe().run(page, options=options).response["violations"]
     return [
         f"{rule['id']}: {node['failureSummary']} {node['html'][:200]}"
         for rule in found

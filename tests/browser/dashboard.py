@@ -96,7 +96,8 @@ def draws_in_dark_and_light(page: Page) -> None:
         wait_idle(page)
         assert page.get_by_test_id("stException").count() == 0, scheme
         assert page.outside_requests == [], scheme
-        assert violations(page) == [], scheme
+        # Of the same page in other colours, only what depends on them can differ.
+        assert violations(page, *(("color-contrast",) if scheme == "light" else ())) == [], scheme
         assert stands_still(page), scheme
 
 

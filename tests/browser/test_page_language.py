@@ -69,6 +69,7 @@ def streamlits() -> str:
     return " ".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.js"))
 
 
+@cache
 def is_streamlits(text: str) -> bool:
     """True for a name of one of Streamlit's controls, as 'Help for ⟦…⟧' or 'Remove fused'."""
     words = outside(text).split()

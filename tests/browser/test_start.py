@@ -51,8 +51,8 @@ def test_streamlit_run(
         # The settings are found from anywhere: 127.0.0.1 comes from them.
         url = server.wait_for(RUNS_AT)
         expect_verdict(page, url, allowed_origins, TINY)
+        expect_verdict(page, url, allowed_origins)
         expect_files_over_1_mb_are_refused(page, tmp_path)
-        expect_verdict(page, url, allowed_origins, TINY)
     assert page.outside_requests == []
 
 
