@@ -138,12 +138,12 @@ def _print_patterns(console: Console, report: Report) -> None:
     table.add_column(say("groups"), justify="right")
     table.add_column(say("operator written"))
     table.add_column(say("intermediates removed, modelled"), justify="right")
-    for name, count in report.by_pattern().items():
-        rows = [row for row in report.applied if report.shown_name(row) == name]
+    for (pattern, outcome), rows in report.by_pattern().items():
         sizes = [row.bytes_removed for row in rows]
         total = None if None in sizes else sum(size or 0 for size in sizes)
         makes = ", ".join(dict.fromkeys(row.makes for row in rows))
-        table.add_row(name, units.count(count), makes, units.data_size(total))
+        name = say("{pattern:name} (partly)", pattern=pattern) if outcome == "partly" else pattern
+        table.add_row(name, units.count(len(rows)), makes, units.data_size(total))
     if report.applied:
         console.print(table)
     for asked in report.asked:

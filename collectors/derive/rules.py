@@ -31,10 +31,14 @@ def derive(job: DeriveJob, variant: Variant, model: onnx.ModelProto) -> Derived:
 
 def _settings(report: Report) -> dict[str, str | int | float | bool]:
     """What was set and done, for people who want to repeat it."""
+    fused = {
+        f"{pattern} (partly)" if outcome == "partly" else pattern: len(rows)
+        for (pattern, outcome), rows in report.by_pattern().items()
+    }
     told: dict[str, str | int | float | bool] = {
         "rules": _short(report.rules),
         "fusion_level": report.level,
-        "fused_groups": _listed(report.by_pattern()),
+        "fused_groups": _listed(fused),
         "nodes_before_fusion": report.nodes_before,
         "nodes_after_fusion": report.nodes_after,
     }

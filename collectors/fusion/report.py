@@ -83,14 +83,9 @@ class Report(msgspec.Struct, frozen=True):
         failed = ("verification", "whole_model", "refused")
         return tuple(o for o in self.opportunities if o.blocked_by in failed)
 
-    def shown_name(self, found: Opportunity) -> str:
-        """The pattern, marked where only a part of it was rewritten."""
-        return f"{found.pattern} (partly)" if found.outcome == "partly" else found.pattern
-
-    def by_pattern(self) -> dict[str, int]:
-        """Rewritten groups by pattern, in the order of the model."""
-        counts: dict[str, int] = {}
+    def by_pattern(self) -> dict[tuple[str, Outcome], list[Opportunity]]:
+        """Rewritten groups by pattern and whether all of it was, in the order of the model."""
+        groups: dict[tuple[str, Outcome], list[Opportunity]] = {}
         for found in self.applied:
-            name = self.shown_name(found)
-            counts[name] = counts.get(name, 0) + 1
-        return counts
+            groups.setdefault((found.pattern, found.outcome), []).append(found)
+        return groups

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import t
+import scipy  # loads `stats` when it is asked for it
 
 from analysis.compare.ablation import ablation
 from analysis.experiment import Experiment
@@ -79,7 +79,7 @@ def test_the_interval_is_yuens_at_the_level_of_all_variants() -> None:
     winsorised = np.array([0.18, 0.18, 0.20, 0.22, 0.26, 0.26])
     error = winsorised.std(ddof=1) * math.sqrt(5 / (4 * 3))
     alpha = 0.05 / 2  # one look, two variants beside the baseline
-    half_width = t.ppf(1 - alpha / 2, 3) * error
+    half_width = scipy.stats.t.ppf(1 - alpha / 2, 3) * error
     assert row["removed"] == pytest.approx(math.exp(mean), rel=1e-5)
     assert row["removed_low"] == pytest.approx(math.exp(mean - half_width), rel=1e-5)
     assert row["removed_high"] == pytest.approx(math.exp(mean + half_width), rel=1e-5)

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy  # loads `stats` when it is asked for it
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from analysis.compare import compare
 from analysis.compare.groups.fusion import Fusion, Group, Operator
@@ -403,11 +403,11 @@ def test_intervals_of_columns_are_those_of_student_and_welch(
     assert (low <= gain).all() and (gain <= high).all()
     for column in range(count):
         if left[:, column].std() + right[:, column].std():
-            welch = stats.ttest_ind(left[:, column], right[:, column], equal_var=False)
+            welch = scipy.stats.ttest_ind(left[:, column], right[:, column], equal_var=False)
             expected = welch.confidence_interval(1 - alpha)
             assert (low[column], high[column]) == pytest.approx(tuple(expected), abs=1e-3)
         if apart[:, column].std():
-            student = stats.ttest_1samp(apart[:, column], 0).confidence_interval(1 - alpha)
+            student = scipy.stats.ttest_1samp(apart[:, column], 0).confidence_interval(1 - alpha)
             found = paired[0][column], paired[1][column]
             assert found == pytest.approx(tuple(student), abs=1e-3)
 

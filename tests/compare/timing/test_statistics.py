@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy  # loads `stats` when it is asked for it
 from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy import stats
 
 from analysis.compare.timing.statistics import (
     Estimate,
@@ -39,7 +39,7 @@ def test_quantiles_are_those_of_scipy_stats() -> None:
     """Degrees of freedom of few blocks, of Welch's formula and of the normal limit."""
     df = np.array([1.0, 2.0, 3.7, 5.0, 13.4, 23.0, 100.5, 1e6])
     for probability in (0.5, 0.8, 0.975, 1 - 0.0221 / 2, 1 - 0.05 / 40, 1e-6):
-        expected = stats.t.ppf(probability, df)
+        expected = scipy.stats.t.ppf(probability, df)
         np.testing.assert_allclose(
             student_t_each(probability, df), expected, rtol=1e-12, atol=1e-12
         )
@@ -66,8 +66,8 @@ def assert_as_scipy_has_it(
 ) -> None:
     """Trimmed mean, error, degrees of freedom and interval of the trimmed t test of scipy.stats."""
     assert estimate is not None
-    theirs = stats.ttest_ind(candidate, baseline, equal_var=False, trim=0.2)
-    means = stats.trim_mean(candidate, 0.2) - stats.trim_mean(baseline, 0.2)
+    theirs = scipy.stats.ttest_ind(candidate, baseline, equal_var=False, trim=0.2)
+    means = scipy.stats.trim_mean(candidate, 0.2) - scipy.stats.trim_mean(baseline, 0.2)
     assert estimate.mean == pytest.approx(means, abs=1e-12)
     assert estimate.mean / estimate.se == pytest.approx(theirs.statistic, rel=1e-6, abs=1e-9)
     assert estimate.df == pytest.approx(theirs.df, rel=1e-6)
