@@ -45,8 +45,7 @@ LEVELS = ("unfused", "basic", "extended", "fused")
 OPTIMISED = LEVELS[1:]
 # Of these, `make test` runs the ones that are small for what they show.
 SMALL = {
-    "add_relu", "conv_bn_relu", "deeplabv3plus", "mul_add", "mul_sigmoid", "mynet_composite",
-    "bvlc_alexnet", "shufflenet", "squeezenet",
+    "add_relu", "conv_bn_relu", "mul_add", "mul_sigmoid", "mynet_composite", "squeezenet",
 }  # fmt: skip
 ZOO = {
     "add_relu": elementwise.add_relu,
@@ -198,7 +197,7 @@ def test_architectures(name: str, levels: Levels, tmp_path: Path) -> None:
 SEEDS = (3, 9, 28, 41, 54, 90, 100, 104, 116, 153, 264, 7, 8)
 
 
-@pytest.mark.parametrize("seed", few(SEEDS, {3, 28, 41, 264, 8}))
+@pytest.mark.parametrize("seed", few(SEEDS, {8, 264}))
 def test_random_networks(seed: int, tmp_path: Path) -> None:
     assert examined(prepare(random_network(seed), tmp_path / "random")) == {}
 
@@ -208,9 +207,7 @@ QUANTISED = list(
 )
 
 
-@pytest.mark.parametrize(
-    "quantised_model", few(QUANTISED, {("unet", "QInt8"), ("gelus", "QUInt8")}), ids="-".join
-)
+@pytest.mark.parametrize("quantised_model", few(QUANTISED, {("gelus", "QUInt8")}), ids="-".join)
 def test_models_quantised_by_the_engine_s_tool(
     quantised_model: tuple[str, str], tmp_path: Path
 ) -> None:
