@@ -182,7 +182,7 @@ FIGURES: Mapping[str, FigureText] = {
         "lower",
     ),
     "cache_missed_bytes": FigureText(
-        Message("bytes that miss the cache"),
+        Message("cache-miss bytes"),
         Message(
             "Modelled {per}: least-recently-used cache of whole tensors over the graph in "
             "execution order, second pass; reads and write-allocated writes; a tensor larger than "

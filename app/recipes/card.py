@@ -214,10 +214,8 @@ def _told(recipe: Recipe) -> None:
         st.subheader(title, anchor=False)
         st.markdown("\n".join(f"- {panels.own(sentence)}" for sentence in recipe.why_differ))
     st.subheader(say("What runs"), anchor=False)
-    st.markdown(
-        "\n".join(
-            f"1. **{panels.own(step.label)}** {panels.code_span(step.variant)}: "
-            f"{panels.own(step.adds)}"
-            for step in recipe.steps
-        )
-    )
+    told = []
+    for step in recipe.steps:
+        name = f"**{panels.own(step.label)}** {panels.code_span(step.variant)}"
+        told.append("1. " + say("{label}: {text}", label=name, text=panels.own(step.adds)))
+    st.markdown("\n".join(told))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from unicodedata import east_asian_width
 
 import pandas as pd
 import streamlit as st
@@ -19,7 +20,7 @@ _PUBLISHED = Message("published")
 _INTERVAL = Message("95 % interval")
 _INDENT = "\u2003"
 # Streamlit squeezes columns without a width on a narrow screen, and cuts numbers.
-_CHAR_PX, _PADDING_PX, _MAX_PX = 6, 24, 300
+_CHAR_PX, _WIDE_PX, _PADDING_PX, _MAX_PX = 6, 13, 24, 300
 _MUTED = {"light": "color: #57606a", "dark": "color: #9aa4af"}  # at least 4.5 : 1 on its page
 _BASIS = Message(
     "What the figure is based on: measured by a clock, or modelled from shapes. Profiled: measured "
@@ -76,5 +77,9 @@ def _settings(table: RecipeTable, frame: pd.DataFrame) -> dict[Any, Any]:
 
 def _width(column: pd.Series) -> int:
     """Width in pixels in which every text of the column, and its head, can be read."""
-    longest = max(len(text) for text in [str(column.name), *column])
-    return min(_PADDING_PX + _CHAR_PX * longest, _MAX_PX)
+    longest = max(_text_px(text) for text in [str(column.name), *column])
+    return min(_PADDING_PX + longest, _MAX_PX)
+
+
+def _text_px(text: str) -> int:
+    return sum(_WIDE_PX if east_asian_width(char) in "WF" else _CHAR_PX for char in text)

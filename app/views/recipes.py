@@ -100,9 +100,7 @@ def _headline(recipe: Recipe, result: Result | None) -> None:
         both = None if result is None else beside_published(recipe, result.record)
         if both is not None:
             published, ours = both
-            st.caption(
-                panels.own(say("Ours {figures}", figures=words.published_line(recipe, ours)))
-            )
+            st.caption(panels.own(say("Our {figures}", figures=words.published_line(recipe, ours))))
             told = words.published_line(recipe, published)
             st.caption(panels.own(say("Published {figures}", figures=told)))
         elif recipe.published:

@@ -78,7 +78,7 @@ def test_the_first_screen_compares_the_sample(start: Start) -> None:
         "throughput",
         "small-op ratio (time)",
         "compute utilisation",
-        "bytes that miss the cache",
+        "cache-miss bytes",
         "peak memory",
         "output difference",
     ]

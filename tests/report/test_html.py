@@ -256,7 +256,7 @@ def test_bare_profiles_say_why_parts_are_missing() -> None:
     assert (
         "Not known: compute utilisation. Reason: the machine's peak is not in the file" in page.text
     )
-    assert "Not known: bytes that miss the cache" in page.text
+    assert "Not known: cache-miss bytes" in page.text
     assert "~10.0 µs, assumed" in page.text
     assert "fusescope compare before.json after.json --html report.html" in page.text
     assert "1 doubt. They are two separate recordings" in page.text
