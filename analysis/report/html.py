@@ -38,7 +38,8 @@ from analysis.timeline.packing import packed_json
 from analysis.timeline.payload import REPORT_CALLS, texts, timeline_payload
 from analysis.trace import Diagnostic
 from analysis.wording.advice import NEAR_MISSES_HELP
-from analysis.wording.fusion import KNOWN_BY_HELP, LEDGER_HELP, WATERFALL_HELP
+from analysis.wording.fusion.groups import KNOWN_BY_HELP, LEDGER_HELP
+from analysis.wording.fusion.terms import WATERFALL_HELP
 
 MAX_HEAD = 18  # characters
 

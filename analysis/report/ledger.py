@@ -19,7 +19,9 @@ from analysis.report.pictures.group_svg import group_svg
 from analysis.report.tables import Rows, parted
 from analysis.report.text import known, minus, signed_duration, signed_range
 from analysis.wording.counted import whole_text
-from analysis.wording.fusion import KNOWN_BY, TERMS, becomes_text
+from analysis.wording.fusion.became import becomes_text
+from analysis.wording.fusion.groups import KNOWN_BY
+from analysis.wording.fusion.terms import TERMS
 from analysis.wording.slow_executions import slow_note
 
 VISIBLE_PATTERNS = 10

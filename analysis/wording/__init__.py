@@ -23,26 +23,24 @@ from analysis.wording.diagnostics import (
     diagnostic_headline,
     diagnostic_sentence,
 )
-from analysis.wording.fusion import (
+from analysis.wording.fusion.became import becomes_cell, becomes_text
+from analysis.wording.fusion.groups import (
     KINDS,
     KNOWN_BY,
     KNOWN_BY_HELP,
     LEDGER_HELP,
+    coverage_sentence,
+)
+from analysis.wording.fusion.statements import fusion_parts, fusion_sentence, headline_and_rest
+from analysis.wording.fusion.terms import (
     NO_WATERFALL,
     WATERFALL_HELP,
-    becomes_cell,
-    becomes_text,
-    change_parts,
-    change_title,
-    coverage_sentence,
-    fusion_parts,
-    fusion_sentence,
-    headline_and_rest,
     no_shares_sentence,
     reconciliation_sentence,
     waterfall_basis,
     waterfall_terms,
 )
+from analysis.wording.fusion.title import change_parts, change_title
 from analysis.wording.roofline import ROOFLINE_HELP, no_roofline, roofline_notes
 from analysis.wording.sentences import (
     agreement_text,

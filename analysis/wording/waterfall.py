@@ -12,7 +12,8 @@ from analysis.compare.ledger import Ledger, gain_kind
 from analysis.compare.reconciliation import Reconciliation, SideTimes
 from analysis.compare.side import Role
 from analysis.messages import Message, say
-from analysis.wording.fusion import TERMS, Term, becomes_text
+from analysis.wording.fusion.became import becomes_text
+from analysis.wording.fusion.terms import TERMS, Term
 from analysis.wording.slow_executions import slow_note
 
 MAX_PATTERNS = 6

@@ -14,7 +14,8 @@ from analysis.report.text import known
 from analysis.text import clean_text
 from analysis.wording.advice import near_miss_sentence, own_pass_sentence, pattern_text
 from analysis.wording.counted import whole_text
-from analysis.wording.fusion import TERMS, becomes_text
+from analysis.wording.fusion.became import becomes_text
+from analysis.wording.fusion.terms import TERMS
 
 TOP_PATTERNS = 6
 _KERNEL_CHARS = 44  # of which a library's kernel gets a short name

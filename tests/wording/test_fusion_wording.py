@@ -18,16 +18,11 @@ from analysis.messages import Part
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
-from analysis.wording.fusion import (
-    KINDS,
-    KNOWN_BY,
+from analysis.wording.fusion.became import becomes_cell, becomes_text
+from analysis.wording.fusion.groups import KINDS, KNOWN_BY, coverage_sentence
+from analysis.wording.fusion.statements import fusion_parts, fusion_sentence, headline_and_rest
+from analysis.wording.fusion.terms import (
     TERMS,
-    becomes_cell,
-    becomes_text,
-    coverage_sentence,
-    fusion_parts,
-    fusion_sentence,
-    headline_and_rest,
     no_shares_sentence,
     reconciliation_sentence,
     waterfall_terms,

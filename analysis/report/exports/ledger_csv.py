@@ -7,7 +7,7 @@ import pandas as pd
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Operator
 from analysis.report.exports.table_csv import table_csv
-from analysis.wording.fusion import TERMS
+from analysis.wording.fusion.terms import TERMS
 
 _FACTS = ("kind", "known_by", "pattern", "becomes", "scope")
 _TIMES = (

@@ -1,0 +1,1 @@
+"""Words for fusion: its groups, what became of operators, what it brought."""

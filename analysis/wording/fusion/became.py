@@ -1,0 +1,113 @@
+"""What became of the operators of a group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import pandas as pd
+
+from analysis.compare.comparison import Comparison
+from analysis.compare.groups.fusion import group_places
+from analysis.messages import Message
+from analysis.wording.fusion.groups import KINDS
+
+Precision = Literal["", "8-bit", "partly 8-bit"]
+
+
+def precision_of(comparison: Comparison, members: pd.DataFrame) -> Precision:
+    """Whether all of these groups multiply 8-bit numbers on the candidate's side alone, some do, or
+    none does."""
+    before, after = (_eight_bit(comparison, side) for side in ("baseline", "candidate"))
+    if not after - before:
+        return ""
+    changed = members["group"].isin(after - before)
+    return "8-bit" if changed.all() else "partly 8-bit" if changed.any() else ""
+
+
+def _eight_bit(comparison: Comparison, side: str) -> frozenset[int]:
+    """Ids of the groups in which that side multiplies 8-bit numbers."""
+    table = comparison.operators
+    ran = table.loc[table[f"int8_{side}"].fillna(False).astype(bool), f"operator_{side}"]
+    operators = getattr(comparison, side).trace.operators
+    groups = comparison.fusion.groups
+    claims = [getattr(group, side) for group in groups]
+    places = group_places(operators["name"].astype(str).tolist(), claims)
+    of_int8 = operators["operator"].isin(set(ran))
+    return frozenset(
+        groups[place].id
+        for place, is_int8 in zip(places, of_int8, strict=True)
+        if is_int8 and place >= 0
+    )
+
+
+_KEPT = Message("It kept its operator.", "They kept their operators.")
+_FOLDED = Message(
+    "It is computed when the model is loaded.", "They are computed when the model is loaded."
+)
+_GONE = Message("It no longer runs.", "They no longer run.")
+_AS_ONE = Message("It runs as one operator.", "They run as one operator each.")
+_SPLIT = Message(
+    "It is split into several operators.", "They are split into several operators each."
+)
+_FEWER = Message("It runs as fewer operators.", "They run as fewer operators.")
+_OTHERS = Message("Other operators run in its place.", "Other operators run in their place.")
+# By precision, whether each runs as one operator, and whether any has fewer operators.
+_PRECISE: Mapping[tuple[Precision, bool, bool], Message] = {
+    ("8-bit", True, True): Message(
+        "It runs as one 8-bit operator: fusion and precision together.",
+        "They run as one 8-bit operator each: fusion and precision together.",
+    ),
+    ("8-bit", False, True): Message(
+        "8-bit operators run in its place: fusion and precision together.",
+        "8-bit operators run in their place: fusion and precision together.",
+    ),
+    ("8-bit", False, False): Message(
+        "8-bit operators run in its place: another precision, not fusion.",
+        "8-bit operators run in their place: another precision, not fusion.",
+    ),
+    ("partly 8-bit", True, True): Message(
+        "It runs as one partly 8-bit operator: fusion and precision together.",
+        "They run as one operator each, some of them 8-bit: fusion and precision together.",
+    ),
+    ("partly 8-bit", False, True): Message(
+        "Partly 8-bit operators run in its place: fusion and precision together.",
+        "Partly 8-bit operators run in their place: fusion and precision together.",
+    ),
+    ("partly 8-bit", False, False): Message(
+        "Partly 8-bit operators run in its place: another precision, not fusion.",
+        "Partly 8-bit operators run in their place: another precision, not fusion.",
+    ),
+}
+
+
+def became(members: pd.DataFrame, precision: Precision) -> Message:
+    """What runs in their place; `precision` is what `precision_of` says of it."""
+    before, after = members["operators_baseline"], members["operators_candidate"]
+    is_one = bool((after == 1).all() and (before > 1).any())
+    if precision:
+        return _PRECISE[precision, is_one, bool((after < before).any())]
+    if (members["kind"] == "kept").all():
+        return _KEPT
+    if (members["kind"] == "folded").all():
+        return _FOLDED
+    if (after == 0).all():
+        return _GONE
+    if is_one:
+        return _AS_ONE
+    if (before == 1).all() and (after > 1).all():
+        return _SPLIT
+    return _FEWER if after.sum() < before.sum() else _OTHERS
+
+
+def becomes_cell(row: Mapping[Any, Any]) -> str:
+    """Op types that run in the place of a group or pattern; its kind where none is known."""
+    types = str(row["becomes"])
+    is_told = types.replace("unknown", "").strip(" +×0123456789") != ""
+    return types if is_told else KINDS[row["kind"]].text()
+
+
+def becomes_text(row: Mapping[Any, Any]) -> str:
+    """What became of a group or pattern: '→ Conv', 'kept', 'folded into weights'."""
+    kind, cell = KINDS[row["kind"]].text(), becomes_cell(row)
+    return kind if row["kind"] == "kept" or cell == kind else f"→ {cell}"

@@ -1,0 +1,153 @@
+"""Kinds of groups, how they are known, and how much of the model they cover."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from analysis.compare.comparison import Comparison
+from analysis.compare.groups.fusion import Fusion, Kind, KnownBy
+from analysis.messages import Message, listed, paragraph, say
+
+KINDS: Mapping[Kind, Message] = {
+    "kept": Message("kept"),
+    "fused": Message("fused"),
+    "replaced": Message("replaced"),
+    "split": Message("split"),
+    "folded": Message("folded into weights"),
+    "removed": Message("removed"),
+    "loaded": Message("loaded as a weight"),
+}
+KNOWN_BY: Mapping[KnownBy, Message] = {
+    "name": Message("tensor names"),
+    "value": Message("tensor values"),
+    "structure": Message("graph structure"),
+    "merged": Message("merged neighbours"),
+    "members": Message("names in the trace"),
+    "inferred": Message("inferred"),
+    "launched_by": Message("launched by"),
+    "op_class": Message("operator class"),
+}
+KNOWN_BY_HELP = Message(
+    "How it is known that these operators became those. Tensor names: both graphs carry "
+    "the boundary by name. Tensor values: on the same input a tensor of both graphs held "
+    "the same values, and no other came near. Graph structure: the engine's node names "
+    "and the shape of the graphs. Merged neighbours: a boundary could not be proven, so "
+    "groups were joined. Names in the trace: the profiler lists the original operators. "
+    "Inferred: same type, shapes and order in two traces without graphs, which nothing "
+    "proves. Launched by: the kernels have other names on either side, and the same "
+    "operator of the framework launched them. Operator class: kernels of one class that "
+    "nothing else ties together."
+)
+LEDGER_HELP = Message(
+    "A fusion group is the smallest set of operators with the same boundary tensors on "
+    "both sides. Before and after are profiled times, {mean}, which add, without what "
+    "slow executions took beyond their medians: single ones of more than three times the "
+    "operator's median, which are a line of their own. Gain is before - after, positive "
+    "when the candidate takes less. Share is the gain / the whole change of the time. "
+    "Hurts: the 95 % interval of the gain, corrected for the number of groups, lies below "
+    "zero."
+)
+_INFERRED = Message(
+    "{n:count} group, inferred from op types, shapes and order in two traces without graphs. "
+    "Nothing proves it.",
+    "{n:count} groups, inferred from op types, shapes and order in two traces without graphs. "
+    "Nothing proves them.",
+)
+_PARTLY_INFERRED = Message(
+    "{n:count} group in two traces without graphs. Nothing proves it.",
+    "{n:count} groups in two traces without graphs. Nothing proves them.",
+)
+_ALL_COVERED = Message(
+    "All original operators are accounted for: {mapped:count} of {original:count}."
+)
+_COVERED = Message(
+    "{mapped:count} of {original:count} original operators are accounted for, {n:count} operator "
+    "is in no group.",
+    "{mapped:count} of {original:count} original operators are accounted for, {n:count} operators "
+    "are in no group.",
+)
+_AS_NAMED = Message("Groups are as the trace names them.")
+_MISMATCHES = Message("{n:count} boundary mismatch.", "{n:count} boundary mismatches.")
+_LARGEST = Message("The largest group has {operators:operators}.")
+_INSERTED = Message(
+    "{n:count} operator was inserted between groups.",
+    "{n:count} operators were inserted between groups.",
+)
+
+
+def coverage_sentence(comparison: Comparison) -> str:
+    """How many original operators are accounted for, and how the groups are known; without groups
+    why, and what to do."""
+    fusion = comparison.fusion
+    if comparison.are_two_models:
+        return say("Compare two recordings of one model to see what fusion bought.")
+    if not fusion.groups:
+        return _no_groups(comparison)
+    groups = len(fusion.groups)
+    if fusion.source == "inferred":
+        if any(group.known_by != "inferred" for group in fusion.groups):
+            return paragraph(_PARTLY_INFERRED.text(n=groups), known_by_sentence(fusion))
+        return _INFERRED.text(n=groups)
+    counts = {"mapped": fusion.mapped_nodes, "original": fusion.original_nodes}
+    lost, inserted = fusion.original_nodes - fusion.mapped_nodes, len(fusion.inserted[1])
+    return paragraph(
+        _COVERED.text(n=lost, **counts) if lost else _ALL_COVERED.text(**counts),
+        _AS_NAMED.text()
+        if fusion.source == "members"
+        else _MISMATCHES.text(n=fusion.boundary_mismatches),
+        _LARGEST.text(operators=fusion.largest),
+        _INSERTED.text(n=inserted) if inserted else "",
+        known_by_sentence(fusion),
+    )
+
+
+_WITHOUT_GRAPHS = Message("No groups are known: the files have no graphs of the model.")
+_ONE_GRAPH = Message("No groups are known: one side has no graph.")
+_ODD_GRAPHS = Message("No groups are known: the graphs cannot be compared with each other.")
+_DISAGREE = Message("No operators of the two sides agree in type, shapes and count.")
+_DISAGREE_BARE = Message("No operators of the two sides agree in type and count.")
+_COLLECT = Message(
+    "To see what became of them, record both variants with fusescope collect MODEL, which keeps "
+    "the graphs."
+)
+# By the sides that have no shapes.
+_OR_SHAPES: Mapping[tuple[bool, bool], Message] = {
+    (True, True): Message(
+        "To see what became of them, record both sides with shapes of tensors, or record both "
+        "variants with fusescope collect MODEL, which keeps the graphs."
+    ),
+    (True, False): Message(
+        "To see what became of them, record the baseline with shapes of tensors, or record both "
+        "variants with fusescope collect MODEL, which keeps the graphs."
+    ),
+    (False, True): Message(
+        "To see what became of them, record the candidate with shapes of tensors, or record both "
+        "variants with fusescope collect MODEL, which keeps the graphs."
+    ),
+    (False, False): _COLLECT,
+}
+
+
+def _no_groups(comparison: Comparison) -> str:
+    """Why no operator is known to have become another, and the next step."""
+    sides = (comparison.baseline, comparison.candidate)
+    graphs = sum(side.graph is not None for side in sides)
+    before, after = (bool(s.trace.operators["inputs"].isna().all()) for s in sides)
+    return paragraph(
+        (_WITHOUT_GRAPHS, _ONE_GRAPH, _ODD_GRAPHS)[graphs].text(),
+        (_DISAGREE_BARE if before or after else _DISAGREE).text(),
+        _OR_SHAPES[before, after].text(),
+    )
+
+
+def known_by_sentence(fusion: Fusion) -> str:
+    """'How groups are known: tensor names (50) and tensor values (6).'; '' without groups."""
+    counts = Counter(group.known_by for group in fusion.groups)
+    if not counts:
+        return ""
+    ways = [
+        say("{known_by} ({n:count})", known_by=KNOWN_BY[code], n=count)
+        for code, count in counts.most_common()
+    ]
+    return say("How groups are known: {ways}.", ways=listed(ways))

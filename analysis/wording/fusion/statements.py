@@ -1,0 +1,247 @@
+"""What fusion bought: the headline, and what follows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from analysis import units
+from analysis.compare.comparison import Comparison
+from analysis.compare.timing.verdict import VerdictOutcome
+from analysis.messages import Message, Part, Shown, passage, say
+from analysis.wording.fusion.became import became, precision_of
+from analysis.wording.fusion.terms import TERMS, Term
+from analysis.wording.unknown_noise import OF_FILES
+
+if TYPE_CHECKING:
+    from analysis.compare.ledger import Ledger
+    from analysis.compare.reconciliation import Reconciliation
+
+_UNSURE: Mapping[VerdictOutcome, Message] = {
+    "cannot_tell": Message("The whole change cannot be told from noise."),
+    "noise_unknown": Message("The noise of the whole change is unknown."),
+}
+_TWO_MODELS = Message("Two models have no fusion groups in common.")
+_NOT_KNOWN = Message("It is not known which operators became which.")
+_NO_GAINS = Message("What each group gained is not known: a file does not mark its runs.")
+_NONE_GAINED = Message("No group gained.")
+_NONE_LOST = Message("No group got slower.")
+_GAIN_FROM = Message(
+    "**{share}** of the gain in groups comes from {n:count} {pattern:name} group.",
+    "**{share}** of the gain in groups comes from {n:count} {pattern:name} groups.",
+)
+_LOSS_FROM = Message(
+    "**{share}** of the loss in groups comes from {n:count} {pattern:name} group.",
+    "**{share}** of the loss in groups comes from {n:count} {pattern:name} groups.",
+)
+
+
+@dataclass(frozen=True)
+class _Change:
+    """A sentence on a change of time: `gained` where it takes less, `lost` where it takes more."""
+
+    gained: Message
+    lost: Message
+
+    def parts(self, change_ns: float | None, **values: Shown) -> tuple[Part, ...]:
+        """It with that change; () without one."""
+        if not change_ns:
+            return ()
+        message = self.gained if change_ns < 0 else self.lost
+        return message.parts(time=abs(change_ns), **values)
+
+
+_WHOLE_RUN = _Change(
+    Message("The whole run gained {time:duration}."), Message("The whole run lost {time:duration}.")
+)
+_WHOLE_FILE = _Change(
+    Message("The whole file gained {time:duration}."),
+    Message("The whole file lost {time:duration}."),
+)
+_GROUPS = _Change(
+    Message("Groups gained {time:duration} in all."), Message("Groups lost {time:duration} in all.")
+)
+_TERM = _Change(
+    Message("The largest term, **{term}**, gained **{time:duration}**."),
+    Message("The largest term, **{term}**, lost **{time:duration}**."),
+)
+_OTHER_TERM = _Change(
+    Message("The largest other term, {term}, gained {time:duration}."),
+    Message("The largest other term, {term}, lost {time:duration}."),
+)
+_OPERATORS_ALONE = _Change(
+    Message("Operators alone gained {time:duration}."),
+    Message("Operators alone lost {time:duration}."),
+)
+_WEAK = Message("Attribution is weak.")
+_IN_OPERATORS = Message("All of it is in operators.")
+_IN_NO_GROUP = Message("Much of it is in operators in no group.")
+_CHANGING = ("fused", "replaced", "split", "folded", "removed")
+Statement = tuple[Part, ...]
+
+
+def fusion_statements(comparison: Comparison) -> list[Statement]:
+    """Which groups bought most of the gain, or most of the loss, sentence by sentence.
+
+    The share is of the gains of all groups that gained (or of the losses of those that lost),
+    so it is at most 100 %; what the whole change is beside them follows. Where more than
+    half of it is a term beside the groups, that comes first. Op types come from a trace: parts with
+    the role `name`.
+    """
+    if comparison.are_two_models:
+        return [_TWO_MODELS.parts()]
+    rows = comparison.ledger.rows
+    if comparison.fusion.source == "none" or rows.empty:
+        return [_NOT_KNOWN.parts()]
+    if not comparison.ledger.has_gains:
+        return [_NO_GAINS.parts()]
+    sum_ = comparison.ledger.reconciliation
+    if not rows["kind"].isin(_CHANGING).any():
+        return [*_nothing_fused(comparison.ledger), *_largest_term(sum_)]
+    unsure = _UNSURE.get(comparison.verdict.outcome)
+    start = [unsure.parts()] if unsure else []
+    lead = _lead(sum_)
+    slower = _tells_losses(comparison, led=bool(lead))
+    gains = -rows["gain_ns"] if slower else rows["gain_ns"]
+    whole = float(gains[gains > 0].sum())
+    if whole <= 0:
+        return [*start, *lead, (_NONE_LOST if slower else _NONE_GAINED).parts()]
+    families = rows["pattern"].map(_family)
+    by_family = gains.groupby(families).sum().sort_values(ascending=False, kind="stable")
+    best = str(by_family.index[0])
+    members = rows[families == best]
+    share = _share(float(by_family.iloc[0]) / whole)
+    told = (_LOSS_FROM if slower else _GAIN_FROM).parts(share=share, n=len(members), pattern=best)
+    after = became(members, precision_of(comparison, members)).parts(n=len(members))
+    return [*start, *lead, _plain(told) if lead else told, after, *([] if lead else _rest(sum_))]
+
+
+def fusion_parts(comparison: Comparison) -> tuple[Part, ...]:
+    """`fusion_statements` as one passage."""
+    return passage(*fusion_statements(comparison))
+
+
+def headline_and_rest(comparison: Comparison) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+    """`fusion_statements` up to the first one with a number, and what follows it."""
+    told = fusion_statements(comparison)
+    numbers = [at for at, parts in enumerate(told) if any(p.role == "number" for p in parts)]
+    end = numbers[0] + 1 if numbers else len(told)
+    return passage(*told[:end]), passage(*told[end:])
+
+
+def fusion_sentence(comparison: Comparison) -> str:
+    """'93 % of the gain in groups comes from 52 Conv + BatchNormalization groups. …'."""
+    return "".join(part.text for part in fusion_parts(comparison))
+
+
+def _tells_losses(comparison: Comparison, *, led: bool) -> bool:
+    """Whether the losses of groups are told: the verdict's direction, or that of their sum where
+    the verdict has none or the sentence began with it."""
+    outcome = comparison.verdict.outcome
+    if not led and outcome in ("faster", "slower"):
+        return outcome == "slower"
+    return (comparison.ledger.reconciliation.groups_ns or 0) > 0
+
+
+def _whole(sum_: Reconciliation) -> Statement:
+    return (_WHOLE_FILE if sum_.of in OF_FILES else _WHOLE_RUN).parts(sum_.delta_ns)
+
+
+def _plain(parts: Statement) -> Statement:
+    """The parts without emphasis."""
+    return tuple(replace(p, role="text") if p.role == "number" else p for p in parts)
+
+
+def _lead(sum_: Reconciliation) -> list[Statement]:
+    """The whole change, its largest term and the groups' part, where more than half of it is a term
+    beside the groups; [] elsewhere."""
+    if sum_.groups_ns is None or sum_.delta_ns is None:
+        return []
+    largest = _largest(sum_)
+    if largest is None or largest == "groups_ns":
+        return []
+    term = _TERM.parts(getattr(sum_, largest), term=TERMS[largest])
+    weak = [_WEAK.parts()] if sum_.weak else []
+    return [_whole(sum_), term, _GROUPS.parts(sum_.groups_ns), *weak]
+
+
+def _largest(sum_: Reconciliation) -> Term | None:
+    """The term that is more than half of the whole change; None where no term is."""
+    values = {name: abs(getattr(sum_, name) or 0) for name in TERMS}
+    name = max(values, key=values.__getitem__)
+    return name if sum_.delta_ns is not None and abs(sum_.delta_ns) / 2 < values[name] else None
+
+
+def _largest_term(sum_: Reconciliation) -> list[Statement]:
+    """'The whole run gained 8.22 ms. The largest term, dispatch, gained 7.22 ms.'; [] where none
+    is."""
+    name = _largest(sum_)
+    if name is None:
+        return []
+    change = getattr(sum_, name)
+    if name == "groups_ns":
+        # Of one figure twice the second would read as another.
+        is_all = units.duration(change) == units.duration(sum_.delta_ns)
+        return [_whole(sum_), _IN_OPERATORS.parts() if is_all else _OPERATORS_ALONE.parts(change)]
+    return [_whole(sum_), _plain(_TERM.parts(change, term=TERMS[name]))]
+
+
+_NOTHING = Message("Nothing was fused: both sides ran the same operators.")
+_NOTHING_BUT = Message(
+    "Nothing was fused: apart from {n:count} inserted operator, both sides ran the same ones.",
+    "Nothing was fused: apart from {n:count} inserted operators, both sides ran the same ones.",
+)
+_NOTHING_BUT_BOTH = Message(
+    "Nothing was fused: apart from inserted operators ({before:count} before, {after:count} "
+    "after), both sides ran the same ones."
+)
+_NOT_FOUND = Message("No fusion was found.")
+_LOST = Message(
+    "It is not known what became of {n:count} operator.",
+    "It is not known what became of {n:count} operators.",
+)
+
+
+def _nothing_fused(ledger: Ledger) -> list[Statement]:
+    """Why there is no fusion to speak of: there was none, or it is not known."""
+    reasons = ledger.ungrouped["reason"]
+    lost = int((~reasons.isin(["inserted", "communication"])).sum())
+    if lost:
+        return [_NOT_FOUND.parts(), _LOST.parts(n=lost)]
+    sides = ledger.ungrouped["side"][reasons == "inserted"].value_counts()
+    before, after = (int(sides.get(side, 0)) for side in ("baseline", "candidate"))
+    if before and after:
+        return [_NOTHING_BUT_BOTH.parts(before=before, after=after)]
+    if before + after:
+        return [_NOTHING_BUT.parts(n=before + after)]
+    return [_NOTHING.parts()]
+
+
+def _rest(sum_: Reconciliation) -> list[Statement]:
+    """What the groups gained beside the whole change, and what the rest is: time saved, as in the
+    ledger; [] where the groups are all of it but a twentieth."""
+    if sum_.groups_ns is None or sum_.delta_ns is None:
+        return []
+    both = [_GROUPS.parts(sum_.groups_ns), _whole(sum_)]
+    if sum_.weak:
+        return [*both, _WEAK.parts()]
+    if abs(sum_.ungrouped_ns or 0) > abs(sum_.delta_ns) / 4:
+        return [*both, _IN_NO_GROUP.parts()]
+    if abs(sum_.delta_ns - sum_.groups_ns) <= abs(sum_.delta_ns) / 20:
+        return []
+    others = {name: getattr(sum_, name) or 0 for name in TERMS if name != "groups_ns"}
+    largest = max(others, key=lambda term: abs(others[term]))
+    return [*both, _OTHER_TERM.parts(others[largest], term=TERMS[largest])]
+
+
+def _share(share: float) -> str:
+    """'93 %' at the start of a sentence; never 100 % for less than all."""
+    if share > 1 - 1e-9:
+        return say("All")
+    return say("Over 99 %") if share > 0.99 else f"{share * 100:.0f} %"
+
+
+def _family(pattern: object) -> str:
+    """The first two op types: Conv + BatchNormalization for all that only differ after them."""
+    return " + ".join(str(pattern).split(" + ")[:2])

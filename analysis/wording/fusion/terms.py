@@ -1,0 +1,128 @@
+"""The change of a run as a sum: names of its terms, the sum as a sentence and as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
+
+from analysis.messages import Message, listed, paragraph, say
+from analysis.wording.texts import TIME_SOURCES
+from analysis.wording.unknown_noise import OF_FILES
+
+if TYPE_CHECKING:
+    from analysis.compare.ledger import Ledger, NoShares
+    from analysis.compare.reconciliation import Reconciliation
+
+Term = Literal[
+    "groups_ns",
+    "ungrouped_ns",
+    "communication_ns",
+    "slow_ns",
+    "overlap_ns",
+    "dispatch_ns",
+    "profiler_bias_ns",
+    "rounding_ns",
+]
+WATERFALL_HELP = Message(
+    "From the baseline's time to the candidate's, {mean}. Groups and ungrouped operators "
+    "are changes of profiled time. Communication is a term of its own; what of it ran beside "
+    "operators is taken back in the overlap of streams. Slow executions: what single ones, of more "
+    "than three times their operator's median, took beyond it. Dispatch is the change of the time "
+    "between operators. Profiler bias is the change of (un-profiled time - profiled run span): the "
+    "profiler adds time to every operator, and fusion removes operators. The picture shows each "
+    "side's own: from the baseline's run to its profiled run first, and from the candidate's "
+    "profiled run to its run last; likewise the overlap of streams. Every term is computed from "
+    "the data by itself, and together they are the whole change."
+)
+TERMS: Mapping[Term, Message] = {
+    "groups_ns": Message("groups"),
+    "ungrouped_ns": Message("operators in no group"),
+    "communication_ns": Message("communication"),
+    "slow_ns": Message("slow executions"),
+    "overlap_ns": Message("overlap of streams"),
+    "dispatch_ns": Message("dispatch"),
+    "profiler_bias_ns": Message("profiler bias"),
+    "rounding_ns": Message("rounding"),
+}
+
+
+NO_WATERFALL = Message(
+    "The two files have no time of a whole run in common, so there is no sum to draw."
+)
+
+
+def waterfall_terms(sum_: Reconciliation) -> str:
+    """What leads from one total of the waterfall to the other, in the order of its steps."""
+    terms = (sum_.ungrouped_ns, sum_.communication_ns, sum_.slow_ns, sum_.dispatch_ns)
+    shown = [say("groups of operators as profiled")]
+    if any(terms):
+        shown.append(say("what is in no group"))
+    if sum_.profiler_bias_ns:
+        shown.insert(0, say("what the profiler adds to the first"))
+        shown.append(say("what the profiler adds to the second, subtracted"))
+    return listed(shown)
+
+
+def waterfall_basis(sum_: Reconciliation) -> str:
+    """What the waterfall's totals and bars are, and how exact their sum is."""
+    time = TIME_SOURCES[sum_.of]
+    totals = (
+        say("Totals: {time}, of the file, measured.", time=time)
+        if sum_.of in OF_FILES
+        else say("Totals: {time}, mean per run over the blocks or runs, measured.", time=time)
+    )
+    return paragraph(
+        totals,
+        say(
+            "Groups: profiled time, measured. Grey: may be a gain or a loss. Hatched: not groups. "
+            "The bars add up exactly to the change in whole ns."
+        ),
+    )
+
+
+def reconciliation_sentence(sum_: Reconciliation) -> str:
+    """The change as the sum of its terms; '' where there is no change to explain."""
+    if sum_.delta_ns is None:
+        return ""
+    values = {name: getattr(sum_, name) for name in TERMS}
+    shown = ""
+    for name, value in values.items():
+        if value is None or not (value or name == "groups_ns"):
+            continue
+        term = say("{term} {change:signed_duration}", term=TERMS[name], change=value)
+        shown = say("{start}, {next}", start=shown, next=term) if shown else term
+    change = sum_.delta_ns
+    if sum_.of in OF_FILES:
+        return say(
+            "Change of the file: {change:signed_duration} = {terms}", change=change, terms=shown
+        )
+    return say(
+        "Change of the mean run: {change:signed_duration} = {terms}", change=change, terms=shown
+    )
+
+
+_NO_SHARES: Mapping[tuple[NoShares, bool], Message] = {
+    ("within_noise", False): Message(
+        "Shares of the change are not shown: the 95 % interval of the mean run's change includes "
+        "no change."
+    ),
+    ("within_noise", True): Message(
+        "Shares of the change are not shown: the 95 % interval of the file's change includes no "
+        "change."
+    ),
+    ("cancels", False): Message(
+        "Shares of the change are not shown: gains and losses cancel each other. The change of the "
+        "mean run is less than half of what the lines add up to without their signs."
+    ),
+    ("cancels", True): Message(
+        "Shares of the change are not shown: gains and losses cancel each other. The change of the "
+        "file is less than half of what the lines add up to without their signs."
+    ),
+}
+
+
+def no_shares_sentence(ledger: Ledger) -> str:
+    """Why no line has a share of the change; '' where they have."""
+    if ledger.no_shares is None or ledger.reconciliation.delta_ns is None:
+        return ""
+    return _NO_SHARES[ledger.no_shares, ledger.reconciliation.of in OF_FILES].text()

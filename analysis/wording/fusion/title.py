@@ -1,0 +1,62 @@
+"""What the change came from, as the title of its table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+
+from analysis import units
+from analysis.compare.causes import Cause, CauseCode, causes
+from analysis.compare.comparison import Comparison
+from analysis.messages import Message, Part, Said
+
+_CAUSES: Mapping[CauseCode, Message] = {
+    "fusion": Message("fusion"),
+    "precision": Message("precision"),
+    "device": Message("device"),
+    "layout": Message("layout"),
+}
+_FROM_TO = Message("{cause} ({before:name} → {after:name})")
+_LISTED = Message("{causes}, {cause}")
+
+
+def change_parts(comparison: Comparison, *, by_pattern: bool = False) -> tuple[Part, ...]:
+    """'What fusion bought' where fusion is what changed, else 'Where the change came from' with
+    what else changed: 'Where the change came from: precision (float32 → float16)'.
+
+    `by_pattern` is the title of a table by pattern. What changed is told in the file's words, as
+    names.
+    """
+    if not comparison.has_changes:
+        return (_BY_PATTERN if by_pattern else _FUSION_GROUPS).parts()
+    found = causes(comparison.baseline, comparison.candidate, comparison.fusion, comparison.ledger)
+    if found and found[0].code == "fusion":
+        return (_BOUGHT_BY_PATTERN if by_pattern else _BOUGHT).parts()
+    told = [_cause(cause) for cause in found if cause.code != "fusion"]
+    if not told:
+        return (_CAME_FROM_BY_PATTERN if by_pattern else _CAME_FROM).parts()
+    all_ = reduce(lambda causes, cause: _LISTED.of(causes=causes, cause=cause), told)
+    return (_CAME_FROM_THESE_BY_PATTERN if by_pattern else _CAME_FROM_THESE).parts(causes=all_)
+
+
+_FUSION_GROUPS = Message("Fusion groups")
+_BY_PATTERN = Message("Fusion groups, by pattern")
+_BOUGHT = Message("What fusion bought")
+_BOUGHT_BY_PATTERN = Message("What fusion bought, by pattern")
+_CAME_FROM = Message("Where the change came from")
+_CAME_FROM_BY_PATTERN = Message("Where the change came from, by pattern")
+_CAME_FROM_THESE = Message("Where the change came from: {causes}")
+_CAME_FROM_THESE_BY_PATTERN = Message("Where the change came from, by pattern: {causes}")
+
+
+def _cause(cause: Cause) -> Said:
+    what = _CAUSES[cause.code]
+    if not (cause.before and cause.after):
+        return what.of()
+    before, after = (units.middle_cut(text, 24) for text in (cause.before, cause.after))
+    return _FROM_TO.of(cause=what, before=before, after=after)
+
+
+def change_title(comparison: Comparison) -> str:
+    """`change_parts` as plain text."""
+    return "".join(part.text for part in change_parts(comparison))
