@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.memo import once
 from analysis.metrics.spans import run_spans
@@ -43,8 +45,7 @@ def device_use(trace: Trace) -> DeviceUse | None:
     on_device = (operators["level"] == "device_kernel").to_numpy()
     if not on_device.any():
         return None
-    types = operators["op_type"].astype("object").fillna("").astype(str)
-    copies = on_device & types.str.startswith(_COPIES).to_numpy()
+    copies = copies_of(trace)
     kernels = on_device & ~copies & ~operators["is_communication"].to_numpy()
     steady = steady_runs(trace)
     calls = steady_calls(trace, steady)
@@ -58,6 +59,15 @@ def device_use(trace: Trace) -> DeviceUse | None:
         copies=float(calls["n"].to_numpy()[copies[of]].sum()) / runs,
         copy_ns=float(calls["dur_ns"].to_numpy()[copies[of]].sum()) / runs,
     )
+
+
+def copies_of(trace: Trace) -> np.ndarray:
+    """Which operators are copies or fills of memory on a device."""
+    operators = trace.operators
+    types = operators["op_type"].astype("object").fillna("").astype(str)
+    on_device = (operators["level"] == "device_kernel").to_numpy()
+    found: np.ndarray = on_device & types.str.startswith(_COPIES).to_numpy()
+    return found
 
 
 def _mean(trace: Trace, runs: Sequence[int], column: str) -> float | None:

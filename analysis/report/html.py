@@ -37,6 +37,7 @@ from analysis.timeline import script
 from analysis.timeline.packing import packed_json
 from analysis.timeline.payload import REPORT_CALLS, texts, timeline_payload
 from analysis.trace import Diagnostic
+from analysis.wording import step as step_words
 from analysis.wording.advice import NEAR_MISSES_HELP
 from analysis.wording.fusion.groups import KNOWN_BY_HELP, LEDGER_HELP
 from analysis.wording.fusion.terms import WATERFALL_HELP
@@ -113,6 +114,9 @@ def _verdict(shown: Comparison) -> dict[str, Any]:
         "verdict": shown.verdict,
         "trust": _trust(shown),
         "file_facts": file_facts(shown),
+        "step": step_words.step_bars(shown),
+        "step_sentence": minus(step_words.step_sentence(shown)),
+        "step_words": step_words,
         "figures": cards.figures(shown),
         "totals_of_runs": [
             (

@@ -16,7 +16,7 @@ from analysis.compare.side import Side
 from analysis.compare.timing.latency import typical_ns
 from analysis.messages import Said
 from analysis.metrics.breakdown import steady_calls
-from analysis.metrics.warmup import steady_runs
+from analysis.metrics.step import median_run
 from analysis.operators.classes import LABELS, OP_CLASSES
 from analysis.quantity import Quantity
 from analysis.timeline.lane import Lane, lanes
@@ -86,13 +86,6 @@ def first_starts(side: dict[str, Any]) -> dict[int, int]:
         for op, start in sorted(zip(operators, starts, strict=True), key=lambda pair: -pair[1])
         if rows[op] is not None
     }
-
-
-def median_run(trace: Trace) -> int | None:
-    """The run whose duration is the (lower) median of the runs that count; None without runs."""
-    runs = trace.profiled_runs
-    runs = runs[runs["run"].isin(steady_runs(trace).runs)].sort_values("dur_ns", kind="stable")
-    return None if runs.empty else int(runs["run"].iloc[(len(runs) - 1) // 2])
 
 
 def texts(payload: dict[str, Any]) -> dict[str, Any]:

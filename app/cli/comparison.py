@@ -15,6 +15,7 @@ from analysis.messages import Message, listed, say
 from analysis.operators.short_names import library_kernel, short_names
 from analysis.report.text import known
 from analysis.text import clean_text
+from analysis.wording import step
 from analysis.wording.quantities import MISSING
 from app.cli.ledger import print_ledger
 
@@ -46,12 +47,25 @@ def print_comparison(comparison: Comparison, others: list[str], *, is_brief: boo
     labels = (comparison.baseline.label, comparison.candidate.label)
     for side, label in zip(_SIDES, labels, strict=True):
         console.print(f"{side}: {clean_text(label, 200)}")
+    _print_step(console, comparison)
     names = (comparison.baseline.name, comparison.candidate.name)
     _print_figures(console, comparison, names)
     _print_op_types(console, comparison)
     console.print(wording.totals_sentence(comparison))
     print_ledger(console, comparison)
     _print_trust(console, found)
+
+
+def _print_step(console: Console, comparison: Comparison) -> None:
+    """Where the time of a run goes on each side, and what the change went to."""
+    bars = step.step_bars(comparison)
+    if not bars:
+        return
+    console.print(f"\n{step.STEP_TITLE}", style="bold")
+    for line in (*(bar.text for bar in bars), step.step_sentence(comparison)):
+        if line:
+            console.print(clean_text(line, 1000))
+    console.print()
 
 
 def _also_recorded(names: list[str]) -> str:

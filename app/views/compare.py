@@ -11,6 +11,7 @@ from analysis.compare.totals import totals
 from analysis.messages import Message, say
 from analysis.report import cards
 from analysis.report.origins import origins
+from analysis.wording import step as step_words
 from app.language import spoken
 from app.parts import (
     doctor,
@@ -95,6 +96,7 @@ def _results(chosen: Chosen, fusion_page: st.Page) -> None:
         exports.downloads(shown)
     with panels.trust(comparison):
         doctor.link(comparison)
+    _step(comparison)
     _cards(comparison)
     _bought(comparison, fusion_page)
     operators.show(shown)
@@ -120,6 +122,21 @@ def _head(comparison: Comparison) -> None:
             st.text(_MADE[role].text(file=origin.file_name, made=made))
         else:
             st.text(say("{file:name}, {made:name}", file=origin.file_name, made=made))
+
+
+def _step(comparison: Comparison) -> None:
+    """Where the time of a run goes on each side, and what the change went to."""
+    from analysis.charts.step import step
+
+    figure = step(comparison, panels.mark_colours())
+    if figure is None:
+        return
+    st.subheader(step_words.STEP_TITLE.text(), anchor=False, help=step_words.STEP_HELP.text())
+    if change := step_words.step_sentence(comparison):
+        st.markdown(panels.own(change))
+    panels.chart(figure, "step", say("The median run of each side in parts"))
+    bars = [panels.parts_text(bar.parts, "gray") for bar in step_words.step_bars(comparison)]
+    st.caption("  \n".join(bars))  # two spaces break a line
 
 
 def _bought(comparison: Comparison, fusion_page: st.Page) -> None:

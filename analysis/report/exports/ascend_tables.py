@@ -19,6 +19,7 @@ import pandas as pd
 
 from analysis.errors import FuseScopeError
 from analysis.limits import DEFAULT_LIMITS
+from analysis.metrics.spans import union_ns
 from analysis.operators import flops
 from analysis.readers.ascend.columns import BLOCKS, COUNTED, guarded, may_be_counter, task_kind
 from analysis.trace import CALL_COLUMNS, Diagnostic, DiagnosticCode, Trace
@@ -250,7 +251,7 @@ def _step_trace_time(
     def busy_ns(rows: np.ndarray) -> int:
         if not is_timed[rows].all():
             return int(durations[rows].sum())
-        return _union(starts[rows], starts[rows] + spans[rows])
+        return union_ns(starts[rows], spans[rows])
 
     numbers = calls["run"].fillna(-1).to_numpy("int64")
     order = np.argsort(numbers, kind="stable")
@@ -289,16 +290,6 @@ def _step_trace_time(
         "Preparing",
     ]  # fmt: skip
     return heads, lines
-
-
-def _union(starts: np.ndarray, ends: np.ndarray) -> int:
-    """Length of the union of spans in ns."""
-    if not len(starts):
-        return 0
-    order = np.argsort(starts, kind="stable")
-    starts, ends = starts[order], np.maximum.accumulate(ends[order])
-    reached = np.concatenate((starts[:1], ends[:-1]))
-    return int(np.maximum(ends - np.maximum(starts, reached), 0).sum())
 
 
 def _tensor_cells(text: str | None) -> tuple[str, str, str]:

@@ -17,6 +17,7 @@ from analysis.compare.figures import DEVICE_FIGURES
 from analysis.compare.groups.matching import match_launchers, without_changes
 from analysis.compare.roofs import ROOFLINE
 from analysis.compare.side import Side
+from analysis.compare.step import step_change, steps
 from analysis.compare.timing.verdict import Interval
 from analysis.messages import language
 from analysis.metrics.counters import MEASURES, total_counters
@@ -48,6 +49,7 @@ def comparison_values(comparison: Comparison) -> dict[str, Any]:
         "candidate": _side(comparison.candidate),
         "verdict": _verdict(comparison),
         **figures("latency", "throughput", "cpu_time"),
+        "step": _step(comparison),
         "small_op_ratio": _both(asdict, comparison.small_ops),
         "short_op_ratio": {
             "tau_ns": comparison.tau.value,
@@ -90,6 +92,18 @@ def comparison_json(comparison: Comparison) -> bytes:
 
 def _both(values: Callable[[T], Any], sides: tuple[T, T]) -> dict[str, Any]:
     return {"baseline": values(sides[0]), "candidate": values(sides[1])}
+
+
+def _step(comparison: Comparison) -> dict[str, Any]:
+    """The median run of each side in parts, and the part that most of the change went to."""
+    change = step_change(comparison)
+    return {
+        **_both(lambda found: None if found is None else asdict(found), steps(comparison)),
+        "change": None
+        if change is None
+        else {"whole_ns": change.whole_ns, "parts_ns": change.parts, "leading": change.leading},
+        "basis": "measured",
+    }
 
 
 def _verdict(comparison: Comparison) -> dict[str, Any]:

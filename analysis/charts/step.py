@@ -1,0 +1,65 @@
+"""Where the time of a run goes: one bar a side, on one axis of time."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+
+from analysis.charts.figure import BARE, label_text
+from analysis.colours import LIGHT, Colours
+from analysis.compare.comparison import Comparison
+from analysis.compare.step import StepPart
+from analysis.wording.step import LABELS, StepBar, step_bars
+
+# Parts differ by their pattern, sides by their colour; idle time is an empty frame.
+_PATTERNS: dict[StepPart, str] = {"computing": "", "communication": "/", "copies": "|", "idle": ""}
+_EMPTY = "rgba(0,0,0,0)"
+
+
+def step(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | None:
+    """The median profiled run of each side in parts, bars as long as the runs; None where neither
+    file tells them."""
+    bars = step_bars(comparison)
+    if not bars:
+        return None
+    of_role = {"baseline": colours.baseline, "candidate": colours.candidate}
+    marks = [of_role[bar.role] for bar in bars]
+    figure = go.Figure()
+    for at, piece in enumerate(bars[0].pieces):
+        figure.add_trace(
+            go.Bar(
+                orientation="h",
+                name=label_text(LABELS[piece.part].text()),
+                y=list(range(len(bars))),
+                x=[bar.pieces[at].ns / 1e6 for bar in bars],
+                marker={
+                    "color": _EMPTY if piece.part == "idle" else marks,
+                    "line": {"color": marks, "width": 1},
+                    "pattern": {"shape": _PATTERNS[piece.part]},
+                },
+                customdata=[_hover(bar, at) for bar in bars],
+                hovertemplate="%{customdata}<extra></extra>",
+            )
+        )
+    figure.update_layout(
+        height=36 * len(bars) + 84,
+        margin={"l": 8, "r": 8, "t": 4, "b": 8},
+        **BARE,
+        barmode="stack",
+        bargap=0.3,
+        legend={"orientation": "h", "y": -0.35, "x": 0, "traceorder": "normal"},
+        xaxis={"ticksuffix": " ms", "separatethousands": True, "automargin": True},
+        yaxis={
+            "tickvals": list(range(len(bars))),
+            "ticktext": [label_text(bar.label, 24) for bar in bars],
+            "range": [len(bars) - 0.5, -0.5],
+            "automargin": True,
+            "showgrid": False,
+            "zeroline": False,
+            "fixedrange": True,
+        },
+    )
+    return figure
+
+
+def _hover(bar: StepBar, at: int) -> str:
+    return label_text(f"{bar.label}: {bar.pieces[at].text}", 160)

@@ -1,0 +1,59 @@
+"""What a run's change of time went to: computing, communication, copies, or idle time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from analysis.compare.comparison import Comparison
+from analysis.metrics.step import StepParts, step_of
+
+StepPart = Literal["computing", "communication", "copies", "idle"]
+PARTS: tuple[StepPart, ...] = ("computing", "communication", "copies", "idle")
+
+
+@dataclass(frozen=True)
+class StepChange:
+    """Candidate - baseline in ns: of the whole run as profiled, and of each part that a side has;
+    `leading` is the part that changed most in the direction of the whole."""
+
+    whole_ns: int
+    parts: dict[StepPart, int]
+    leading: StepPart
+
+    @property
+    def share(self) -> float:
+        """The leading part's change / that of the whole; above 1 where others took some back."""
+        return self.parts[self.leading] / self.whole_ns
+
+
+def part_ns(step: StepParts, part: StepPart) -> int:
+    """Time of one part of a run in ns."""
+    found: int = getattr(step, f"{part}_ns")
+    return found
+
+
+def steps(comparison: Comparison) -> tuple[StepParts | None, StepParts | None]:
+    """The median run of each side in parts; None where its file does not tell them."""
+    return step_of(comparison.baseline.trace), step_of(comparison.candidate.trace)
+
+
+def step_change(comparison: Comparison) -> StepChange | None:
+    """What the change went to; None where the verdict names no change, where the runs as profiled
+    do not change the same way, and where a file that marks no runs stands beside a run."""
+    before, after = steps(comparison)
+    outcome = comparison.verdict.outcome
+    if before is None or after is None or before.is_file != after.is_file:
+        return None
+    whole_ns = after.span_ns - before.span_ns
+    if not comparison.has_changes or outcome not in ("faster", "slower"):
+        return None
+    if whole_ns == 0 or (whole_ns < 0) != (outcome == "faster"):
+        return None
+    parts = {
+        part: part_ns(after, part) - part_ns(before, part)
+        for part in PARTS
+        if part_ns(after, part) or part_ns(before, part)
+    }
+    leading = max(parts, key=lambda part: parts[part] / whole_ns)
+    return StepChange(whole_ns, parts, leading)

@@ -1,0 +1,90 @@
+"""Step: where the time of one run goes, on one clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.metrics.device import copies_of
+from analysis.metrics.memo import once
+from analysis.metrics.spans import own_times, union_ns
+from analysis.metrics.warmup import steady_runs
+from analysis.trace import Trace
+
+
+@dataclass(frozen=True)
+class StepParts:
+    """Parts of one run in ns, which add up to `span_ns`; `is_file` where no run is marked.
+
+    `computing_ns` is the union of operators that are neither communication nor copies;
+    `communication_ns` and `copies_ns` are what of those ran beside no computing, copies also
+    beside no communication; `idle_ns` is the time in which nothing ran: dispatch, the host, gaps.
+    """
+
+    run: int
+    is_file: bool
+    span_ns: int
+    computing_ns: int
+    communication_ns: int
+    copies_ns: int
+    idle_ns: int
+
+
+def median_run(trace: Trace) -> int | None:
+    """The run whose duration is the (lower) median of the runs that count; None without runs."""
+    runs = trace.profiled_runs
+    runs = runs[runs["run"].isin(steady_runs(trace).runs)].sort_values("dur_ns", kind="stable")
+    return None if runs.empty else int(runs["run"].iloc[(len(runs) - 1) // 2])
+
+
+@once
+def step_of(trace: Trace) -> StepParts | None:
+    """The median run, which is the one that timelines show, in parts.
+
+    None where calls of it have no start, where operators of a host stand beside kernels of a
+    device (they ran at the same time), and where its calls are longer than the run.
+    """
+    run = median_run(trace)
+    on_device = (trace.operators["level"] == "device_kernel").to_numpy()
+    if run is None or on_device.any() != on_device.all():
+        return None
+    row = trace.runs[trace.runs["run"] == run].iloc[0]
+    calls = _calls(trace, row)
+    if calls.empty or calls["start_ns"].isna().any():
+        return None
+    starts, lasts = own_times(calls)
+    ends = starts + lasts
+    if not pd.isna(row["start_ns"]):
+        begin, end = int(row["start_ns"]), int(row["start_ns"] + row["dur_ns"])
+        starts, ends = np.clip(starts, begin, end), np.clip(ends, begin, end)
+    of = calls["operator"].to_numpy()
+    communicates = trace.operators["is_communication"].to_numpy()[of]
+    copies = copies_of(trace)[of] & ~communicates
+    span_ns = int(row["dur_ns"])
+    computing, with_communication, busy = (
+        union_ns(starts[chosen], (ends - starts)[chosen])
+        for chosen in (~communicates & ~copies, ~copies, np.ones(len(of), bool))
+    )
+    if busy > span_ns:
+        return None
+    return StepParts(
+        run=run,
+        is_file=bool(row["kind"] == "file"),
+        span_ns=span_ns,
+        computing_ns=computing,
+        communication_ns=with_communication - computing,
+        copies_ns=busy - with_communication,
+        idle_ns=span_ns - busy,
+    )
+
+
+def _calls(trace: Trace, row: pd.Series) -> pd.DataFrame:
+    """Those that may have run in the run: where it has a start, of every run on its clock, as a
+    kernel may outlive the run that launched it; else its own."""
+    runs, of_run = trace.runs, trace.calls["run"]
+    if pd.isna(row["start_ns"]):
+        return trace.calls.loc[of_run.isin([row["run"]])]
+    block = -1 if pd.isna(row["block"]) else row["block"]
+    return trace.calls.loc[~of_run.isin(runs.loc[runs["block"].fillna(-1) != block, "run"])]

@@ -1,0 +1,143 @@
+"""Where the time of a run goes: its parts as bars, and what a change went to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from analysis import units
+from analysis.compare.comparison import Comparison
+from analysis.compare.side import Role
+from analysis.compare.step import PARTS, StepPart, part_ns, step_change, steps
+from analysis.messages import Message, Part, listed, paragraph, say
+from analysis.metrics.step import StepParts
+
+STEP_TITLE = Message("Where the time of a run goes")
+STEP_HELP = Message(
+    "The median run of each side as profiled, which the timelines show, in parts that add up to "
+    "it. Computing: the time in which at least one operator ran. Communication and copies: what of "
+    "them ran beside no computing. Idle: nothing ran, for example between operators, while the "
+    "host dispatches. Measured with the profiler on, which makes runs longer; for files that do "
+    "not mark their runs, of the whole file."
+)
+LABELS: Mapping[StepPart, Message] = {
+    "computing": Message("computing"),
+    "communication": Message("communication not hidden"),
+    "copies": Message("copies not hidden"),
+    "idle": Message("idle"),
+}
+_LESS: Mapping[StepPart, Message] = {
+    "computing": Message("less computing"),
+    "communication": Message("less communication that is not hidden"),
+    "copies": Message("less time in copies that are not hidden"),
+    "idle": Message("less idle time"),
+}
+_MORE: Mapping[StepPart, Message] = {
+    "computing": Message("more computing"),
+    "communication": Message("more communication that is not hidden"),
+    "copies": Message("more time in copies that are not hidden"),
+    "idle": Message("more idle time"),
+}
+_BAR = Message("{side:name} {total}: {parts}.")
+_ROLES: tuple[Role, Role] = ("baseline", "candidate")
+_ALL, _MOST, _TAKEN_BACK = 0.98, 0.5, 1.02  # shares of the whole change
+_GAIN = (
+    Message("The gain is {what}; other parts take some of it back."),
+    Message("All of the gain is {what}."),
+    Message("Most of the gain is {what}."),
+    Message("The largest part of the gain is {what}."),
+)
+_LOSS = (
+    Message("The loss is {what}; other parts give some of it back."),
+    Message("All of the loss is {what}."),
+    Message("Most of the loss is {what}."),
+    Message("The largest part of the loss is {what}."),
+)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One part of a bar: its time, its `share` of the run, and how it reads."""
+
+    part: StepPart
+    ns: int
+    share: float
+    text: str
+
+
+@dataclass(frozen=True)
+class StepBar:
+    """One side's run: `length` as a share of the longer one's, and its parts; of both sides the
+    same ones."""
+
+    role: Role
+    label: str
+    total: str
+    length: float
+    pieces: tuple[Piece, ...]
+
+    @property
+    def text(self) -> str:
+        """All of it, to be read."""
+        return "".join(part.text for part in self.parts)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The text in pieces, of which one is the side's name."""
+        pieces = listed([piece.text for piece in self.pieces])
+        return _BAR.parts(side=self.label, total=self.total, parts=pieces)
+
+
+def step_bars(comparison: Comparison) -> tuple[StepBar, ...]:
+    """A bar for each side whose file tells the parts; none where neither does."""
+    found = steps(comparison)
+    longest = max((step.span_ns for step in found if step is not None), default=0)
+    sides = (comparison.baseline, comparison.candidate)
+    shown = [part for part in PARTS if any(part_ns(one, part) for one in found if one is not None)]
+    return tuple(
+        StepBar(
+            role,
+            side.name,
+            units.duration(step.span_ns),
+            step.span_ns / longest,
+            tuple(_piece(step, part) for part in shown),
+        )
+        for role, side, step in zip(_ROLES, sides, found, strict=True)
+        if step is not None and longest
+    )
+
+
+def step_sentence(comparison: Comparison) -> str:
+    """'All of the gain is less computing. As profiled: -6.15 ms = …'; '' for no known change."""
+    change = step_change(comparison)
+    if change is None:
+        return ""
+    is_gain = change.whole_ns < 0
+    what = (_LESS if is_gain else _MORE)[change.leading]
+    degree = (
+        0 if change.share > _TAKEN_BACK
+        else 1 if change.share >= _ALL
+        else 2 if change.share >= _MOST
+        else 3
+    )  # fmt: skip
+    terms = [
+        say("{label} {change:signed_duration}", label=LABELS[part], change=ns)
+        for part, ns in change.parts.items()
+    ]
+    return paragraph(
+        (_GAIN if is_gain else _LOSS)[degree].text(what=what),
+        say(
+            "As profiled: {change:signed_duration} = {terms}.",
+            change=change.whole_ns,
+            terms=listed(terms),
+        ),
+    )
+
+
+def _piece(step: StepParts, part: StepPart) -> Piece:
+    ns = part_ns(step, part)
+    share = ns / step.span_ns
+    text = say(
+        "{label} {time:duration} ({share:percent})", label=LABELS[part], time=ns, share=share
+    )
+    return Piece(part, ns, share, text)

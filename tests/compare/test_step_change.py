@@ -1,0 +1,89 @@
+"""What a change of a run's time went to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analysis.compare import compare
+from analysis.compare.choice import choose_sides
+from analysis.compare.side import side_of_trace
+from analysis.compare.step import StepChange, part_ns, step_change, steps
+from analysis.messages import language
+from analysis.readers import read_path
+from analysis.wording import step as words
+from tests.metrics.test_device import trace
+from tests.metrics.test_step import made
+
+SAMPLE = Path(__file__).resolve().parents[2] / "sample_traces" / "mobilenetv2.zip"
+
+
+def test_the_sample_s_gain_is_less_computing_and_adds_up() -> None:
+    comparison = compare(*choose_sides(read_path(SAMPLE), None, None, None))
+    change = step_change(comparison)
+    assert change is not None and change.leading == "computing"
+    assert set(change.parts) == {"computing", "idle"}, "what neither side has is not told"
+    assert sum(change.parts.values()) == change.whole_ns < 0
+    before, after = steps(comparison)
+    assert before is not None and after is not None
+    for part, ns in change.parts.items():
+        assert ns == part_ns(after, part) - part_ns(before, part)
+    told = words.step_sentence(comparison)
+    assert told.startswith("Most of the gain is less computing. As profiled: -6.15 ms = ")
+    bars = words.step_bars(comparison)
+    assert [bar.role for bar in bars] == ["baseline", "candidate"]
+    assert bars[0].length == 1.0 and bars[1].length == after.span_ns / before.span_ns
+    for bar in bars:
+        assert sum(piece.share for piece in bar.pieces) == pytest.approx(1.0)
+    assert bars[1].text == "fused 6.21 ms: computing 5.83 ms (93.9 %) and idle 380 µs (6.1 %)."
+
+
+def test_nothing_is_said_of_a_change_that_is_not_known() -> None:
+    """One profile a side: the noise is unknown. The bars stand, the sentence does not."""
+    slow = made([(0, 0, 100), (2, 50, 70)], [(0, 200)])
+    comparison = compare(side_of_trace(slow), side_of_trace(trace()))
+    assert comparison.verdict.outcome == "noise_unknown"
+    assert step_change(comparison) is None and words.step_sentence(comparison) == ""
+    bars = words.step_bars(comparison)
+    assert [[piece.ns for piece in bar.pieces] for bar in bars] == [
+        [100, 20, 0, 80],
+        [90, 10, 10, 90],
+    ]
+
+
+def test_a_side_that_does_not_tell_has_no_bar() -> None:
+    untold = trace(starts=[0, 50, 60, 100, None])
+    comparison = compare(side_of_trace(untold), side_of_trace(trace()))
+    assert [bar.role for bar in words.step_bars(comparison)] == ["candidate"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ({"computing": -990, "idle": -10}, "All of the gain is less computing."),
+        ({"computing": -400, "idle": -600}, "Most of the gain is less idle time."),
+        (
+            {"computing": -400, "communication": -350, "copies": -250},
+            "The largest part of the gain is less computing.",
+        ),
+        (
+            {"communication": -1200, "idle": 200},
+            "The gain is less communication that is not hidden; other parts take some of it back.",
+        ),
+        ({"copies": 1000}, "All of the loss is more time in copies that are not hidden."),
+        (
+            {"idle": 1300, "computing": -300},
+            "The loss is more idle time; other parts give some of it back.",
+        ),
+    ],
+)
+def test_how_much_of_it(
+    parts: dict[str, int], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = sum(parts.values())
+    leading = max(parts, key=lambda part: parts[part] / whole)
+    change = StepChange(whole, parts, leading)  # type: ignore[arg-type]
+    monkeypatch.setattr(words, "step_change", lambda _: change)
+    with language.speaking("en"):
+        assert words.step_sentence(None).startswith(f"{expected} As profiled: ")  # type: ignore[arg-type]

@@ -1,0 +1,129 @@
+"""Where the time of a run goes, computed by hand, and held against what a vendor's tool says."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.metrics.step import StepParts, median_run, step_of
+from analysis.readers import read_path
+from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from tests.metrics.test_device import trace
+
+META = Meta(format="kineto", tool="PyTorch profiler")
+KINDS = ("gemm", "Memcpy HtoD", "AllReduce")
+
+
+def made(calls: list[tuple[int, int, int]], runs: list[tuple[int | None, int]]) -> Trace:
+    """Calls are (kind, start, length) of the first run, runs (start, length)."""
+    return Trace(
+        META,
+        runs_frame(
+            run=list(range(len(runs))),
+            kind=["step"] * len(runs),
+            start_ns=[start for start, _ in runs],
+            dur_ns=[dur for _, dur in runs],
+            profiled=[True] * len(runs),
+        ),
+        operators_frame(
+            operator=[0, 1, 2],
+            name=list(KINDS),
+            op_type=list(KINDS),
+            level=["device_kernel"] * 3,
+            is_communication=[False, False, True],
+        ),
+        calls_frame(
+            operator=[kind for kind, _, _ in calls],
+            run=[0] * len(calls),
+            start_ns=[start for _, start, _ in calls],
+            dur_ns=[dur for _, _, dur in calls],
+        ),
+    )
+
+
+def test_the_parts_add_up_to_the_run() -> None:
+    # Kernels: 0 to 70 and 180 to 200. The copy ends at 80, 10 ns after them; the collective is
+    # alone from 100 to 110.
+    assert step_of(trace()) == StepParts(0, False, 200, 90, 10, 10, 90)
+
+
+def test_what_runs_beside_computing_is_hidden() -> None:
+    # Compute 0-100; all-reduce 50-120: 20 are not hidden; copy 110-140: 20 beside neither.
+    found = step_of(made([(0, 0, 100), (2, 50, 70), (1, 110, 30)], [(0, 200)]))
+    assert found == StepParts(0, False, 200, 100, 20, 20, 60)
+
+
+def test_a_kernel_counts_where_it_ran() -> None:
+    """Of the last run, launched in the first: it outlives that by 40 ns."""
+    calls = made([(0, 60, 80)], [(0, 100), (100, 100), (200, 100)])
+    moved = replace(calls, runs=calls.runs[calls.runs["run"] == 1].reset_index(drop=True))
+    assert step_of(made([(0, 60, 80)], [(0, 100)])) == StepParts(0, False, 100, 40, 0, 0, 60)
+    assert step_of(moved) == StepParts(1, False, 100, 40, 0, 0, 60)
+
+
+def test_what_a_file_does_not_tell_is_none() -> None:
+    assert step_of(trace(starts=[0, 50, 60, 100, None])) is None
+    mixed = trace()
+    mixed.operators["level"] = mixed.operators["level"].cat.add_categories("framework_op")
+    mixed.operators.loc[0, "level"] = "framework_op"
+    assert step_of(mixed) is None, "operators of a host ran at the same time"
+    assert step_of(made([(0, 0, 80), (0, 100, 80)], [(None, 100)])) is None, "longer than the run"
+    assert step_of(made([(0, 0, 80), (0, 100, 80)], [(None, 200)])) == StepParts(
+        0, False, 200, 160, 0, 0, 40
+    )
+
+
+def test_it_is_the_median_run() -> None:
+    runs = made([(0, 0, 10)], [(0, 100), (100, 300), (400, 200)])
+    calls = calls_frame(operator=[0] * 3, run=[0, 1, 2], start_ns=[0, 100, 450], dur_ns=[10] * 3)
+    found = replace(runs, calls=calls)
+    assert median_run(found) == 2
+    assert step_of(found) == StepParts(2, False, 200, 10, 0, 0, 190)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(-50, 250), st.integers(0, 120)),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_whatever_overlaps_nothing_is_counted_twice(calls: list[tuple[int, int, int]]) -> None:
+    found = step_of(made([(kind, start + 50, dur) for kind, start, dur in calls], [(50, 200)]))
+    assert found is not None
+    ran = [[False] * 200 for _ in KINDS]
+    for kind, start, dur in calls:
+        for at in range(max(0, start), min(200, start + dur)):
+            ran[kind][at] = True
+    first = [
+        (gemm, not gemm and comm, not gemm and not comm and copy)
+        for gemm, copy, comm in zip(*ran, strict=True)
+    ]
+    computing, communication, copies = (sum(part) for part in zip(*first, strict=True))
+    assert (found.computing_ns, found.communication_ns, found.copies_ns) == (
+        computing, communication, copies,
+    )  # fmt: skip
+    assert found.idle_ns == 200 - computing - communication - copies
+
+
+@pytest.mark.parametrize("name", ["2024-10-level1-rank0", "2025-01-level1-rank0"])
+def test_ascend_s_own_table_says_the_same(shared_traces: Path, name: str) -> None:
+    folder = shared_traces / "third_party" / "ascend_torch_npu" / name
+    found = read_path(folder)
+    assert isinstance(found, Trace)
+    step = step_of(found)
+    assert step is not None
+    with (folder / "step_trace_time.csv").open() as file:
+        [told] = csv.DictReader(file)
+    for head, ns in (
+        ("Computing", step.computing_ns),
+        ("Communication(Not Overlapped)", step.communication_ns),
+        ("Free", step.idle_ns),
+        ("Stage", step.span_ns),
+    ):
+        assert ns / 1e3 == pytest.approx(float(told[head]), abs=1.0), head
