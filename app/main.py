@@ -15,7 +15,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from analysis.messages import say
 from app import language
-from app.parts import panels
+from app.parts import glossary, panels
 from app.views import compare, fusion, recipes, record
 
 
@@ -38,6 +38,8 @@ def run() -> None:
     shown = st.navigation([compare_page, fusion_page, recipes_page, record_page], position="top")
     language.notices()
     shown.run()
+    with panels.page():
+        glossary.link()
     language.switch()
 
 
