@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from analysis.messages import Message, language, say
 from app.language import spoken
-from app.parts.table import ROW_HEIGHT
 
 # Beside the packages in a clone, which is how FuseScope is run; without it there is no button.
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -23,7 +23,8 @@ _HEADS = {
 _TOOLS = ("Ascend", "MindSpore", "PyTorch", "NVIDIA")
 _ROW = re.compile(r"^\| (?!term |英文 )(.+) \|$", re.MULTILINE)
 _MARKUP = re.compile(r"`|<br>.*$")  # the Chinese page adds the English definition after a break
-_ROWS_SHOWN = 12
+_HEIGHT, _LINES_HEIGHT = 480, 76
+_WIDTHS = (130, 110, 340, 150, 130, 150, 150)
 
 
 def link() -> None:
@@ -36,11 +37,15 @@ def link() -> None:
 
 def _show() -> None:
     st.caption(say("FuseScope's terms, and what other tools call the same thing."))
+    text = st.column_config.TextColumn
+    widths: dict[Any, Any] = {at: text(width=px) for at, px in enumerate(_WIDTHS, start=1)}
     names = [head.text() for head in _HEADS.values()]
     st.dataframe(
         terms(_page(language.current())).set_axis([*names, *_TOOLS], axis="columns"),
         hide_index=True,
-        height=ROW_HEIGHT * _ROWS_SHOWN,
+        height=_HEIGHT,
+        row_height=_LINES_HEIGHT,  # definitions are sentences: cells this high break their lines
+        column_config=widths,
         key="glossary_table",
         alt=say("Terms with their definitions"),
     )
