@@ -10,7 +10,6 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.side import Role
 from analysis.compare.step import PARTS, StepPart, part_ns, step_change, steps
 from analysis.messages import Message, Part, listed, paragraph, say
-from analysis.metrics.step import StepParts
 
 STEP_TITLE = Message("Where the time of a run goes")
 STEP_HELP = Message(
@@ -100,7 +99,7 @@ def step_bars(comparison: Comparison) -> tuple[StepBar, ...]:
             side.name,
             units.duration(step.span_ns),
             step.span_ns / longest,
-            tuple(_piece(step, part) for part in shown),
+            tuple(_piece(part, part_ns(step, part), step.span_ns) for part in shown),
         )
         for role, side, step in zip(_ROLES, sides, found, strict=True)
         if step is not None and longest
@@ -134,9 +133,8 @@ def step_sentence(comparison: Comparison) -> str:
     )
 
 
-def _piece(step: StepParts, part: StepPart) -> Piece:
-    ns = part_ns(step, part)
-    share = ns / step.span_ns
+def _piece(part: StepPart, ns: int, whole_ns: int) -> Piece:
+    share = ns / whole_ns
     text = say(
         "{label} {time:duration} ({share:percent})", label=LABELS[part], time=ns, share=share
     )
