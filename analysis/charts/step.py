@@ -8,6 +8,7 @@ from analysis.charts.figure import BARE, label_text
 from analysis.colours import LIGHT, Colours
 from analysis.compare.comparison import Comparison
 from analysis.compare.step import StepPart
+from analysis.messages import say
 from analysis.wording.step import LABELS, StepBar, step_bars
 
 # Parts differ by their pattern, sides by their colour; idle time is an empty frame.
@@ -23,6 +24,8 @@ def step(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | None:
         return None
     of_role = {"baseline": colours.baseline, "candidate": colours.candidate}
     marks = [of_role[bar.role] for bar in bars]
+    longest = max(piece.ns for bar in bars for piece in bar.pieces)
+    scale, unit = (1e6, "ms") if longest >= 1e6 else (1e3, "µs")
     figure = go.Figure()
     for at, piece in enumerate(bars[0].pieces):
         figure.add_trace(
@@ -30,7 +33,7 @@ def step(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | None:
                 orientation="h",
                 name=label_text(LABELS[piece.part].text()),
                 y=list(range(len(bars))),
-                x=[bar.pieces[at].ns / 1e6 for bar in bars],
+                x=[bar.pieces[at].ns / scale for bar in bars],
                 marker={
                     "color": _EMPTY if piece.part == "idle" else marks,
                     "line": {"color": marks, "width": 1},
@@ -47,7 +50,7 @@ def step(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | None:
         barmode="stack",
         bargap=0.3,
         legend={"orientation": "h", "y": -0.35, "x": 0, "traceorder": "normal"},
-        xaxis={"ticksuffix": " ms", "separatethousands": True, "automargin": True},
+        xaxis={"ticksuffix": f" {unit}", "separatethousands": True, "automargin": True},
         yaxis={
             "tickvals": list(range(len(bars))),
             "ticktext": [label_text(bar.label, 24) for bar in bars],
@@ -62,4 +65,5 @@ def step(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | None:
 
 
 def _hover(bar: StepBar, at: int) -> str:
-    return label_text(f"{bar.label}: {bar.pieces[at].text}", 160)
+    told = say("{label}: {text}", label=bar.label, text=bar.pieces[at].text)
+    return label_text(told, 160)

@@ -39,11 +39,11 @@ def steps(comparison: Comparison) -> tuple[StepParts | None, StepParts | None]:
 
 
 def step_change(comparison: Comparison) -> StepChange | None:
-    """What the change went to; None where the verdict names no change, where the runs as profiled
-    do not change the same way, and where a file that marks no runs stands beside a run."""
+    """What the change went to; None where the verdict names no change, and where the runs as
+    profiled do not change the same way."""
     before, after = steps(comparison)
     outcome = comparison.verdict.outcome
-    if before is None or after is None or before.is_file != after.is_file:
+    if before is None or after is None:
         return None
     whole_ns = after.span_ns - before.span_ns
     if not comparison.has_changes or outcome not in ("faster", "slower"):

@@ -35,7 +35,7 @@ def run_spans(trace: Trace) -> pd.DataFrame:
     span_ns = runs["dur_ns"].to_numpy()
     busy_ns = pd.array([None] * len(runs), "Int64")
     if has_start:
-        starts, lasts = own_times(calls)
+        starts, lasts = call_times(calls)
         parts = (np.split(values, first[1:]) for values in (starts, lasts))
         own = {run: union_ns(*part) for run, *part in zip(present, *parts, strict=True)}
         busy_ns = pd.array([own.get(run, 0) for run in runs.index], "Int64")
@@ -63,7 +63,7 @@ def _inside(trace: Trace, runs: pd.DataFrame) -> np.ndarray:
     clocks = {run: -1 if pd.isna(block) else int(block) for run, block in block_of.items()}
     of_call = calls["run"].map(clocks).fillna(-1).to_numpy(dtype="int64")
     of_run = np.array([clocks[run] for run in runs.index], dtype="int64")
-    starts, lasts = own_times(calls)
+    starts, lasts = call_times(calls)
     begins = runs["start_ns"].to_numpy("int64", na_value=-1)
     ends = begins + runs["dur_ns"].to_numpy("int64", na_value=0)
     inside = np.full(len(runs), -1, dtype="int64")
@@ -94,7 +94,7 @@ def _busy_until(start_ns: np.ndarray, dur_ns: np.ndarray) -> Callable[[np.ndarra
     return until
 
 
-def own_times(calls: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+def call_times(calls: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Starts and lengths of calls that have a start."""
     lasts = calls["span_ns"].fillna(calls["dur_ns"])
     return calls["start_ns"].to_numpy(dtype="int64"), lasts.to_numpy(dtype="int64")

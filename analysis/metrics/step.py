@@ -9,14 +9,14 @@ import pandas as pd
 
 from analysis.metrics.device import copies_of
 from analysis.metrics.memo import once
-from analysis.metrics.spans import own_times, union_ns
+from analysis.metrics.spans import call_times, union_ns
 from analysis.metrics.warmup import steady_runs
 from analysis.trace import Trace
 
 
 @dataclass(frozen=True)
 class StepParts:
-    """Parts of one run in ns, which add up to `span_ns`; `is_file` where no run is marked.
+    """Parts of one run in ns, which add up to `span_ns`.
 
     `computing_ns` is the union of operators that are neither communication nor copies;
     `communication_ns` and `copies_ns` are what of those ran beside no computing, copies also
@@ -24,7 +24,6 @@ class StepParts:
     """
 
     run: int
-    is_file: bool
     span_ns: int
     computing_ns: int
     communication_ns: int
@@ -43,8 +42,9 @@ def median_run(trace: Trace) -> int | None:
 def step_of(trace: Trace) -> StepParts | None:
     """The median run, which is the one that timelines show, in parts.
 
-    None where calls of it have no start, where operators of a host stand beside kernels of a
-    device (they ran at the same time), and where its calls are longer than the run.
+    None where the file does not mark its runs (between them nothing need run), where calls of the
+    run have no start, where operators of a host stand beside kernels of a device (they ran at the
+    same time), and where its calls are longer than the run.
     """
     run = median_run(trace)
     on_device = (trace.operators["level"] == "device_kernel").to_numpy()
@@ -52,26 +52,27 @@ def step_of(trace: Trace) -> StepParts | None:
         return None
     row = trace.runs[trace.runs["run"] == run].iloc[0]
     calls = _calls(trace, row)
-    if calls.empty or calls["start_ns"].isna().any():
+    if row["kind"] == "file" or calls is None:
         return None
-    starts, lasts = own_times(calls)
+    starts, lasts = call_times(calls)
     ends = starts + lasts
     if not pd.isna(row["start_ns"]):
         begin, end = int(row["start_ns"]), int(row["start_ns"] + row["dur_ns"])
-        starts, ends = np.clip(starts, begin, end), np.clip(ends, begin, end)
+        inside = (starts < end) & (ends > begin)
+        calls = calls[inside]
+        starts, ends = np.maximum(starts[inside], begin), np.minimum(ends[inside], end)
     of = calls["operator"].to_numpy()
     communicates = trace.operators["is_communication"].to_numpy()[of]
     copies = copies_of(trace)[of] & ~communicates
-    span_ns = int(row["dur_ns"])
     computing, with_communication, busy = (
         union_ns(starts[chosen], (ends - starts)[chosen])
         for chosen in (~communicates & ~copies, ~copies, np.ones(len(of), bool))
     )
+    span_ns = int(row["dur_ns"])
     if busy > span_ns:
         return None
     return StepParts(
         run=run,
-        is_file=bool(row["kind"] == "file"),
         span_ns=span_ns,
         computing_ns=computing,
         communication_ns=with_communication - computing,
@@ -80,11 +81,22 @@ def step_of(trace: Trace) -> StepParts | None:
     )
 
 
-def _calls(trace: Trace, row: pd.Series) -> pd.DataFrame:
+def _calls(trace: Trace, row: pd.Series) -> pd.DataFrame | None:
     """Those that may have run in the run: where it has a start, of every run on its clock, as a
-    kernel may outlive the run that launched it; else its own."""
-    runs, of_run = trace.runs, trace.calls["run"]
+    kernel may outlive the run that launched it; else its own. None where one of its own has no
+    start, or where it has none.
+
+    Blocks are processes with a clock of their own.
+    """
+    runs, calls = trace.runs, trace.calls
+    own = calls["run"].isin([row["run"]]).to_numpy()
+    has_start = calls["start_ns"].notna().to_numpy()
+    if not own.any() or not has_start[own].all():
+        return None
     if pd.isna(row["start_ns"]):
-        return trace.calls.loc[of_run.isin([row["run"]])]
-    block = -1 if pd.isna(row["block"]) else row["block"]
-    return trace.calls.loc[~of_run.isin(runs.loc[runs["block"].fillna(-1) != block, "run"])]
+        return calls.loc[own]
+    same = runs["block"].isna() if pd.isna(row["block"]) else runs["block"] == row["block"]
+    beside = calls["run"].isin(runs.loc[same.fillna(False), "run"]).to_numpy()
+    if pd.isna(row["block"]):
+        beside |= calls["run"].isna().to_numpy()
+    return calls.loc[beside & has_start]

@@ -14,11 +14,11 @@ from analysis.messages import Message, Part, listed, paragraph, say
 STEP_TITLE = Message("Where the time of a run goes")
 STEP_HELP = Message(
     "The median run of each side as profiled, which the timelines show, in parts that add up to "
-    "it. Computing: the time in which at least one operator ran. Communication and copies: what of "
-    "them ran beside no computing. Idle: nothing ran, for example between operators, while the "
-    "host dispatches. Measured with the profiler on, which makes runs longer; for files that do "
-    "not mark their runs, of the whole file."
+    "it. Computing: the time in which at least one operator ran. Communication and copies that are "
+    "not hidden: their time during which nothing was computed. Idle: the time in which nothing "
+    "ran, for example while the host dispatches the next operator. The profiler makes runs longer."
 )
+STEP_BASIS = Message("Measured: the median run as profiled.")
 LABELS: Mapping[StepPart, Message] = {
     "computing": Message("computing"),
     "communication": Message("communication not hidden"),
@@ -38,19 +38,23 @@ _MORE: Mapping[StepPart, Message] = {
     "idle": Message("more idle time"),
 }
 _BAR = Message("{side:name} {total}: {parts}.")
+_NO_BAR = Message(
+    "Not known for {side:name}: its file does not mark its runs, gives no start times, or mixes "
+    "operators of the host with kernels of a device."
+)
 _ROLES: tuple[Role, Role] = ("baseline", "candidate")
 _ALL, _MOST, _TAKEN_BACK = 0.98, 0.5, 1.02  # shares of the whole change
 _GAIN = (
-    Message("The gain is {what}; other parts take some of it back."),
-    Message("All of the gain is {what}."),
-    Message("Most of the gain is {what}."),
-    Message("The largest part of the gain is {what}."),
+    Message("The gain comes from {what}; other parts take some of it back."),
+    Message("All of the gain comes from {what}."),
+    Message("Most of the gain comes from {what}."),
+    Message("The largest part of the gain comes from {what}."),
 )
 _LOSS = (
-    Message("The loss is {what}; other parts give some of it back."),
-    Message("All of the loss is {what}."),
-    Message("Most of the loss is {what}."),
-    Message("The largest part of the loss is {what}."),
+    Message("The loss comes from {what}; other parts give some of it back."),
+    Message("All of the loss comes from {what}."),
+    Message("Most of the loss comes from {what}."),
+    Message("The largest part of the loss comes from {what}."),
 )
 
 
@@ -76,13 +80,8 @@ class StepBar:
     pieces: tuple[Piece, ...]
 
     @property
-    def text(self) -> str:
-        """All of it, to be read."""
-        return "".join(part.text for part in self.parts)
-
-    @property
     def parts(self) -> tuple[Part, ...]:
-        """The text in pieces, of which one is the side's name."""
+        """All of it to be read, in pieces of which one is the side's name."""
         pieces = listed([piece.text for piece in self.pieces])
         return _BAR.parts(side=self.label, total=self.total, parts=pieces)
 
@@ -106,8 +105,16 @@ def step_bars(comparison: Comparison) -> tuple[StepBar, ...]:
     )
 
 
+def step_lines(comparison: Comparison) -> tuple[tuple[Part, ...], ...]:
+    """Both sides to be read, also the one without a bar; none where neither has one."""
+    bars = {bar.role: bar.parts for bar in step_bars(comparison)}
+    sides = zip(_ROLES, (comparison.baseline, comparison.candidate), strict=True)
+    lines = tuple(bars.get(role) or _NO_BAR.parts(side=side.name) for role, side in sides)
+    return lines if bars else ()
+
+
 def step_sentence(comparison: Comparison) -> str:
-    """'All of the gain is less computing. As profiled: -6.15 ms = …'; '' for no known change."""
+    """'All of the gain comes from less computing. As profiled: …'; '' for no known change."""
     change = step_change(comparison)
     if change is None:
         return ""

@@ -58,13 +58,12 @@ def print_comparison(comparison: Comparison, others: list[str], *, is_brief: boo
 
 def _print_step(console: Console, comparison: Comparison) -> None:
     """Where the time of a run goes on each side, and what the change went to."""
-    bars = step.step_bars(comparison)
-    if not bars:
+    lines = ["".join(part.text for part in line) for line in step.step_lines(comparison)]
+    if not lines:
         return
     console.print(f"\n{step.STEP_TITLE}", style="bold")
-    for line in (*(bar.text for bar in bars), step.step_sentence(comparison)):
-        if line:
-            console.print(clean_text(line, 1000))
+    for line in filter(None, (*lines, step.STEP_BASIS.text(), step.step_sentence(comparison))):
+        console.print(clean_text(line, 1000))
     console.print()
 
 

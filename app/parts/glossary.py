@@ -13,7 +13,7 @@ import streamlit as st
 from analysis.messages import Message, language, say
 from app.language import spoken
 
-# Beside the packages in a clone, which is how FuseScope is run; without it there is no button.
+# FuseScope runs from a clone, where docs/ stands beside the packages; elsewhere no button is shown.
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 _HEADS = {
     "term": Message("Term"),

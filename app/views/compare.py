@@ -135,8 +135,9 @@ def _step(comparison: Comparison) -> None:
     if change := step_words.step_sentence(comparison):
         st.markdown(panels.own(change))
     panels.chart(figure, "step", say("The median run of each side in parts"))
-    bars = [panels.parts_text(bar.parts, "gray") for bar in step_words.step_bars(comparison)]
-    st.caption("  \n".join(bars))  # two spaces break a line
+    lines = [panels.parts_text(line, "gray") for line in step_words.step_lines(comparison)]
+    lines.append(panels.own(step_words.STEP_BASIS.text()))
+    st.caption("  \n".join(lines))  # two spaces break a line
 
 
 def _bought(comparison: Comparison, fusion_page: st.Page) -> None:

@@ -30,13 +30,14 @@ def test_the_sample_s_gain_is_less_computing_and_adds_up() -> None:
     for part, ns in change.parts.items():
         assert ns == part_ns(after, part) - part_ns(before, part)
     told = words.step_sentence(comparison)
-    assert told.startswith("Most of the gain is less computing. As profiled: -6.15 ms = ")
+    assert told.startswith("Most of the gain comes from less computing. As profiled: -6.15 ms = ")
     bars = words.step_bars(comparison)
     assert [bar.role for bar in bars] == ["baseline", "candidate"]
     assert bars[0].length == 1.0 and bars[1].length == after.span_ns / before.span_ns
     for bar in bars:
         assert sum(piece.share for piece in bar.pieces) == pytest.approx(1.0)
-    assert bars[1].text == "fused 6.21 ms: computing 5.83 ms (93.9 %) and idle 380 µs (6.1 %)."
+    lines = ["".join(part.text for part in line) for line in words.step_lines(comparison)]
+    assert lines[1] == "fused 6.21 ms: computing 5.83 ms (93.9 %) and idle 380 µs (6.1 %)."
 
 
 def test_nothing_is_said_of_a_change_that_is_not_known() -> None:
@@ -56,25 +57,33 @@ def test_a_side_that_does_not_tell_has_no_bar() -> None:
     untold = trace(starts=[0, 50, 60, 100, None])
     comparison = compare(side_of_trace(untold), side_of_trace(trace()))
     assert [bar.role for bar in words.step_bars(comparison)] == ["candidate"]
+    first, second = words.step_lines(comparison)
+    assert first[0].text.startswith("Not known for ") and first[1].role == "name"
+    assert "computing 90.0 ns" in "".join(part.text for part in second)
+    neither = compare(side_of_trace(untold), side_of_trace(untold))
+    assert words.step_bars(neither) == words.step_lines(neither) == ()
 
 
 @pytest.mark.parametrize(
     ("parts", "expected"),
     [
-        ({"computing": -990, "idle": -10}, "All of the gain is less computing."),
-        ({"computing": -400, "idle": -600}, "Most of the gain is less idle time."),
+        ({"computing": -990, "idle": -10}, "All of the gain comes from less computing."),
+        ({"computing": -400, "idle": -600}, "Most of the gain comes from less idle time."),
         (
             {"computing": -400, "communication": -350, "copies": -250},
-            "The largest part of the gain is less computing.",
+            "The largest part of the gain comes from less computing.",
         ),
         (
             {"communication": -1200, "idle": 200},
-            "The gain is less communication that is not hidden; other parts take some of it back.",
+            (
+                "The gain comes from less communication that is not hidden; "
+                "other parts take some of it back."
+            ),
         ),
-        ({"copies": 1000}, "All of the loss is more time in copies that are not hidden."),
+        ({"copies": 1000}, "All of the loss comes from more time in copies that are not hidden."),
         (
             {"idle": 1300, "computing": -300},
-            "The loss is more idle time; other parts give some of it back.",
+            "The loss comes from more idle time; other parts give some of it back.",
         ),
     ],
 )

@@ -49,21 +49,37 @@ def made(calls: list[tuple[int, int, int]], runs: list[tuple[int | None, int]]) 
 def test_the_parts_add_up_to_the_run() -> None:
     # Kernels: 0 to 70 and 180 to 200. The copy ends at 80, 10 ns after them; the collective is
     # alone from 100 to 110.
-    assert step_of(trace()) == StepParts(0, False, 200, 90, 10, 10, 90)
+    assert step_of(trace()) == StepParts(0, 200, 90, 10, 10, 90)
 
 
 def test_what_runs_beside_computing_is_hidden() -> None:
     # Compute 0-100; all-reduce 50-120: 20 are not hidden; copy 110-140: 20 beside neither.
     found = step_of(made([(0, 0, 100), (2, 50, 70), (1, 110, 30)], [(0, 200)]))
-    assert found == StepParts(0, False, 200, 100, 20, 20, 60)
+    assert found == StepParts(0, 200, 100, 20, 20, 60)
 
 
 def test_a_kernel_counts_where_it_ran() -> None:
-    """Of the last run, launched in the first: it outlives that by 40 ns."""
-    calls = made([(0, 60, 80)], [(0, 100), (100, 100), (200, 100)])
-    moved = replace(calls, runs=calls.runs[calls.runs["run"] == 1].reset_index(drop=True))
-    assert step_of(made([(0, 60, 80)], [(0, 100)])) == StepParts(0, False, 100, 40, 0, 0, 60)
-    assert step_of(moved) == StepParts(1, False, 100, 40, 0, 0, 60)
+    """Launched in the first run, it outlives that by 40 ns, which the second run has."""
+    assert step_of(made([(0, 60, 80)], [(0, 100)])) == StepParts(0, 100, 40, 0, 0, 60)
+    both = made([(0, 60, 80)], [(0, 100), (100, 90)])
+    calls = calls_frame(operator=[0, 0], run=[0, 1], start_ns=[60, 150], dur_ns=[80, 10])
+    found = replace(both, calls=calls)
+    assert median_run(found) == 1
+    assert step_of(found) == StepParts(1, 90, 50, 0, 0, 40)
+
+
+def test_a_call_on_another_clock_is_not_of_the_run() -> None:
+    """Blocks are processes: what another one ran at the same count, or nobody's run, is apart."""
+    found = made([(0, 0, 50)], [(0, 100), (0, 400)])
+    found.runs["block"] = found.runs["block"].astype("Int64")
+    found.runs.loc[:, "block"] = [0, 1]
+    calls = calls_frame(operator=[0] * 3, run=[0, 1, None], start_ns=[0, 60, 80], dur_ns=[50, 9, 9])
+    assert step_of(replace(found, calls=calls)) == StepParts(0, 100, 50, 0, 0, 50)
+
+
+def test_a_file_that_does_not_mark_its_runs_has_no_step() -> None:
+    """Between its runs nothing need run: that is not idle time of a run."""
+    assert step_of(trace(kind="file")) is None
 
 
 def test_what_a_file_does_not_tell_is_none() -> None:
@@ -74,7 +90,7 @@ def test_what_a_file_does_not_tell_is_none() -> None:
     assert step_of(mixed) is None, "operators of a host ran at the same time"
     assert step_of(made([(0, 0, 80), (0, 100, 80)], [(None, 100)])) is None, "longer than the run"
     assert step_of(made([(0, 0, 80), (0, 100, 80)], [(None, 200)])) == StepParts(
-        0, False, 200, 160, 0, 0, 40
+        0, 200, 160, 0, 0, 40
     )
 
 
@@ -83,7 +99,7 @@ def test_it_is_the_median_run() -> None:
     calls = calls_frame(operator=[0] * 3, run=[0, 1, 2], start_ns=[0, 100, 450], dur_ns=[10] * 3)
     found = replace(runs, calls=calls)
     assert median_run(found) == 2
-    assert step_of(found) == StepParts(2, False, 200, 10, 0, 0, 190)
+    assert step_of(found) == StepParts(2, 200, 10, 0, 0, 190)
 
 
 @given(

@@ -424,3 +424,32 @@ def test_sides_go_by_their_names_or_both_by_their_roles() -> None:
 
     assert "a.json → b.json, and the change." in heads("a.json", "b.json")
     assert "baseline → candidate, and the change." in heads("a.json", f"{'long' * 12}.json")
+
+
+def step_section(comparison: Comparison) -> str:
+    return report_html(comparison).partition('<section id="step">')[2].partition("</section>")[0]
+
+
+def test_where_the_time_of_a_run_goes() -> None:
+    section = step_section(of_profiles(runs=3))
+    assert section.count('<div class="of-run ') == 2
+    assert "width:100.00%" in section, "the longer run"
+    assert "As profiled:" not in section, "one profile a side: no change is explained"
+    assert "Measured: the median run as profiled." in section
+
+
+def test_a_side_whose_runs_are_not_marked_is_named_and_not_drawn() -> None:
+    first = profile(UNFUSED_OPERATORS, 3, "before.json")
+    second = profile(FUSED_OPERATORS, 3, "<i>after.json")
+    second = replace(
+        second,
+        runs=second.runs.assign(
+            kind=second.runs["kind"].cat.set_categories(["file"]).fillna("file")
+        ),
+    )
+    section = step_section(compare(*choose_sides(first, second)))
+    assert section.count('<div class="of-run ') == 1
+    assert re.search(r'class="missing">Not known for <bdi>[^<]*after', section)
+    assert "<i>after" not in section
+    neither = compare(*choose_sides(second, second))
+    assert step_section(neither) == ""

@@ -303,7 +303,7 @@ def _body(
     short = long = last = 0
     fewest = width  # cells of the rows before the last
     short_row = long_row = 0
-    ends: deque[list[str]] = deque(maxlen=2)  # as they stand in the file
+    last_rows: deque[list[str]] = deque(maxlen=2)  # as they stand in the file
     for number, row in enumerate(reader, start=1):
         if not row or (len(row) == 1 and not row[0].strip(_BLANKS)):
             continue
@@ -325,16 +325,16 @@ def _body(
                 text = known[cell] = "" if text.lower() in MISSING else text
             column.append(text)
         rows.append(number)
-        ends.append(row)
+        last_rows.append(row)
     if not ended and len(rows) > 1 and last < fewest:
         lost = sum(len(column.pop()) + 1 for column in columns[:last])
         for column in columns[last:]:
             column.pop()
         rows.pop()
-        ends.pop()
+        last_rows.pop()
         short -= 1
         notes.append(Diagnostic("warning", "cut_short", 1, "", {"bytes_lost": lost}))
-    if ends and ends_in_summary(columns, [not cell.strip(_BLANKS) for cell in ends[-1]]):
+    if last_rows and ends_in_summary(columns, [not cell.strip(_BLANKS) for cell in last_rows[-1]]):
         notes.append(Diagnostic("warning", "total_row", 1, in_row(rows.pop())))
         for column in columns:
             column.pop()

@@ -204,7 +204,7 @@ _LOST = Message(
 
 
 def _nothing_fused(ledger: Ledger) -> list[Statement]:
-    """Why there is no fusion to speak of: there was none, or it is not known."""
+    """Why no fusion is reported: there was none, or it is not known."""
     reasons = ledger.ungrouped["reason"]
     lost = int((~reasons.isin(["inserted", "communication"])).sum())
     if lost:

@@ -47,7 +47,7 @@ TERMS: Mapping[Term, Message] = {
 
 
 NO_WATERFALL = Message(
-    "The two files have no time of a whole run in common, so there is no sum to draw."
+    "The two files give no time of a whole run that can be compared, so no sum is drawn."
 )
 
 
