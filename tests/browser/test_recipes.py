@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from urllib.parse import unquote
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from analysis.recipes import find
@@ -60,6 +61,7 @@ def opens(page: Page, recipe: str) -> None:
     wait_idle(page)
 
 
+@pytest.mark.exhaustive  # its pages and its recording are tested one by one
 def test_from_the_overview_to_a_recording_and_its_comparison(page: Page, url: str) -> None:
     open_for_the_first_time(page, f"{url}/recipes")
     expect(page.get_by_role("heading", name="Recipes")).to_be_visible()

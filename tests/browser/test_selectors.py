@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.dashboard import wait_idle
@@ -38,6 +39,7 @@ def go(page: Page, name: str) -> None:
     page.wait_for_url(re.compile(f"/{name.lower()}|/\\?"))
 
 
+@pytest.mark.exhaustive  # tests/app tests each way by itself
 def test_selectors_follow_the_address_on_every_way(page: Page, url: str) -> None:
     page.goto(f"{url}/?baseline=recorded:four.zip/basic&candidate=recorded:four.zip/extended")
     holds(page, "basic", "extended")

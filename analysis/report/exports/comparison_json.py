@@ -99,7 +99,7 @@ def _step(comparison: Comparison) -> dict[str, Any]:
     change = step_change(comparison)
     return {
         **_both(lambda found: None if found is None else asdict(found), steps(comparison)),
-        "change": None
+        "delta": None
         if change is None
         else {"whole_ns": change.whole_ns, "parts_ns": change.parts, "leading": change.leading},
         "basis": "measured",
