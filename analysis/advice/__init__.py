@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from analysis.advice.finding import Finding, Findings, Gain, Unanswered
+from analysis.advice.findings import TOP, findings
 from analysis.advice.missed_fusions import (
     MissedFusion,
     Unjudged,
     missed_fusions,
     unjudged_attention,
 )
+from analysis.advice.subject import Subject
 
-__all__ = ["MissedFusion", "Unjudged", "missed_fusions", "unjudged_attention"]
+__all__ = [
+    "TOP",
+    "Finding",
+    "Findings",
+    "Gain",
+    "MissedFusion",
+    "Subject",
+    "Unanswered",
+    "Unjudged",
+    "findings",
+    "missed_fusions",
+    "unjudged_attention",
+]

@@ -32,12 +32,12 @@ def choose_sides(
         if not isinstance(first, Experiment):
             raise FuseScopeError("one_side", where=first.meta.file_name)
         base, other = chosen_names(first.record, baseline, candidate)
-        return _side(first, base), _side(first, other)
+        return side_of(first, base), side_of(first, other)
     if isinstance(first, Experiment) and isinstance(second, Experiment):
         shared = [name for name in first.record.names if name in second.record.names]
         usual = next((name for name in _PREFERRED if name in shared), shared[0] if shared else None)
-        return _side(first, baseline or usual), _side(second, candidate or baseline or usual)
-    return _side(first, baseline), _side(second, candidate)
+        return side_of(first, baseline or usual), side_of(second, candidate or baseline or usual)
+    return side_of(first, baseline), side_of(second, candidate)
 
 
 def chosen_names(
@@ -76,7 +76,7 @@ def default_candidate(record: ExperimentRecord, baseline: str) -> str:
     return others[-1] if others else baseline
 
 
-def _side(value: Trace | Experiment, name: str | None) -> Side:
+def side_of(value: Trace | Experiment, name: str | None) -> Side:
     if isinstance(value, Experiment):
         if name is None:
             name = default_candidate(value.record, default_baseline(value.record))

@@ -25,6 +25,7 @@ from analysis.report.blocked import blocked_notes, blocked_rows
 from analysis.report.counters import counters
 from analysis.report.doctor import file_facts
 from analysis.report.ledger import ledger_table
+from analysis.report.limits import limits
 from analysis.report.method import method
 from analysis.report.origins import origins
 from analysis.report.pages import asset, template
@@ -37,6 +38,7 @@ from analysis.timeline import script
 from analysis.timeline.packing import packed_json
 from analysis.timeline.payload import REPORT_CALLS, texts, timeline_payload
 from analysis.trace import Diagnostic
+from analysis.wording import findings as finding_words
 from analysis.wording import step as step_words
 from analysis.wording.advice import NEAR_MISSES_HELP
 from analysis.wording.fusion.groups import KNOWN_BY_HELP, LEDGER_HELP
@@ -118,6 +120,8 @@ def _verdict(shown: Comparison) -> dict[str, Any]:
         "step_lines": step_words.step_lines(shown),
         "step_sentence": minus(step_words.step_sentence(shown)),
         "step_words": step_words,
+        "findings": limits(shown),
+        "finding_words": finding_words,
         "figures": cards.figures(shown),
         "totals_of_runs": [
             (

@@ -14,6 +14,7 @@ import typer
 from analysis.errors import FuseScopeError
 from analysis.messages import say
 from app.cli import language, memory, streams
+from app.cli.advise import advise
 from app.cli.collect import collect
 from app.cli.compare import compare
 from app.cli.fuse import fuse
@@ -76,6 +77,9 @@ app.command(help="Say what a trace or experiment contains, what was dropped, wha
     inspect
 )
 app.command(help="Compare two traces, or two variants of an experiment.")(compare)
+app.command(help="Say what limits a trace or variant now, what to try, and what that would bring.")(
+    advise
+)
 app.command(help="Start the dashboard and print its address; Ctrl-C ends it.")(serve)
 app.add_typer(zoo, name="zoo")
 

@@ -20,7 +20,7 @@ from analysis.trace import Trace
 from app.server.shelf import Shelf, weight
 
 if TYPE_CHECKING:
-    from analysis.advice import MissedFusion, Unjudged
+    from analysis.advice import Findings, MissedFusion, Unjudged
 
 MAX_COMPARISONS = 6
 MAX_COMPARISONS_BYTES = 192 * MIB
@@ -66,6 +66,13 @@ class Shown:
         from analysis.advice import missed_fusions
 
         return missed_fusions(self.comparison)
+
+    @cached_property
+    def findings(self) -> Findings:
+        """What limits the candidate, found when it is first asked for."""
+        from analysis.advice import Subject, findings
+
+        return findings(Subject(self.comparison.candidate, self.comparison))
 
     @cached_property
     def attention(self) -> Unjudged | None:

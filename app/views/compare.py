@@ -17,6 +17,7 @@ from app.parts import (
     doctor,
     entered_runs,
     exports,
+    findings,
     ledger,
     operators,
     pair,
@@ -97,6 +98,7 @@ def _results(chosen: Chosen, fusion_page: st.Page) -> None:
     with panels.trust(comparison):
         doctor.link(comparison)
     _step(comparison)
+    findings.show(shown, fusion_page)
     _cards(comparison)
     _bought(comparison, fusion_page)
     operators.show(shown)

@@ -117,7 +117,7 @@ def json_changes(value: Any, where: str = "") -> Iterator[tuple[str, float, floa
             yield from json_changes(item, where)
     if not isinstance(value, dict):
         return
-    if value.get("gain_ns") is not None:
+    if isinstance(value.get("gain_ns"), int):  # of a group; that of a finding has an interval
         yield where, value["before_ns"], value["after_ns"], -value["gain_ns"]
     for name, change in (("per_run_ns", "delta_ns"), ("value", "change")):
         if value.get(change) is not None and "baseline" in value:

@@ -48,7 +48,7 @@ EXPERIMENTS: Mapping[ExperimentsError, ErrorText] = {
     ),
     "profile_has_no_variants": ErrorText(
         Message("A profile does not have variants"),
-        Message("Leave out --baseline and --candidate."),
+        Message("Leave out the name of a variant."),
     ),
     "graph_cycle": ErrorText(
         Message("The graph has a cycle through '{node:name}'"), Message("Record it again.")

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 import pandas as pd
 
+from analysis.advice import Subject, findings
 from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.figures import DEVICE_FIGURES
 from analysis.compare.groups.matching import match_launchers, without_changes
@@ -21,6 +22,7 @@ from analysis.compare.step import step_change, steps
 from analysis.compare.timing.verdict import Interval
 from analysis.messages import language
 from analysis.metrics.counters import MEASURES, total_counters
+from analysis.report.exports.findings_json import findings_values
 from analysis.report.exports.fusion_json import fusion_values
 from analysis.report.exports.inspection import diagnostics
 from analysis.report.exports.roofline_json import quantity_values, roofs_values
@@ -50,6 +52,7 @@ def comparison_values(comparison: Comparison) -> dict[str, Any]:
         "verdict": _verdict(comparison),
         **figures("latency", "throughput", "cpu_time"),
         "step": _step(comparison),
+        **findings_values(findings(Subject(comparison.candidate, comparison))),
         "small_op_ratio": _both(asdict, comparison.small_ops),
         "short_op_ratio": {
             "tau_ns": comparison.tau.value,

@@ -1,0 +1,86 @@
+"""Finding: what limits a model, what it costs, and what removing it would bring."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+from analysis.quantity import Basis
+from analysis.trace import Value
+
+# What can limit a run; analysis/wording/findings/ has the sentences, kinds/ a file for each.
+FindingCode = Literal[
+    "communication", "copies", "dispatch_bound", "fallback", "fused_slower", "graph_growth",
+    "idle_before", "large_tensors", "light_chains", "low_utilisation", "memory_bound",
+    "missed_fusion", "not_optimised", "recomputed", "reorders", "stream_imbalance", "run_tail",
+    "type_conversions",
+]  # fmt: skip
+# Why a kind cannot be answered for this file.
+Unknown = Literal[
+    "different_models", "mixed_levels", "no_comparison", "no_counted_flops", "no_graph",
+    "no_groups", "no_members", "no_operators", "no_peak", "no_providers", "no_samples", "no_shapes",
+    "no_start_times", "no_times", "no_types", "other_engine", "runs_unknown", "too_few_samples",
+]  # fmt: skip
+Confidence = Literal["high", "medium", "low"]
+Place = Literal["operators", "op_types", "group", "run"]
+
+
+@dataclass(frozen=True)
+class Gain:
+    """Predicted saving of one run in ns; `low` <= `value` <= `high`, at 90 %."""
+
+    value: float
+    low: float
+    high: float
+    basis: Basis
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.value <= self.high:
+            raise ValueError(f"the gain {self.value} is outside {self.low} to {self.high}")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that limits the run, with the evidence for it.
+
+    `values` are the figures and names of its sentences, names fit to be shown; `share` is the part
+    of the run that it concerns; `at_most_ns` is the most that a run can save by removing it, None
+    where it costs no time, on the stated `basis`. `gain` is what a remedy is predicted to save,
+    None where nothing measured allows a prediction. `where` says what `names` are; `confidence` is
+    high where measurement alone shows it, medium where the remedy's effect is modelled, low where
+    the cause is not certain. `of_ns` is the run that the times are of where it is not the mean run
+    as profiled.
+    """
+
+    code: FindingCode
+    values: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
+    at_most_ns: float | None = None
+    share: float | None = None
+    basis: Basis = "measured"
+    gain: Gain | None = None
+    where: Place = "run"
+    names: tuple[str, ...] = ()
+    confidence: Confidence = "medium"
+    of_ns: float | None = None
+
+
+@dataclass(frozen=True)
+class Unanswered:
+    """A kind of finding that the file cannot answer, and why."""
+
+    code: FindingCode
+    reason: Unknown
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What was found, in order of worth, and what the file cannot answer. `run_ns` is what
+    shares are of: the mean run as profiled, without `has_runs` all operators of the file, None
+    without any."""
+
+    found: tuple[Finding, ...]
+    unanswered: tuple[Unanswered, ...]
+    run_ns: float | None
+    has_runs: bool = True

@@ -1,0 +1,70 @@
+"""Findings: every kind asked about one side, in order of what its remedy is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from analysis.advice.finding import Finding, FindingCode, Findings, Unanswered
+from analysis.advice.kinds.chains import light_chains
+from analysis.advice.kinds.conversions import fallback, reorders, type_conversions
+from analysis.advice.kinds.exposed import communication, copies
+from analysis.advice.kinds.graphs import graph_growth, large_tensors, recomputed
+from analysis.advice.kinds.idle import dispatch_bound, idle_before
+from analysis.advice.kinds.missed import missed_fusion
+from analysis.advice.kinds.rooflines import low_utilisation, memory_bound
+from analysis.advice.kinds.slower import fused_slower
+from analysis.advice.kinds.streams import stream_imbalance
+from analysis.advice.kinds.tail import run_tail
+from analysis.advice.kinds.unoptimised import not_optimised
+from analysis.advice.subject import Answer, Subject
+
+TOP = 5  # of them are shown at once
+KINDS: Mapping[FindingCode, Callable[[Subject], Answer]] = {
+    "not_optimised": not_optimised,
+    "missed_fusion": missed_fusion,
+    "fused_slower": fused_slower,
+    "light_chains": light_chains,
+    "dispatch_bound": dispatch_bound,
+    "communication": communication,
+    "copies": copies,
+    "idle_before": idle_before,
+    "stream_imbalance": stream_imbalance,
+    "reorders": reorders,
+    "type_conversions": type_conversions,
+    "fallback": fallback,
+    "recomputed": recomputed,
+    "memory_bound": memory_bound,
+    "low_utilisation": low_utilisation,
+    "graph_growth": graph_growth,
+    "large_tensors": large_tensors,
+    "run_tail": run_tail,
+}
+
+
+def findings(subject: Subject) -> Findings:
+    """What limits the side, in order of worth, and which kinds its files cannot answer.
+
+    Worth is what a remedy is predicted to save; without a prediction half of the most that it could
+    save. Without operators nothing is found.
+    """
+    found: list[Finding] = []
+    unanswered: list[Unanswered] = []
+    for code, kind in KINDS.items():
+        answer: Answer = "no_operators" if subject.operators.empty else kind(subject)
+        if isinstance(answer, str):
+            unanswered.append(Unanswered(code, answer))
+        else:
+            found.extend(answer)
+    return Findings(
+        tuple(sorted(found, key=_worth_ns, reverse=True)),
+        tuple(unanswered),
+        subject.run_ns,
+        subject.trace.has_runs,
+    )
+
+
+def _worth_ns(finding: Finding) -> float:
+    """What a remedy is predicted to save; without a prediction half of the most that it could."""
+    if finding.gain is not None:
+        return finding.gain.value
+    return (finding.at_most_ns or 0.0) / 2

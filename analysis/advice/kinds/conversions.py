@@ -1,0 +1,119 @@
+"""Conversions: operators that compute nothing, they change layout, type or processor."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from analysis.advice.finding import Finding
+from analysis.advice.subject import Answer, Subject
+from analysis.metrics.utilisation import is_int8
+from analysis.operators.classes import is_heavy, plain_type
+
+# As every reader spells them, without namespace and case.
+_TYPES = frozenset(
+    ("cast", "castlike", "convert", "convert_element_type", "to", "to_copy", "quantizelinear",
+     "dequantizelinear", "dynamicquantizelinear", "quantize_per_tensor", "dequantize",
+     "ascendquant", "ascenddequant", "aclnncast")
+)  # fmt: skip
+_LAYOUTS = frozenset(
+    ("reorder", "reorderinput", "reorderoutput", "transdata", "transpose", "permute",
+     "permute_copy", "formattransfer", "shuffle", "layout_transform", "nchwtonhwc",
+     "nhwctonchw", "contiguous")
+)  # fmt: skip
+# Where an operator runs when no other processor takes it, and what marks the others.
+_HOSTS = frozenset(("CPUExecutionProvider", "AI_CPU", "AICPU"))
+_ACCELERATORS = re.compile(r"\w+ExecutionProvider|AI_\w+|AICORE|MIX_\w+")
+
+
+def reorders(subject: Subject) -> Answer:
+    """Operators that only change the layout take 2 % of the run, or more; `inserted` are those of
+    them that the engine added."""
+    texts = subject.texts
+    if not (texts["op_type"] != "").any():
+        return "no_types"
+    mask = texts["op_type"].map(plain_type).isin(_LAYOUTS).to_numpy(dtype=bool)
+    comparison = subject.comparison
+    added = {op.name for op in comparison.fusion.inserted[1]} if comparison else set()
+    inserted = mask & texts["name"].isin(added).to_numpy()
+    time_ns = subject.time_of(mask)
+    if not subject.matters(time_ns):
+        return ()
+    counts = subject.operators["count"].to_numpy(dtype=float)
+    return (
+        Finding(
+            "reorders",
+            values={
+                "executions": round(float(counts[mask].sum())),
+                "inserted": round(float(counts[inserted].sum())),
+                "time_ns": time_ns,
+                "share": subject.share(time_ns),
+                "operator": subject.names(mask)[0],
+            },
+            at_most_ns=time_ns,
+            share=subject.share(time_ns),
+            where="operators",
+            names=subject.names(mask),
+        ),
+    )
+
+
+def type_conversions(subject: Subject) -> Answer:
+    """Operators that only change the data type take 2 % of the run, or more; `floats` are heavy
+    operators that still compute with floats where others compute with 8 bits."""
+    texts = subject.texts
+    if not (texts["op_type"] != "").any():
+        return "no_types"
+    mask = texts["op_type"].map(plain_type).isin(_TYPES).to_numpy(dtype=bool)
+    heavy = np.array([is_heavy(name) for name in texts["op_class"]], dtype=bool)
+    small = is_int8(subject.operators).to_numpy(dtype=bool)
+    floats = heavy & ~small if (heavy & small).any() else np.zeros(len(heavy), dtype=bool)
+    time_ns = subject.time_of(mask)
+    if not subject.matters(time_ns):
+        return ()
+    counts = subject.operators["count"].to_numpy(dtype=float)
+    return (
+        Finding(
+            "type_conversions",
+            values={
+                "executions": round(float(counts[mask].sum())),
+                "time_ns": time_ns,
+                "share": subject.share(time_ns),
+                "floats": int(floats.sum()),
+                "operator": subject.names(mask)[0],
+            },
+            at_most_ns=time_ns,
+            share=subject.share(time_ns),
+            where="operators",
+            names=subject.names(mask),
+        ),
+    )
+
+
+def fallback(subject: Subject) -> Answer:
+    """Operators that run on the host while others of the run have an accelerator."""
+    providers = subject.texts["provider"]
+    if not (providers != "").any():
+        return "no_providers"
+    mask = providers.isin(_HOSTS).to_numpy(dtype=bool)
+    others = ~mask & providers.str.fullmatch(_ACCELERATORS).to_numpy(dtype=bool)
+    time_ns = subject.time_of(mask)
+    if not others.any() or not subject.matters(time_ns):
+        return ()
+    return (
+        Finding(
+            "fallback",
+            values={
+                "operators": int(mask.sum()),
+                "time_ns": time_ns,
+                "share": subject.share(time_ns),
+                "provider": str(providers[mask].iloc[0]),
+                "operator": subject.names(mask)[0],
+            },
+            at_most_ns=time_ns,
+            share=subject.share(time_ns),
+            where="operators",
+            names=subject.names(mask),
+        ),
+    )

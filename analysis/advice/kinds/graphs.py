@@ -1,0 +1,174 @@
+"""Graphs: what the executed graph has that the model does not, and what it computes twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from analysis.advice.finding import Finding
+from analysis.advice.subject import Answer, Subject, shown
+from analysis.compare.groups.equivalence import duplicates, in_order
+from analysis.errors import FuseScopeError
+from analysis.graph import Graph
+from analysis.operators.classes import op_class
+
+_MIN_GROWTH = 1.1  # nodes of the executed graph / nodes of the model
+_WITHOUT_WORK = frozenset(("Constant", "Identity"))
+_MIN_TENSORS = 32 * 1024**2  # bytes of activations below which their peak is nobody's problem
+
+
+def graph_growth(subject: Subject) -> Answer:
+    """The optimised graph has a tenth more operators than the model; operators that only change the
+    layout are not counted, `reorders` has them."""
+    side = subject.side
+    model = side.experiment.model_graph if side.experiment else None
+    if model is None or side.graph is None:
+        return "no_graph"
+    before, after = _types(model), _types(side.graph)
+    if after.total() < _MIN_GROWTH * before.total():
+        return ()
+    added = (after - before).most_common(1)
+    if not added:
+        return ()
+    op_type, count = added[0]
+    time_ns = subject.time_of((subject.texts["op_type"] == op_type).to_numpy())
+    return (
+        Finding(
+            "graph_growth",
+            values={
+                "before": before.total(),
+                "after": after.total(),
+                "op_type": shown(op_type),
+                "added": count,
+                "time_ns": time_ns,
+            },
+            at_most_ns=time_ns,
+            share=subject.share(time_ns),
+            where="op_types",
+            names=(shown(op_type),),
+            confidence="low",
+        ),
+    )
+
+
+def recomputed(subject: Subject) -> Answer:
+    """Operators that compute, from the same tensors, what another one has computed; or original
+    operators that several fused ones contain."""
+    graph = subject.side.graph
+    if graph is None:
+        return _in_several(subject)
+    try:
+        twins = duplicates(graph, in_order(graph))
+    except FuseScopeError:
+        return "no_graph"
+    again = {
+        graph.producer[tensor].name
+        for tensor, first in twins.items()
+        if tensor in graph.producer and first != tensor
+    }
+    mask = subject.texts["name"].isin(again).to_numpy()
+    return _recomputed(subject, mask)
+
+
+def _in_several(subject: Subject) -> Answer:
+    table = subject.operators
+    named = (table["members_source"].astype("object") == "names").to_numpy()
+    if not named.any():
+        return "no_members"
+    seen: set[str] = set()
+    again = np.zeros(len(table), dtype=bool)
+    for place, members in enumerate(table["members"].astype("object")):
+        own = set(str(members).split(" + ")) if named[place] and members else set()
+        again[place] = bool(own & seen)
+        seen |= own
+    return _recomputed(subject, again)
+
+
+def _recomputed(subject: Subject, mask: np.ndarray) -> Answer:
+    time_ns = subject.time_of(mask)
+    if not subject.matters(time_ns):
+        return ()
+    return (
+        Finding(
+            "recomputed",
+            values={
+                "operators": int(mask.sum()),
+                "time_ns": time_ns,
+                "share": subject.share(time_ns),
+                "operator": subject.names(mask)[0],
+            },
+            at_most_ns=time_ns,
+            share=subject.share(time_ns),
+            where="operators",
+            names=subject.names(mask),
+        ),
+    )
+
+
+def large_tensors(subject: Subject) -> Answer:
+    """The tensors that are alive at once, at their peak, are larger than all weights together.
+
+    A tensor lives from the operator that writes it to the last one that reads it. Modelled: what an
+    engine keeps, pads or writes in place is not known.
+    """
+    graph = subject.side.graph
+    if graph is None:
+        return "no_graph"
+    sizes = {tensor.name: tensor.bytes for tensor in graph.tensors}
+    produced = [name for node in graph.nodes for name in node.outputs if name]
+    if any(sizes.get(name) is None for name in produced):
+        return "no_shapes"
+    place, peak = _peak(graph, sizes)
+    weights = sum(tensor.bytes or 0 for tensor in graph.tensors if tensor.constant)
+    if place is None or peak < max(weights, _MIN_TENSORS):
+        return ()
+    node = graph.nodes[place]
+    own = sum(sizes.get(name) or 0 for name in (*node.inputs, *node.outputs) if name)
+    return (
+        Finding(
+            "large_tensors",
+            values={
+                "peak": peak,
+                "weights": weights,
+                "operator": shown(node.name),
+                "op_type": shown(node.op_type),
+                "own": min(own, peak),
+            },
+            basis="modelled",
+            where="operators",
+            names=(shown(node.name),),
+        ),
+    )
+
+
+def _peak(graph: Graph, sizes: dict[str, int | None]) -> tuple[int | None, int]:
+    last = {name: place for place, node in enumerate(graph.nodes) for name in node.inputs if name}
+    last |= {
+        name: place for place, node in enumerate(graph.nodes) for name in node.captured if name
+    }
+    constant = {tensor.name for tensor in graph.tensors if tensor.constant}
+    ends: dict[int, int] = {}
+    live = 0
+    for name in graph.inputs:
+        if name not in constant:
+            live += sizes.get(name) or 0
+            ends[last.get(name, 0)] = ends.get(last.get(name, 0), 0) + (sizes.get(name) or 0)
+    at, most = None, 0
+    for place, node in enumerate(graph.nodes):
+        for name in filter(None, node.outputs):
+            live += sizes.get(name) or 0
+            until = len(graph.nodes) if name in graph.returned else last.get(name, place)
+            ends[until] = ends.get(until, 0) + (sizes.get(name) or 0)
+        if live > most:
+            at, most = place, live
+        live -= ends.get(place, 0)
+    return at, most
+
+
+def _types(graph: Graph) -> Counter[str]:
+    return Counter(
+        node.op_type
+        for node in graph.nodes
+        if node.op_type not in _WITHOUT_WORK and op_class(node.op_type) != "layout"
+    )

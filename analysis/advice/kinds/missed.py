@@ -1,0 +1,65 @@
+"""Missed fusions: patterns that the engine could run as one operator and did not."""
+
+from __future__ import annotations
+
+from analysis.advice import prediction
+from analysis.advice.finding import Finding, Gain
+from analysis.advice.missed_fusions import MissedFusion, missed_fusions
+from analysis.advice.settings import conditions_of
+from analysis.advice.subject import MAX_NAMES, Answer, Subject, shown
+from analysis.operators.classes import is_heavy, op_class
+
+# These say why a whole variant fuses nothing, not why a place does.
+_OF_THE_VARIANT = frozenset(("optimisation_off", "own_pass", "own_kernel", "same_cut", "quantised"))
+
+
+def missed_fusion(subject: Subject) -> Answer:
+    """Each pattern whose operators take 2 % of the run, or more, with what blocked it."""
+    comparison, side = subject.comparison, subject.side
+    if side.experiment is None or side.experiment.model_graph is None or side.graph is None:
+        return "no_graph"
+    told = conditions_of(side)
+    if told is None:
+        return "other_engine"
+    if comparison is None:
+        return () if told.level == "none" else "no_comparison"
+    return tuple(
+        _finding(subject, miss, float(miss.stake_ns))
+        for miss in missed_fusions(comparison)
+        if miss.blocked_by not in _OF_THE_VARIANT
+        and miss.stake_ns is not None
+        and subject.matters(miss.stake_ns)
+    )
+
+
+def _finding(subject: Subject, miss: MissedFusion, stake_ns: float) -> Finding:
+    gain = _gain(miss, stake_ns)
+    names = tuple(dict.fromkeys(shown(name) for name in miss.nodes))[:MAX_NAMES]
+    return Finding(
+        "missed_fusion",
+        values={
+            **miss.values,
+            "pattern": shown(miss.pattern),
+            "tensor": miss.tensor,
+            "blocked_by": miss.blocked_by,
+            "places": miss.count,
+            "stake_ns": stake_ns,
+            "share": subject.share(stake_ns),
+            "bytes": miss.bytes_saved,
+        },
+        at_most_ns=max(stake_ns, gain.high),
+        share=subject.share(stake_ns),
+        gain=gain,
+        where="operators",
+        names=names,
+        confidence="low" if gain.low <= 0 else "medium",
+    )
+
+
+def _gain(miss: MissedFusion, stake_ns: float) -> Gain:
+    if any(is_heavy(op_class(op_type)) for op_type in miss.op_types):
+        return prediction.absorbed(stake_ns, max(0.0, float(miss.spent_ns or stake_ns) - stake_ns))
+    count = max(1, len(miss.op_types))
+    return prediction.chained(
+        stake_ns * (count - 1) / count, own_kernel=miss.blocked_by == "no_kernel"
+    )

@@ -1,0 +1,48 @@
+"""Fused and slower: groups of operators whose fusion costs time."""
+
+from __future__ import annotations
+
+from analysis.advice.finding import Finding, Gain
+from analysis.advice.subject import Answer, Subject, shown
+
+
+def fused_slower(subject: Subject) -> Answer:
+    """Each group that the ledger marks as slower beyond noise, and that counts in the run.
+
+    What leaving it as it was would save is measured: its loss, with its interval.
+    """
+    comparison = subject.comparison
+    if comparison is None:
+        return "no_comparison"
+    if not comparison.has_changes:
+        return "different_models" if comparison.are_two_models else "runs_unknown"
+    if not comparison.fusion.groups:
+        return "no_groups"
+    table = comparison.ledger.rows
+    found = []
+    for row in table[table["hurts"].to_numpy(dtype=bool)].to_dict("records"):
+        loss_ns = -float(row["gain_ns"])
+        if not subject.matters(loss_ns):
+            continue
+        group = comparison.fusion.group(int(row["group"]))
+        found.append(
+            Finding(
+                "fused_slower",
+                values={
+                    "pattern": shown(str(row["pattern"])),
+                    "becomes": shown(str(row["becomes"])),
+                    "kind": str(row["kind"]),
+                    "before_ns": float(row["before_ns"]),
+                    "after_ns": float(row["after_ns"]),
+                    "loss_ns": loss_ns,
+                    "group": group.id,
+                },
+                at_most_ns=-float(row["low_ns"]),
+                share=subject.share(loss_ns),
+                gain=Gain(loss_ns, -float(row["high_ns"]), -float(row["low_ns"]), "measured"),
+                where="group",
+                names=tuple(shown(op.name) for op in group.candidate)[:8],
+                confidence="high",
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,27 @@
+"""Which side is advised on when the user names a file and, perhaps, a variant."""
+
+from __future__ import annotations
+
+from analysis.advice.subject import Subject
+from analysis.compare import compare
+from analysis.compare.choice import chosen_names, side_of
+from analysis.experiment import Experiment, ExperimentRecord
+from analysis.trace import Trace
+
+
+def advised_names(record: ExperimentRecord, variant: str | None = None) -> tuple[str, str]:
+    """The variant that is advised on, the most optimised one unless named, behind the one that it
+    is compared with."""
+    return chosen_names(record, candidate=variant)
+
+
+def advised(value: Trace | Experiment, variant: str | None = None) -> Subject:
+    """The side that findings are about. Raises FuseScopeError for an unknown variant (naming the
+    nearest), and for a variant of a trace."""
+    if not isinstance(value, Experiment):
+        return Subject(side_of(value, variant))
+    baseline, candidate = advised_names(value.record, variant)
+    side = side_of(value, candidate)
+    if candidate == baseline:
+        return Subject(side)
+    return Subject(side, compare(side_of(value, baseline), side))

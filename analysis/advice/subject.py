@@ -1,0 +1,134 @@
+"""Subject: the side that findings are about, and what several kinds of them look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from analysis.advice.finding import Finding, Unknown
+from analysis.compare.assumptions import Assumptions
+from analysis.compare.roofs import UnderRoofs, under_roofs
+from analysis.metrics.breakdown import by_operator, steady_calls
+from analysis.metrics.spans import call_times, run_spans
+from analysis.metrics.step import StepParts, step_of
+from analysis.metrics.warmup import steady_runs
+from analysis.text import clean_text
+
+if TYPE_CHECKING:
+    from analysis.compare.comparison import Comparison
+    from analysis.compare.side import Side
+    from analysis.trace import Trace
+
+# What a kind gives: its findings, or why it cannot be answered.
+Answer = tuple[Finding, ...] | Unknown
+MIN_SHARE = 0.02  # of the run: below it a finding is not worth a line
+MAX_NAMES = 8
+_NAME_CHARS = 120
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """One side; `comparison` where it is the candidate of one."""
+
+    side: Side
+    comparison: Comparison | None = None
+
+    @property
+    def trace(self) -> Trace:
+        """The trace of the side."""
+        return self.side.trace
+
+    @cached_property
+    def operators(self) -> pd.DataFrame:
+        """`by_operator` of the side: one row an operator that ran."""
+        return by_operator(self.trace)
+
+    @cached_property
+    def under(self) -> UnderRoofs:
+        """Those under the roofs of the machine, in the same rows."""
+        return under_roofs(_entered(self.comparison), self.side)
+
+    @cached_property
+    def step(self) -> StepParts | None:
+        """The median run in parts; None where they are not known, and where it took no time."""
+        found = step_of(self.trace)
+        return found if found is not None and found.span_ns else None
+
+    @cached_property
+    def gaps_ns(self) -> np.ndarray:
+        """For each row of `operators`, the time per run in which nothing ran before its calls: from
+        the end of all earlier calls of the run, whatever their stream, to the start of its own."""
+        steady = steady_runs(self.trace)
+        calls = steady_calls(self.trace, steady).sort_values(["run", "start_ns"], kind="stable")
+        found = np.zeros(len(self.trace.operators))
+        if len(calls) and bool(calls["start_ns"].notna().all()):
+            starts, lasts = call_times(calls)
+            runs = calls["run"].to_numpy("int64", na_value=-1)
+            for run in np.unique(runs):
+                own = runs == run
+                reached = np.maximum.accumulate((starts + lasts)[own])[:-1]
+                gaps = np.maximum(0, starts[own][1:] - reached)
+                np.add.at(found, calls["operator"].to_numpy()[own][1:], gaps)
+        ended: np.ndarray = found[self.operators["operator"].to_numpy()]
+        return np.asarray(ended / max(1, len(steady.runs)))
+
+    @cached_property
+    def run_ns(self) -> float | None:
+        """The mean run as profiled; without runs the operators of the file together, None without
+        operators."""
+        if self.trace.has_runs:
+            spans = run_spans(self.trace)["span_ns"].astype(float)
+            if len(spans) and float(spans.mean()) > 0:
+                return float(spans.mean())
+        total = float(self.operators["per_run_ns"].sum())
+        return total if total > 0 else None
+
+    @cached_property
+    def texts(self) -> pd.DataFrame:
+        """Columns of `operators` as plain text, '' for null: name, op_type, op_class, provider."""
+        return pd.DataFrame(
+            {
+                name: ["" if pd.isna(value) else str(value) for value in self.operators[name]]
+                for name in ("name", "op_type", "op_class", "provider")
+            },
+            dtype="object",
+        )
+
+    def time_of(self, chosen: np.ndarray) -> float:
+        """ns per run of the operators that a mask chooses."""
+        return float(self.operators["per_run_ns"].to_numpy(dtype=float)[chosen].sum())
+
+    def names(self, chosen: np.ndarray) -> tuple[str, ...]:
+        """Names of those operators, most time first, fit to be shown; a few of many."""
+        rows = self.operators[chosen].sort_values("per_run_ns", ascending=False, kind="stable")
+        found = dict.fromkeys(shown(name) for name in rows["name"].astype(str))
+        return tuple(found)[:MAX_NAMES]
+
+    def share(self, ns: float | None) -> float | None:
+        """`ns` as a part of the run."""
+        return None if ns is None or not self.run_ns else ns / self.run_ns
+
+    def matters(self, ns: float) -> bool:
+        """Whether so much time of a run is worth a finding."""
+        share = self.share(ns)
+        return share is not None and share >= MIN_SHARE
+
+
+def _entered(comparison: Comparison | None) -> Assumptions:
+    """The peaks that the reader of a comparison has set; its other figures are measured."""
+    if comparison is None:
+        return Assumptions()
+    roofs = comparison.roofs[1]
+    peak, bandwidth = (
+        limit.value if limit.basis == "assumed" else None for limit in (roofs.peak, roofs.bandwidth)
+    )
+    return Assumptions(peak_flops_per_s=peak, bandwidth_bytes_per_s=bandwidth)
+
+
+def shown(name: str) -> str:
+    """A name from a file, fit to be shown."""
+    return clean_text(name, _NAME_CHARS)

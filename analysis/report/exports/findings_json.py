@@ -1,0 +1,57 @@
+"""Findings as JSON: part of `compare --json`, and all of `advise --json` (docs/json.md)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import msgspec
+
+from analysis.advice import Finding, Findings
+from analysis.compare.side import Side
+from analysis.messages import language
+from analysis.wording import findings as words
+
+SCHEMA_VERSION = 1
+
+
+def findings_values(found: Findings) -> dict[str, Any]:
+    """Plain values of findings, in order of worth; their texts are in the language spoken."""
+    return {
+        "findings": [_finding(finding) for finding in found.found],
+        "not_answerable": [asdict(one) for one in found.unanswered],
+    }
+
+
+def advice_json(side: Side, found: Findings) -> bytes:
+    """One side and its findings as indented JSON; its texts are English."""
+    meta = side.trace.meta
+    with language.speaking(language.ENGLISH):
+        values = {
+            "schema_version": SCHEMA_VERSION,
+            "label": side.label,
+            "file": meta.file_name,
+            "format": meta.format,
+            "variant": meta.variant,
+            "run_ns": found.run_ns,
+            "has_runs": found.has_runs,
+            **findings_values(found),
+        }
+        return msgspec.json.format(msgspec.json.encode(values), indent=2)
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "code": finding.code,
+        "message": "".join(part.text for part in words.limit_parts(finding)),
+        "why": words.why_text(finding),
+        "try": words.remedy_text(finding),
+        "gain_ns": None if finding.gain is None else asdict(finding.gain),
+        "at_most_ns": finding.at_most_ns,
+        "of_ns": finding.of_ns,
+        "share": finding.share,
+        "basis": finding.basis,
+        "confidence": finding.confidence,
+        "where": {"kind": finding.where, "names": list(finding.names)},
+        "group": finding.values.get("group"),
+    }

@@ -1,0 +1,64 @@
+"""Findings as text: what limits the candidate now, what to try, and what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analysis.advice import TOP, Finding, Findings, Subject, findings
+from analysis.compare.comparison import Comparison
+from analysis.messages import Part
+from analysis.wording import findings as words
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One finding; parts that are names come from the file."""
+
+    label: str
+    limits: tuple[Part, ...]
+    gain: tuple[Part, ...]
+    confidence: str
+    why: str
+    remedy: str
+    names: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Limits:
+    """All findings of a report: those shown at once, the others, and what cannot be answered."""
+
+    title: tuple[Part, ...]
+    top: tuple[Limit, ...]
+    rest: tuple[Limit, ...]
+    more: str
+    times: str
+    unknown: Sequence[str]
+
+
+def limits(comparison: Comparison) -> Limits:
+    """What limits the candidate of a comparison."""
+    found = findings(Subject(comparison.candidate, comparison))
+    made = tuple(_limit(found, finding) for finding in found.found)
+    return Limits(
+        title=words.FINDINGS_TITLE.parts(side=comparison.candidate.label),
+        top=made[:TOP],
+        rest=made[TOP:],
+        more=words.MORE.text(n=len(made) - TOP),
+        times=words.times_text(has_runs=found.has_runs),
+        unknown=words.unknown_lines(found),
+    )
+
+
+def _limit(found: Findings, finding: Finding) -> Limit:
+    return Limit(
+        label=words.label_text(finding),
+        limits=words.limit_parts(finding),
+        gain=words.gain_parts(finding, found.run_ns),
+        confidence=words.CONFIDENCE[finding.confidence].text(),
+        why=words.why_text(finding),
+        remedy=words.remedy_text(finding),
+        names=words.names_text(finding),
+        source=words.source_text(finding),
+    )

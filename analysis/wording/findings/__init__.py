@@ -1,0 +1,142 @@
+"""Findings as sentences: what limits, why, what to try, and what that would bring."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from analysis.advice.finding import Confidence, Finding, Findings, Unknown
+from analysis.messages import Message, Part, Shown, listed, say
+from analysis.patterns.pattern import Blocker, Fact
+from analysis.wording.advice import near_miss_remedy, near_miss_sentence
+from analysis.wording.findings.texts import TAILS, TEXTS
+from analysis.wording.findings.unknown import REASONS
+
+FINDINGS_TITLE = Message("What limits {side:name} now")
+FINDINGS_HELP = Message(
+    "In order of what a remedy is predicted to save; where nothing allows a prediction, half of "
+    "the most that it could save counts. Less than 2 % of the time is not listed. Predictions rest "
+    "on recordings of other models, so their intervals are wide: measure before you keep a change."
+)
+NOTHING = Message(
+    "Nothing stands out: of all that can be answered here, nothing costs 2 % of the time or more."
+)
+MORE = Message("One more finding", "{n:count} more findings")
+UNKNOWN_TITLE = Message("What these files cannot answer")
+CONFIDENCE: Mapping[Confidence, Message] = {
+    "high": Message("high confidence"),
+    "medium": Message("medium confidence"),
+    "low": Message("low confidence"),
+}
+_GAIN = Message(
+    "Predicted saving: **{value:duration}** ({low:duration} to {high:duration}) of {run:duration}."
+)
+_MEASURED_GAIN = Message(
+    "Measured loss: **{value:duration}** ({low:duration} to {high:duration}) of {run:duration}."
+)
+_AT_MOST = Message("At most **{most:duration}** of {run:duration} can be saved.")
+_NO_TIME = Message("It costs memory; what it costs in time is not known.")
+_OF_RUNS = Message(
+    "Times are of the mean run as profiled; of communication, copies and idle time they are of the "
+    "median run. The profiler makes runs longer."
+)
+_OF_THE_FILE = Message("Times are of the whole file, as it does not mark its runs.")
+_NAMES = 4  # of operators that are shown
+
+
+@dataclass(frozen=True)
+class _Missed:
+    """A missed fusion as the sentences of near misses take it."""
+
+    tensor: str
+    blocked_by: Blocker
+    values: Mapping[str, Fact]
+
+
+def label_text(finding: Finding) -> str:
+    """The name of its kind."""
+    return TEXTS[finding.code].label.text()
+
+
+def limit_parts(finding: Finding) -> tuple[Part, ...]:
+    """What limits, in one sentence with its figures; names of it come from the file."""
+    return TEXTS[finding.code].limits.parts(**_values(finding))
+
+
+def why_text(finding: Finding) -> str:
+    """What that means, in one sentence or two; names come from the file."""
+    if finding.code == "missed_fusion":
+        return near_miss_sentence(_missed(finding))
+    if finding.code == "run_tail":
+        return TAILS[str(finding.values["cause"])].text()
+    why = TEXTS[finding.code].why
+    return "" if why is None else why.text(**_values(finding))
+
+
+def remedy_text(finding: Finding) -> str:
+    """What to try; names come from the file."""
+    if finding.code == "missed_fusion":
+        return near_miss_remedy(_missed(finding))
+    remedy = TEXTS[finding.code].remedy
+    return "" if remedy is None else remedy.text(**_values(finding))
+
+
+def source_text(finding: Finding) -> str:
+    """What the finding rests on."""
+    return TEXTS[finding.code].source.text()
+
+
+def gain_parts(finding: Finding, run_ns: float | None) -> tuple[Part, ...]:
+    """What a remedy is predicted to save of a run of `run_ns`, else what it can save at most."""
+    gain, run_ns = finding.gain, finding.of_ns or run_ns
+    if gain is not None:
+        text = _MEASURED_GAIN if gain.basis == "measured" else _GAIN
+        return text.parts(value=gain.value, low=gain.low, high=gain.high, run=run_ns)
+    if finding.at_most_ns is not None:
+        return _AT_MOST.parts(most=finding.at_most_ns, run=run_ns)
+    return _NO_TIME.parts()
+
+
+def times_text(*, has_runs: bool) -> str:
+    """What the times are of."""
+    return (_OF_RUNS if has_runs else _OF_THE_FILE).text()
+
+
+def names_text(finding: Finding) -> str:
+    """The operators that it is about, a few of many; '' for none."""
+    names = finding.names[:_NAMES]
+    if finding.where == "run" or not names:
+        return ""
+    more = len(finding.names) - len(names)
+    if more > 0:
+        return say("{names:name} and more", names=", ".join(names))
+    return ", ".join(names)
+
+
+def unknown_lines(findings: Findings) -> tuple[str, ...]:
+    """What cannot be answered, kinds with one reason in one line; most kinds first."""
+    by_reason: dict[Unknown, list[str]] = {}
+    for one in findings.unanswered:
+        by_reason.setdefault(one.reason, []).append(TEXTS[one.code].label.text())
+    ordered = sorted(by_reason.items(), key=lambda item: -len(item[1]))
+    return tuple(
+        say("{reason}: {kinds}.", reason=REASONS[reason], kinds=listed(kinds))
+        for reason, kinds in ordered
+    )
+
+
+def _values(finding: Finding) -> dict[str, Shown]:
+    values = cast("dict[str, Shown]", dict(finding.values))
+    counts = (values.get(name) for name in ("places", "operators", "executions"))
+    number = next((count for count in counts if type(count) is int), None)
+    return {"n": number, **values}
+
+
+def _missed(finding: Finding) -> _Missed:
+    values = dict(finding.values)
+    return _Missed(
+        tensor=str(values.pop("tensor")),
+        blocked_by=cast("Blocker", values.pop("blocked_by")),
+        values=cast("Mapping[str, Fact]", values),
+    )

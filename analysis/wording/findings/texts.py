@@ -1,0 +1,332 @@
+"""What each kind of finding says: what limits, why that costs time, and what to try."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from analysis.advice.finding import FindingCode
+from analysis.messages import Message
+
+
+@dataclass(frozen=True)
+class FindingText:
+    """`label` names the kind; `limits` is one sentence with the evidence, `why` what it means,
+    `remedy` what to try, `source` what the finding rests on. Placeholders are its values. None
+    where the sentence depends on more than the kind."""
+
+    label: Message
+    limits: Message
+    why: Message | None
+    remedy: Message | None
+    source: Message
+
+
+_PROFILE = Message("Measured: times of operators as profiled.")
+_STEP = Message("Measured: the median run as profiled.")
+_ROOFS = Message(
+    "Modelled: operations and bytes from shapes, against the measured or entered peaks of the "
+    "machine."
+)
+_GRAPH = Message("The graph that the engine ran, and measured times of operators.")
+
+TEXTS: Mapping[FindingCode, FindingText] = {
+    "not_optimised": FindingText(
+        Message("Optimisation is off"),
+        Message(
+            "One operator that the engine can fuse away takes {light_ns:duration}, "
+            "{share:percent} of the time: {op_types:name}.",
+            "{n:count} operators that the engine can fuse away take {light_ns:duration}, "
+            "{share:percent} of the time: {op_types:name}.",
+        ),
+        Message(
+            "Optimisation is off in this variant, so each of them runs by itself and writes its "
+            "whole result to memory."
+        ),
+        Message("Record the variant fused and compare with it."),
+        Message(
+            "The model's graph, the known conditions of the engine, and measured times of "
+            "operators."
+        ),
+    ),
+    "missed_fusion": FindingText(
+        Message("Missed fusion"),
+        Message(
+            "{pattern:name} is not fused at one place: what could be absorbed takes "
+            "{stake_ns:duration}, {share:percent} of the time.",
+            "{pattern:name} is not fused at {n:count} places: what could be absorbed takes "
+            "{stake_ns:duration}, {share:percent} of the time.",
+        ),
+        None,
+        None,
+        Message(
+            "The model's graph, the known conditions of the engine, and measured times of "
+            "operators."
+        ),
+    ),
+    "fused_slower": FindingText(
+        Message("Slower than before"),
+        Message(
+            "{pattern:name} became {becomes:name} and takes {after_ns:duration} instead of "
+            "{before_ns:duration}."
+        ),
+        Message(
+            "An optimisation pays only where what it makes is faster than what it replaces. Here "
+            "it is slower, beyond noise."
+        ),
+        Message(
+            "Leave this optimisation out: without:OPTIMIZER in a recording, or another rule file "
+            "or kernel."
+        ),
+        Message("Measured: the group's times on both sides, with their interval."),
+    ),
+    "light_chains": FindingText(
+        Message("Chains of light operators"),
+        Message(
+            "{executions:executions} of elementwise operators stand in chains and take "
+            "{time_ns:duration}, {share:percent} of the time, for example {example:name}."
+        ),
+        Message(
+            "Each reads what the one before it wrote, so the same data goes through memory again "
+            "and again. The chains follow from order and shapes, as the file has no graph."
+        ),
+        Message(
+            "Let a compiler fuse them (torch.compile, XLA, graph kernel fusion), or write one "
+            "kernel for the chain."
+        ),
+        Message("Measured times of operators; order and shapes from the file."),
+    ),
+    "dispatch_bound": FindingText(
+        Message("Bound by dispatch"),
+        Message(
+            "Nothing runs in {share:percent} of the run: {idle_ns:duration}, about "
+            "{each_ns:duration} for each of {executions:executions}."
+        ),
+        Message(
+            "Starting the operators takes longer than running them, so faster operators would "
+            "change little."
+        ),
+        Message(
+            "Start fewer operators: fuse them, raise the batch size, or start the whole run at "
+            "once (CUDA Graphs, graph mode)."
+        ),
+        _STEP,
+    ),
+    "communication": FindingText(
+        Message("Communication not hidden"),
+        Message(
+            "Communication that nothing hides takes {exposed_ns:duration}, {share:percent} of the "
+            "run."
+        ),
+        Message(
+            "Devices exchange data or wait for each other while nothing is computed. Beside "
+            "computing it would cost no time."
+        ),
+        Message(
+            "Start it earlier and in smaller parts, so that it runs beside computing, or send "
+            "less, for example in a smaller data type."
+        ),
+        _STEP,
+    ),
+    "copies": FindingText(
+        Message("Copies not hidden"),
+        Message(
+            "Copies and fills of memory that nothing hides take {exposed_ns:duration}, "
+            "{share:percent} of the run."
+        ),
+        Message(
+            "A copy from memory that is not pinned, or one that the host waits for, stops the "
+            "device."
+        ),
+        Message(
+            "Keep the data on the device, or pin the host's memory and copy on a stream of its own."
+        ),
+        _STEP,
+    ),
+    "idle_before": FindingText(
+        Message("Idle before an operator"),
+        Message(
+            "Nothing runs for {gap_ns:duration}, {share:percent} of the run, before "
+            "{operator:name}."
+        ),
+        Message(
+            "One gap explains most of the idle time: something is waited for there, such as data, "
+            "a result that the host reads, or a compilation."
+        ),
+        Message(
+            "Look at what the host does before this operator, and load data, read results or "
+            "compile outside the run."
+        ),
+        Message("Measured: start times of operators as profiled."),
+    ),
+    "stream_imbalance": FindingText(
+        Message("Unbalanced streams"),
+        Message(
+            "Stream {first:name} computes for {first_ns:duration}, stream {second:name} only "
+            "{second_ns:duration}."
+        ),
+        Message(
+            "Work that does not depend on the first stream could run on the second one at the same "
+            "time. The file does not say what depends on what."
+        ),
+        Message("Move independent branches of the model to the stream with less work."),
+        _PROFILE,
+    ),
+    "reorders": FindingText(
+        Message("Layout changes"),
+        Message(
+            "One execution that only changes the layout takes {time_ns:duration}, "
+            "{share:percent} of the time.",
+            "{n:count} executions that only change the layout take {time_ns:duration}, "
+            "{share:percent} of the time.",
+        ),
+        Message(
+            "They compute nothing: neighbours want the same data in different layouts. The largest "
+            "is {operator:name}."
+        ),
+        Message(
+            "Keep one layout through the model, such as channels last or the device's own, or "
+            "leave the engine's layout optimisation out where it does not pay."
+        ),
+        _PROFILE,
+    ),
+    "type_conversions": FindingText(
+        Message("Type conversions"),
+        Message(
+            "One execution that only changes the data type takes {time_ns:duration}, "
+            "{share:percent} of the time.",
+            "{n:count} executions that only change the data type take {time_ns:duration}, "
+            "{share:percent} of the time.",
+        ),
+        Message(
+            "Neighbours compute in different data types. The largest conversion is {operator:name}."
+        ),
+        Message(
+            "Let neighbours compute in one type: quantise what stands between, or leave a lone "
+            "operator in the type around it."
+        ),
+        _PROFILE,
+    ),
+    "fallback": FindingText(
+        Message("Operators on the host"),
+        Message(
+            "One operator on {provider:name} takes {time_ns:duration}, {share:percent} of the "
+            "time, while others run on an accelerator.",
+            "{n:count} operators on {provider:name} take {time_ns:duration}, {share:percent} of "
+            "the time, while others run on an accelerator.",
+        ),
+        Message(
+            "The accelerator has no kernel for them, so their data may travel to the host and "
+            "back. The largest is {operator:name}."
+        ),
+        Message(
+            "Use an operator, data type or shape that the accelerator supports, or move these to "
+            "the start or end of the model."
+        ),
+        _PROFILE,
+    ),
+    "recomputed": FindingText(
+        Message("Computed twice"),
+        Message(
+            "One operator computes again what another one has computed, and takes "
+            "{time_ns:duration}, {share:percent} of the time.",
+            "{n:count} operators compute again what others have computed, and take "
+            "{time_ns:duration}, {share:percent} of the time.",
+        ),
+        Message("The same values come from the same inputs. The largest is {operator:name}."),
+        Message(
+            "Compute the value once in the model and use it twice, or switch on the elimination "
+            "of common subexpressions."
+        ),
+        _GRAPH,
+    ),
+    "memory_bound": FindingText(
+        Message("Bound by memory"),
+        Message(
+            "One operator moves data about as fast as memory allows, {rate:bandwidth}, and takes "
+            "{time_ns:duration}, {share:percent} of the time.",
+            "{n:count} operators move data about as fast as memory allows, {rate:bandwidth}, and "
+            "take {time_ns:duration}, {share:percent} of the time.",
+        ),
+        Message(
+            "Faster arithmetic would not help them, only fewer bytes. The largest is "
+            "{operator:name}."
+        ),
+        Message(
+            "Fuse them with their neighbours, use a smaller data type, or choose a batch size "
+            "whose data stays in the cache."
+        ),
+        _ROOFS,
+    ),
+    "low_utilisation": FindingText(
+        Message("Low utilisation"),
+        Message(
+            "One operator reaches {of_roof:percent} of what the machine allows it, and takes "
+            "{time_ns:duration}, {share:percent} of the time.",
+            "{n:count} operators reach {of_roof:percent} of what the machine allows them, and "
+            "take {time_ns:duration}, {share:percent} of the time.",
+        ),
+        Message(
+            "Neither arithmetic nor memory limits them, so it is the kernel: its layout, few "
+            "channels, padding, or threads. The largest is {operator:name}."
+        ),
+        Message(
+            "Choose another layout, numbers of channels that are multiples of 16, a larger batch, "
+            "another number of threads, or a kernel of your own."
+        ),
+        _ROOFS,
+    ),
+    "graph_growth": FindingText(
+        Message("Larger graph"),
+        Message(
+            "The engine runs {after:operators} in place of the {before:count} of the model; most "
+            "of those added are {op_type:name}, which takes {time_ns:duration}."
+        ),
+        Message("More operators mean more dispatch, and each result goes through memory."),
+        Message(
+            "Compare with a variant without the optimizer that adds them: fusescope collect MODEL "
+            "--ablate shows which one it is."
+        ),
+        _GRAPH,
+    ),
+    "large_tensors": FindingText(
+        Message("Large tensors"),
+        Message(
+            "At its peak, at {operator:name} ({op_type:name}), the run keeps {peak:bytes} of "
+            "tensors; all weights together have {weights:bytes}."
+        ),
+        Message(
+            "Memory is used for tensors between operators, not for the model; they seldom fit into "
+            "a cache."
+        ),
+        Message(
+            "Reduce the batch size or the resolution there, or fuse the operators around it so "
+            "that the tensor is not written."
+        ),
+        Message("Modelled: sizes of tensors from the graph, from first to last use."),
+    ),
+    "run_tail": FindingText(
+        Message("Slow runs"),
+        Message(
+            "One run in twenty takes {p95_ns:duration} or more, {ratio:factor} the median of "
+            "{median_ns:duration}."
+        ),
+        None,
+        Message(
+            "Record on a quiet machine with a fixed clock frequency; where this is how the model "
+            "is used, look at what runs beside it."
+        ),
+        Message("Measured: un-profiled runs."),
+    ),
+}
+
+# Of runs that get faster, that get slower, and neither.
+TAILS: Mapping[str, Message] = {
+    "warm_up": Message(
+        "Early runs are slower than late ones, as with a warm-up that is too short."
+    ),
+    "throttling": Message(
+        "Late runs are slower than early ones, as on a processor that lowers its clock frequency."
+    ),
+    "other": Message("Slow runs are spread over the recording, as with another process beside it."),
+}

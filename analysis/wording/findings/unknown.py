@@ -1,0 +1,31 @@
+"""Why a kind of finding cannot be answered for a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from analysis.advice.finding import Unknown
+from analysis.messages import Message
+
+REASONS: Mapping[Unknown, Message] = {
+    "different_models": Message("The two sides look like different models"),
+    "mixed_levels": Message(
+        "The file mixes operators of the host with kernels of a device, so idle time is not known"
+    ),
+    "no_comparison": Message("This needs a second side to compare with"),
+    "no_counted_flops": Message("The operations of the operators cannot be counted from this file"),
+    "no_graph": Message("This needs the graphs, which only an experiment contains"),
+    "no_groups": Message("No groups of operators of the two sides are known"),
+    "no_members": Message("The file does not say which operators a fused one contains"),
+    "no_operators": Message("The file has no operators"),
+    "no_peak": Message("The peaks of the machine are not known; enter them in the settings"),
+    "no_providers": Message("The file does not say where operators run"),
+    "no_samples": Message("The file has no un-profiled runs"),
+    "no_shapes": Message("The file has no shapes"),
+    "no_start_times": Message("The file has no start times"),
+    "no_times": Message("No operator took any time"),
+    "no_types": Message("The file has no op types that are known"),
+    "other_engine": Message("The conditions under which this engine fuses are not known"),
+    "runs_unknown": Message("The file does not mark its runs"),
+    "too_few_samples": Message("There are fewer than 20 un-profiled runs"),
+}

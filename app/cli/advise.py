@@ -1,0 +1,49 @@
+"""`fusescope advise`: what limits a trace or a variant, what to try, and what that would bring."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from app.cli import memory, streams
+from app.cli.limits import LimitOption
+
+
+def advise(
+    path: Annotated[
+        Path, typer.Argument(help="Trace or experiment: a file or folder.", show_default=False)
+    ],
+    variant: Annotated[
+        str | None,
+        typer.Option("--variant", help="Variant of an experiment; without it, the most optimised."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md).")] = False,
+    redact: Annotated[
+        bool, typer.Option("--redact", help="Leave out user names, host names and absolute paths.")
+    ] = False,
+    limit: LimitOption = None,  # in force by now
+) -> None:
+    """Say what limits a trace or variant now, what to try, and what that would bring."""
+    with memory.lasting():
+        from analysis.advice import findings
+        from analysis.advice.sides import advised, advised_names
+        from analysis.report.exports.findings_json import advice_json
+        from app.cli.reading import read_given
+
+    # Placeholders are numbered over all variants, so that they are the same in every answer.
+    wanted = None if redact else lambda record: advised_names(record, variant)
+    value = read_given(path, wanted)
+    if redact:
+        from analysis.redaction import redacted
+
+        value = redacted(value)
+    subject = advised(value, variant)
+    found = findings(subject)
+    if json:
+        streams.write_json(advice_json(subject.side, found))
+        return
+    from app.cli.findings import print_findings
+
+    print_findings(subject.side, found)

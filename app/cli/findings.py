@@ -1,0 +1,50 @@
+"""Findings in a terminal: in order of worth, then what the file cannot answer."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from analysis.advice import Findings
+from analysis.compare.side import Side
+from analysis.messages import say
+from analysis.text import clean_text
+from analysis.wording import findings as words
+
+_CHARS = 1000
+
+
+def print_findings(side: Side, found: Findings) -> None:
+    """What limits, what it would bring to change that, why, and what to try."""
+    console = Console(highlight=False, markup=False, emoji=False)
+    console.print(clean_text(words.FINDINGS_TITLE.text(side=side.name), _CHARS), style="bold")
+    if not found.found:
+        console.print(words.NOTHING.text())
+    for place, finding in enumerate(found.found, 1):
+        limits, gain = (
+            "".join(part.text for part in parts)
+            for parts in (words.limit_parts(finding), words.gain_parts(finding, found.run_ns))
+        )
+        confidence = words.CONFIDENCE[finding.confidence].text()
+        console.print()
+        label = say("{place}. {label}.", place=place, label=words.label_text(finding))
+        console.print(
+            Text(f"{label} ", style="bold").append(clean_text(limits, _CHARS), "not bold")
+        )
+        names = words.names_text(finding)
+        for line in (
+            say("{gain} ({confidence})", gain=gain, confidence=confidence),
+            words.why_text(finding),
+            say("Try: {remedy:name}", remedy=words.remedy_text(finding)),
+            say("Operators: {names:name}", names=names) if names else "",
+        ):
+            if line:
+                console.print(Padding(Text(clean_text(line, _CHARS)), (0, 0, 0, 3), expand=False))
+    console.print()
+    console.print(words.times_text(has_runs=found.has_runs), style="dim")
+    lines = words.unknown_lines(found)
+    if lines:
+        console.print(f"\n{words.UNKNOWN_TITLE}", style="bold")
+        for line in lines:
+            console.print(Text(f"- {line}"))

@@ -1,0 +1,70 @@
+"""Findings: what limits the candidate now, what to try, and what that would bring."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from analysis.advice import TOP, Finding, Findings
+from analysis.messages import say
+from analysis.wording import findings as words
+from app import state
+from app.language import spoken
+from app.parts import panels
+from app.parts.heads import told
+from app.sources.comparisons import Shown
+
+
+@st.fragment
+@spoken
+def show(shown: Shown, fusion_page: st.Page) -> None:
+    """The list, five at first, and what the files cannot answer."""
+    with panels.guarded():
+        name = shown.comparison.candidate.name
+        title = panels.parts_text(words.FINDINGS_TITLE.parts(side=name), "gray")
+        st.subheader(title, anchor=False, help=told(words.FINDINGS_HELP))
+        found = shown.findings
+        if not found.found:
+            st.markdown(panels.own(words.NOTHING.text()))
+        for place, finding in enumerate(found.found[:TOP], 1):
+            _finding(shown, finding, place, fusion_page)
+        rest = found.found[TOP:]
+        if rest:
+            with st.expander(words.MORE.text(n=len(rest)), key="more_findings"):
+                for place, finding in enumerate(rest, TOP + 1):
+                    _finding(shown, finding, place, fusion_page)
+        _unknown(found)
+
+
+def _finding(shown: Shown, finding: Finding, place: int, fusion_page: st.Page) -> None:
+    """What limits, what it would bring to change that, and, unfolded, why and how."""
+    with st.container(border=True, gap="xxsmall"):
+        limits = panels.parts_text(words.limit_parts(finding), "gray")
+        label = panels.own(words.label_text(finding))
+        st.markdown(f"**{place}. {label}.** {limits}")
+        gain = panels.strong(words.gain_parts(finding, shown.findings.run_ns))
+        confidence = panels.own(words.CONFIDENCE[finding.confidence].text())
+        st.markdown(f"{gain} :gray[{confidence}]")
+        st.text(say("Try: {remedy:name}", remedy=words.remedy_text(finding)))
+        with st.popover(say("Why, and where"), type="tertiary", key=f"finding_{place}"):
+            st.text(words.why_text(finding))  # may name what the file names
+            if names := words.names_text(finding):
+                st.text(say("Operators: {names:name}", names=names))
+            if finding.where == "group":
+                _to_group(shown, int(str(finding.values["group"])), place, fusion_page)
+            st.caption(panels.own(words.source_text(finding)))
+
+
+def _to_group(shown: Shown, group: int, place: int, fusion_page: st.Page) -> None:
+    """The way to the group on the Fusion page, where its operators and timelines are."""
+    if st.button(say("Show this group"), key=f"group_of_finding_{place}", type="tertiary"):
+        state.select_group(shown.key, group)
+        st.switch_page(fusion_page)
+
+
+def _unknown(found: Findings) -> None:
+    """What the times are of, and what these files cannot answer."""
+    st.caption(panels.own(words.times_text(has_runs=found.has_runs)))
+    lines = words.unknown_lines(found)
+    if lines:
+        with st.expander(words.UNKNOWN_TITLE.text(), key="unknown_findings"):
+            st.markdown("\n".join(f"- {panels.own(line)}" for line in lines))

@@ -1,0 +1,249 @@
+"""Each kind of finding on a trace built to have it and on one built not to, computed by hand."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.advice import Gain
+from analysis.advice.finding import FindingCode, Unknown
+from analysis.advice.findings import KINDS
+from analysis.trace import Trace
+from analysis.wording import findings as words
+from analysis.wording.findings.texts import TEXTS
+from analysis.wording.findings.unknown import REASONS
+from tests.advice.traces import Call, found_in, of_code, reason, trace_of
+
+BUSY: list[Call] = [("MatMul", 0, 500), ("Conv", 500, 500)]
+
+
+def test_every_kind_has_its_words() -> None:
+    assert set(KINDS) == set(get_args(FindingCode)) == set(TEXTS)
+    assert set(get_args(Unknown)) == set(REASONS)
+
+
+def test_nothing_stands_out() -> None:
+    found = found_in(trace_of(BUSY))
+    assert found.found == ()
+    assert found.run_ns == 1000
+    assert reason(found, "missed_fusion") == "no_graph"
+    assert reason(found, "run_tail") == "no_samples"
+
+
+def test_a_run_that_waits_for_dispatch() -> None:
+    """Ten operators of 30 ns, one each 100 ns: 700 of 1000 ns nothing runs, no gap above the
+    others."""
+    waits = trace_of([("MatMul", 100 * at, 30) for at in range(10)])
+    one = of_code(found_in(waits), "dispatch_bound")
+    assert one is not None
+    assert (one.at_most_ns, one.share, one.of_ns) == (700, 0.7, 1000)
+    assert one.values["each_ns"] == 70
+    half = trace_of([("MatMul", 100 * at, 50) for at in range(10)])
+    assert of_code(found_in(half), "dispatch_bound") is None
+
+
+def test_one_gap_is_not_dispatch() -> None:
+    """Nothing runs from 100 to 900: one operator is waited for."""
+    found = found_in(trace_of([("MatMul", 0, 100), ("Conv", 900, 100)]))
+    one = of_code(found, "idle_before")
+    assert one is not None
+    assert (one.names, one.at_most_ns, one.share) == (("Conv_1",), 800, 0.8)
+    assert of_code(found, "dispatch_bound") is None
+    assert of_code(found_in(trace_of(BUSY)), "idle_before") is None
+
+
+def test_a_gap_that_another_stream_fills_is_none() -> None:
+    calls: list[Call] = [("MatMul", 0, 100), ("Conv", 900, 100), ("Gemm", 100, 800)]
+    found = found_in(trace_of(calls, streams=["7", "7", "8"]))
+    assert of_code(found, "idle_before") is None
+
+
+def test_communication_and_copies_count_where_nothing_hides_them() -> None:
+    calls: list[Call] = [
+        ("MatMul", 0, 500), ("AllReduce", 400, 300), ("Memcpy HtoD", 700, 100), ("Conv", 800, 200)
+    ]  # fmt: skip
+    found = found_in(trace_of(calls, is_communication=[False, True, False, False]))
+    one, other = of_code(found, "communication"), of_code(found, "copies")
+    assert one is not None
+    assert other is not None
+    assert (one.at_most_ns, one.share) == (200, 0.2)
+    assert (other.at_most_ns, other.share) == (100, 0.1)
+    hidden: list[Call] = [("MatMul", 0, 1000), ("AllReduce", 400, 300), ("Memcpy HtoD", 700, 100)]
+    found = found_in(trace_of(hidden, is_communication=[False, True, False]))
+    assert of_code(found, "communication") is None
+    assert of_code(found, "copies") is None
+
+
+def test_streams_of_which_one_does_the_work() -> None:
+    """800 against 200 ns: moving 300 would even them out."""
+    calls: list[Call] = [("MatMul", 0, 800), ("Conv", 800, 200)]
+    one = of_code(found_in(trace_of(calls, streams=["7", "8"])), "stream_imbalance")
+    assert one is not None
+    assert one.at_most_ns == 300
+    even: list[Call] = [("MatMul", 0, 500), ("Conv", 500, 300)]
+    assert of_code(found_in(trace_of(even, streams=["7", "8"])), "stream_imbalance") is None
+
+
+@pytest.mark.parametrize(
+    ("code", "op_type"),
+    [
+        ("reorders", "TransData"), ("reorders", "aten::permute"),
+        ("type_conversions", "Cast"), ("type_conversions", "DequantizeLinear"),
+    ],
+)  # fmt: skip
+def test_operators_that_compute_nothing(code: str, op_type: str) -> None:
+    one = of_code(found_in(trace_of([("MatMul", 0, 900), (op_type, 900, 100)])), code)
+    assert one is not None
+    assert (one.at_most_ns, one.share) == (100, 0.1)
+    short = trace_of([("MatMul", 0, 981), (op_type, 981, 19)])
+    assert of_code(found_in(short), code) is None, "less than 2 %"
+
+
+def test_operators_that_fall_back_to_the_host() -> None:
+    calls: list[Call] = [("MatMul", 0, 900), ("Where", 900, 100)]
+    found = found_in(trace_of(calls, provider=["AI_CORE", "AI_CPU"]))
+    one = of_code(found, "fallback")
+    assert one is not None
+    assert (one.at_most_ns, one.names) == (100, ("Where_1",))
+    for providers in (["AI_CORE", "AI_VECTOR_CORE"], ["FuseScope", "CPUExecutionProvider"]):
+        assert of_code(found_in(trace_of(calls, provider=providers)), "fallback") is None
+    assert reason(found_in(trace_of(calls)), "fallback") == "no_providers"
+
+
+def test_light_operators_in_a_row() -> None:
+    """Mul, Add and Relu of 100, 150 and 50 ns: all but the longest could go."""
+    calls: list[Call] = [
+        ("MatMul", 0, 700),
+        ("Mul", 700, 100),
+        ("Add", 800, 150),
+        ("Relu", 950, 50),
+    ]
+    one = of_code(found_in(trace_of(calls)), "light_chains")
+    assert one is not None
+    assert one.at_most_ns == 150
+    assert one.gain == Gain(90, 30, 150, "modelled")
+    assert one.values["example"] == "Mul + Add + Relu"
+    assert one.names == ("Add_2", "Mul_1", "Relu_3")
+
+
+@pytest.mark.parametrize(
+    ("types", "columns"),
+    [
+        (["Mul", "MatMul", "Add"], {}),
+        (["Mul", "Add", "MatMul"], {"outputs": ["float32[4]"] * 3}),
+        (["loop_multiply_fusion", "loop_add_fusion", "MatMul"], {}),
+        (["Mul", "Add", "MatMul"], {"streams": ["7", "8", "7"]}),
+    ],
+)
+def test_light_operators_that_are_no_chain(types: list[str], columns: dict[str, list[str]]) -> None:
+    calls: list[Call] = [(op_type, 300 * at, 300) for at, op_type in enumerate(types)]
+    assert of_code(found_in(trace_of(calls, **columns)), "light_chains") is None
+
+
+def test_original_operators_that_two_fused_ones_contain() -> None:
+    calls: list[Call] = [("fusion", 0, 600), ("fusion", 600, 400)]
+    names = {"members_source": ["names", "names"]}
+    one = of_code(found_in(trace_of(calls, members=["a + b", "b + c"], **names)), "recomputed")
+    assert one is not None
+    assert one.at_most_ns == 400
+    assert of_code(found_in(trace_of(calls, members=["a + b", "c"], **names)), "recomputed") is None
+
+
+def test_runs_of_which_some_are_slow() -> None:
+    """Of 20 runs 18 take 100 ns and 2 take 300: the mean is 120."""
+    slow = trace_of(BUSY, samples=[100] * 9 + [300] + [100] * 9 + [300])
+    one = of_code(found_in(slow), "run_tail")
+    assert one is not None
+    assert one.at_most_ns == pytest.approx(20)
+    assert one.of_ns == pytest.approx(120)
+    assert one.values["cause"] == "other"
+    assert of_code(found_in(trace_of(BUSY, samples=[100] * 20)), "run_tail") is None
+    few = found_in(trace_of(BUSY, samples=[100] * 19))
+    assert reason(few, "run_tail") == "too_few_samples"
+
+
+@pytest.mark.parametrize(
+    ("samples", "cause"),
+    [([300] * 2 + [100] * 18, "other"), ([200] * 8 + [100] * 12, "warm_up")],
+)
+def test_why_runs_are_slow(samples: list[int], cause: str) -> None:
+    one = of_code(found_in(trace_of(BUSY, samples=samples)), "run_tail")
+    assert one is not None
+    assert one.values["cause"] == cause
+    late = of_code(found_in(trace_of(BUSY, samples=samples[::-1])), "run_tail")
+    assert late is not None
+    assert late.values["cause"] == {"warm_up": "throttling"}.get(cause, cause)
+
+
+def test_what_is_worth_most_comes_first() -> None:
+    """Communication of 400 ns counts half, a chain that saves 90 as it is predicted, a cast of 100
+    half."""
+    calls: list[Call] = [
+        ("Cast", 0, 100), ("AllReduce", 100, 400), ("Mul", 500, 150), ("Add", 650, 150),
+        ("MatMul", 800, 200),
+    ]  # fmt: skip
+    found = found_in(trace_of(calls, is_communication=[False, True, False, False, False]))
+    assert [one.code for one in found.found] == [
+        "communication",
+        "light_chains",
+        "type_conversions",
+    ]
+
+
+def test_a_file_without_operators_answers_nothing() -> None:
+    empty = trace_of([], samples=[100] * 30)
+    found = found_in(empty)
+    assert found.found == ()
+    assert {one.reason for one in found.unanswered} == {"no_operators"}
+    assert found.run_ns == 1000
+
+
+def test_a_file_without_runs_says_so() -> None:
+    found = found_in(trace_of([("MatMul", 0, 100), ("Conv", 900, 100)], kind="file"))
+    assert not found.has_runs
+    assert reason(found, "dispatch_bound") == "runs_unknown"
+    assert found.run_ns == 200
+
+
+TYPES = st.sampled_from(("MatMul", "Mul", "Add", "Cast", "Transpose", "AllReduce", "Memcpy HtoD"))
+
+
+@st.composite
+def traces(draw: st.DrawFn) -> Trace:
+    calls, at = [], 0
+    for op_type in draw(st.lists(TYPES, min_size=1, max_size=12)):
+        at += draw(st.integers(0, 300))
+        calls.append((op_type, at, draw(st.integers(0, 200))))
+        at += calls[-1][2] if draw(st.booleans()) else 0
+    end = max(start + dur for _, start, dur in calls)
+    return trace_of(
+        calls,
+        end + draw(st.integers(0, 500)),
+        streams=[draw(st.sampled_from("78")) for _ in calls],
+        is_communication=[op_type == "AllReduce" for op_type, _, _ in calls],
+        samples=draw(st.lists(st.integers(1, 1000), max_size=30)),
+    )
+
+
+@given(traces())
+def test_no_finding_promises_more_than_the_run(trace: Trace) -> None:
+    found = found_in(trace)
+    answered = {one.code for one in found.found} | {one.code for one in found.unanswered}
+    assert answered <= set(KINDS)
+    for one in found.found:
+        whole = one.of_ns or found.run_ns
+        assert one.at_most_ns is not None
+        assert whole is not None
+        # Streams overlap, so operators together may take longer than the run.
+        if one.code in ("dispatch_bound", "communication", "copies", "idle_before", "run_tail"):
+            assert 0 <= one.at_most_ns <= whole + 1e-6
+        if one.gain is not None:
+            assert one.gain.low <= one.gain.value <= one.gain.high <= one.at_most_ns + 1e-6
+        told = [words.why_text(one), words.remedy_text(one), words.source_text(one)]
+        told += ["".join(part.text for part in words.limit_parts(one))]
+        told += ["".join(part.text for part in words.gain_parts(one, found.run_ns))]
+        assert all(told)
+        assert not any("None" in text or "{" in text or "nan" in text for text in told)

@@ -1,0 +1,154 @@
+"""Findings that rest on graphs: of real engine graphs with made-up times, and of the samples."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from analysis.advice import Finding, Findings, Subject, findings
+from analysis.advice.sides import advised
+from analysis.compare.comparison import Comparison
+from analysis.experiment import Experiment
+from analysis.readers import read, read_path
+from analysis.readers.input.source import Source
+from tests.advice.experiments import compared
+from tests.advice.traces import of_code, reason
+from tests.factories import FUSED, GEMM, UNFUSED_OPERATORS, experiment_zip
+from tests.pattern_cases import conv_bn, elementwise
+from tests.pattern_models import Builder
+
+SAMPLES = Path(__file__).parents[2] / "sample_traces"
+
+
+def of_candidate(comparison: Comparison) -> Findings:
+    return findings(Subject(comparison.candidate, comparison))
+
+
+def of_baseline(comparison: Comparison) -> Findings:
+    return findings(Subject(comparison.baseline))
+
+
+@cache
+def sample(name: str) -> Experiment:
+    found = read_path(SAMPLES / f"{name}.zip")
+    assert isinstance(found, Experiment)
+    return found
+
+
+def one_of(found: Findings, code: str) -> Finding:
+    one = of_code(found, code)
+    assert one is not None
+    return one
+
+
+def test_what_an_engine_would_fuse_that_optimises_nothing() -> None:
+    """Conv of 60 and BatchNormalization of 20 µs: 30 % of both are predicted to go."""
+    comparison = compared(conv_bn(), us={"Conv": 60, "BatchNormalization": 20})
+    one = one_of(of_baseline(comparison), "not_optimised")
+    assert one.values["op_types"] == "BatchNormalization"
+    assert one.values["light_ns"] == 20_000
+    assert one.gain is not None
+    assert one.gain.value == pytest.approx(24_000)
+    assert (one.gain.low, one.gain.high) == (pytest.approx(8_000), pytest.approx(52_000))
+    assert of_code(of_candidate(comparison), "not_optimised") is None
+
+
+def test_a_pattern_that_no_kernel_runs() -> None:
+    """Two light operators of 10 µs each: with a kernel of one's own half of one of them."""
+    found = of_candidate(compared(elementwise("Mul", "Add")))
+    one = one_of(found, "missed_fusion")
+    assert one.values["blocked_by"] == "no_kernel"
+    assert one.gain is not None
+    assert one.gain.value == pytest.approx(5_000)
+    assert one.gain.low < 0 < one.gain.high, "a kernel of one's own may be slower"
+    assert one.confidence == "low"
+    assert of_code(of_candidate(compared(conv_bn())), "missed_fusion") is None
+
+
+def test_fused_and_slower() -> None:
+    """150 µs for three operators before, 400 for one after, in every block."""
+    slower = (FUSED[0], FUSED[1], 400, FUSED[3], FUSED[4])
+    data = experiment_zip(
+        {"unfused": [10.0] * 8, "fused": [12.0] * 8},
+        {"unfused": UNFUSED_OPERATORS, "fused": (slower, GEMM)},
+    )
+    value = read(Source("made.zip", data))
+    subject = advised(value)
+    one = one_of(findings(subject), "fused_slower")
+    assert one.gain is not None
+    assert one.gain.value == pytest.approx(250_000, rel=0.01)
+    assert one.gain.basis == "measured"
+    assert one.confidence == "high"
+    faster = read(Source("made.zip", experiment_zip({"unfused": [10.0] * 8, "fused": [5.0] * 8})))
+    assert of_code(findings(advised(faster)), "fused_slower") is None
+
+
+def test_a_value_that_is_computed_twice() -> None:
+    """Two equal Exp of one input: the second one computes again."""
+    build = Builder()
+    x = build.input(2, 4, 8)
+    twice = build.model(build.node("Add", build.node("Exp", x), build.node("Exp", x)))
+    one = one_of(of_baseline(compared(twice)), "recomputed")
+    assert one.at_most_ns == 10_000
+    assert of_code(of_baseline(compared(elementwise("Exp", "Relu"))), "recomputed") is None
+
+
+def test_mobilenet_unfused_names_what_fusion_brings_and_how_much() -> None:
+    """Predicted from the unfused recording alone; the fused one beside it says whether it holds."""
+    experiment = sample("mobilenetv2")
+    found = findings(advised(experiment, "unfused"))
+    first = found.found[0]
+    assert first.code == "not_optimised"
+    assert str(first.values["op_types"]).startswith("BatchNormalization, Clip")
+    fused = findings(advised(experiment, "fused"))
+    assert found.run_ns is not None
+    assert fused.run_ns is not None
+    assert first.gain is not None
+    assert first.gain.low <= found.run_ns - fused.run_ns <= first.gain.high
+
+
+def test_mobilenet_fused_says_what_is_left() -> None:
+    found = findings(advised(sample("mobilenetv2"), "fused"))
+    codes = [one.code for one in found.found]
+    assert "memory_bound" in codes
+    assert not {"not_optimised", "missed_fusion", "light_chains"} & set(codes)
+
+
+def test_an_optimizer_that_was_off_is_a_missed_fusion() -> None:
+    found = findings(advised(sample("mobilenetv2"), "without:ConvActivationFusion"))
+    one = one_of(found, "missed_fusion")
+    assert one.values["blocked_by"] == "disabled"
+    assert one_of(found, "reorders").values["inserted"] == 69
+
+
+def test_utilisation_needs_the_peaks_of_the_machine() -> None:
+    experiment = sample("mobilenetv2")
+    low = one_of(findings(advised(experiment, "unfused")), "low_utilisation")
+    assert low.at_most_ns is not None
+    assert 0 < low.at_most_ns < float(str(low.values["time_ns"]))
+    record = experiment.record
+    unknown = msgspec.structs.replace(
+        record, peaks=msgspec.structs.replace(record.peaks, gemm_flops_per_s=None, bandwidths=())
+    )
+    found = findings(advised(replace(experiment, record=unknown), "unfused"))
+    assert reason(found, "low_utilisation") == "no_peak"
+    assert reason(found, "memory_bound") == "no_peak"
+
+
+def test_large_tensors_are_those_beyond_the_weights() -> None:
+    """DeepLabV3+ keeps 40 MB beside 11 MB of weights, ResNet-50 less than its weights."""
+    large = one_of(findings(advised(sample("recipes/three_modes"), "fused")), "large_tensors")
+    assert large.at_most_ns is None
+    assert int(str(large.values["peak"])) > int(str(large.values["weights"]))
+    assert of_code(findings(advised(sample("resnet50"), "fused")), "large_tensors") is None
+
+
+def test_one_trace_needs_no_second_side() -> None:
+    trace = sample("resnet50").traces["fused"]
+    found = findings(advised(trace))
+    assert reason(found, "missed_fusion") == "no_graph"
+    assert reason(found, "fused_slower") == "no_comparison"

@@ -1,0 +1,78 @@
+"""`fusescope advise`: one file or variant, what limits it, in words and as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from analysis.errors import FuseScopeError
+from app.cli.main import app
+from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json
+
+TIMES = {"unfused": [10.0] * 6, "fused": [5.0] * 6}
+
+
+def advise(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["advise", *map(str, arguments)], env={"COLUMNS": "200"})
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Path:
+    path = tmp_path / "e.zip"
+    path.write_bytes(experiment_zip(TIMES))
+    return path
+
+
+def test_a_variant_that_optimises_nothing(experiment: Path) -> None:
+    """BatchNormalization of 30 and Relu of 20 µs beside Conv of 100, in a run of 210 µs: the
+    engine would fuse both into it, and 30 % of the three are predicted to go."""
+    result = advise(experiment, "--variant", "unfused")
+    assert result.exit_code == 0, result.output
+    text = " ".join(result.stdout.split())
+    assert text.startswith("What limits unfused now 1. Optimisation is off. 2 operators that the")
+    assert "can fuse away take 50.0 µs" in text
+    assert "Predicted saving: 45.0 µs (15.0 µs to 97.5 µs) of" in text
+    assert "Try: Record the variant fused and compare with it." in text
+
+
+def test_the_most_optimised_variant_unless_named(experiment: Path) -> None:
+    values = json.loads(advise(experiment, "--json").stdout)
+    assert (values["schema_version"], values["label"]) == (1, "fused")
+    assert "not_optimised" not in [one["code"] for one in values["findings"]]
+    named = json.loads(advise(experiment, "--json", "--variant", "unfused").stdout)
+    [first] = [one for one in named["findings"] if one["code"] == "not_optimised"]
+    assert first["gain_ns"] == {"value": 45000, "low": 15000, "high": 97500, "basis": "modelled"}
+    assert first["where"]["names"] == ["a/BatchNormalization", "a/Relu"]
+
+
+def test_one_profile_says_what_it_cannot_answer(tmp_path: Path) -> None:
+    path = tmp_path / "profile.json"
+    path.write_bytes(profile_json(UNFUSED_OPERATORS, runs=3))
+    values = json.loads(advise(path, "--json").stdout)
+    assert {"code": "missed_fusion", "reason": "no_graph"} in values["not_answerable"]
+    text = advise(path).stdout
+    assert "What these files cannot answer" in text
+    assert "This needs the graphs, which only an experiment contains: " in text
+
+
+def test_refusals_are_one_sentence(experiment: Path, tmp_path: Path) -> None:
+    profile = tmp_path / "profile.json"
+    profile.write_bytes(profile_json(UNFUSED_OPERATORS))
+    for arguments, said in (
+        ((experiment, "--variant", "fusd"), "Did you mean 'fused'?"),
+        ((profile, "--variant", "fused"), "A profile does not have variants"),
+        ((tmp_path / "none.zip",), "none.zip"),
+    ):
+        error = advise(*arguments).exception
+        assert isinstance(error, FuseScopeError)
+        assert said in error.text
+
+
+def test_redacted_names_are_placeholders(tmp_path: Path) -> None:
+    path = tmp_path / "e.zip"
+    operators = (("/home/alice/Mul", "Mul", 50, [(8,)], [(8,)]), *UNFUSED_OPERATORS)
+    path.write_bytes(experiment_zip({"unfused": [10.0] * 6}, {"unfused": operators}))
+    assert "alice" not in advise(path, "--json", "--redact").stdout
