@@ -113,6 +113,23 @@ def distribution(comparison: Comparison) -> Distribution | None:
     return found if len(found.times_ns) and max(counts) >= 2 else None
 
 
+def distribution_of(side: Side) -> Distribution | None:
+    """The distribution of one side by itself: its un-profiled runs, else its profiled ones. None
+    where it has less than two runs, or none a time."""
+    in_blocks = not side.trace.sampled_runs.empty
+    if in_blocks:
+        blocks = sorted(_strips(side.trace.sampled_runs).items())
+        columns = [
+            Column(str(block), f"block {block}", _with_roles(strips, "candidate", "candidate"))
+            for block, strips in blocks
+        ]
+    else:
+        columns = _file_columns(side, "candidate")
+    found = Distribution(tuple(columns), in_blocks, paired=False)
+    many = sum(column.count("candidate") for column in columns) >= 2
+    return found if len(found.times_ns) and many else None
+
+
 def _block_columns(sides: tuple[Side, Side], paired: bool) -> list[Column]:
     """A column per block: both sides in it where they were recorded together."""
     first, second = (_strips(side.trace.sampled_runs) for side in sides)
@@ -162,16 +179,17 @@ def _with_roles(
 
 def _run_columns(sides: tuple[Side, Side]) -> list[Column]:
     """A column per file with its profiled runs; the whole file as one run is none."""
-    columns = []
-    roles: tuple[Role, Role] = ("baseline", "candidate")
-    for side, role in zip(sides, roles, strict=True):
-        runs = side.trace.profiled_runs
-        runs = runs[runs["kind"] != "file"]
-        if not runs.empty:
-            counted = runs["run"].isin(steady_runs(side.trace).runs).to_numpy()
-            strip = Strip(role, runs["dur_ns"].to_numpy(dtype=float), ~counted, in_block=False)
-            columns.append(Column(side.name, side.name, (strip,)))
-    return columns
+    return [*_file_columns(sides[0], "baseline"), *_file_columns(sides[1], "candidate")]
+
+
+def _file_columns(side: Side, role: Role) -> list[Column]:
+    runs = side.trace.profiled_runs
+    runs = runs[runs["kind"] != "file"]
+    if runs.empty:
+        return []
+    counted = runs["run"].isin(steady_runs(side.trace).runs).to_numpy()
+    strip = Strip(role, runs["dur_ns"].to_numpy(dtype=float), ~counted, in_block=False)
+    return [Column(side.name, side.name, (strip,))]
 
 
 def _columns(runs: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:

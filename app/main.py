@@ -16,7 +16,7 @@ from streamlit.navigation.page import StreamlitPage
 from analysis.messages import say
 from app import language
 from app.parts import glossary, panels
-from app.views import compare, fusion, recipes, record
+from app.views import compare, fusion, recipes, record, trace
 
 
 def run() -> None:
@@ -27,7 +27,13 @@ def run() -> None:
         lambda: fusion.show(record_page), title=say("Fusion"), url_path="fusion"
     )
     compare_page = st.Page(
-        lambda: compare.show(fusion_page), title=say("Compare"), url_path="compare", default=True
+        lambda: compare.show(fusion_page, trace_page),
+        title=say("Compare"),
+        url_path="compare",
+        default=True,
+    )
+    trace_page: StreamlitPage = st.Page(
+        lambda: trace.show(compare_page), title=say("Trace"), url_path="trace"
     )
     record_page: StreamlitPage = st.Page(
         lambda: record.show(compare_page), title=say("Record"), url_path="record"
@@ -35,7 +41,9 @@ def run() -> None:
     recipes_page: StreamlitPage = st.Page(
         lambda: recipes.show(recipes_page, compare_page), title=say("Recipes"), url_path="recipes"
     )
-    shown = st.navigation([compare_page, fusion_page, recipes_page, record_page], position="top")
+    shown = st.navigation(
+        [compare_page, fusion_page, trace_page, recipes_page, record_page], position="top"
+    )
     language.notices()
     shown.run()
     with panels.page():

@@ -23,6 +23,8 @@ MAX_OPENED = 16
 MAX_OPENED_BYTES = 256 * MIB
 _MAX_ID = 400
 _GROUP = "group"
+_TRACE = "trace"
+TRACE_KEY = "choose_trace"
 _GROUP_DIGITS = 9
 _RUNS_DIGITS = 6
 _RECIPE = "recipe"
@@ -111,6 +113,7 @@ class _Session:
     told_beside: tuple[str | None, str | None] | None = None
     uploads: int = 0
     pair: tuple[str | None, str | None] = (None, None)
+    traced: str | None = None
     selected: tuple[str, int | None] = ("", None)
     group: tuple[str, int | None] = ("", None)
     unfolded: tuple[str, frozenset[str]] = ("", frozenset())
@@ -211,6 +214,39 @@ def compared() -> tuple[str | None, str | None]:
         text if text and len(text) <= _MAX_ID and text.isprintable() else None for text in linked
     )
     return first, second
+
+
+def traced() -> str | None:
+    """Id of what the Trace page shows: from the address, else what this session showed last.
+
+    It may be any printable text, so whoever looks it up must check it.
+    """
+    linked = st.query_params.get(_TRACE, "")
+    if linked and len(linked) <= _MAX_ID and linked.isprintable():
+        return linked
+    return _session().traced
+
+
+def trace(id_: str | None) -> None:
+    """Put what the Trace page shows into the address.
+
+    Always: a link inside a page hands over its query but leaves the browser's address alone.
+    """
+    _session().traced = id_
+    if id_ is None:
+        st.query_params.pop(_TRACE, None)
+    else:
+        st.query_params[_TRACE] = id_
+
+
+def show_traced(id_: str | None) -> None:
+    """Before its selector is drawn: what it shows."""
+    st.session_state[TRACE_KEY] = id_
+
+
+def pick_traced() -> None:
+    """The selector of the Trace page was used."""
+    trace(st.session_state[TRACE_KEY])
 
 
 def compare(baseline: str | None, candidate: str | None) -> None:

@@ -27,7 +27,7 @@ from analysis.report.html import report_html
 from tests.factories import experiment_zip
 
 ROOT = Path(__file__).resolve().parents[1]
-REPORT = (ROOT / "analysis" / "report" / "report.css").read_text("utf-8")
+REPORT = (ROOT / "analysis" / "report" / "assets" / "report.css").read_text("utf-8")
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))["theme"]
 MARKS = ("baseline", "candidate", "faster", "slower", "neutral")
 THEMES = {"light": LIGHT, "dark": DARK}

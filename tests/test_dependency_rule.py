@@ -51,7 +51,7 @@ ALLOWED = {
     "analysis.wording": CORE + within("analysis", "advice compare doctor recipes"),
     "analysis.interval": CORE + within("analysis", "compare"),
     "analysis.distribution": CORE + within("analysis", "compare metrics"),
-    "analysis.charts": CORE + within("analysis", "compare distribution interval wording"),
+    "analysis.charts": CORE + within("analysis", "compare distribution interval metrics wording"),
     "analysis.timeline": CORE + within("analysis", "compare metrics wording"),
     "analysis.report": CORE
     + within("analysis", "readers metrics compare advice doctor recipes wording")

@@ -13,7 +13,7 @@ from analysis.trace import Value
 # What can limit a run; analysis/wording/findings/ has the sentences, kinds/ a file for each.
 FindingCode = Literal[
     "communication", "copies", "dispatch_bound", "fallback", "fused_slower", "graph_growth",
-    "idle_before", "large_tensors", "light_chains", "low_utilisation", "memory_bound",
+    "idle_before", "idle_time", "large_tensors", "light_chains", "low_utilisation", "memory_bound",
     "missed_fusion", "not_optimised", "recomputed", "reorders", "stream_imbalance", "run_tail",
     "type_conversions",
 ]  # fmt: skip

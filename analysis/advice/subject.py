@@ -61,18 +61,22 @@ class Subject:
     @cached_property
     def gaps_ns(self) -> np.ndarray:
         """For each row of `operators`, the time per run in which nothing ran before its calls: from
-        the end of all earlier calls of the run, whatever their stream, to the start of its own."""
+        the end of all earlier calls of the run, whatever their stream, to the start of its own; of
+        the first ones from the start of the run, where it has one."""
         steady = steady_runs(self.trace)
         calls = steady_calls(self.trace, steady).sort_values(["run", "start_ns"], kind="stable")
         found = np.zeros(len(self.trace.operators))
         if len(calls) and bool(calls["start_ns"].notna().all()):
             starts, lasts = call_times(calls)
             runs = calls["run"].to_numpy("int64", na_value=-1)
+            begins = self.trace.runs.set_index("run")["start_ns"]
             for run in np.unique(runs):
                 own = runs == run
-                reached = np.maximum.accumulate((starts + lasts)[own])[:-1]
-                gaps = np.maximum(0, starts[own][1:] - reached)
-                np.add.at(found, calls["operator"].to_numpy()[own][1:], gaps)
+                begin = begins.get(run)
+                first = int(starts[own][0]) if begin is None or pd.isna(begin) else int(begin)
+                reached = np.maximum.accumulate(np.r_[first, (starts + lasts)[own]])[:-1]
+                gaps = np.maximum(0, starts[own] - reached)
+                np.add.at(found, calls["operator"].to_numpy()[own], gaps)
         ended: np.ndarray = found[self.operators["operator"].to_numpy()]
         return np.asarray(ended / max(1, len(steady.runs)))
 

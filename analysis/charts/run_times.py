@@ -19,17 +19,23 @@ _ROOM = 1.04  # at both ends of the logarithmic axis
 
 
 def run_times(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | None:
+    """The runs of both sides; None where there is no distribution (`distribution`)."""
+    found = distribution(comparison)
+    names = (comparison.baseline.name, comparison.candidate.name)
+    return None if found is None else run_times_of(found, names, colours)
+
+
+def run_times_of(
+    found: Distribution, names: tuple[str, str], colours: Colours = LIGHT
+) -> go.Figure:
     """Every run as a dot: one column a block, or a file where a side has no un-profiled runs.
 
     A line is the time of a block or file that the verdict rests on; warm-up runs are crosses.
-    None where there is no distribution (`distribution`).
+    `names` are those of baseline and candidate.
     """
-    found = distribution(comparison)
-    if found is None:
-        return None
     figure = go.Figure()
     for role in ROLES:
-        for trace in _of_role(found, role, comparison, colours):
+        for trace in _of_role(found, role, names, colours):
             figure.add_trace(trace)
     times = found.times_ns
     scale = LogScale(float(times.min()) / _ROOM, float(times.max()) * _ROOM)
@@ -63,15 +69,14 @@ def run_times(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | N
 
 
 def _of_role(
-    found: Distribution, role: Role, comparison: Comparison, colours: Colours
+    found: Distribution, role: Role, names: tuple[str, str], colours: Colours
 ) -> Iterator[go.Scatter]:
     """Dots of runs, crosses of warm-up runs and lines of block times, as far as there are any."""
     places = [(left, right, strip) for left, right, strip in _places(found) if strip.role == role]
     if not places:
         return
-    side = comparison.candidate if role == "candidate" else comparison.baseline
     colour = colours.candidate if role == "candidate" else colours.baseline
-    label = label_text(side.name)
+    label = label_text(names[role == "candidate"])
     name = run_role(label, role)
     dots = {"color": "rgba(0,0,0,0)" if role == "baseline_copy" else colour, "size": 4}
     line = {"color": colour, "width": 1 if role == "baseline_copy" else 0}

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import plotly.graph_objects as go
 
 from analysis.charts.figure import BARE, label_text
 from analysis.colours import LIGHT, Colours
-from analysis.compare.comparison import Comparison
 from analysis.compare.step import StepPart
 from analysis.messages import say
-from analysis.wording.step import LABELS, StepBar, step_bars
+from analysis.wording.step import LABELS, StepBar
 
 # Parts differ by their pattern, sides by their colour; idle time is an empty frame.
 _PATTERNS: dict[StepPart, str] = {"computing": "", "communication": "/", "copies": "|", "idle": ""}
 _EMPTY = "rgba(0,0,0,0)"
 
 
-def step(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | None:
-    """The median profiled run of each side in parts, bars as long as the runs; None where neither
-    file tells them."""
-    bars = step_bars(comparison)
+def step(bars: Sequence[StepBar], colours: Colours = LIGHT) -> go.Figure | None:
+    """The median profiled run of each side in parts, bars as long as the runs; None without
+    bars."""
     if not bars:
         return None
     of_role = {"baseline": colours.baseline, "candidate": colours.candidate}

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.compare.comparison import Comparison
-from analysis.compare.roofs import Roofs
+from analysis.compare.roofs import Roofs, UnderRoofs
 from analysis.quantity import Basis
 
 MAX_DOTS = 1000
@@ -119,18 +119,31 @@ class Picture:
 
 def roofline_picture(comparison: Comparison) -> Picture | None:
     """The picture; None where no operator has FLOPs, bytes and a time."""
-    dots: list[Dot] = []
-    for side in ("baseline", "candidate"):
-        table = comparison.operators
-        drawn = table[f"intensity_{side}"].notna() & table[f"attained_flops_per_s_{side}"].notna()
-        dots += [_dot(record, side) for record in table[drawn].to_dict("records")]
-    dots = [dot for dot in dots if dot.intensity > 0 and dot.flops_per_s > 0]
+    dots = [dot for side in ("baseline", "candidate") for dot in _dots(comparison.operators, side)]
+    return _picture(dots, comparison.roofs)
+
+
+def roofline_of(under: UnderRoofs, operators: pd.DataFrame) -> Picture | None:
+    """The picture of one side by itself; `operators` are its rows of `by_operator`, and those of
+    `under`. None where no operator has FLOPs, bytes and a time."""
+    own = pd.concat([operators, under.operators], axis=1).add_suffix("_candidate")
+    dots = _dots(own.assign(name=operators["name"].astype(str)), "candidate")
+    return _picture(dots, (under.roofs, under.roofs))
+
+
+def _dots(table: pd.DataFrame, side: str) -> list[Dot]:
+    drawn = table[f"intensity_{side}"].notna() & table[f"attained_flops_per_s_{side}"].notna()
+    dots = [_dot(record, side) for record in table[drawn].to_dict("records")]
+    return [dot for dot in dots if dot.intensity > 0 and dot.flops_per_s > 0]
+
+
+def _picture(dots: list[Dot], roofs: tuple[Roofs, Roofs]) -> Picture | None:
     if not dots:
         return None
     dots.sort(key=lambda dot: -dot.time_ns)
     has_int8 = any(dot.int8 for dot in dots)
     has_float = not all(dot.int8 for dot in dots)
-    first, second = (_lines(limits, has_float, has_int8) for limits in comparison.roofs)
+    first, second = (_lines(limits, has_float, has_int8) for limits in roofs)
     shared = [line for line in first if line in second]
     lines = [
         *shared,

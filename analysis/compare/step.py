@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from analysis.compare.comparison import Comparison
+from analysis.compare.side import Side
 from analysis.metrics.step import StepParts, step_of
 
 StepPart = Literal["computing", "communication", "copies", "idle"]
@@ -33,9 +34,14 @@ def part_ns(step: StepParts, part: StepPart) -> int:
     return found
 
 
+def parts_of(side: Side) -> StepParts | None:
+    """The median run of a side in parts; None where its file does not tell them."""
+    return step_of(side.trace)
+
+
 def steps(comparison: Comparison) -> tuple[StepParts | None, StepParts | None]:
     """The median run of each side in parts; None where its file does not tell them."""
-    return step_of(comparison.baseline.trace), step_of(comparison.candidate.trace)
+    return parts_of(comparison.baseline), parts_of(comparison.candidate)
 
 
 def step_change(comparison: Comparison) -> StepChange | None:

@@ -23,7 +23,7 @@ def origins(comparison: Comparison) -> tuple[Origin, ...]:
     """The file of baseline and candidate; one where both come from the same. Two files of one name,
     as profilers give them, have what their sides are called with it."""
     sides = (comparison.baseline, comparison.candidate)
-    found = tuple(dict.fromkeys(_origin(side) for side in sides))
+    found = tuple(dict.fromkeys(origin_of(side) for side in sides))
     if len(found) < 2 or found[0].file_name != found[1].file_name:
         return found
     return tuple(
@@ -35,7 +35,8 @@ def origins(comparison: Comparison) -> tuple[Origin, ...]:
     )
 
 
-def _origin(side: Side) -> Origin:
+def origin_of(side: Side) -> Origin:
+    """The file of one side."""
     meta = side.trace.meta
     record = side.experiment.record if side.experiment else None
     if record is None:

@@ -35,7 +35,7 @@ def template(name: str) -> jinja2.Template:
 @cache
 def asset(name: str) -> str:
     """The text of a template, script or style sheet."""
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+    return files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def _visible(value: Any) -> Any:

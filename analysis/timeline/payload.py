@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from analysis.compare.groups.fusion import Operator, group_places
 from analysis.compare.side import Side
 from analysis.compare.timing.latency import typical_ns
 from analysis.messages import Said
-from analysis.metrics.breakdown import steady_calls
+from analysis.metrics.breakdown import by_operator, steady_calls
 from analysis.metrics.step import median_run
 from analysis.operators.classes import LABELS, OP_CLASSES
 from analysis.quantity import Quantity
@@ -56,18 +56,48 @@ def timeline_payload(comparison: Comparison, max_calls: int = MAX_CALLS) -> dict
     )
     operators = comparison.operators
     sides = [
-        _side("baseline", comparison, operators, of_baseline, max_calls),
-        _side("candidate", comparison, operators, of_candidate, max_calls),
+        _side(
+            role,
+            side,
+            _rows(operators[f"operator_{role}"]),
+            group_of,
+            _unprofiled_ns(role, comparison),
+            max_calls,
+        )
+        for role, side, group_of in (
+            ("baseline", comparison.baseline, of_baseline),
+            ("candidate", comparison.candidate, of_candidate),
+        )
     ]
+    groups_shown = {id_ for side in sides for id_ in side["ops"]["group"]}
+    return _payload(sides, _groups(comparison.ledger.rows, groups_shown))
+
+
+def trace_payload(side: Side, max_calls: int = MAX_CALLS) -> dict[str, Any]:
+    """Payload of timeline.js for one side by itself, as `timeline_payload` without groups: `row` of
+    an operator is its row in `by_operator`."""
+    operators = by_operator(side.trace)["operator"]
+    rows = dict(zip(operators.astype(int), range(len(operators)), strict=True))
+    own_ns = None
+    if not side.trace.sampled_runs.empty:
+        own_ns = typical_ns(side.trace, "unprofiled_wall")
+    no_groups: list[int | None] = [None] * len(side.trace.operators)
+    return _payload([_side("candidate", side, rows, no_groups, own_ns, max_calls)], [])
+
+
+def _payload(sides: list[dict[str, Any]], groups: list[dict[str, Any]]) -> dict[str, Any]:
     used = {name for side in sides for name in side["ops"]["op_class"]}
     return {
         "span_ns": max((side["dur_ns"] for side in sides), default=0),
         "classes": [{"id": name, "label": LABELS[name]} for name in OP_CLASSES if name in used],
-        "groups": _groups(
-            comparison.ledger.rows, {id_ for s in sides for id_ in s["ops"]["group"]}
-        ),
+        "groups": groups,
         "sides": sides,
     }
+
+
+def _rows(joined: pd.Series) -> dict[int, int]:
+    """Row of the joined table by operator of one side."""
+    return {int(op): int(row) for row, op in joined.dropna().items()}  # type: ignore[call-overload]
 
 
 def first_starts(side: dict[str, Any]) -> dict[int, int]:
@@ -187,12 +217,12 @@ def _run(trace: Trace, max_calls: int) -> _Run:
 
 def _side(
     role: str,
-    comparison: Comparison,
-    joined: pd.DataFrame,
+    side: Side,
+    rows: Mapping[int, int],
     group_of: list[int | None],
+    unprofiled_ns: float | None,
     max_calls: int,
 ) -> dict[str, Any]:
-    side: Side = getattr(comparison, role)
     trace = side.trace
     run = _run(trace, max_calls)
     operators, position = np.unique(run.calls["operator"].to_numpy(), return_inverse=True)
@@ -202,14 +232,14 @@ def _side(
     return {
         "id": role,
         "label": side.name,
-        "caption": _caption(_unprofiled_ns(role, comparison), len(operators), run, found),
+        "caption": _caption(unprofiled_ns, len(operators), run, found),
         "folded": _folded(found),
         "dur_ns": dur_ns,
         "shown_ns": dur_ns if run.shown_ns is None else run.shown_ns,
         "not_drawn": run.total - len(run.calls),
         "in_order": run.in_order,
         "lanes": [{"label": each.label, "small": each.is_small} for each in found],
-        "ops": _operators(trace, operators, joined[f"operator_{role}"], group_of, max_chars),
+        "ops": _operators(trace, operators, rows, group_of, max_chars),
         "calls": {
             "op": position,
             "lane": lane,
@@ -243,11 +273,10 @@ def _folded(found: Sequence[Lane]) -> Said | None:
 def _operators(
     trace: Trace,
     operators: np.ndarray,
-    joined: pd.Series,
+    row_of: Mapping[int, int],
     group_of: list[int | None],
     max_chars: int,
 ) -> dict[str, list[Any]]:
-    row_of = {int(op): int(row) for row, op in joined.dropna().items()}  # type: ignore[call-overload]
     table = trace.operators.iloc[operators]
     columns: dict[str, list[Any]] = {
         name: _fitting([None if pd.isna(value) else str(value) for value in table[name]], max_chars)

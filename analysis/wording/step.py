@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis import units
 from analysis.compare.comparison import Comparison
-from analysis.compare.side import Role
-from analysis.compare.step import PARTS, StepPart, part_ns, step_change, steps
+from analysis.compare.side import Role, Side
+from analysis.compare.step import PARTS, StepPart, part_ns, parts_of, step_change
 from analysis.messages import Message, Part, listed, paragraph, say
 
 STEP_TITLE = Message("Where the time of a run goes")
@@ -88,9 +88,14 @@ class StepBar:
 
 def step_bars(comparison: Comparison) -> tuple[StepBar, ...]:
     """A bar for each side whose file tells the parts; none where neither does."""
-    found = steps(comparison)
-    longest = max((step.span_ns for step in found if step is not None), default=0)
     sides = (comparison.baseline, comparison.candidate)
+    return bars_of(list(zip(_ROLES, sides, strict=True)))
+
+
+def bars_of(sides: Sequence[tuple[Role, Side]]) -> tuple[StepBar, ...]:
+    """A bar for each of these sides whose file tells the parts of a run."""
+    found = [parts_of(side) for _, side in sides]
+    longest = max((step.span_ns for step in found if step is not None), default=0)
     shown = [part for part in PARTS if any(part_ns(one, part) for one in found if one is not None)]
     return tuple(
         StepBar(
@@ -100,7 +105,7 @@ def step_bars(comparison: Comparison) -> tuple[StepBar, ...]:
             step.span_ns / longest,
             tuple(_piece(part, part_ns(step, part), step.span_ns) for part in shown),
         )
-        for role, side, step in zip(_ROLES, sides, found, strict=True)
+        for (role, side), step in zip(sides, found, strict=True)
         if step is not None and longest
     )
 

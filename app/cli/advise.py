@@ -44,6 +44,6 @@ def advise(
     if json:
         streams.write_json(advice_json(subject.side, found))
         return
-    from app.cli.findings import print_findings
+    from app.cli.printing.findings import print_findings
 
     print_findings(subject.side, found)

@@ -93,7 +93,7 @@ def compare(
 
         streams.write_json(comparison_json(comparison))
     else:
-        from app.cli.comparison import print_comparison
+        from app.cli.printing.comparison import print_comparison
 
         others = _others(comparison) if candidate is None else []
         print_comparison(comparison, others, is_brief=brief)

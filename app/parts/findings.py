@@ -2,63 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from analysis.advice import TOP, Finding, Findings
 from analysis.messages import say
 from analysis.wording import findings as words
-from app import state
 from app.language import spoken
 from app.parts import panels
 from app.parts.heads import told
-from app.sources.comparisons import Shown
+
+ToGroup = Callable[[int], None]
 
 
 @st.fragment
 @spoken
-def show(shown: Shown, fusion_page: st.Page) -> None:
-    """The list, five at first, and what the files cannot answer."""
+def show(found: Findings, name: str, to_group: ToGroup | None = None) -> None:
+    """The list, five at first, and what the files cannot answer; `name` is that of the side, and
+    `to_group` leads to a group by its id."""
     with panels.guarded():
-        name = shown.comparison.candidate.name
         title = panels.parts_text(words.FINDINGS_TITLE.parts(side=name), "gray")
         st.subheader(title, anchor=False, help=told(words.FINDINGS_HELP))
-        found = shown.findings
         if not found.found:
             st.markdown(panels.own(words.NOTHING.text()))
         for place, finding in enumerate(found.found[:TOP], 1):
-            _finding(shown, finding, place, fusion_page)
+            _finding(found, finding, place, to_group)
         rest = found.found[TOP:]
         if rest:
             with st.expander(words.MORE.text(n=len(rest)), key="more_findings"):
                 for place, finding in enumerate(rest, TOP + 1):
-                    _finding(shown, finding, place, fusion_page)
+                    _finding(found, finding, place, to_group)
         _unknown(found)
 
 
-def _finding(shown: Shown, finding: Finding, place: int, fusion_page: st.Page) -> None:
+def _finding(found: Findings, finding: Finding, place: int, to_group: ToGroup | None) -> None:
     """What limits, what it would bring to change that, and, unfolded, why and how."""
     with st.container(border=True, gap="xxsmall"):
         limits = panels.parts_text(words.limit_parts(finding), "gray")
         label = panels.own(words.label_text(finding))
         st.markdown(f"**{place}. {label}.** {limits}")
-        gain = panels.strong(words.gain_parts(finding, shown.findings.run_ns))
+        gain = panels.strong(words.gain_parts(finding, found.run_ns))
         confidence = panels.own(words.CONFIDENCE[finding.confidence].text())
         st.markdown(f"{gain} :gray[{confidence}]")
         st.text(say("Try: {remedy:name}", remedy=words.remedy_text(finding)))
-        with st.popover(say("Why, and where"), type="tertiary", key=f"finding_{place}"):
+        with st.popover(say("Why, and where"), key=f"finding_{place}"):
             st.text(words.why_text(finding))  # may name what the file names
             if names := words.names_text(finding):
                 st.text(say("Operators: {names:name}", names=names))
-            if finding.where == "group":
-                _to_group(shown, int(str(finding.values["group"])), place, fusion_page)
+            if finding.where == "group" and to_group is not None:
+                key = f"group_of_finding_{place}"
+                if st.button(say("Show this group"), key=key, type="tertiary"):
+                    to_group(int(str(finding.values["group"])))
             st.caption(panels.own(words.source_text(finding)))
-
-
-def _to_group(shown: Shown, group: int, place: int, fusion_page: st.Page) -> None:
-    """The way to the group on the Fusion page, where its operators and timelines are."""
-    if st.button(say("Show this group"), key=f"group_of_finding_{place}", type="tertiary"):
-        state.select_group(shown.key, group)
-        st.switch_page(fusion_page)
 
 
 def _unknown(found: Findings) -> None:

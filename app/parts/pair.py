@@ -53,8 +53,9 @@ class Chosen:
             )
 
 
-def choose() -> Chosen | None:
-    """Draw the selectors and the uploader; None when there is nothing to compare, which it says."""
+def choose(trace_page: st.Page | None = None) -> Chosen | None:
+    """Draw the selectors and the uploader; None when there is nothing to compare, which it says,
+    with the way to the `trace_page` where one side is there."""
     is_new = not state.greeted()
     if is_new:
         _open_given()
@@ -84,6 +85,14 @@ def choose() -> Chosen | None:
     if gone is not None or baseline is None or candidate is None:
         with main:
             _nothing(pair, gone)
+            alone = next(filter(None, pair), None)
+            if gone is None and alone is not None and trace_page is not None:
+                st.page_link(
+                    trace_page,
+                    label=say("See where its time goes, and what limits it"),
+                    icon=":material/query_stats:",
+                    query_params={"trace": alone},
+                )
         return None
     sample = words.sample_sentence(choices.is_sample(baseline), choices.is_sample(candidate))
     if sample:

@@ -50,7 +50,7 @@ RAN_ON = {
     "candidate": Message("candidate only"),
 }
 STANDS_FOR = {"gone": math.inf, "new": 0.0}  # baseline / candidate
-_MICRO = ("µs", "(us)")  # units of heads of times, ours and that of kernel_details
+MICRO = ("µs", "(us)")  # units of heads of times, ours and that of kernel_details
 Text = Callable[[Any], str]
 
 
@@ -187,13 +187,13 @@ class Table:
         unless they are told `whole`."""
         group, head = self.heads[i]
         whole = whole or self._is_plain
-        label = head.text(self.runs, has_unit=whole or head.unit not in _MICRO)
+        label = head.text(self.runs, has_unit=whole or head.unit not in MICRO)
         if group is NO_HEAD:
             return "", label
         side = next((side for side, of in SIDE_HEADS.items() if of is head), None)
         if side is not None and isinstance(group.label, Counted):
             label = side_text(side, self.runs)
-        return group.text(self.runs, has_unit=whole or group.unit not in _MICRO), label
+        return group.text(self.runs, has_unit=whole or group.unit not in MICRO), label
 
     def _index(self, heads: list[tuple[str, str]]) -> pd.Index:
         # Two heads may be one in another language; Pandas styles none of two that are equal.
@@ -278,7 +278,7 @@ class Table:
             return
         for side, values in sides.items():
             shown = values.astype(float) / figure.unit
-            text = micro if figure.head.unit in _MICRO else None
+            text = micro if figure.head.unit in MICRO else None
             self.number(figure.head, SIDE_HEADS[side], shown, figure.help, figure.format, text)
 
     def of(self, comparison: Comparison) -> Table:
@@ -316,7 +316,7 @@ class Table:
             help_ = Message("The side or sides that ran it; no change is shown.")
             self.text(Head(Message("Ran on")), ran, help_, 120)
             return
-        is_micro = group.unit in _MICRO
+        is_micro = group.unit in MICRO
         self.number(
             group,
             _CHANGE,

@@ -30,14 +30,14 @@ _RATIO = Figure(
     0.01,
     "%.1f",
 )
-_TYPE_FIGURES = (
+TYPE_FIGURES = (
     Figure("count", Head(Message("Count")), EXECUTIONS, 1.0, "%.0f"),
     Figure("min_ns", Head(Message("Min"), "µs"), Message("Shortest execution."), 1e3, "%.1f"),
     Figure("mean_ns", Head(Message("Avg"), "µs"), MEAN, 1e3, "%.1f"),
     Figure("max_ns", Head(Message("Max"), "µs"), Message("Longest execution."), 1e3, "%.1f"),
     _RATIO,
 )
-_OPERATOR_FIGURES = (
+OPERATOR_FIGURES = (
     Figure(
         "median_ns",
         Head(Message("Median"), "µs"),
@@ -132,8 +132,8 @@ _OPERATOR_FIGURES = (
 )
 
 
-_CLASS, _CORE_TYPE = Message("Class"), Message("Core type")
-_CLASS_HELP = Message("Operator class, which the small-op ratio is based on.")
+CLASS, CORE_TYPE = Message("Class"), Message("Core type")
+CLASS_HELP = Message("Operator class, which the small-op ratio is based on.")
 OF_SIDE = {
     "baseline": Message("Of the baseline."),
     "candidate": Message("Of the candidate."),
@@ -178,16 +178,16 @@ def operator_table(rows: pd.DataFrame) -> Table:
     table.figure(DURATION, rows)
     table.change(rows)
     table.first = len(table.columns)
-    for figure in _OPERATOR_FIGURES:
+    for figure in OPERATOR_FIGURES:
         table.figure(figure, rows)
     table.counters(rows)
-    table.text(Head(_CLASS), _class_names(rows["op_class"]), _CLASS_HELP, "small")
+    table.text(Head(CLASS), class_names(rows["op_class"]), CLASS_HELP, "small")
     reads = Message("Data types and shapes that it reads.")
     table.text(Head(Message("Inputs")), rows["inputs"], reads, "medium")
     writes = Message("Data types and shapes that it writes.")
     table.text(Head(Message("Outputs")), rows["outputs"], writes, "medium")
     ran = Message("Execution provider that ran it.")
-    table.text(Head(_CORE_TYPE), _core(rows["provider"]), ran, "small")
+    table.text(Head(CORE_TYPE), core_types(rows["provider"]), ran, "small")
     return table
 
 
@@ -229,23 +229,23 @@ def launcher_table(comparison: Comparison) -> Table:
 def class_table(comparison: Comparison) -> Table:
     """The table of operator classes, largest absolute change first."""
     rows = comparison.op_classes
-    return _kinds(Head(_CLASS), _class_names(rows["op_class"]), _CLASS_HELP, rows)
+    return _kinds(Head(CLASS), class_names(rows["op_class"]), CLASS_HELP, rows)
 
 
-def _class_names(classes: pd.Series) -> pd.Series:
+def class_names(classes: pd.Series) -> pd.Series:
     return classes.map(lambda code: LABELS[code].text(), na_action="ignore")
 
 
 def _kinds(head: Head, kinds: pd.Series, help_: Message, rows: pd.DataFrame) -> Table:
     table = Table()
     table.text(head, kinds, help_, 330, NAME_CHARS)
-    provider = _core(either(rows, "provider"))
+    provider = core_types(either(rows, "provider"))
     ran = Message("Execution provider that takes most of its time.")
-    table.text(Head(_CORE_TYPE), provider, ran, 190, TYPE_CHARS)
+    table.text(Head(CORE_TYPE), provider, ran, 190, TYPE_CHARS)
     table.figure(DURATION, rows)
     table.change(rows)
     table.first = len(table.columns)
-    for figure in _TYPE_FIGURES:
+    for figure in TYPE_FIGURES:
         table.figure(figure, rows)
     table.counters(rows)
     return table
@@ -274,6 +274,6 @@ def _type_text(types: object) -> str:
     return _TO.join(units.middle_cut(short_name(part), chars) for part in parts)
 
 
-def _core(provider: pd.Series) -> pd.Series:
+def core_types(provider: pd.Series) -> pd.Series:
     """'CPUExecutionProvider' as 'CPU'."""
     return provider.map(lambda text: text.removesuffix(_PROVIDER_SUFFIX), na_action="ignore")

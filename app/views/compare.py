@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from analysis import wording
@@ -12,6 +14,7 @@ from analysis.messages import Message, say
 from analysis.report import cards
 from analysis.report.origins import origins
 from analysis.wording import step as step_words
+from app import state
 from app.language import spoken
 from app.parts import (
     doctor,
@@ -28,6 +31,7 @@ from app.parts import (
 from app.parts.heads import SIDES, told
 from app.parts.pair import Chosen
 from app.parts.table import choice
+from app.sources.comparisons import Shown
 
 LAUNCHED = "launched_by"
 KINDS = {
@@ -73,10 +77,10 @@ _ASSUMED = (
 MAX_TYPES = 14  # rows that are shown without scrolling
 
 
-def show(fusion_page: st.Page) -> None:
-    """Draw the page; `fusion_page` is linked to."""
+def show(fusion_page: st.Page, trace_page: st.Page) -> None:
+    """Draw the page; the others are linked to."""
     with panels.page():
-        chosen = pair.choose()
+        chosen = pair.choose(trace_page)
         if chosen is not None:
             _results(chosen, fusion_page)
 
@@ -98,13 +102,19 @@ def _results(chosen: Chosen, fusion_page: st.Page) -> None:
     with panels.trust(comparison):
         doctor.link(comparison)
     _step(comparison)
-    findings.show(shown, fusion_page)
+    findings.show(shown.findings, comparison.candidate.name, partial(_group, shown, fusion_page))
     _cards(comparison)
     _bought(comparison, fusion_page)
     operators.show(shown)
     _op_types(comparison)
     roofline.show(comparison)
     _runs(comparison)
+
+
+def _group(shown: Shown, fusion_page: st.Page, group: int) -> None:
+    """Lead to a group on the Fusion page, where its operators and timelines are."""
+    state.select_group(shown.key, group)
+    st.switch_page(fusion_page)
 
 
 def _head(comparison: Comparison) -> None:
@@ -130,7 +140,7 @@ def _step(comparison: Comparison) -> None:
     """Where the time of a run goes on each side, and what the change went to."""
     from analysis.charts.step import step
 
-    figure = step(comparison, panels.mark_colours())
+    figure = step(step_words.step_bars(comparison), panels.mark_colours())
     if figure is None:
         return
     st.subheader(step_words.STEP_TITLE.text(), anchor=False, help=step_words.STEP_HELP.text())

@@ -29,17 +29,19 @@ from tests.brackets import names_in
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
 from tests.patience import GIVE_UP_S
 
-PAGES = ("compare", "fusion", "recipes", "record")
+PAGES = ("compare", "fusion", "trace", "recipes", "record")
 # AppTest opens only the first page of functions: {first} is that page.
 SCRIPT = """
 import streamlit as st
 from app import language
-from app.views import compare, fusion, recipes, record
+from app.views import compare, fusion, recipes, record, trace
 
 language.start()
 pages = {{
-    "compare": st.Page(lambda: compare.show(pages["fusion"]), title="c", url_path="compare",
-        default="{first}" == "compare"),
+    "compare": st.Page(lambda: compare.show(pages["fusion"], pages["trace"]), title="c",
+        url_path="compare", default="{first}" == "compare"),
+    "trace": st.Page(lambda: trace.show(pages["compare"]), title="t", url_path="trace",
+        default="{first}" == "trace"),
     "fusion": st.Page(lambda: fusion.show(pages["record"]), title="f", url_path="fusion",
         default="{first}" == "fusion"),
     "recipes": st.Page(lambda: recipes.show(pages["recipes"], pages["compare"]), title="r",

@@ -112,7 +112,7 @@ def test_the_switch_and_every_page_in_another_language(page: Page, pseudo_url: s
     chosen = page.get_by_role("radio", name="⟦Classes⟧")
     expect(chosen).to_be_checked()
     assert untold(page) == set()
-    for name in ("Fusion", "Recipes", "Record"):
+    for name in ("Fusion", "Trace", "Recipes", "Record"):
         page.get_by_role("link", name=f"⟦{name}⟧", exact=True).first.click()
         wait_idle(page)
         assert "lang=pseudo" in page.url

@@ -12,7 +12,7 @@ from analysis.compare import compare
 from analysis.compare.choice import choose_sides
 from analysis.readers import read
 from analysis.readers.input.source import Source
-from app.cli.ledger import TOP_PATTERNS, print_ledger
+from app.cli.printing.ledger import TOP_PATTERNS, print_ledger
 from tests.factories import experiment_zip
 from tests.report.test_fusion import TIMES, group, of_variants, slower, with_groups
 

@@ -393,7 +393,7 @@ def test_file_name_is_a_slug(comparison: Comparison, name: str) -> None:
 
 
 def test_contrast_of_texts() -> None:
-    css = (Path(tables.__file__).parent / "report.css").read_text(encoding="utf-8")
+    css = (Path(tables.__file__).parent / "assets" / "report.css").read_text(encoding="utf-8")
     light, dark = re.findall(r":root \{(.*?)\}", css, re.DOTALL)[:2]
     for theme in (light, dark):
         colours = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", theme))

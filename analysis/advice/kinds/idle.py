@@ -11,6 +11,7 @@ from analysis.metrics.step import StepParts
 MAX_BUSY = 0.4  # of the run: with less, what starts the operators is the limit, not they
 _MOST = 0.5  # of all idle time, from which one operator explains it
 _MIN_SHARE = 0.1  # of the run, before one operator
+_MIN_IDLE = 0.05  # of the run, before any
 
 
 def dispatch_bound(subject: Subject) -> Answer:
@@ -64,6 +65,36 @@ def idle_before(subject: Subject) -> Answer:
             },
             at_most_ns=gap_ns,
             share=gap_ns / step.span_ns,
+            of_ns=float(step.span_ns),
+            where="operators",
+            names=(name,),
+            confidence="low",
+        ),
+    )
+
+
+def idle_time(subject: Subject) -> Answer:
+    """Nothing runs in 5 % of the median run or more, and neither dispatch nor one operator
+    explains it; named is the operator that most of it comes before."""
+    step = subject.step
+    if step is None:
+        return why_no_step(subject)
+    share = step.idle_ns / step.span_ns
+    if share < _MIN_IDLE or dispatch_bound(subject) or idle_before(subject):
+        return ()
+    place = int(np.argmax(subject.gaps_ns))
+    name = shown(str(subject.operators["name"].iloc[place]))
+    return (
+        Finding(
+            "idle_time",
+            values={
+                "idle_ns": step.idle_ns,
+                "share": share,
+                "operator": name,
+                "gap_ns": min(float(subject.gaps_ns[place]), float(step.idle_ns)),
+            },
+            at_most_ns=float(step.idle_ns),
+            share=share,
             of_ns=float(step.span_ns),
             where="operators",
             names=(name,),

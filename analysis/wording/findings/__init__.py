@@ -16,12 +16,10 @@ from analysis.wording.findings.unknown import REASONS
 FINDINGS_TITLE = Message("What limits {side:name} now")
 FINDINGS_HELP = Message(
     "In order of what a remedy is predicted to save; where nothing allows a prediction, half of "
-    "the most that it could save counts. Less than 2 % of the time is not listed. Predictions rest "
+    "the most that it could save counts. Small parts of the time are not listed. Predictions rest "
     "on recordings of other models, so their intervals are wide: measure before you keep a change."
 )
-NOTHING = Message(
-    "Nothing stands out: of all that can be answered here, nothing costs 2 % of the time or more."
-)
+NOTHING = Message("Nothing stands out among what can be answered here.")
 MORE = Message("One more finding", "{n:count} more findings")
 UNKNOWN_TITLE = Message("What these files cannot answer")
 CONFIDENCE: Mapping[Confidence, Message] = {

@@ -159,6 +159,22 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         ),
         Message("Measured: start times of operators as profiled."),
     ),
+    "idle_time": FindingText(
+        Message("Idle time"),
+        Message(
+            "Nothing runs for {idle_ns:duration}, {share:percent} of the run; {gap_ns:duration} of "
+            "it before {operator:name}."
+        ),
+        Message(
+            "The host prepares or starts the next operators, reads data or results, or waits. The "
+            "gaps are spread over several operators."
+        ),
+        Message(
+            "Look at the largest gaps in the timeline and at what the host does there; start fewer "
+            "operators, and prepare data ahead."
+        ),
+        Message("Measured: start times of operators as profiled."),
+    ),
     "stream_imbalance": FindingText(
         Message("Unbalanced streams"),
         Message(

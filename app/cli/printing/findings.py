@@ -12,7 +12,7 @@ from analysis.messages import say
 from analysis.text import clean_text
 from analysis.wording import findings as words
 
-_CHARS = 1000
+_CHARS = 1000  # of a line: names in it come from files
 
 
 def print_findings(side: Side, found: Findings) -> None:

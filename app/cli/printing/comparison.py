@@ -17,7 +17,7 @@ from analysis.report.text import known
 from analysis.text import clean_text
 from analysis.wording import step
 from analysis.wording.quantities import MISSING
-from app.cli.ledger import print_ledger
+from app.cli.printing.ledger import print_ledger
 
 _TOP_ROWS = 12
 _MAX_OTHERS = 8

@@ -1,0 +1,76 @@
+"""The time of a run as a tree: a column a level, a box as high as its part of the time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from analysis import units
+from analysis.charts.figure import BARE, label_text
+from analysis.colours import DARK, LIGHT, Colours
+from analysis.messages import say
+from analysis.metrics.hierarchy import Node
+from analysis.wording.hierarchy import node_text
+
+_LEVELS = 4  # that are seen at once; a click leads deeper
+_HEIGHT = 420
+_CHARS = 60
+_PALE = {LIGHT.ink: "#dbe9f4", DARK.ink: "#1f3442"}  # of a box with next to no time, by theme
+
+
+def icicle(nodes: Sequence[Node], colours: Colours = LIGHT) -> go.Figure | None:
+    """The tree of `hierarchy`; a click on a box makes it the whole. None without nodes.
+
+    The darker a box, the larger its part of the run.
+    """
+    if not nodes:
+        return None
+    whole_ns = nodes[0].ns
+    parents = {node.parent for node in nodes}
+    shares = [node.ns / whole_ns for node in nodes]
+    texts = [label_text(node_text(node), _CHARS) for node in nodes]
+    figure = go.Figure(
+        go.Icicle(
+            ids=[str(place) for place in range(len(nodes))],
+            parents=["" if node.parent is None else str(node.parent) for node in nodes],
+            labels=texts,
+            # Leaves alone have a value: sums of floats must not exceed their parent.
+            values=[0.0 if place in parents else node.ns for place, node in enumerate(nodes)],
+            branchvalues="remainder",
+            maxdepth=_LEVELS,
+            sort=False,
+            tiling={"orientation": "h"},
+            text=[units.duration(node.ns) for node in nodes],
+            texttemplate="%{label}<br>%{text}",
+            customdata=[
+                label_text(
+                    say(
+                        "{name:name}: {time:duration} ({share:percent}), {n:operators}",
+                        name=node_text(node),
+                        time=node.ns,
+                        share=share,
+                        n=node.count,
+                    ),
+                    200,
+                )
+                for node, share in zip(nodes, shares, strict=True)
+            ],
+            hovertemplate="%{customdata}<extra></extra>",
+            marker={
+                "colors": [0.0, *shares[1:]],  # the whole says nothing by its colour
+                "colorscale": [[0.0, _PALE[colours.ink]], [1.0, colours.candidate]],
+                "cmin": 0.0,
+                "cmax": 1.0,
+                "line": {"width": 1},
+            },
+            pathbar={"visible": True, "thickness": 24},
+        )
+    )
+    figure.update_layout(
+        height=_HEIGHT,
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        uniformtext={"minsize": 11, "mode": "hide"},  # no text where it would be too small to read
+        **BARE,
+    )
+    return figure

@@ -1,0 +1,115 @@
+"""Hierarchy: the time of a run as a tree, from what operators have in common down to each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from analysis.graph import Graph
+from analysis.metrics.breakdown import by_operator
+from analysis.trace import Trace
+
+Level = Literal["run", "op_class", "op_type", "launcher", "scope", "operator", "more"]
+By = Literal["op_class", "scope", "launcher"]
+MAX_CHILDREN = 40  # of one node; those with least time are one node together
+MAX_SCOPES = 12  # levels of modules
+_MIN_SHARE = 0.0005  # of the run: nodes with less are one node together
+_MIN_SCOPED = 0.5  # of the time, from which names are read as paths of modules
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node: its place is its id, `parent` that of the node above, None for the run. `label` is
+    a name from the trace, an operator class, or '' where it is not known; `ns` is the time per run
+    of all operators below it, `count` how many they are."""
+
+    parent: int | None
+    level: Level
+    label: str
+    ns: float
+    count: int
+
+
+def hierarchies(trace: Trace, graph: Graph | None) -> tuple[By, ...]:
+    """The ways in which the time of this trace can be divided, op types first."""
+    found: list[By] = ["op_class"]
+    table = by_operator(trace)
+    if _scopes(table["name"].astype(str).tolist(), table["per_run_ns"].tolist(), graph):
+        found.append("scope")
+    if table["launched_by"].notna().any():
+        found.append("launcher")
+    return tuple(found)
+
+
+def hierarchy(trace: Trace, graph: Graph | None, by: By) -> tuple[Node, ...]:
+    """The tree, parents before their children, children by time: class, op type and operator;
+    modules and operator; or what launched the operators and operator. Empty without any time.
+
+    Modules are those of the graph, else the parts of names like 'layer1/0/conv'. The children of a
+    node add up to it; those beyond MAX_CHILDREN, or too small to be seen, end in one node of level
+    `more`.
+    """
+    table = by_operator(trace)
+    times = [float(ns) for ns in table["per_run_ns"]]
+    if sum(times) <= 0:
+        return ()
+    names = table["name"].astype(str).tolist()
+    if by == "op_class":
+        columns = (table[name].astype("object").fillna("").astype(str) for name in _CLASSES)
+        heads: list[tuple[str, ...]] = list(zip(*columns, strict=True))
+        levels: Sequence[Level] = _CLASSES
+    elif by == "launcher":
+        launchers = table["launched_by"].astype("object").fillna("").astype(str)
+        heads = [(launcher,) for launcher in launchers]
+        levels = ("launcher",)
+    else:
+        heads = _scopes(names, times, graph)
+        levels = ["scope"] * MAX_SCOPES
+    paths = [(*head, name) for head, name in zip(heads, names, strict=True)]
+    nodes = [Node(None, "run", "", sum(times), len(times))]
+    _grow(nodes, 0, list(zip(paths, times, strict=True)), levels, 0)
+    return tuple(nodes)
+
+
+_CLASSES: tuple[Level, ...] = ("op_class", "op_type")
+_Row = tuple[tuple[str, ...], float]
+
+
+def _grow(
+    nodes: list[Node], parent: int, rows: list[_Row], levels: Sequence[Level], depth: int
+) -> None:
+    """Add the children of a node, and theirs; each row is a path with the time of its operator."""
+    groups: dict[tuple[bool, str], list[_Row]] = {}
+    for path, ns in rows:
+        groups.setdefault((len(path) == depth + 1, path[depth]), []).append((path, ns))
+    ordered = sorted(groups.items(), key=lambda item: -sum(ns for _, ns in item[1]))
+    for place, ((is_last, label), inside) in enumerate(ordered):
+        ns = sum(ns for _, ns in inside)
+        is_rest = ns < _MIN_SHARE * nodes[0].ns or place >= MAX_CHILDREN - 1
+        if is_rest and place < len(ordered) - 1:
+            rest = [row for _, rows_ in ordered[place:] for row in rows_]
+            nodes.append(Node(parent, "more", "", sum(ns for _, ns in rest), len(rest)))
+            return
+        level = "operator" if is_last else levels[depth]
+        nodes.append(Node(parent, level, label, ns, len(inside)))
+        if not is_last:
+            _grow(nodes, len(nodes) - 1, inside, levels, depth + 1)
+
+
+def _scopes(
+    names: Sequence[str], times: Sequence[float], graph: Graph | None
+) -> list[tuple[str, ...]]:
+    """The modules of each operator; empty where too few operators have one."""
+    found = []
+    for name in names:
+        node = graph.node.get(name) if graph is not None else None
+        scope = node.scope if node is not None else "" if graph is not None else _path(name)
+        found.append(tuple(filter(None, scope.split("/")))[:MAX_SCOPES])
+    scoped = sum(ns for ns, path in zip(times, found, strict=True) if path)
+    return found if scoped > _MIN_SCOPED * sum(times) and scoped else []
+
+
+def _path(name: str) -> str:
+    """'Default/network/conv1-Conv2d' of 'Default/network/conv1-Conv2d/Cast-op1'."""
+    return name.rpartition("/")[0] if " " not in name and "(" not in name else ""

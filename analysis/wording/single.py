@@ -1,0 +1,49 @@
+"""One trace by itself: its headline, and what its run is made of."""
+
+from __future__ import annotations
+
+from analysis.compare.side import Side
+from analysis.compare.single import run_facts
+from analysis.messages import Message, Part, paragraph, say
+
+_RUN = Message("A run of {side:name} takes **{time:duration}**")
+_PROFILED = Message("A run of {side:name} takes **{time:duration}** as profiled")
+_FILE = Message("The operators of {side:name} take **{time:duration}** in the whole file")
+_NOTHING = Message("{side:name} has no operators")
+
+
+def trace_parts(side: Side) -> tuple[Part, ...]:
+    """'A run of fused takes 5.01 ms': un-profiled where the file has such runs."""
+    facts = run_facts(side)
+    if facts.unprofiled_ns is not None:
+        return _RUN.parts(side=side.label, time=facts.unprofiled_ns)
+    if facts.profiled_ns is not None:
+        return _PROFILED.parts(side=side.label, time=facts.profiled_ns)
+    if not facts.operators:
+        return _NOTHING.parts(side=side.label)
+    return _FILE.parts(side=side.label, time=facts.operators_ns)
+
+
+def trace_facts(side: Side) -> str:
+    """'Typical un-profiled run; the mean run as profiled takes 7.03 ms. 56 executions …'."""
+    facts = run_facts(side)
+    told = []
+    if facts.unprofiled_ns is not None and facts.profiled_ns is not None:
+        told.append(
+            say(
+                "Typical un-profiled run; the mean run as profiled takes {time:duration}.",
+                time=facts.profiled_ns,
+            )
+        )
+    if facts.operators:
+        executions = round(facts.executions)
+        told.append(
+            say(
+                "{executions:executions} of {n:operators}.",
+                executions=executions,
+                n=facts.operators,
+            )
+        )
+    if facts.small_op_ratio is not None:
+        told.append(say("Small-op ratio (time): {share:percent}.", share=facts.small_op_ratio))
+    return paragraph(*told)

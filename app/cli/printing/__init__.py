@@ -1,0 +1,1 @@
+"""What verbs print of a comparison and of findings."""

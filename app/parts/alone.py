@@ -1,0 +1,52 @@
+"""The tables of one trace by itself: op types and operators, columns as profilers have them."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.messages import Message
+from analysis.operators.classes import LABELS
+from app.parts import tables
+from app.parts.heads import NO_HEAD, Head
+from app.parts.table import DURATION, MICRO, NAME_CHARS, TYPE_CHARS, Figure, Table, micro
+
+
+def type_table(rows: pd.DataFrame, *, has_runs: bool) -> Table:
+    """The table of op types, from rows of `by_type`."""
+    table = Table(runs=(has_runs, has_runs))
+    named = Message("Op type as the engine names it.")
+    table.text(Head(Message("OP type")), rows["op_type"], named, 330, NAME_CHARS)
+    ran = Message("Execution provider that takes most of its time.")
+    table.text(Head(tables.CORE_TYPE), tables.core_types(rows["provider"]), ran, 190, TYPE_CHARS)
+    for figure in (DURATION, *tables.TYPE_FIGURES):
+        _add(table, figure, rows)
+    return table
+
+
+def operator_table(rows: pd.DataFrame, *, has_runs: bool) -> Table:
+    """The table of operators, from rows of `by_operator` under their roofs."""
+    table = Table(runs=(has_runs, has_runs))
+    name = Message("Name of the operator in the graph.")
+    table.text(Head(Message("Name")), rows["name"], name, 330, NAME_CHARS)
+    table.text(Head(Message("Type")), rows["op_type"], Message("Op type."), 190, TYPE_CHARS)
+    for figure in (DURATION, *tables.TYPE_FIGURES[:1], *tables.OPERATOR_FIGURES):
+        _add(table, figure, rows)
+    classes = rows["op_class"].map(lambda code: LABELS[code].text(), na_action="ignore")
+    table.text(Head(tables.CLASS), classes, tables.CLASS_HELP, "small")
+    reads = Message("Data types and shapes that it reads.")
+    table.text(Head(Message("Inputs")), rows["inputs"], reads, "medium")
+    writes = Message("Data types and shapes that it writes.")
+    table.text(Head(Message("Outputs")), rows["outputs"], writes, "medium")
+    ran = Message("Execution provider that ran it.")
+    table.text(Head(tables.CORE_TYPE), tables.core_types(rows["provider"]), ran, "small")
+    return table
+
+
+def _add(table: Table, figure: Figure, rows: pd.DataFrame) -> None:
+    """A column of a figure where a row has it."""
+    if figure.source not in rows or rows[figure.source].isna().all():
+        return
+    values = rows[figure.source].astype("Float64").to_numpy("float64", na_value=float("nan"))
+    text = micro if figure.head.unit in MICRO else None
+    shown = pd.Series(values, index=rows.index) / figure.unit
+    table.number(NO_HEAD, figure.head, shown, figure.help, figure.format, text)

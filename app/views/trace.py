@@ -1,0 +1,213 @@
+"""The Trace page: one trace or variant by itself, where its time goes and what limits it."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from analysis import wording
+from analysis.compare.assumptions import Assumptions
+from analysis.compare.roofs import UnderRoofs, under_roofs
+from analysis.compare.side import Side
+from analysis.messages import Message, say
+from analysis.metrics.breakdown import by_operator, by_type
+from analysis.metrics.hierarchy import hierarchies, hierarchy
+from analysis.report.origins import origin_of
+from analysis.wording import hierarchy as tree_words
+from analysis.wording import step as step_words
+from app import state
+from app.language import spoken
+from app.parts import alone, doctor, findings, panels
+from app.parts.heads import told
+from app.parts.table import HEIGHT, ROW_HEIGHT
+from app.sources import choices, loading
+from app.sources.alone import Drawn, drawn
+
+TABLE = "trace_operators"
+MAX_TYPES = 14  # rows that are shown without scrolling
+_SEVERAL = Message("Modules, kernels or op types: what the boxes on the left stand for")
+
+
+def show(compare_page: st.Page) -> None:
+    """Draw the page; `compare_page` is where files are opened and compared."""
+    with panels.page():
+        id_ = _chosen()
+        if id_ is None:
+            st.subheader(say("Nothing to show yet"), anchor=False)
+            st.page_link(compare_page, label=say("Open files on the page Compare"))
+            return
+        side = loading.side(id_, state.opened())
+        found = drawn(side)
+        _head(side, compare_page, id_)
+        _step(side)
+        findings.show(found.findings, side.label)
+        _tree(side)
+        under = under_roofs(Assumptions(), side)
+        _operators(side, found, under, id_)
+        _op_types(side)
+        _roofline(side, under)
+        _runs(side)
+
+
+def _chosen() -> str | None:
+    """The selector; the id of what it shows, None where there is nothing."""
+    labels = {choice.id: choice.label for choice in choices.choices(state.opened())}
+    asked = state.traced()
+    if asked is not None and asked not in labels:
+        read, _ = loading.open_link(asked, state.opened())
+        loading.closed(state.remember(read))
+        labels = {choice.id: choice.label for choice in choices.choices(state.opened())}
+    if asked is not None and asked not in labels:
+        panels.fate(loading.NOT_HERE)
+    pair = (*reversed(state.compared()), *reversed(choices.first_pair()))
+    shown = next((id_ for id_ in (asked, *pair) if id_ in labels), None)
+    state.trace(shown)
+    if shown is None:
+        return None
+    state.show_traced(shown)
+    st.selectbox(
+        say("Trace or variant"),
+        list(labels),
+        format_func=lambda id_: labels.get(id_, ""),
+        key=state.TRACE_KEY,
+        on_change=state.pick_traced,
+    )
+    return shown
+
+
+def _head(side: Side, compare_page: st.Page, id_: str) -> None:
+    """What it is, how long a run takes, and what the file says."""
+    parts = wording.trace_parts(side)
+    st.header(panels.parts_text(parts, "blue"), anchor=False)
+    origin = origin_of(side)
+    st.text(say("{file:name}, {made:name}", file=origin.file_name, made=origin.made))
+    st.caption(panels.own(wording.trace_facts(side)))
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        label = say("Compare with another one")
+        st.page_link(compare_page, label=label, query_params={"candidate": id_})
+    with st.expander(say("What the file says"), key="trace_doctor"), panels.guarded():
+        doctor.show(side.experiment or side.trace)
+
+
+def _step(side: Side) -> None:
+    from analysis.charts.step import step
+
+    bars = step_words.bars_of([("candidate", side)])
+    figure = step(bars, panels.mark_colours())
+    if figure is None:
+        return
+    st.subheader(step_words.STEP_TITLE.text(), anchor=False, help=step_words.STEP_HELP.text())
+    panels.chart(figure, "step", say("The median run in parts"))
+    lines = [panels.parts_text(bar.parts, "gray") for bar in bars]
+    st.caption("  \n".join((*lines, panels.own(step_words.STEP_BASIS.text()))))
+
+
+@st.fragment
+@spoken
+def _tree(side: Side) -> None:
+    from analysis.charts.icicle import icicle
+
+    with panels.guarded():
+        kinds = hierarchies(side.trace, side.graph)
+        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+            st.subheader(
+                tree_words.HIERARCHY_TITLE.text(),
+                anchor=False,
+                help=told(tree_words.HIERARCHY_HELP),
+                width="content",
+            )
+            by = kinds[0]
+            if len(kinds) > 1:
+                chosen = panels.switch(
+                    _SEVERAL.text(), kinds, "tree_by", shown=lambda code: tree_words.BY[code].text()
+                )
+                by = next((kind for kind in kinds if kind == chosen), by)
+        figure = icicle(hierarchy(side.trace, side.graph, by), panels.mark_colours())
+        if figure is None:
+            st.caption(say("No operator took any time."))
+            return
+        panels.chart(figure, f"tree_{by}", say("The time of a run, from classes to operators"))
+
+
+@st.fragment
+@spoken
+def _operators(side: Side, found: Drawn, under: UnderRoofs, id_: str) -> None:
+    """Timeline and operators, linked: a click in one highlights in the other."""
+    from app.parts import rows as table_rows
+    from app.parts.timeline import timeline
+
+    with panels.guarded():
+        st.subheader(say("Timeline"), anchor=False)
+        key = f"trace:{id_}"
+        before = state.selected_row(key)
+        row = timeline(found.drawing, selected=before, key="trace_timeline")
+        if row != before:
+            state.select_row(key, row)
+            state.pick_beside()
+        table = pd.concat([by_operator(side.trace), under.operators], axis=1)
+        table = table.loc[:, ~table.columns.duplicated()]
+        title, search = st.columns([7, 3], vertical_alignment="bottom")
+        title.subheader(say("Operators"), anchor=False)
+        text = panels.search(search, say("Search"), "trace_search", say("name, type or shape"))
+        here = _found(table, text).sort_values("per_run_ns", ascending=False, kind="stable")
+        if here.empty:
+            st.caption(say("No operator matches."))
+            return
+        places = [int(place) for place in here.index]
+        state.mark_table(TABLE, places, row)
+        alone.operator_table(here, has_runs=side.trace.has_runs).draw(
+            TABLE,
+            say("Operators, longest time first"),
+            height=min(HEIGHT, ROW_HEIGHT * (len(table) + 1) + 4),
+            on_select=lambda: state.table_clicked(TABLE, key),
+        )
+        table_rows.linked(TABLE, places.index(row) if row in places else None, len(places))
+
+
+def _found(table: pd.DataFrame, text: str) -> pd.DataFrame:
+    """The rows with this text in name, type or shapes; all without one."""
+    text = text.strip().casefold()
+    if not text:
+        return table
+    found = pd.Series(False, index=table.index)
+    for column in ("name", "op_type", "inputs", "outputs"):
+        found |= table[column].astype(str).str.casefold().str.contains(text, regex=False)
+    return table[found]
+
+
+def _op_types(side: Side) -> None:
+    table = by_type(side.trace)
+    if table.empty:
+        return
+    st.subheader(say("Op types"), anchor=False)
+    alone.type_table(table, has_runs=side.trace.has_runs).draw(
+        "trace_types", say("Op types, longest time first"), max_rows=MAX_TYPES
+    )
+
+
+@st.fragment
+@spoken
+def _roofline(side: Side, under: UnderRoofs) -> None:
+    from analysis.charts.roofline import roofline
+    from analysis.compare.roofline import roofline_of
+
+    with panels.guarded():
+        picture = roofline_of(under, by_operator(side.trace))
+        if picture is None:
+            return
+        st.subheader(say("Roofline"), anchor=False, help=wording.ROOFLINE_HELP.text())
+        names = (side.label, side.label)
+        figure = roofline(picture, names, panels.mark_colours())
+        panels.chart(figure, "trace_roofline", say("Operators under the machine's roofs"))
+
+
+def _runs(side: Side) -> None:
+    from analysis.charts.run_times import run_times_of
+    from analysis.distribution import distribution_of
+
+    found = distribution_of(side)
+    if found is None:
+        return
+    st.subheader(say("Run times"), anchor=False, help=told(wording.RUN_TIMES_HELP))
+    figure = run_times_of(found, (side.label, side.label), panels.mark_colours())
+    panels.chart(figure, "trace_runs", say("Every run"))

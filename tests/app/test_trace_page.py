@@ -1,0 +1,105 @@
+"""The Trace page: one trace or variant by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.app.pages import address, is_clean, markdown_texts, texts
+from tests.factories import CONV, UNFUSED_OPERATORS, experiment_zip, profile_json
+from tests.patience import GIVE_UP_S
+
+SCRIPT = """
+import streamlit as st
+from app.views import compare, fusion, record, trace
+
+compare_page = st.Page(lambda: st.write("compare"), title="Compare", url_path="compare")
+trace_page = st.Page(lambda: trace.show(compare_page), title="Trace", default=True)
+st.navigation([trace_page, compare_page], position="top").run()
+"""
+Open = Callable[..., AppTest]
+HOSTILE = "<img src=x onerror=alert(1)> ![a](http://127.0.0.1:9/pix) :red[boo]/Conv"
+DANGEROUS = ("<img", "![a]", ":red[boo]")
+
+
+@pytest.fixture
+def open_trace(tree: Path) -> Open:
+    """`open_trace(trace=…)` opens the page at that address."""
+
+    def run(**where: str) -> AppTest:
+        test = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S)
+        for name, value in where.items():
+            test.query_params[name] = value
+        return test.run()
+
+    return run
+
+
+def headings(page: AppTest) -> list[str]:
+    return [head.value for head in page.subheader]
+
+
+def test_a_variant_by_itself(open_trace: Open) -> None:
+    """Un-profiled 10 to 10.7 ms in blocks; as profiled 150 + 50 µs of operators and 10 of gaps."""
+    page = open_trace(trace="sample:mobilenetv2/unfused")
+    assert is_clean(page)
+    assert page.header[0].value.startswith("A run of unfused takes :blue[10.")
+    assert headings(page)[:4] == [
+        "Where the time of a run goes", "What limits unfused now",
+        "Where the time goes", "Timeline",
+    ]  # fmt: skip
+    facts = "4 executions of 4 operators. Small-op ratio (time)\\: 25.0 %."
+    assert any(facts in caption.value for caption in page.caption)
+    assert any("1. Optimisation is off." in text for text in markdown_texts(page))
+    tables = {frame.key: frame.value for frame in page.dataframe}
+    assert list(tables["trace_operators"]["Name"]) == [
+        "a/Conv", "head/Gemm", "a/BatchNormalization", "a/Relu",
+    ]  # fmt: skip
+    [types] = [frame.value for frame in page.dataframe if "OP type" in frame.value]
+    assert list(types["OP type"]) == ["Conv", "Gemm", "BatchNormalization", "Relu"]
+    assert list(types["Ratio, %"]) == [50.0, 25.0, 15.0, 10.0]
+
+
+def test_the_address_follows_the_selector(open_trace: Open) -> None:
+    page = open_trace()
+    assert address(page)["trace"] == "sample:mobilenetv2/fused", "the candidate of the first pair"
+    page.selectbox(key="choose_trace").set_value("sample:mobilenetv2/unfused").run()
+    assert address(page)["trace"] == "sample:mobilenetv2/unfused"
+    assert is_clean(page)
+
+
+def test_a_link_to_nothing_says_so_and_shows_the_first(open_trace: Open) -> None:
+    page = open_trace(trace="upload:000000000000")
+    assert is_clean(page)
+    assert any("The link names something that is not here." in text for text in texts(page))
+    assert address(page)["trace"] == "sample:mobilenetv2/fused"
+
+
+def test_search_narrows_the_operators(open_trace: Open) -> None:
+    page = open_trace(trace="sample:mobilenetv2/unfused")
+    page.text_input(key="trace_search").set_value(" RELU ").run()
+    tables = {frame.key: frame.value for frame in page.dataframe}
+    assert list(tables["trace_operators"]["Name"]) == ["a/Relu"]
+    page.text_input(key="trace_search").set_value("nothing like it").run()
+    assert any(caption.value == "No operator matches." for caption in page.caption)
+
+
+def test_a_profile_of_a_folder(tree: Path, open_trace: Open) -> None:
+    (tree / "open" / "p.json").write_bytes(profile_json(UNFUSED_OPERATORS, runs=3))
+    page = open_trace(trace="file:p.json")
+    assert is_clean(page)
+    assert "as profiled" in page.header[0].value
+    assert any("This needs the graphs" in text for text in markdown_texts(page))
+
+
+def test_names_are_no_markup(tree: Path, open_trace: Open) -> None:
+    named = [(HOSTILE if one is CONV else one[0], *one[1:]) for one in UNFUSED_OPERATORS]
+    data = experiment_zip({"unfused": [10.0] * 6}, {"unfused": named}, model_name=HOSTILE)
+    (tree / "open" / "h.zip").write_bytes(data)
+    page = open_trace(trace="file:h.zip/unfused")
+    assert is_clean(page)
+    for text in markdown_texts(page):
+        assert not any(piece in text for piece in DANGEROUS), text
