@@ -19,7 +19,7 @@ exit 2
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-exhaustive check lint format bench validate-cache fuzz samples catalogue constraints setup setup-dev clean
+.PHONY: help run test test-exhaustive check lint format bench validate-cache calibrate-prediction fuzz samples catalogue constraints setup setup-dev clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -55,6 +55,9 @@ bench: setup-dev ## measure the speed of FuseScope itself (minutes, on a quiet m
 
 validate-cache: setup-dev ## hold the cache model against cachegrind (minutes; needs valgrind)
 	$(BIN)/python -m benchmarks.cache_model
+
+calibrate-prediction: setup-dev ## hold predictions of fusion against the samples
+	$(BIN)/python -m benchmarks.prediction
 
 fuzz: setup-dev ## damage every sample file 20 000 times and read what is left (an hour)
 	$(BIN)/python -m tests.security.fuzz --count 20000 $(ARGS)

@@ -1,24 +1,58 @@
-"""Prediction: what fusing operators would save, from what fusing others saved.
+"""Prediction: what fusing operators would save, from what fusing others took.
 
-The shares come from the recordings in sample_traces, pattern by pattern (docs/prediction.md): they
-are wide because one engine's fused convolution is slower than its plain one, another's faster.
+The constants come from the recordings in sample_traces, as docs/prediction.md shows with what they
+are worth: of a convolution that is fused, what it takes; of others a share of what they take now.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 from analysis.advice.finding import Gain
 
-# What an engine saves that optimises nothing yet, as a part of the time of a pattern: fusion and
-# its layout together.
+
+@dataclass(frozen=True)
+class Convolution:
+    """Time of a fused convolution = fixed_ns + at_peak x its time at the arithmetic peak
+    + at_bandwidth x that at the bandwidth of main memory; `low` and `high` bound what others took,
+    as parts of it."""
+
+    fixed_ns: float
+    at_peak: float
+    at_bandwidth: float
+    low: float
+    high: float
+
+
+DENSE = Convolution(37_500, 1.0, 0.56, 0.85, 1.3)
+DEPTHWISE = Convolution(35_000, 2.1, 0.32, 0.7, 2.0)
+# What an engine saves that optimises nothing yet, as a part of the time of a pattern with a heavy
+# operator: fusion and its layout together. Where nothing is known of the machine.
 _OPTIMISED = (0.30, 0.10, 0.65)
 # What fusing a light operator into a heavy one saves, as a part of its own time; the heavy one
 # changes by up to a quarter of its own.
 _ABSORBED = (0.6, 0.6, 1.1)
 _HEAVY_LOSS = 0.25
 # What fusing light operators with each other saves, as a part of all but the longest: with a kernel
-# of the engine, and with one of one's own, which may be slower than what it replaces.
-_CHAINED = (0.6, 0.2, 1.0)
+# that the engine has, with one that a compiler makes, and with one of one's own, which may be
+# slower than what it replaces.
+_ENGINE_KERNEL = (0.8, 0.3, 1.2)
+_COMPILED = (0.6, 0.2, 1.0)
 _OWN_KERNEL = (0.5, -0.5, 1.0)
+
+
+def convolution(at_peak_ns: float, at_bandwidth_ns: float, *, is_depthwise: bool) -> Gain:
+    """The time per execution that a convolution takes with what is fused into it: of all its
+    operations at the peak, and of its inputs, weights and outputs, each once, at the bandwidth."""
+    of = DEPTHWISE if is_depthwise else DENSE
+    value = of.fixed_ns + of.at_peak * at_peak_ns + of.at_bandwidth * at_bandwidth_ns
+    return Gain(value, of.low * value, of.high * value, "modelled")
+
+
+def saved(spent_ns: float, after: Gain) -> Gain:
+    """The saving where operators that take `spent_ns` become one that takes `after`."""
+    return Gain(spent_ns - after.value, spent_ns - after.high, spent_ns - after.low, "modelled")
 
 
 def optimised(spent_ns: float) -> Gain:
@@ -33,9 +67,11 @@ def absorbed(stake_ns: float, heavy_ns: float) -> Gain:
     return Gain(value, low - _HEAVY_LOSS * heavy_ns, high, "modelled")
 
 
-def chained(gone_ns: float, *, own_kernel: bool = False) -> Gain:
-    """The saving where light operators become one; `gone_ns` is all but the longest of them."""
-    return _of(gone_ns, _OWN_KERNEL if own_kernel else _CHAINED)
+def chained(gone_ns: float, by: Literal["engine", "compiler", "own"]) -> Gain:
+    """The saving where light operators become one; `gone_ns` is all but the longest of them, `by`
+    who has the kernel."""
+    parts = {"engine": _ENGINE_KERNEL, "compiler": _COMPILED, "own": _OWN_KERNEL}
+    return _of(gone_ns, parts[by])
 
 
 def together(*gains: Gain) -> Gain:

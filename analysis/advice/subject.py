@@ -30,6 +30,14 @@ MAX_NAMES = 8
 _NAME_CHARS = 120
 
 
+@dataclass(frozen=True)
+class Work:
+    """Operations and compulsory bytes of an operator in one run."""
+
+    flops: float
+    bytes: float
+
+
 @dataclass(frozen=True, eq=False)
 class Subject:
     """One side; `comparison` where it is the candidate of one."""
@@ -51,6 +59,26 @@ class Subject:
     def under(self) -> UnderRoofs:
         """Those under the roofs of the machine, in the same rows."""
         return under_roofs(_entered(self.comparison), self.side)
+
+    @cached_property
+    def times(self) -> dict[str, float]:
+        """ns per run by the name of an operator."""
+        found: dict[str, float] = {}
+        for name, ns in zip(self.texts["name"], self.operators["per_run_ns"], strict=True):
+            found[name] = found.get(name, 0.0) + float(ns)
+        return found
+
+    @cached_property
+    def work(self) -> dict[str, Work]:
+        """Operations and bytes per run by the name of an operator, where both are known."""
+        table = self.under.operators
+        columns = (self.texts["name"], self.operators["flops"], table["bytes"])
+        counts = self.operators["count"].astype(float)
+        return {
+            name: Work(float(flops) * count, float(size) * count)
+            for name, flops, size, count in zip(*columns, counts, strict=True)
+            if not pd.isna(flops) and not pd.isna(size)
+        }
 
     @cached_property
     def step(self) -> StepParts | None:

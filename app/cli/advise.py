@@ -28,6 +28,7 @@ def advise(
     """Say what limits a trace or variant now, what to try, and what that would bring."""
     with memory.lasting():
         from analysis.advice import findings
+        from analysis.advice.scorecard import scorecard
         from analysis.advice.sides import advised, advised_names
         from analysis.report.exports.findings_json import advice_json
         from app.cli.reading import read_given
@@ -41,9 +42,10 @@ def advise(
         value = redacted(value)
     subject = advised(value, variant)
     found = findings(subject)
+    card = None if subject.comparison is None else scorecard(subject.comparison)
     if json:
-        streams.write_json(advice_json(subject.side, found))
+        streams.write_json(advice_json(subject.side, found, card))
         return
     from app.cli.printing.findings import print_findings
 
-    print_findings(subject.side, found)
+    print_findings(subject.side, found, card)

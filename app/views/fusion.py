@@ -10,7 +10,7 @@ from analysis.compare.comparison import Comparison
 from analysis.messages import say
 from app import state
 from app.language import spoken
-from app.parts import entered_runs, exports, groups, ledger, missed, pair, panels
+from app.parts import entered_runs, exports, groups, ledger, missed, pair, panels, scorecard
 from app.parts.heads import told
 from app.parts.table import Table, choice
 from app.sources.comparisons import Shown
@@ -36,6 +36,7 @@ def show(record_page: st.Page) -> None:
         if comparison.fusion.groups:
             _groups(shown)
         missed.missed_fusions(shown, record_page)
+        scorecard.show(comparison)
         missed.ablation(comparison)
 
 

@@ -229,7 +229,7 @@ def test_prints_every_section(opened: Page) -> None:
     assert len(re.findall(rb"/Type\s*/Page\b", pdf)) >= 3
 
 
-def test_a_real_model_is_below_eight_pages_of_paper(
+def test_a_real_model_is_at_most_eight_pages_of_paper(
     page: Page, tmp_path: Path, allowed_origins: set[str]
 ) -> None:
     path = tmp_path / "report.html"
@@ -237,4 +237,4 @@ def test_a_real_model_is_below_eight_pages_of_paper(
     path.write_text(report_html(compare(*sides)), encoding="utf-8")
     allowed_origins.add(path.as_uri())
     page.goto(path.as_uri())
-    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) < 8
+    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) <= 8

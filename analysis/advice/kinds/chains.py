@@ -84,7 +84,7 @@ def light_chains(subject: Subject) -> Answer:
             },
             at_most_ns=gone_ns,
             share=subject.share(float(whole[is_chain].sum()) / runs),
-            gain=prediction.chained(gone_ns),
+            gain=prediction.chained(gone_ns, "compiler"),
             where="operators",
             names=subject.names(mask),
             confidence="low",

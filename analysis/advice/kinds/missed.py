@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from analysis.advice import prediction
 from analysis.advice.finding import Finding, Gain
 from analysis.advice.missed_fusions import MissedFusion, missed_fusions
@@ -60,6 +62,5 @@ def _gain(miss: MissedFusion, stake_ns: float) -> Gain:
     if any(is_heavy(op_class(op_type)) for op_type in miss.op_types):
         return prediction.absorbed(stake_ns, max(0.0, float(miss.spent_ns or stake_ns) - stake_ns))
     count = max(1, len(miss.op_types))
-    return prediction.chained(
-        stake_ns * (count - 1) / count, own_kernel=miss.blocked_by == "no_kernel"
-    )
+    by: Literal["engine", "own"] = "own" if miss.blocked_by == "no_kernel" else "engine"
+    return prediction.chained(stake_ns * (count - 1) / count, by)

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from analysis.advice import Finding, Findings
+from analysis.advice.scorecard import Scorecard
 from analysis.compare.side import Side
 from analysis.messages import language
 from analysis.wording import findings as words
@@ -23,8 +24,9 @@ def findings_values(found: Findings) -> dict[str, Any]:
     }
 
 
-def advice_json(side: Side, found: Findings) -> bytes:
-    """One side and its findings as indented JSON; its texts are English."""
+def advice_json(side: Side, found: Findings, card: Scorecard | None) -> bytes:
+    """One side, its findings and the scorecard of its prediction as indented JSON; its texts are
+    English."""
     meta = side.trace.meta
     with language.speaking(language.ENGLISH):
         values = {
@@ -36,6 +38,7 @@ def advice_json(side: Side, found: Findings) -> bytes:
             "run_ns": found.run_ns,
             "has_runs": found.has_runs,
             **findings_values(found),
+            "scorecard": None if card is None else _scorecard(card),
         }
         return msgspec.json.format(msgspec.json.encode(values), indent=2)
 
@@ -54,4 +57,28 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "confidence": finding.confidence,
         "where": {"kind": finding.where, "names": list(finding.names)},
         "group": finding.values.get("group"),
+    }
+
+
+def _scorecard(card: Scorecard) -> dict[str, Any]:
+    return {
+        "run": {
+            "predicted_ns": asdict(card.run_predicted),
+            "measured_ns": card.run_measured_ns,
+            "run_ns": card.run_ns,
+            "error": card.run_error,
+        },
+        "places": len(card.group_errors),
+        "median_error": card.group_error,
+        "not_scored": card.unscored,
+        "patterns": [
+            {
+                "pattern": score.pattern,
+                "places": score.places,
+                "spent_ns": score.spent_ns,
+                "predicted_ns": asdict(score.predicted),
+                "measured_ns": score.measured_ns,
+            }
+            for score in card.scores
+        ],
     }

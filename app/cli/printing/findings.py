@@ -7,16 +7,19 @@ from rich.padding import Padding
 from rich.text import Text
 
 from analysis.advice import Findings
+from analysis.advice.scorecard import Scorecard
 from analysis.compare.side import Side
 from analysis.messages import say
 from analysis.text import clean_text
 from analysis.wording import findings as words
+from analysis.wording.scorecard import SCORECARD_TITLE, scorecard_sentence
 
 _CHARS = 1000  # of a line: names in it come from files
 
 
-def print_findings(side: Side, found: Findings) -> None:
-    """What limits, what it would bring to change that, why, and what to try."""
+def print_findings(side: Side, found: Findings, card: Scorecard | None) -> None:
+    """What limits, what it would bring to change that, why, and what to try; then how a prediction
+    of this side held, where there was one."""
     console = Console(highlight=False, markup=False, emoji=False)
     console.print(clean_text(words.FINDINGS_TITLE.text(side=side.name), _CHARS), style="bold")
     if not found.found:
@@ -48,3 +51,6 @@ def print_findings(side: Side, found: Findings) -> None:
         console.print(f"\n{words.UNKNOWN_TITLE}", style="bold")
         for line in lines:
             console.print(Text(f"- {line}"))
+    if card is not None:
+        console.print(f"\n{SCORECARD_TITLE}", style="bold")
+        console.print(scorecard_sentence(card))

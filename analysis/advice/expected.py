@@ -1,0 +1,118 @@
+"""Expected fusions: what an engine would fuse that optimises nothing yet, and what that saves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from analysis.advice import prediction
+from analysis.advice.finding import Gain
+from analysis.advice.subject import Subject
+from analysis.graph import Graph, Node
+from analysis.operators.classes import is_heavy, op_class
+from analysis.patterns import PATTERNS, Conditions, Match, View, find
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A pattern of the model that meets all conditions of the engine: its operators that ran, those
+    of them that would go, what all of them take per run, and what fusing them would save."""
+
+    pattern: str
+    nodes: tuple[Node, ...]
+    going: tuple[Node, ...]
+    spent_ns: float
+    gain: Gain
+
+
+def expected_fusions(
+    subject: Subject, graph: Graph, told: Conditions, times: Mapping[str, float]
+) -> tuple[Expected, ...]:
+    """One for each place that the highest level of the engine fuses, in the order of the graph.
+
+    `times` are ns per run by the name of an operator that ran. Patterns that share operators, as
+    Conv + BatchNormalization and Conv + BatchNormalization + Clip, are one: the larger.
+    """
+    joined: dict[str, _Place] = {}
+    for match, going in _matches(graph, replace(told, level="all", blocked_layout=True), times):
+        nodes = {node.name: node for node in match.nodes if node.name in times}
+        place = _Place(match.name, nodes, {node.name: node for node in going})
+        known = {id(joined[name]): joined[name] for name in nodes if name in joined}
+        for other in known.values():
+            place = place.with_(other)
+        for name in place.nodes:
+            joined[name] = place
+    places = {id(place): place for place in joined.values()}.values()
+    index = graph.index
+    found = [_expected(subject, place, times) for place in places]
+    return tuple(sorted(found, key=lambda one: min(index[node.name] for node in one.nodes)))
+
+
+@dataclass(frozen=True)
+class _Place:
+    pattern: str
+    nodes: dict[str, Node]
+    going: dict[str, Node]
+
+    def with_(self, other: _Place) -> _Place:
+        """Both as one; its name is that of the pattern with more operators."""
+        name = max((self, other), key=lambda place: len(place.pattern.split(" + "))).pattern
+        return _Place(name, self.nodes | other.nodes, self.going | other.going)
+
+
+def _matches(
+    graph: Graph, told: Conditions, times: Mapping[str, float]
+) -> Iterator[tuple[Match, list[Node]]]:
+    """Those that an engine fuses under these conditions, with the operators that ran and that
+    would go; an operator goes with the first pattern that has it."""
+    view, claimed = View(graph), set[str]()
+    for pattern in PATTERNS:
+        for match in find(view, pattern, told):
+            both = {node.name: node for node in (*match.absorbed, *match.folded)}
+            nodes = [both[name] for name in both if name in times and name not in claimed]
+            if match.complete and nodes:
+                claimed.update(both)
+                yield match, nodes
+
+
+def _expected(subject: Subject, place: _Place, times: Mapping[str, float]) -> Expected:
+    spent_ns = sum(times[name] for name in place.nodes)
+    heavy = [node for node in place.nodes.values() if is_heavy(op_class(node.op_type))]
+    if not heavy:
+        longest_ns = max(times[name] for name in place.nodes)
+        gain = prediction.chained(spent_ns - longest_ns, "engine")
+    else:
+        after = _after(subject, heavy[0]) if len(heavy) == 1 else None
+        gain = (
+            prediction.optimised(spent_ns) if after is None else prediction.saved(spent_ns, after)
+        )
+    return Expected(
+        place.pattern,
+        tuple(place.nodes.values()),
+        tuple(place.going.values()),
+        spent_ns,
+        gain,
+    )
+
+
+def _after(subject: Subject, node: Node) -> Gain | None:
+    """The time of a convolution with all that is fused into it; None where it is not known."""
+    work = fused_work(subject, node)
+    if work is None:
+        return None
+    at_peak_ns, at_bandwidth_ns, is_depthwise = work
+    return prediction.convolution(at_peak_ns, at_bandwidth_ns, is_depthwise=is_depthwise)
+
+
+def fused_work(subject: Subject, node: Node) -> tuple[float, float, bool] | None:
+    """Of a convolution the time of its operations at the arithmetic peak, that of its bytes at the
+    bandwidth of main memory, in ns per run, and whether it is in groups. None where operations,
+    bytes or the peaks of the machine are not known, and for other operators."""
+    work = subject.work.get(node.name)
+    roofs = subject.under.roofs
+    peak, bandwidth = roofs.peak.value, roofs.bandwidth.value
+    if node.op_type != "Conv" or work is None or peak is None or bandwidth is None:
+        return None
+    group = node.attributes.get("group", 1)
+    is_depthwise = isinstance(group, int) and group > 1
+    return work.flops / peak * 1e9, work.bytes / bandwidth * 1e9, is_depthwise

@@ -1,0 +1,69 @@
+"""What was predicted beside what came, in words."""
+
+from __future__ import annotations
+
+from analysis.advice.finding import Gain
+from analysis.advice.scorecard import Scorecard
+from analysis.messages import Message, paragraph, say
+
+SCORECARD_TITLE = Message("What was predicted, and what came")
+SCORECARD_HELP = Message(
+    "FuseScope predicts from the baseline alone what each fusion saves. Beside it is what the "
+    "candidate measured, both as profiled. The formula and how it holds for other models: "
+    "docs/prediction.md."
+)
+HEADS = {
+    "pattern": Message("Pattern"),
+    "places": Message("Places"),
+    "predicted": Message("Predicted saving"),
+    "measured": Message("Measured saving"),
+}
+_RUN = Message(
+    "Predicted from the baseline alone: {value:duration} less ({low:duration} to {high:duration}). "
+    "Measured: {measured:duration} less. The predicted run is {error:percent} off."
+)
+_OUTSIDE = Message("The measured saving is outside the predicted interval.")
+
+
+def scorecard_sentence(card: Scorecard) -> str:
+    """How far the prediction of the run and of its places held."""
+    whole = card.run_predicted
+    sentences = [
+        _RUN.text(
+            value=whole.value,
+            low=whole.low,
+            high=whole.high,
+            measured=card.run_measured_ns,
+            error=card.run_error,
+        )
+    ]
+    if not card.is_inside:
+        sentences.append(_OUTSIDE.text())
+    if card.group_error is not None:
+        sentences.append(
+            say(
+                "Of the one place that gained, the saving is {error:percent} off.",
+                "Of {n:count} places that gained, half are predicted to {error:percent} or better.",
+                n=len(card.group_errors),
+                error=card.group_error,
+            )
+        )
+    if card.unscored:
+        sentences.append(
+            say(
+                "One more place became part of a larger group and is not scored.",
+                "{n:count} more places became part of larger groups and are not scored.",
+                n=card.unscored,
+            )
+        )
+    return paragraph(*sentences)
+
+
+def interval_text(gain: Gain) -> str:
+    """'6.99 ms (4.60 ms to 7.96 ms)'."""
+    return say(
+        "{value:duration} ({low:duration} to {high:duration})",
+        value=gain.value,
+        low=gain.low,
+        high=gain.high,
+    )

@@ -1,0 +1,98 @@
+"""Predictions from the unfused side alone, by hand and held against what was measured."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from analysis.advice import Gain, Subject, prediction
+from analysis.advice.expected import expected_fusions
+from analysis.advice.scorecard import Scorecard, scorecard
+from analysis.advice.settings import conditions_of
+from analysis.compare import compare
+from analysis.compare.comparison import Comparison
+from analysis.compare.side import side_of_variant
+from analysis.experiment import Experiment
+from analysis.readers import read_path
+from analysis.wording.scorecard import scorecard_sentence
+from tests.advice.experiments import compared
+from tests.pattern_cases import conv_bn, elementwise
+
+SAMPLES = Path(__file__).parents[2] / "sample_traces"
+
+
+@cache
+def pair(name: str, baseline: str = "unfused", candidate: str = "fused") -> Comparison:
+    value = read_path(SAMPLES / f"{name}.zip")
+    assert isinstance(value, Experiment)
+    return compare(side_of_variant(value, baseline), side_of_variant(value, candidate))
+
+
+def card_of(comparison: Comparison) -> Scorecard:
+    card = scorecard(comparison)
+    assert card is not None
+    return card
+
+
+def test_a_fused_convolution_by_hand() -> None:
+    """37.5 µs + 100 µs at the peak + 0.56 x 50 µs at the bandwidth, from 85 to 130 % of it."""
+    after = prediction.convolution(100_000, 50_000, is_depthwise=False)
+    assert (after.value, after.low) == (165_500, pytest.approx(140_675))
+    assert after.high == pytest.approx(215_150)
+    saved = prediction.saved(300_000, after)
+    assert (saved.value, saved.low) == (134_500, pytest.approx(84_850))
+    assert saved.high == pytest.approx(159_325)
+
+
+def test_intervals_of_places_add_end_by_end() -> None:
+    both = prediction.together(Gain(5, 1, 9, "modelled"), Gain(3, -2, 4, "modelled"))
+    assert both == Gain(8, -1, 13, "modelled")
+
+
+def test_patterns_that_share_operators_are_one_place() -> None:
+    """Conv + BatchNormalization + Clip holds Conv + BatchNormalization: 52 convolutions, 52
+    places."""
+    side = pair("mobilenetv2").baseline
+    subject, told = Subject(side), conditions_of(side)
+    assert told is not None
+    assert side.experiment is not None
+    assert side.experiment.model_graph is not None
+    places = expected_fusions(subject, side.experiment.model_graph, told, subject.times)
+    assert len(places) == 52
+    named = [node.name for place in places for node in place.nodes]
+    assert len(named) == len(set(named)) == 149, "every operator is in one place"
+    longest = max(places, key=lambda place: place.pattern.count("+"))
+    assert longest.pattern == "Conv + BatchNormalization + Clip"
+
+
+@pytest.mark.parametrize("name", ["mobilenetv2", "resnet50"])
+def test_the_run_of_the_samples(name: str) -> None:
+    """Fitted to them among others: the run to 10 %, and inside the interval."""
+    card = card_of(pair(name))
+    assert card.is_inside
+    assert card.run_error < 0.10
+    assert card.unscored == 0
+    assert sum(score.places for score in card.scores) >= len(card.group_errors) > 40
+    measured = card.run_measured_ns
+    assert card.run_error == abs(card.run_predicted.value - measured) / card.run_ns
+
+
+def test_by_hand_without_peaks() -> None:
+    """Conv of 60 and BatchNormalization of 20 µs become 60 µs: 24 predicted, 20 measured."""
+    comparison = compared(conv_bn(), us={"Conv": 60, "BatchNormalization": 20})
+    card = card_of(comparison)
+    [score] = card.scores
+    assert (score.places, score.spent_ns) == (1, 80_000)
+    assert score.predicted.value == pytest.approx(24_000)
+    assert score.measured_ns == pytest.approx(20_000)
+    assert card.group_error == pytest.approx(0.2)
+    sentence = scorecard_sentence(card)
+    assert "Of the one place that gained, the saving is 20.0 % off." in sentence
+
+
+def test_no_other_pair_is_scored() -> None:
+    assert scorecard(pair("mobilenetv2", "fused", "unfused")) is None
+    assert scorecard(pair("mobilenetv2", "unfused", "without:NchwcTransformer")) is None
+    assert scorecard(compared(elementwise("Exp", "Relu"))) is None, "nothing to predict"
