@@ -15,6 +15,7 @@ from analysis.compare.timing.verdict import Verdict
 from analysis.messages import language, say
 from analysis.recipes import Cell, Recipe, RecipeTable, Step
 from analysis.recipes.notes import FROM_PROFILE
+from analysis.report.exports.markdown import plain, table_row
 from analysis.report.exports.table_csv import table_csv
 from analysis.report.languages import in_every_language, style, switch
 from analysis.report.method import without_folders
@@ -26,7 +27,6 @@ from analysis.wording.sentences import verdict_basis
 
 SCHEMA_VERSION = 2
 _GRAPH = "graph"
-_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>#!|~&"})
 
 
 @dataclass(frozen=True)
@@ -217,38 +217,40 @@ def recipe_markdown(table: RecipeTable) -> str:
     """The table for a ticket or a wiki: what comes from the file is not interpreted there."""
     recipe, record = table.recipe, table.experiment.record
     out = [
-        f"## {_plain(recipe.title)}",
+        f"## {plain(recipe.title)}",
         "",
-        _plain(recipe.question),
+        plain(recipe.question),
         "",
-        f"**{_plain(words.answer_text(table))}**",
+        f"**{plain(words.answer_text(table))}**",
         "",
-        _plain(verdict_basis(table.answer)),
+        plain(verdict_basis(table.answer)),
         "",
-        _row([say("figure"), *map(words.step_text, recipe.steps), say("basis")]),
-        _row(["---", *(["---:"] * len(recipe.steps)), "---"]),
+        table_row([say("figure"), *map(words.step_text, recipe.steps), say("basis")]),
+        table_row(["---", *(["---:"] * len(recipe.steps)), "---"]),
     ]
     for line in lines(table):
-        out.append(_row([line.label, *line.cells, line.basis]))
+        out.append(table_row([line.label, *line.cells, line.basis]))
         if line.is_published:
-            out.append(_row(["\u2003" + say("published"), *line.published, line.published_basis]))
+            out.append(
+                table_row(["\u2003" + say("published"), *line.published, line.published_basis])
+            )
     file = f"{table.experiment.file_name}, SHA-256 {table.experiment.sha256[:12]}"
-    made = _plain(clean_text(f"{words.made_text(record)}; {file}"))
-    out += ["", _plain(words.how_to_read(table)), "", say("On {made}.", made=made), ""]
+    made = plain(clean_text(f"{words.made_text(record)}; {file}"))
+    out += ["", plain(words.how_to_read(table)), "", say("On {made}.", made=made), ""]
     doubt = f"**{say('doubt')}:** "
-    sentences = [_plain(clean_text(words.note_sentence(note))) for note in table.notes]
+    sentences = [plain(clean_text(words.note_sentence(note))) for note in table.notes]
     notes = [
         (doubt if note.is_doubt else "") + text
         for note, text in zip(table.notes, sentences, strict=True)
     ]
-    told = [_plain(words.published_line(recipe, published)) for published in recipe.published]
-    told += map(_plain, words.published_notes(recipe))
+    told = [plain(words.published_line(recipe, published)) for published in recipe.published]
+    told += map(plain, words.published_notes(recipe))
     for title, points in (
         (say("Can I trust this?"), notes),
-        (say("Published: {source:name}", source=_plain(recipe.source)), told),
+        (say("Published: {source:name}", source=plain(recipe.source)), told),
         (
             say("Why ours differ") if told else say("How to read it"),
-            list(map(_plain, recipe.why_differ)),
+            list(map(plain, recipe.why_differ)),
         ),
     ):
         if points:
@@ -314,14 +316,3 @@ def _verdict(verdict: Verdict | None) -> dict[str, Any] | None:
     if verdict is None:
         return None
     return {"outcome": verdict.outcome, "reason": verdict.reason}
-
-
-def _row(cells: list[str]) -> str:
-    return f"| {' | '.join(_plain(cell) for cell in cells)} |"
-
-
-def _plain(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    if set(text) <= set("-: "):
-        return text
-    return text.translate(_MARKDOWN).replace("://", ":\\/\\/").replace("www.", "www\\.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -45,6 +46,18 @@ def compare(
     html: Annotated[
         Path | None, typer.Option("--html", help="Write the report to this file.")
     ] = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option("--markdown", help="Write a pull request comment to this file."),
+    ] = None,
+    perfetto: Annotated[
+        Path | None,
+        typer.Option("--perfetto", help="Write both sides as one trace for Perfetto."),
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option("--csv", help="Write figures, operators, op types and groups here."),
+    ] = None,
     ascend: Annotated[
         Path | None,
         typer.Option("--ascend", help="Write both sides as Ascend tables into this folder."),
@@ -59,11 +72,12 @@ def compare(
         from analysis.compare import compare as compare_sides
         from analysis.compare.assumptions import Assumptions
         from analysis.compare.choice import choose_sides, chosen_names
-        from app.cli.outputs import refuse_lost, write_whole
+        from app.cli.outputs import refuse_lost
         from app.cli.reading import read_given
 
     given = (baseline, candidate)
-    refuse_lost({"--html": html}, given)
+    files = {"--html": html, "--markdown": markdown, "--perfetto": perfetto}
+    refuse_lost(files, given)
     # A report tells of all variants; placeholders are numbered over all that could name somebody.
     is_alone = candidate is None and html is None and not redact
     wanted = partial(chosen_names, baseline=baseline_variant, candidate=candidate_variant)
@@ -83,11 +97,13 @@ def compare(
         pair = {"baseline": sides[0].trace, "candidate": sides[1].trace}
         for sentence in write_ascend(ascend, pair, given):
             print(sentence, file=sys.stderr)
-    if html is not None:
-        from analysis.report.html import report_html
+    _write(comparison, files)
+    if csv is not None:
+        from analysis.report.exports.comparison_csv import comparison_csv
+        from app.cli.folders import write_files
 
-        data = report_html(comparison).encode()
-        write_whole(html, data, option="--html", code="report_unwritable")
+        tables = {csv / name: data for name, data in comparison_csv(comparison).items()}
+        write_files(tables, given, option="--csv", code="tables_unwritable")
     if json:
         from analysis.report.exports.comparison_json import comparison_json
 
@@ -100,6 +116,30 @@ def compare(
         if html is not None:
             place = html.name if redact else str(html)
             print(f"\n{say('Report: {file:name}', file=place)}")
+
+
+def _write(comparison: Comparison, files: Mapping[str, Path | None]) -> None:
+    """Each file that was asked for, by its option."""
+    for option, path in files.items():
+        if path is not None:
+            from app.cli.outputs import write_whole
+
+            data = _made(option, comparison)
+            write_whole(path, data, option=option, code="report_unwritable")
+
+
+def _made(option: str, comparison: Comparison) -> bytes:
+    if option == "--markdown":
+        from analysis.report.exports.comparison_markdown import comparison_markdown
+
+        return comparison_markdown(comparison).encode()
+    if option == "--perfetto":
+        from analysis.report.exports.perfetto import perfetto_json
+
+        return perfetto_json(comparison)
+    from analysis.report.html import report_html
+
+    return report_html(comparison).encode()
 
 
 def _with_names(sides: tuple[Side, Side], paths: tuple[Path, Path]) -> tuple[Side, Side]:

@@ -15,22 +15,26 @@ from app.language import kept
 from app.parts import panels, tables
 from app.sources.comparisons import Shown
 
+_MIME = {"json": "application/json", "csv": "text/csv", "md": "text/markdown"}
+
 
 def downloads(shown: Shown) -> None:
     """The report, and behind a small button other formats; each is made when asked for."""
-    with st.popover(say("More"), help=say("JSON and CSV")):
+    with st.popover(say("More"), help=say("Markdown, JSON, CSV and Perfetto")):
         private = _private()
         for label, name, key, write in (
+            (say("Summary as Markdown"), "comparison.md", "markdown", _markdown),
             (say("Comparison as JSON"), "comparison.json", "json", _json),
             (say("Operators as CSV"), "operators.csv", "operators", _operators_csv),
             (say("Fusion ledger as CSV"), "fusion_ledger.csv", "ledger", _ledger_csv),
             (say("Op types as CSV"), "op_types.csv", "types", _types_csv),
+            (say("Timelines for Perfetto"), "perfetto.json", "perfetto", _perfetto),
         ):
             st.download_button(
                 label,
                 partial(_written, write, shown, private),
                 file_name=name,
-                mime="application/json" if name.endswith("json") else "text/csv",
+                mime=_MIME[name.rpartition(".")[2]],
                 on_click="ignore",
                 key=f"download_{key}",
                 width="stretch",
@@ -116,7 +120,7 @@ def _taken(shown: Shown, private: bool) -> Shown:
 
 
 def _written(write: Callable[[Shown], bytes], shown: Shown, private: bool) -> bytes:
-    with language.speaking(language.ENGLISH):  # JSON and CSV are the same in every language
+    with language.speaking(language.ENGLISH):  # these are the same in every language
         return write(_taken(shown, private))
 
 
@@ -140,6 +144,18 @@ def _json(shown: Shown) -> bytes:
     from analysis.report.exports.comparison_json import comparison_json
 
     return comparison_json(shown.comparison)
+
+
+def _markdown(shown: Shown) -> bytes:
+    from analysis.report.exports.comparison_markdown import comparison_markdown
+
+    return comparison_markdown(shown.comparison).encode()
+
+
+def _perfetto(shown: Shown) -> bytes:
+    from analysis.report.exports.perfetto import perfetto_json
+
+    return perfetto_json(shown.comparison)
 
 
 def _operators_csv(shown: Shown) -> bytes:

@@ -45,6 +45,8 @@ def contents(folder: Path) -> dict[str, bytes]:
         ("compare e.zip --html other.zip", "would overwrite a zip file"),
         ("compare e.zip --ascend x --html e.zip", "--html would overwrite a file that is read"),
         ("compare before.json after.json --html after.json", "a file that is read (after.json)"),
+        ("compare e.zip --markdown e.zip", "--markdown would overwrite a file that is read"),
+        ("compare e.zip --perfetto other.zip", "--perfetto would overwrite a zip file"),
         ("inspect prof/kernel_details.csv --ascend prof", "--ascend would overwrite a file that"),
         ("inspect prof --ascend prof", "--ascend would overwrite a file that"),
         ("recipe mul_add --from e.zip --html e.zip", "--html would overwrite a file that is read"),
@@ -89,3 +91,18 @@ def test_other_variants_are_named_and_no_head_is_cut(
     joined = "".join(head.split())
     for part in ("segments:", "custom:"):
         assert part in joined
+
+
+def test_a_comparison_in_every_form(here: Path) -> None:
+    """A folder that is not there is made; where a table cannot be written, none is."""
+    forms = ["--markdown", "c.md", "--perfetto", "p.json", "--csv", "new/tables"]
+    result = CliRunner().invoke(app, ["compare", "before.json", "after.json", *forms])
+    assert result.exit_code == 0, (result.output, result.exception)
+    assert (here / "c.md").read_text().startswith("### ")
+    assert (here / "p.json").read_bytes().startswith(b"{")
+    assert len(list((here / "new" / "tables").iterdir())) == 5
+    (here / "blocked" / "operators.csv").mkdir(parents=True)
+    result = CliRunner().invoke(app, ["compare", "e.zip", "--csv", "blocked"])
+    assert isinstance(result.exception, FuseScopeError)
+    assert "The tables cannot be written" in result.exception.text
+    assert [path.name for path in (here / "blocked").iterdir()] == ["operators.csv"]

@@ -27,6 +27,7 @@ CommandsError = Literal[
     "profile_instead_of_experiment",
     "report_unwritable",
     "table_unwritable",
+    "tables_unwritable",
 ]
 _OTHER_PLACE = Message("Choose another place with {option}.")
 COMMANDS: Mapping[CommandsError, ErrorText] = {
@@ -96,5 +97,9 @@ COMMANDS: Mapping[CommandsError, ErrorText] = {
     ),
     "table_unwritable": ErrorText(
         Message("The table cannot be written: {reason:name}"), _OTHER_PLACE
+    ),
+    "tables_unwritable": ErrorText(
+        Message("The tables cannot be written: {reason:name}"),
+        Message("Choose another place with --csv."),
     ),
 }

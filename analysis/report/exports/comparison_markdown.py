@@ -1,0 +1,106 @@
+"""A comparison for a pull request or a ticket: below 60 lines of Markdown."""
+
+from __future__ import annotations
+
+from analysis import units, wording
+from analysis.advice import TOP, Subject, findings
+from analysis.compare.comparison import Comparison
+from analysis.compare.trust import trust
+from analysis.messages import Part, say
+from analysis.report import cards
+from analysis.report.exports.markdown import plain, table_row
+from analysis.report.origins import origins
+from analysis.report.text import known
+from analysis.text import clean_text
+from analysis.wording import findings as finding_words
+from analysis.wording import step
+from analysis.wording.fusion.became import becomes_text
+
+MAX_LINES = 60
+_PATTERNS, _DOUBTS = 6, 3
+_CHARS = 300  # of a sentence, which may hold names from a file
+
+
+def comparison_markdown(comparison: Comparison) -> str:
+    """Verdict, doubts, figures, what fusion bought by pattern, and what limits the candidate now;
+    nothing that comes from a file is interpreted."""
+    verdict = comparison.verdict
+    out = [
+        f"### {_told(wording.verdict_parts(comparison))}",
+        "",
+        plain(wording.verdict_interval(verdict) or wording.verdict_basis(verdict)),
+        "",
+        *_doubts(comparison),
+        *_figures(comparison),
+        *_step(comparison),
+        *_patterns(comparison),
+        *_limits(comparison),
+    ]
+    for origin in origins(comparison):
+        made = say("{file:name}, {made:name}", file=origin.file_name, made=origin.made)
+        out.append(f"<sub>{plain(clean_text(made, _CHARS))}</sub>  ")
+    return "\n".join(out) + "\n"
+
+
+def _told(parts: tuple[Part, ...]) -> str:
+    return plain(clean_text("".join(part.text for part in parts), _CHARS))
+
+
+def _doubts(comparison: Comparison) -> list[str]:
+    found = trust(comparison.diagnostics)
+    lines = [f"**{plain(str(wording.TRUST))}** {plain(wording.trust_line(found))}", ""]
+    shown = [wording.diagnostic_sentence(doubt) for doubt in found.specific[:_DOUBTS]]
+    lines += [f"- {plain(clean_text(text, _CHARS))}" for text in shown]
+    return [*lines, ""] if shown else lines
+
+
+def _figures(comparison: Comparison) -> list[str]:
+    names = (comparison.baseline.name, comparison.candidate.name)
+    shown = cards.figures(comparison).cards
+    if not shown:
+        return []
+    lines = [table_row(["", *names, say("change"), say("basis")]), "|---|---:|---:|---:|---|"]
+    lines += [
+        table_row([card.label, card.baseline, card.candidate, card.change, card.basis])
+        for card in shown
+    ]
+    return [*lines, ""]
+
+
+def _step(comparison: Comparison) -> list[str]:
+    lines = [_told(line) for line in step.step_lines(comparison)]
+    sentence = step.step_sentence(comparison)
+    told = [*([plain(sentence)] if sentence else []), *lines]
+    return (
+        [f"**{plain(str(step.STEP_TITLE))}**", "", *(f"- {line}" for line in told), ""]
+        if told
+        else []
+    )
+
+
+def _patterns(comparison: Comparison) -> list[str]:
+    if not comparison.ledger.has_gains:
+        return []
+    heads = [say("original operators"), say("groups"), say("before"), say("after"), say("gain")]
+    lines = [f"**{plain(clean_text(wording.change_title(comparison), _CHARS))}**", ""]
+    lines += [table_row(heads), "|---|---:|---:|---:|---:|"]
+    for record in comparison.ledger.patterns.head(_PATTERNS).to_dict("records"):
+        times = tuple(known(record[f"{name}_ns"]) for name in ("before", "after", "gain"))
+        before, after = units.durations_apart(*times)
+        gain = units.duration(times[-1], signed=True)
+        label = clean_text(f"{record['pattern']} {becomes_text(record)}", 100)
+        lines.append(table_row([label, units.count(record["groups"]), before, after, gain]))
+    return [*lines, ""]
+
+
+def _limits(comparison: Comparison) -> list[str]:
+    found = findings(Subject(comparison.candidate, comparison))
+    title = _told(finding_words.FINDINGS_TITLE.parts(side=comparison.candidate.name))
+    lines = [f"**{title}**", ""]
+    if not found.found:
+        return [*lines, plain(finding_words.NOTHING.text()), ""]
+    for place, finding in enumerate(found.found[:TOP], 1):
+        limits = _told(finding_words.limit_parts(finding))
+        gain = _told(finding_words.gain_parts(finding, found.run_ns))
+        lines.append(f"{place}. {limits} {gain}")
+    return [*lines, ""]
