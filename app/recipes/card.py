@@ -18,6 +18,7 @@ from app.recipes.results import OWN, SHIPPED, Result
 
 _TIME = "latency"
 _LINK_HEIGHT = 40  # the icon of a link is taller until it is drawn
+_METRIC_HEIGHT = 84  # of a time with its change, which is lower until it is drawn
 _COLOURS: Mapping[str, panels.DeltaColor] = {"faster": "blue", "slower": "red"}
 SOURCES = {OWN: Message("Recorded here"), SHIPPED: Message("Comes with FuseScope")}
 
@@ -149,6 +150,7 @@ def _step_times(table: RecipeTable) -> None:
                 delta=None if change.is_empty else words.cell_text("latency_change", change),
                 delta_color=_COLOURS.get(outcome, "gray"),
                 help=panels.own(words.COLUMNS[_TIME].definition),
+                height=_METRIC_HEIGHT,
             )
             if told is not None and _TIME in told.cells:
                 st.caption(
