@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from analysis.advice.finding import Finding, FindingCode, Findings, Unanswered
+from analysis.advice.finding import Finding, FindingCode, Findings, Gain, Unanswered
 from analysis.advice.kinds.chains import light_chains
 from analysis.advice.kinds.conversions import fallback, reorders, type_conversions
 from analysis.advice.kinds.exposed import communication, copies
@@ -55,13 +56,26 @@ def findings(subject: Subject) -> Findings:
         if isinstance(answer, str):
             unanswered.append(Unanswered(code, answer))
         else:
-            found.extend(answer)
+            found.extend(_within(one, subject.run_ns) for one in answer)
     return Findings(
         tuple(sorted(found, key=_worth_ns, reverse=True)),
         tuple(unanswered),
         subject.run_ns,
         subject.trace.has_runs,
     )
+
+
+def _within(finding: Finding, run_ns: float | None) -> Finding:
+    """The finding without a saving above its run: operators of streams that overlap may take longer
+    together."""
+    whole_ns = finding.of_ns or run_ns
+    if finding.at_most_ns is None or whole_ns is None or finding.at_most_ns <= whole_ns:
+        return finding
+    gain = finding.gain
+    if gain is not None:
+        value, low, high = (min(ns, whole_ns) for ns in (gain.value, gain.low, gain.high))
+        gain = Gain(value, low, high, gain.basis)
+    return replace(finding, at_most_ns=whole_ns, gain=gain)
 
 
 def _worth_ns(finding: Finding) -> float:

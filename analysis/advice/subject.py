@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -95,18 +96,20 @@ class Subject:
         calls = steady_calls(self.trace, steady).sort_values(["run", "start_ns"], kind="stable")
         found = np.zeros(len(self.trace.operators))
         if len(calls) and bool(calls["start_ns"].notna().all()):
+            of = calls["operator"].to_numpy()
             starts, lasts = call_times(calls)
             runs = calls["run"].to_numpy("int64", na_value=-1)
-            begins = self.trace.runs.set_index("run")["start_ns"]
-            for run in np.unique(runs):
-                own = runs == run
-                begin = begins.get(run)
-                first = int(starts[own][0]) if begin is None or pd.isna(begin) else int(begin)
-                reached = np.maximum.accumulate(np.r_[first, (starts + lasts)[own]])[:-1]
-                gaps = np.maximum(0, starts[own] - reached)
-                np.add.at(found, calls["operator"].to_numpy()[own], gaps)
-        ended: np.ndarray = found[self.operators["operator"].to_numpy()]
-        return np.asarray(ended / max(1, len(steady.runs)))
+            begins = dict(zip(self.trace.runs["run"], self.trace.runs["start_ns"], strict=True))
+            bounds = [0, *(np.flatnonzero(np.diff(runs)) + 1).tolist(), len(runs)]
+            for first, last in itertools.pairwise(bounds):
+                begin = begins.get(int(runs[first]), pd.NA)
+                since: int = int(starts[first]) if pd.isna(begin) else int(begin)
+                ends = starts[first:last] + lasts[first:last]
+                reached = np.maximum.accumulate(np.r_[since, ends])[:-1]
+                gaps = np.maximum(0, starts[first:last] - reached)
+                np.add.at(found, of[first:last], gaps)
+        per_run = found[self.operators["operator"].to_numpy()] / max(1, len(steady.runs))
+        return np.asarray(per_run)
 
     @cached_property
     def run_ns(self) -> float | None:
@@ -141,8 +144,11 @@ class Subject:
         return tuple(found)[:MAX_NAMES]
 
     def share(self, ns: float | None) -> float | None:
-        """`ns` as a part of the run."""
-        return None if ns is None or not self.run_ns else ns / self.run_ns
+        """`ns` as a part of the run; where streams overlap and all operators together take longer,
+        as a part of those."""
+        if ns is None or not self.run_ns:
+            return None
+        return ns / max(self.run_ns, float(self.operators["per_run_ns"].sum()))
 
     def matters(self, ns: float) -> bool:
         """Whether so much time of a run is worth a finding."""

@@ -49,11 +49,9 @@ def light_chains(subject: Subject) -> Answer:
     if not trace.operators["inputs"].notna().any():
         return "no_shapes"
     calls = calls.sort_values("start_ns", kind="stable")
-    lanes = pd.factorize(
-        pd.MultiIndex.from_arrays(
-            [calls["run"].to_numpy("int64", na_value=-1), calls["stream"].astype("object")]
-        )
-    )[0]
+    streams, named = pd.factorize(calls["stream"])
+    runs = pd.factorize(calls["run"].to_numpy("int64", na_value=-1))[0]
+    lanes = runs * (len(named) + 1) + streams + 1  # -1: no stream
     order = np.argsort(lanes, kind="stable")
     of, lanes = calls["operator"].to_numpy()[order], lanes[order]
     dur_ns = calls["dur_ns"].to_numpy(dtype=float)[order]
@@ -65,8 +63,8 @@ def light_chains(subject: Subject) -> Answer:
     longest = np.zeros(len(lengths))
     np.maximum.at(longest, chain, dur_ns)
     is_chain = lengths > 1
-    runs = max(1, len(steady.runs))
-    gone_ns = float((whole - longest)[is_chain].sum()) / runs
+    count = max(1, len(steady.runs))
+    gone_ns = float((whole - longest)[is_chain].sum()) / count
     if not subject.matters(gone_ns):
         return ()
     inside = is_chain[chain]
@@ -76,14 +74,14 @@ def light_chains(subject: Subject) -> Answer:
         Finding(
             "light_chains",
             values={
-                "chains": round(float(is_chain.sum()) / runs),
-                "executions": round(float(lengths[is_chain].sum()) / runs),
-                "time_ns": float(whole[is_chain].sum()) / runs,
-                "share": subject.share(float(whole[is_chain].sum()) / runs),
+                "chains": round(float(is_chain.sum()) / count),
+                "executions": round(float(lengths[is_chain].sum()) / count),
+                "time_ns": float(whole[is_chain].sum()) / count,
+                "share": subject.share(float(whole[is_chain].sum()) / count),
                 "example": _example(trace.texts("op_type"), of, chain, is_chain),
             },
             at_most_ns=gone_ns,
-            share=subject.share(float(whole[is_chain].sum()) / runs),
+            share=subject.share(float(whole[is_chain].sum()) / count),
             gain=prediction.chained(gone_ns, "compiler"),
             where="operators",
             names=subject.names(mask),
@@ -113,9 +111,9 @@ def _example(types: list[str], of: np.ndarray, chain: np.ndarray, is_chain: np.n
     seen: Counter[tuple[int, ...]] = Counter()
     starts = np.flatnonzero(np.r_[True, chain[1:] != chain[:-1]])
     ends = np.r_[starts[1:], len(chain)]
-    for start, end in zip(starts, ends, strict=True):
-        if is_chain[chain[start]]:
-            seen[tuple(int(operator) for operator in of[start:end])] += 1
+    several = is_chain[chain[starts]]
+    for start, end in zip(starts[several].tolist(), ends[several].tolist(), strict=True):
+        seen[tuple(of[start:end].tolist())] += 1
     parts = [types[operator] or "unknown" for operator in seen.most_common(1)[0][0]]
     more = "" if len(parts) <= _MAX_TYPES else " + …"
     return shown(" + ".join(parts[:_MAX_TYPES]) + more)
