@@ -40,8 +40,8 @@ def _finding(found: Findings, finding: Finding, place: int, to_group: ToGroup | 
     """What limits, what it would bring to change that, and, unfolded, why and how."""
     with st.container(border=True, gap="xxsmall"):
         limits = panels.parts_text(words.limit_parts(finding), "gray")
-        label = panels.own(words.label_text(finding))
-        st.markdown(f"**{place}. {label}.** {limits}")
+        label = say("{place}. {label}.", place=place, label=words.label_text(finding))
+        st.markdown(f"**{panels.own(label)}** {limits}")
         gain = panels.strong(words.gain_parts(finding, found.run_ns))
         confidence = panels.own(words.CONFIDENCE[finding.confidence].text())
         st.markdown(f"{gain} :gray[{confidence}]")

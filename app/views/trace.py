@@ -34,7 +34,9 @@ def show(compare_page: st.Page) -> None:
         id_ = _chosen()
         if id_ is None:
             st.subheader(say("Nothing to show yet"), anchor=False)
-            st.page_link(compare_page, label=say("Open files on the page Compare"))
+            st.page_link(
+                compare_page, label=say("Open files on the {page} page", page=say("Compare"))
+            )
             return
         side = loading.side(id_, state.opened())
         found = drawn(side)
