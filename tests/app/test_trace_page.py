@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,6 +22,8 @@ trace_page = st.Page(lambda: trace.show(compare_page), title="Trace", default=Tr
 st.navigation([trace_page, compare_page], position="top").run()
 """
 Open = Callable[..., AppTest]
+SAMPLES = Path(__file__).parents[2] / "sample_traces" / "formats"
+FORMATS = sorted(path.name for path in SAMPLES.iterdir() if path.is_dir())
 HOSTILE = "<img src=x onerror=alert(1)> ![a](http://127.0.0.1:9/pix) :red[boo]/Conv"
 DANGEROUS = ("<img", "![a]", ":red[boo]")
 
@@ -103,3 +106,19 @@ def test_names_are_no_markup(tree: Path, open_trace: Open) -> None:
     assert is_clean(page)
     for text in markdown_texts(page):
         assert not any(piece in text for piece in DANGEROUS), text
+
+
+@pytest.mark.exhaustive  # every format; a profile and an experiment are above
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_has_a_page(tree: Path, open_trace: Open, name: str) -> None:
+    """Whatever a file lacks: no error, and every section that is drawn has something in it."""
+    shutil.copytree(SAMPLES / name, tree / "open" / name)
+    page = open_trace(trace=f"file:{name}")
+    assert is_clean(page)
+    assert address(page)["trace"] == f"file:{name}"
+    assert not page.error
+    assert page.header[0].value
+    assert "What limits" in " ".join(headings(page))
+    for text in markdown_texts(page):
+        assert "None" not in text
+        assert "nan" not in text.split()
