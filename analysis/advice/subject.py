@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from analysis.advice.finding import Finding, Unknown
+from analysis.advice.finding import Finding, FindingCode, Unknown
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.roofs import UnderRoofs, under_roofs
 from analysis.metrics.breakdown import by_operator, steady_calls
@@ -22,7 +23,7 @@ from analysis.text import clean_text
 if TYPE_CHECKING:
     from analysis.compare.comparison import Comparison
     from analysis.compare.side import Side
-    from analysis.trace import Trace
+    from analysis.trace import Trace, Value
 
 # What a kind gives: its findings, or why it cannot be answered.
 Answer = tuple[Finding, ...] | Unknown
@@ -149,6 +150,31 @@ class Subject:
         if ns is None or not self.run_ns:
             return None
         return ns / max(self.run_ns, float(self.operators["per_run_ns"].sum()))
+
+    def wasted(
+        self, code: FindingCode, chosen: np.ndarray, values: Mapping[str, Value]
+    ) -> tuple[Finding, ...]:
+        """The finding that a run could do without these operators; none where they take too little
+        of it. `values` are added to their time, their share and the name of the largest."""
+        time_ns = self.time_of(chosen)
+        if not self.matters(time_ns):
+            return ()
+        names, share = self.names(chosen), self.share(time_ns)
+        told = {**values, "time_ns": time_ns, "share": share, "operator": names[0]}
+        return (
+            Finding(
+                code,
+                values=told,
+                at_most_ns=time_ns,
+                share=share,
+                where="operators",
+                names=names,
+            ),
+        )
+
+    def executions(self, chosen: np.ndarray) -> int:
+        """How often these operators run in a run."""
+        return round(float(self.operators["count"].to_numpy(dtype=float)[chosen].sum()))
 
     def matters(self, ns: float) -> bool:
         """Whether so much time of a run is worth a finding."""

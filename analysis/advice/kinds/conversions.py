@@ -6,10 +6,10 @@ import re
 
 import numpy as np
 
-from analysis.advice.finding import Finding
 from analysis.advice.subject import Answer, Subject
 from analysis.metrics.utilisation import is_int8
 from analysis.operators.classes import is_heavy, plain_type
+from analysis.trace import Value
 
 # As every reader spells them, without namespace and case.
 _TYPES = frozenset(
@@ -37,26 +37,11 @@ def reorders(subject: Subject) -> Answer:
     comparison = subject.comparison
     added = {op.name for op in comparison.fusion.inserted[1]} if comparison else set()
     inserted = mask & texts["name"].isin(added).to_numpy()
-    time_ns = subject.time_of(mask)
-    if not subject.matters(time_ns):
-        return ()
-    counts = subject.operators["count"].to_numpy(dtype=float)
-    return (
-        Finding(
-            "reorders",
-            values={
-                "executions": round(float(counts[mask].sum())),
-                "inserted": round(float(counts[inserted].sum())),
-                "time_ns": time_ns,
-                "share": subject.share(time_ns),
-                "operator": subject.names(mask)[0],
-            },
-            at_most_ns=time_ns,
-            share=subject.share(time_ns),
-            where="operators",
-            names=subject.names(mask),
-        ),
-    )
+    values: dict[str, Value] = {
+        "executions": subject.executions(mask),
+        "inserted": subject.executions(inserted),
+    }
+    return subject.wasted("reorders", mask, values)
 
 
 def type_conversions(subject: Subject) -> Answer:
@@ -69,26 +54,11 @@ def type_conversions(subject: Subject) -> Answer:
     heavy = np.array([is_heavy(name) for name in texts["op_class"]], dtype=bool)
     small = is_int8(subject.operators).to_numpy(dtype=bool)
     floats = heavy & ~small if (heavy & small).any() else np.zeros(len(heavy), dtype=bool)
-    time_ns = subject.time_of(mask)
-    if not subject.matters(time_ns):
-        return ()
-    counts = subject.operators["count"].to_numpy(dtype=float)
-    return (
-        Finding(
-            "type_conversions",
-            values={
-                "executions": round(float(counts[mask].sum())),
-                "time_ns": time_ns,
-                "share": subject.share(time_ns),
-                "floats": int(floats.sum()),
-                "operator": subject.names(mask)[0],
-            },
-            at_most_ns=time_ns,
-            share=subject.share(time_ns),
-            where="operators",
-            names=subject.names(mask),
-        ),
-    )
+    values: dict[str, Value] = {
+        "executions": subject.executions(mask),
+        "floats": int(floats.sum()),
+    }
+    return subject.wasted("type_conversions", mask, values)
 
 
 def fallback(subject: Subject) -> Answer:
@@ -98,22 +68,10 @@ def fallback(subject: Subject) -> Answer:
         return "no_providers"
     mask = providers.isin(_HOSTS).to_numpy(dtype=bool)
     others = ~mask & providers.str.fullmatch(_ACCELERATORS).to_numpy(dtype=bool)
-    time_ns = subject.time_of(mask)
-    if not others.any() or not subject.matters(time_ns):
+    if not mask.any() or not others.any():
         return ()
-    return (
-        Finding(
-            "fallback",
-            values={
-                "operators": int(mask.sum()),
-                "time_ns": time_ns,
-                "share": subject.share(time_ns),
-                "provider": str(providers[mask].iloc[0]),
-                "operator": subject.names(mask)[0],
-            },
-            at_most_ns=time_ns,
-            share=subject.share(time_ns),
-            where="operators",
-            names=subject.names(mask),
-        ),
-    )
+    values: dict[str, Value] = {
+        "operators": int(mask.sum()),
+        "provider": str(providers[mask].iloc[0]),
+    }
+    return subject.wasted("fallback", mask, values)

@@ -68,7 +68,7 @@ def recomputed(subject: Subject) -> Answer:
         if tensor in graph.producer and first != tensor
     }
     mask = subject.texts["name"].isin(again).to_numpy()
-    return _recomputed(subject, mask)
+    return subject.wasted("recomputed", mask, {"operators": int(mask.sum())})
 
 
 def _in_several(subject: Subject) -> Answer:
@@ -82,28 +82,7 @@ def _in_several(subject: Subject) -> Answer:
         own = set(str(members).split(" + ")) if named[place] and members else set()
         again[place] = bool(own & seen)
         seen |= own
-    return _recomputed(subject, again)
-
-
-def _recomputed(subject: Subject, mask: np.ndarray) -> Answer:
-    time_ns = subject.time_of(mask)
-    if not subject.matters(time_ns):
-        return ()
-    return (
-        Finding(
-            "recomputed",
-            values={
-                "operators": int(mask.sum()),
-                "time_ns": time_ns,
-                "share": subject.share(time_ns),
-                "operator": subject.names(mask)[0],
-            },
-            at_most_ns=time_ns,
-            share=subject.share(time_ns),
-            where="operators",
-            names=subject.names(mask),
-        ),
-    )
+    return subject.wasted("recomputed", again, {"operators": int(again.sum())})
 
 
 def large_tensors(subject: Subject) -> Answer:
