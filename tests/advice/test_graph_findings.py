@@ -152,3 +152,32 @@ def test_one_trace_needs_no_second_side() -> None:
     found = findings(advised(trace))
     assert reason(found, "missed_fusion") == "no_graph"
     assert reason(found, "fused_slower") == "no_comparison"
+
+
+def test_a_graph_that_grew() -> None:
+    """Four operators in the model; the engine adds two products of 10 µs each."""
+    extra = ("added/Mul", "Mul", 10, [(1, 10)], [(1, 10)])
+    operators = {
+        "unfused": UNFUSED_OPERATORS,
+        "fused": (*UNFUSED_OPERATORS, extra, ("again/Mul", *extra[1:])),
+    }
+    data = experiment_zip({"unfused": [10.0] * 6, "fused": [10.0] * 6}, operators)
+    one = one_of(findings(advised(read(Source("made.zip", data)))), "graph_growth")
+    assert (one.values["before"], one.values["after"], one.names) == (4, 6, ("Mul",))
+    assert one.at_most_ns == pytest.approx(20_000)
+    same = experiment_zip(
+        {"unfused": [10.0] * 6, "fused": [10.0] * 6},
+        {"unfused": UNFUSED_OPERATORS, "fused": UNFUSED_OPERATORS},
+    )
+    assert of_code(findings(advised(read(Source("made.zip", same)))), "graph_growth") is None
+
+
+def test_what_the_roofs_allow() -> None:
+    """ResNet-50's convolutions reach most of their roof; MobileNetV2's run at that of memory, and
+    unfused its depthwise ones far below any."""
+    resnet = findings(advised(sample("resnet50"), "fused"))
+    assert of_code(resnet, "low_utilisation") is None
+    assert of_code(resnet, "memory_bound") is None
+    bound = one_of(findings(advised(sample("mobilenetv2"), "fused")), "memory_bound")
+    assert bound.names[0] == "head/Gemm"
+    assert bound.basis == "modelled"
