@@ -19,14 +19,14 @@ _asset = files(__package__).joinpath("language.js")
 _component = st.components.v2.component(
     "fusescope_language",
     js=_asset.read_text(encoding="utf-8"),
-    # In the page's header, beside the menu; the component itself takes no place.
-    css=(
-        ".st-key-language_switch {\n"
-        "  position: fixed; top: 0.65rem; right: 3.6rem; width: 8.2rem; z-index: 999991;\n}\n"
-        ".st-key-language_page {\n  position: absolute; width: 0; height: 0;\n}"
-    ),
-    isolate_styles=False,
 )
+# The switch stands in the page's header, beside the menu; the rest takes no place.
+_STYLES = """<style>
+.st-key-language_switch {
+  position: fixed; top: 0.65rem; right: 3.6rem; width: 8.2rem; z-index: 999991;
+}
+.st-key-language_page, .st-key-language_styles { position: absolute; width: 0; height: 0; }
+</style>"""
 
 
 def start() -> None:
@@ -85,10 +85,13 @@ def notices() -> None:
 def switch() -> None:
     """The switch between languages, in the header; nothing where there is one language.
 
-    Called behind the page's content, which would move when the styles of the two arrive.
+    Called behind the page's content, which would move when the styles arrive. As text of the page
+    they arrive before the switch; as styles of a component, after it.
     """
     codes = language.languages()
     code = language.current()
+    with st.container(key="language_styles"):
+        st.markdown(_STYLES, unsafe_allow_html=True)
     _component(key="language_page", data={"code": code})
     if len(codes) < 2:
         return

@@ -27,13 +27,13 @@ def run() -> None:
         lambda: fusion.show(record_page), title=say("Fusion"), url_path="fusion"
     )
     compare_page = st.Page(
-        lambda: compare.show(fusion_page, trace_page),
+        lambda: compare.show(fusion_page, trace_page, record_page),
         title=say("Compare"),
         url_path="compare",
         default=True,
     )
     trace_page: StreamlitPage = st.Page(
-        lambda: trace.show(compare_page), title=say("Trace"), url_path="trace"
+        lambda: trace.show(compare_page, record_page), title=say("Trace"), url_path="trace"
     )
     record_page: StreamlitPage = st.Page(
         lambda: record.show(compare_page), title=say("Record"), url_path="record"

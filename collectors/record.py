@@ -78,6 +78,19 @@ def variant_names() -> dict[str, Message | Said]:
     return {name: variants.find(name).summary for name in names}
 
 
+def summary_of(name: str) -> Message | Said | None:
+    """What runs as the variant of that name, also where it is of no list: an ablation, other
+    threads; None for names that cannot be recorded by the name alone."""
+    listed = variant_names()
+    if name in listed:
+        return listed[name]
+    try:
+        variant = variants.find(name)
+    except FuseScopeError:
+        return None
+    return variant.summary if variant.optimizer or variant.threads else None
+
+
 def first_variants(model: str) -> tuple[str, ...]:
     """What shows the point of a model: of one that is there for a kernel of our own, that kernel,
     which brings its cut; else what the engine does, node by node, as a graph, and fused."""

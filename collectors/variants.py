@@ -22,7 +22,7 @@ class Variant:
     """`optimization` is ONNX Runtime's graph optimisation level. `kind` says what runs in place of
     the model, '' for the model itself (collectors/derive/ makes it), and `argument` is the part of
     the name that says which. An ablation has every optimizer but `without`, or none but
-    `only`."""
+    `only`. `threads` are those inside an operator, 0 for as many as the recording has."""
 
     name: str
     optimization: Optimization
@@ -31,6 +31,7 @@ class Variant:
     argument: str = ""
     without: str = ""
     only: str = ""
+    threads: int = 0
 
     @property
     def disabled(self) -> tuple[str, ...]:
@@ -54,6 +55,8 @@ VARIANTS = (
     Variant("int8", "all", Message("8-bit weights and activations, every optimisation on"), "int8"),
 )
 ABLATIONS = ("without:<Optimizer>", "only:<Optimizer>")
+THREADS = "threads:<number>"
+_THREADS = re.compile(r"threads:([1-9]\d{0,3})", re.ASCII)
 _ABLATION = re.compile(r"(without|only):([A-Za-z]\w{0,79})", re.ASCII)
 RULES = "rules:<file>"
 KERNELS = ("custom:<kernel>", "segments:<kernel>")
@@ -81,6 +84,10 @@ _ONLY = Message("only the optimizer {optimizer:name}")
 _ONLY_LAYOUT = Message(
     "only the optimizer {optimizer:name}: blocked layout on, with the fusions that it does itself"
 )
+_OTHER_THREADS = Message(
+    "every optimisation on, one thread inside an operator",
+    "every optimisation on, {n:count} threads inside an operator",
+)
 _BY_RULES = Message("FuseScope's own fusion pass, by the rules {rules:name}")
 _OWN_KERNEL = Message("FuseScope's own kernel in place of every {operators}")
 _CUT = Message("the cut of {variant:name}, without the kernel")
@@ -102,13 +109,17 @@ def find(name: str) -> Variant:
         )
     if found := _ABLATION.fullmatch(name):
         return ablation(*found.groups())
+    if found := _THREADS.fullmatch(name):
+        threads = int(found[1])
+        return Variant(name, "all", _OTHER_THREADS.of(n=threads), threads=threads)
     if name.startswith("rules:"):
         return _rules(name)
     if name == LIBRARY.name:
         return LIBRARY
     if name.startswith(("custom:", "segments:")):
         return _kernel(name)
-    known = [*(variant.name for variant in VARIANTS), *ABLATIONS, RULES, *KERNELS, LIBRARY.name]
+    known = [*(variant.name for variant in VARIANTS), *ABLATIONS, THREADS, RULES]
+    known += [*KERNELS, LIBRARY.name]
     raise FuseScopeError(
         "variant_unknown", variant=name[:60], known=", ".join(known), nearest=nearest(name, known)
     )

@@ -109,7 +109,6 @@ ALLOWED = {
     "app.parts": (
         "analysis",
         *within("app", "language recording server sources state"),
-        "collectors.record",
     ),
     "app.recipes": (
         "analysis",
@@ -245,13 +244,27 @@ def streamlit_names(tree: ast.Module) -> tuple[set[str], set[str]]:
     return streamlit, imported
 
 
+def is_literal(call: ast.Call, tree: ast.Module) -> bool:
+    """Whether all that a call shows is one constant of its module, which no trace can reach."""
+    texts = {
+        target.id
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name) and target.id.isupper()
+    }
+    return len(call.args) == 1 and isinstance(call.args[0], ast.Name) and call.args[0].id in texts
+
+
 def call_violations(module: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Sinks that interpret text, archive extraction, and state outside its one home."""
     streamlit, imported = streamlit_names(tree)
     banned = UNSAFE_SINKS if module == STATE else UNSAFE_SINKS + STATE_NAMES
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    literal = {option for call in calls if is_literal(call, tree) for option in call.keywords}
     for node in ast.walk(tree):
         match node:
-            case ast.keyword(arg=str(name)) if name in UNSAFE_OPTIONS:
+            case ast.keyword(arg=str(name)) if name in UNSAFE_OPTIONS and node not in literal:
                 yield node.value.lineno, f"{module} uses {name}"
             case ast.Attribute(attr="extractall"):
                 yield node.lineno, f"{module} uses extractall: read archive members in memory"
@@ -532,6 +545,11 @@ def write_tree(root: Path, files: dict[str, str]) -> None:
             "import streamlit as st\nst.write(1, unsafe_allow_html=True)",
             "2: app.a uses u",
         ),
+        (
+            "app/a.py",
+            "import streamlit as st\nX = f'{1}'\nst.write(X, unsafe_allow_html=True)",
+            "3: app.a uses u",
+        ),
         ("analysis/a.py", "def f(z):\n  z.extractall()", "2: analysis.a uses extractall"),
     ],
 )
@@ -550,6 +568,7 @@ def test_a_broken_rule_is_reported(tmp_path: Path, path: str, source: str, expec
         ("collectors/blocks.py", "import onnxruntime\nfrom analysis.graph import Graph"),
         ("app/state.py", "import streamlit as st\nst.session_state.x = st.query_params"),
         ("app/application.py", "def f(request):\n  return request.query_params"),
+        ("app/a.py", "import streamlit as st\nX = 'x'\nst.write(X, unsafe_allow_html=True)"),
         ("app/a.py", "from analysis.report import html\nimport streamlit as st\nhtml.table(1)"),
         (
             "app/recording/a.py",

@@ -81,11 +81,14 @@ def _expected(subject: Subject, place: _Place, times: Mapping[str, float]) -> Ex
     if not heavy:
         longest_ns = max(times[name] for name in place.nodes)
         gain = prediction.chained(spent_ns - longest_ns, "engine")
+    elif not any(node.op_type == "Conv" for node in heavy):
+        heavy_ns = sum(times[node.name] for node in heavy)
+        gain = prediction.absorbed(spent_ns - heavy_ns, heavy_ns)
     else:
+        gain = prediction.optimised(spent_ns)
         after = _after(subject, heavy[0]) if len(heavy) == 1 else None
-        gain = (
-            prediction.optimised(spent_ns) if after is None else prediction.saved(spent_ns, after)
-        )
+        if after is not None and after.value < spent_ns:  # else the model does not hold here
+            gain = prediction.saved(spent_ns, after)
     return Expected(
         place.pattern,
         tuple(place.nodes.values()),

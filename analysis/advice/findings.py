@@ -10,7 +10,7 @@ from analysis.advice.kinds.chains import light_chains
 from analysis.advice.kinds.conversions import fallback, reorders, type_conversions
 from analysis.advice.kinds.exposed import communication, copies
 from analysis.advice.kinds.graphs import graph_growth, large_tensors, recomputed
-from analysis.advice.kinds.idle import dispatch_bound, idle_before, idle_time
+from analysis.advice.kinds.idle import dispatch_bound, idle_after, idle_before, idle_time
 from analysis.advice.kinds.missed import missed_fusion
 from analysis.advice.kinds.rooflines import low_utilisation, memory_bound
 from analysis.advice.kinds.slower import fused_slower
@@ -29,6 +29,7 @@ KINDS: Mapping[FindingCode, Callable[[Subject], Answer]] = {
     "communication": communication,
     "copies": copies,
     "idle_before": idle_before,
+    "idle_after": idle_after,
     "idle_time": idle_time,
     "stream_imbalance": stream_imbalance,
     "reorders": reorders,

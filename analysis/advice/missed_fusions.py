@@ -48,7 +48,8 @@ class MissedFusion:
     at most that can be saved. It is None, and `basis` not measured, where none was timed.
     `spent_ns` is the time per run of all that the candidate runs for these places, heavy operators
     that stay included. `own_places` counts the places that FuseScope's own pass was seen to fuse
-    in this model, None where it was not tried.
+    in this model, None where it was not tried. `gone_ns` is `stake_ns` without the longest operator
+    of each place, which one kernel for all of them takes at least.
     `bytes_saved` are the bytes, modelled from shapes, of the tensors that would no longer be
     written and read back; None where a size is not known.
     """
@@ -66,6 +67,7 @@ class MissedFusion:
     bytes_saved: int | None = None
     spent_ns: float | None = None
     own_places: int | None = None
+    gone_ns: float | None = None
 
     @property
     def count(self) -> int:
@@ -246,6 +248,7 @@ class _Survey:
             bytes_saved=self.bytes_between(match, left),
             spent_ns=self.whole_time(names),
             own_places=self.own_places(left),
+            gone_ns=None if stake is None else stake - max(self.time((n,)) or 0.0 for n in left),
         )
 
     def own_places(self, left: Sequence[str]) -> int | None:
@@ -347,6 +350,7 @@ def _folded(misses: list[MissedFusion]) -> tuple[MissedFusion, ...]:
         stakes = [miss.stake_ns for miss in group if miss.stake_ns is not None]
         sizes = [miss.bytes_saved for miss in group if miss.bytes_saved is not None]
         spent = [miss.spent_ns for miss in group if miss.spent_ns is not None]
+        gone = [miss.gone_ns for miss in group if miss.gone_ns is not None]
         own = [miss.own_places for miss in group if miss.own_places is not None]
         rows.append(
             replace(
@@ -356,6 +360,7 @@ def _folded(misses: list[MissedFusion]) -> tuple[MissedFusion, ...]:
                 bytes_saved=sum(sizes) if len(sizes) == len(group) else None,
                 spent_ns=sum(spent) if spent else None,
                 own_places=sum(own) if own else None,
+                gone_ns=sum(gone) if gone else None,
             )
         )
     return tuple(sorted(rows, key=lambda miss: -(miss.stake_ns or 0.0)))

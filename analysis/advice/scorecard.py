@@ -11,6 +11,7 @@ from analysis.advice.finding import Gain
 from analysis.advice.settings import conditions_of
 from analysis.advice.subject import Subject
 from analysis.compare.comparison import Comparison
+from analysis.compare.timing.latency import are_paired
 from analysis.metrics.spans import run_spans
 
 # A saving below this part of the time that its operators took says nothing in per cent of itself.
@@ -66,6 +67,9 @@ def scorecard(comparison: Comparison) -> Scorecard | None:
     graph = baseline.experiment.model_graph if baseline.experiment else None
     before, after = conditions_of(baseline), conditions_of(candidate)
     if graph is None or before is None or after is None or baseline.label == candidate.label:
+        return None
+    # Other cuts, fewer bits, another machine or engine would be charged to the prediction.
+    if baseline.label == "eager" or candidate.is_quantised or not are_paired(baseline, candidate):
         return None
     if before.level != "none" or after.level != "all" or after.disabled or after.only:
         return None

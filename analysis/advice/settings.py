@@ -24,6 +24,8 @@ def conditions_of(side: Side) -> Conditions | None:
     if record.engine.name != ENGINE:
         return None
     kind, _, optimizer = side.variant.name.partition(":")
+    if kind not in ("without", "only"):
+        optimizer = ""
     level = _level(side.variant.settings.get("graph_optimization"), kind)
     if level is None:
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,10 +13,9 @@ import pandas as pd
 from analysis.advice.finding import Finding, FindingCode, Unknown
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.roofs import UnderRoofs, under_roofs
-from analysis.metrics.breakdown import by_operator, steady_calls
-from analysis.metrics.spans import call_times, run_spans
-from analysis.metrics.step import StepParts, step_of
-from analysis.metrics.warmup import steady_runs
+from analysis.metrics.breakdown import by_operator
+from analysis.metrics.spans import run_spans
+from analysis.metrics.step import StepParts, gaps_of, step_of
 from analysis.text import clean_text
 
 if TYPE_CHECKING:
@@ -90,27 +88,18 @@ class Subject:
 
     @cached_property
     def gaps_ns(self) -> np.ndarray:
-        """For each row of `operators`, the time per run in which nothing ran before its calls: from
-        the end of all earlier calls of the run, whatever their stream, to the start of its own; of
-        the first ones from the start of the run, where it has one."""
-        steady = steady_runs(self.trace)
-        calls = steady_calls(self.trace, steady).sort_values(["run", "start_ns"], kind="stable")
-        found = np.zeros(len(self.trace.operators))
-        if len(calls) and bool(calls["start_ns"].notna().all()):
-            of = calls["operator"].to_numpy()
-            starts, lasts = call_times(calls)
-            runs = calls["run"].to_numpy("int64", na_value=-1)
-            begins = dict(zip(self.trace.runs["run"], self.trace.runs["start_ns"], strict=True))
-            bounds = [0, *(np.flatnonzero(np.diff(runs)) + 1).tolist(), len(runs)]
-            for first, last in itertools.pairwise(bounds):
-                begin = begins.get(int(runs[first]), pd.NA)
-                since: int = int(starts[first]) if pd.isna(begin) else int(begin)
-                ends = starts[first:last] + lasts[first:last]
-                reached = np.maximum.accumulate(np.r_[since, ends])[:-1]
-                gaps = np.maximum(0, starts[first:last] - reached)
-                np.add.at(found, of[first:last], gaps)
-        per_run = found[self.operators["operator"].to_numpy()] / max(1, len(steady.runs))
-        return np.asarray(per_run)
+        """For each row of `operators`, the time of the median run in which nothing ran before its
+        calls; zeros where its parts are not known."""
+        gaps = gaps_of(self.trace)
+        if gaps is None:
+            return np.zeros(len(self.operators))
+        return np.asarray(gaps.before_ns[self.operators["operator"].to_numpy()], dtype=float)
+
+    @property
+    def idle_after_ns(self) -> int:
+        """The time of the median run after its last operator; 0 where its parts are not known."""
+        gaps = gaps_of(self.trace)
+        return 0 if gaps is None else gaps.after_ns
 
     @cached_property
     def run_ns(self) -> float | None:
@@ -141,7 +130,7 @@ class Subject:
     def names(self, chosen: np.ndarray) -> tuple[str, ...]:
         """Names of those operators, most time first, fit to be shown; a few of many."""
         rows = self.operators[chosen].sort_values("per_run_ns", ascending=False, kind="stable")
-        found = dict.fromkeys(shown(name) for name in rows["name"].astype(str))
+        found = dict.fromkeys(shown(name) for name in rows["name"])
         return tuple(found)[:MAX_NAMES]
 
     def share(self, ns: float | None) -> float | None:
@@ -173,8 +162,8 @@ class Subject:
         )
 
     def executions(self, chosen: np.ndarray) -> int:
-        """How often these operators run in a run."""
-        return round(float(self.operators["count"].to_numpy(dtype=float)[chosen].sum()))
+        """How often these operators run in a run, at least 1: some are in a few runs only."""
+        return max(1, round(float(self.operators["count"].to_numpy(dtype=float)[chosen].sum())))
 
     def matters(self, ns: float) -> bool:
         """Whether so much time of a run is worth a finding."""
@@ -193,6 +182,7 @@ def _entered(comparison: Comparison | None) -> Assumptions:
     return Assumptions(peak_flops_per_s=peak, bandwidth_bytes_per_s=bandwidth)
 
 
-def shown(name: str) -> str:
-    """A name from a file, fit to be shown."""
-    return clean_text(name, _NAME_CHARS)
+def shown(name: object) -> str:
+    """A name from a file, fit to be shown; 'unknown' for none."""
+    text = name if isinstance(name, str) else ""
+    return clean_text(text, _NAME_CHARS) or "unknown"

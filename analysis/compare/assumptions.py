@@ -35,10 +35,7 @@ def tau(assumptions: Assumptions, baseline: Side, candidate: Side) -> Quantity:
     """One bound for both sides: as set, else 10 x the larger dispatch cost, at least 10 µs."""
     if assumptions.tau_ns is not None:
         return Quantity(assumptions.tau_ns, "ns", "assumed")
-    costs = [
-        side.experiment.record.peaks.dispatch_ns if side.experiment else None
-        for side in (baseline, candidate)
-    ]
+    costs = [side.peaks.dispatch_ns if side.peaks else None for side in (baseline, candidate)]
     known = [cost for cost in costs if cost is not None]
     value, basis = default_tau(max(known) if len(known) == 2 else None)
     return Quantity(value, "ns", basis)
@@ -46,20 +43,20 @@ def tau(assumptions: Assumptions, baseline: Side, candidate: Side) -> Quantity:
 
 def peak(assumptions: Assumptions, side: Side) -> Quantity:
     """FLOP/s of the machine that the side ran on: as set, else measured, else none."""
-    measured = side.experiment.record.peaks.gemm_flops_per_s if side.experiment else None
+    measured = side.peaks.gemm_flops_per_s if side.peaks else None
     return _limit(assumptions.peak_flops_per_s, measured, "flop/s", "no_peak")
 
 
 def int8_peak(assumptions: Assumptions, side: Side) -> Quantity:
     """Operations on 8-bit numbers per second, as `peak`: what is set holds for all types."""
-    measured = side.experiment.record.peaks.int8_ops_per_s if side.experiment else None
+    measured = side.peaks.int8_ops_per_s if side.peaks else None
     return _limit(assumptions.peak_flops_per_s, measured, "op/s", "no_int8_peak")
 
 
 def bandwidth(assumptions: Assumptions, side: Side) -> Quantity:
     """Bytes per second of the main memory that the side ran on: as set, else measured, else
     none."""
-    memory = side.experiment.record.peaks.memory if side.experiment else None
+    memory = side.peaks.memory if side.peaks else None
     measured = memory.bytes_per_s if memory else None
     return _limit(assumptions.bandwidth_bytes_per_s, measured, "byte/s", "no_bandwidth")
 

@@ -48,7 +48,7 @@ class UnderRoofs:
 
 def under_roofs(assumptions: Assumptions, side: Side) -> UnderRoofs:
     """The operators of one side under its roofs."""
-    measured = side.experiment.record.peaks.bandwidths if side.experiment else ()
+    measured = side.peaks.bandwidths if side.peaks else ()
     limits = Roofs(
         peak(assumptions, side),
         int8_peak(assumptions, side),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.experiment import Experiment, VariantRecord
+from analysis.experiment import Experiment, Peaks, VariantRecord
 from analysis.graph import Graph
 from analysis.trace import Trace
 
@@ -36,6 +36,17 @@ class Side:
     def is_quantised(self) -> bool:
         """Whether the recording quantised the model for this variant."""
         return self.variant is not None and self.variant.is_quantised
+
+    @property
+    def peaks(self) -> Peaks | None:
+        """What the machine reaches with the threads of this side; None where it is not known, as
+        for a variant with other threads than those the limits were measured with."""
+        if self.experiment is None:
+            return None
+        record = self.experiment.record
+        threads = self.variant.settings.get("intra_op_threads") if self.variant else None
+        known = threads in (None, record.settings.threads)
+        return record.peaks if known else None
 
 
 def side_of_variant(experiment: Experiment, name: str) -> Side:

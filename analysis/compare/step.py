@@ -7,7 +7,7 @@ from typing import Literal
 
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import Side
-from analysis.metrics.step import StepParts, step_of
+from analysis.metrics.step import NoStep, StepParts, step_of, why_no_step
 
 StepPart = Literal["computing", "communication", "copies", "idle"]
 PARTS: tuple[StepPart, ...] = ("computing", "communication", "copies", "idle")
@@ -37,6 +37,11 @@ def part_ns(step: StepParts, part: StepPart) -> int:
 def parts_of(side: Side) -> StepParts | None:
     """The median run of a side in parts; None where its file does not tell them."""
     return step_of(side.trace)
+
+
+def why_no_parts(side: Side) -> NoStep | None:
+    """Why `parts_of` has nothing for a side; None where it has."""
+    return why_no_step(side.trace)
 
 
 def steps(comparison: Comparison) -> tuple[StepParts | None, StepParts | None]:

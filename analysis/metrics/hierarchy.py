@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import pandas as pd
+
 from analysis.graph import Graph
 from analysis.metrics.breakdown import by_operator
 from analysis.trace import Trace
@@ -35,7 +37,7 @@ def hierarchies(trace: Trace, graph: Graph | None) -> tuple[By, ...]:
     """The ways in which the time of this trace can be divided, op types first."""
     found: list[By] = ["op_class"]
     table = by_operator(trace)
-    if _scopes(table["name"].astype(str).tolist(), table["per_run_ns"].tolist(), graph):
+    if _scopes(_names(table), table["per_run_ns"].tolist(), graph):
         found.append("scope")
     if table["launched_by"].notna().any():
         found.append("launcher")
@@ -54,7 +56,7 @@ def hierarchy(trace: Trace, graph: Graph | None, by: By) -> tuple[Node, ...]:
     times = [float(ns) for ns in table["per_run_ns"]]
     if sum(times) <= 0:
         return ()
-    names = table["name"].astype(str).tolist()
+    names = _names(table)
     if by == "op_class":
         columns = (table[name].astype("object").fillna("").astype(str) for name in _CLASSES)
         heads: list[tuple[str, ...]] = list(zip(*columns, strict=True))
@@ -108,6 +110,11 @@ def _scopes(
         found.append(tuple(filter(None, scope.split("/")))[:MAX_SCOPES])
     scoped = sum(ns for ns, path in zip(times, found, strict=True) if path)
     return found if scoped > _MIN_SCOPED * sum(times) and scoped else []
+
+
+def _names(table: pd.DataFrame) -> list[str]:
+    """The names of operators, '' where the file has none."""
+    return [name if isinstance(name, str) else "" for name in table["name"]]
 
 
 def _path(name: str) -> str:

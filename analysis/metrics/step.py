@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -31,6 +32,25 @@ class StepParts:
     idle_ns: int
 
 
+@dataclass(frozen=True, eq=False)
+class Gaps:
+    """Where the idle time of a run is, in ns, which adds up to it.
+
+    `before_ns` has a row an operator of the trace: from the end of all earlier calls, whatever
+    their stream, to the start of its own, of the first from the start of the run, where it has one.
+    `after_ns` is the rest: after the last operator, or somewhere in a run without a start.
+    """
+
+    before_ns: np.ndarray
+    after_ns: int
+
+
+# Why the parts of a run are not known: operators of a host stand beside kernels of a device, which
+# ran at the same time; between the runs of a file that marks none, nothing need run; calls of a run
+# have no start; they are longer than their run.
+NoStep = Literal["mixed_levels", "runs_unknown", "no_start_times", "longer_than_run"]
+
+
 def median_run(trace: Trace) -> int | None:
     """The run whose duration is the (lower) median of the runs that count; None without runs."""
     runs = trace.profiled_runs
@@ -38,24 +58,40 @@ def median_run(trace: Trace) -> int | None:
     return None if runs.empty else int(runs["run"].iloc[(len(runs) - 1) // 2])
 
 
-@once
 def step_of(trace: Trace) -> StepParts | None:
-    """The median run, which is the one that timelines show, in parts.
+    """The median run, which is the one that timelines show, in parts; None where `why_no_step`
+    says why they are not known."""
+    found = _found(trace)
+    return None if isinstance(found, str) else found[0]
 
-    None where the file does not mark its runs (between them nothing need run), where calls of the
-    run have no start, where operators of a host stand beside kernels of a device (they ran at the
-    same time), and where its calls are longer than the run.
-    """
+
+def gaps_of(trace: Trace) -> Gaps | None:
+    """Where the idle time of `step_of` is; None where that is."""
+    found = _found(trace)
+    return None if isinstance(found, str) else found[1]
+
+
+def why_no_step(trace: Trace) -> NoStep | None:
+    """Why `step_of` has nothing for this trace; None where it has."""
+    found = _found(trace)
+    return found if isinstance(found, str) else None
+
+
+@once
+def _found(trace: Trace) -> tuple[StepParts, Gaps] | NoStep:
     run = median_run(trace)
     on_device = (trace.operators["level"] == "device_kernel").to_numpy()
-    if run is None or on_device.any() != on_device.all():
-        return None
-    row = trace.runs[trace.runs["run"] == run].iloc[0]
+    if on_device.any() != on_device.all():
+        return "mixed_levels"
+    row = None if run is None else trace.runs[trace.runs["run"] == run].iloc[0]
+    if run is None or row is None or row["kind"] == "file":
+        return "runs_unknown"
     calls = _calls(trace, row)
-    if row["kind"] == "file" or calls is None:
-        return None
+    if calls is None:
+        return "no_start_times"
     starts, lasts = call_times(calls)
     ends = starts + lasts
+    begin: int | None = None
     if not pd.isna(row["start_ns"]):
         begin, end = int(row["start_ns"]), int(row["start_ns"] + row["dur_ns"])
         inside = (starts < end) & (ends > begin)
@@ -70,8 +106,8 @@ def step_of(trace: Trace) -> StepParts | None:
     )
     span_ns = int(row["dur_ns"])
     if busy > span_ns:
-        return None
-    return StepParts(
+        return "longer_than_run"
+    parts = StepParts(
         run=run,
         span_ns=span_ns,
         computing_ns=computing,
@@ -79,6 +115,24 @@ def step_of(trace: Trace) -> StepParts | None:
         copies_ns=busy - with_communication,
         idle_ns=span_ns - busy,
     )
+    return parts, _gaps(trace, of, starts, ends, begin, span_ns - busy)
+
+
+def _gaps(
+    trace: Trace,
+    of: np.ndarray,
+    starts: np.ndarray,
+    ends: np.ndarray,
+    begin: int | None,
+    idle_ns: int,
+) -> Gaps:
+    before = np.zeros(len(trace.operators), dtype="int64")
+    if len(starts):
+        order = np.argsort(starts, kind="stable")
+        first = int(starts[order[0]]) if begin is None else begin
+        reached = np.maximum.accumulate(np.r_[first, ends[order]])[:-1]
+        np.add.at(before, of[order], np.maximum(0, starts[order] - reached))
+    return Gaps(before, idle_ns - int(before.sum()))
 
 
 def _calls(trace: Trace, row: pd.Series) -> pd.DataFrame | None:

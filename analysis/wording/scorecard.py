@@ -43,7 +43,7 @@ def scorecard_sentence(card: Scorecard) -> str:
         sentences.append(
             say(
                 "Of the one place that gained, the saving is {error:percent} off.",
-                "Of {n:count} places that gained, half are predicted to {error:percent} or better.",
+                "Of {n:count} places that gained, half are predicted to within {error:percent}.",
                 n=len(card.group_errors),
                 error=card.group_error,
             )

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import Role, Side
-from analysis.compare.step import PARTS, StepPart, part_ns, parts_of, step_change
+from analysis.compare.step import PARTS, StepPart, part_ns, parts_of, step_change, why_no_parts
 from analysis.messages import Message, Part, listed, paragraph, say
 
 STEP_TITLE = Message("Where the time of a run goes")
 STEP_HELP = Message(
-    "The median run of each side as profiled, which the timelines show, in parts that add up to "
-    "it. Computing: the time in which at least one operator ran. Communication and copies that are "
-    "not hidden: their time during which nothing was computed. Idle: the time in which nothing "
-    "ran, for example while the host dispatches the next operator. The profiler makes runs longer."
+    "The median run as profiled, which the timelines show, in parts that add up to it. Computing: "
+    "the time in which at least one operator ran. Communication and copies that are not hidden: "
+    "their time during which nothing was computed. Idle: the time in which nothing ran, for "
+    "example while the host dispatches the next operator. The profiler makes runs longer."
 )
 STEP_BASIS = Message("Measured: the median run as profiled.")
 LABELS: Mapping[StepPart, Message] = {
@@ -38,10 +38,16 @@ _MORE: Mapping[StepPart, Message] = {
     "idle": Message("more idle time"),
 }
 _BAR = Message("{side:name} {total}: {parts}.")
-_NO_BAR = Message(
-    "Not known for {side:name}: its file does not mark its runs, gives no start times, or mixes "
-    "operators of the host with kernels of a device."
-)
+_NO_BAR: Mapping[str, Message] = {
+    "runs_unknown": Message("Not known for {side:name}: its file does not mark its runs."),
+    "no_start_times": Message("Not known for {side:name}: its file gives no start times."),
+    "mixed_levels": Message(
+        "Not known for {side:name}: its file mixes operators of the host with kernels of a device."
+    ),
+    "longer_than_run": Message(
+        "Not known for {side:name}: the calls of a run are longer than the run that its file marks."
+    ),
+}
 _ROLES: tuple[Role, Role] = ("baseline", "candidate")
 _ALL, _MOST, _TAKEN_BACK = 0.98, 0.5, 1.02  # shares of the whole change
 _GAIN = (
@@ -114,8 +120,12 @@ def step_lines(comparison: Comparison) -> tuple[tuple[Part, ...], ...]:
     """Both sides to be read, also the one without a bar; none where neither has one."""
     bars = {bar.role: bar.parts for bar in step_bars(comparison)}
     sides = zip(_ROLES, (comparison.baseline, comparison.candidate), strict=True)
-    lines = tuple(bars.get(role) or _NO_BAR.parts(side=side.name) for role, side in sides)
+    lines = tuple(bars.get(role) or _no_bar(side) for role, side in sides)
     return lines if bars else ()
+
+
+def _no_bar(side: Side) -> tuple[Part, ...]:
+    return _NO_BAR[why_no_parts(side) or "runs_unknown"].parts(side=side.name)
 
 
 def step_sentence(comparison: Comparison) -> str:

@@ -1,4 +1,4 @@
-"""`fusescope advise`: what limits a trace or a variant, what to try, and what that would bring."""
+"""`fusescope advise`: what limits a trace or a variant, what to try, and what that brings."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ from typing import Annotated
 
 import typer
 
+from analysis.errors import FuseScopeError
 from app.cli import memory, streams
 from app.cli.limits import LimitOption
 
 
 def advise(
     path: Annotated[
-        Path, typer.Argument(help="Trace or experiment: a file or folder.", show_default=False)
+        Path,
+        typer.Argument(
+            help="Trace or experiment, a file or folder; with --try also a model, by its name or "
+            "its ONNX file.",
+            show_default=False,
+        ),
     ],
     variant: Annotated[
         str | None,
@@ -23,9 +29,34 @@ def advise(
     redact: Annotated[
         bool, typer.Option("--redact", help="Leave out user names, host names and absolute paths.")
     ] = False,
+    try_most: Annotated[
+        int | None,
+        typer.Option(
+            "--try",
+            metavar="N",
+            help="Record up to N remedies beside the fastest variant, and say which to keep.",
+        ),
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="With --try: time budget of each recording.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="With --try: folder of what is written. Default: here."),
+    ] = None,
     limit: LimitOption = None,  # in force by now
 ) -> None:
     """Say what limits a trace or variant now, what to try, and what that would bring."""
+    if try_most is not None:
+        from app.cli.trying import Trial, try_out
+
+        if redact:
+            raise FuseScopeError("options_exclude", first="--try", second="--redact")
+        try_out(Trial(path, variant, try_most, seconds, out or Path.cwd(), json))
+        return
+    for option, given in (("--seconds", seconds), ("--out", out)):
+        if given is not None:
+            raise FuseScopeError("option_needs_other", option=option, needed="--try")
     with memory.lasting():
         from analysis.advice import findings
         from analysis.advice.scorecard import scorecard

@@ -25,8 +25,9 @@ _Variants = Annotated[
     str | None,
     typer.Option(
         help="Variants to record, of eager, unfused, basic, extended, fused, int8, "
-        "without:<Optimizer>, only:<Optimizer>, rules:<file> (docs/rules.md; also rules:O1, "
-        "rules:O2, rules:O3, rules:no-head.toml), custom:<kernel> (docs/kernels.md; "
+        "without:<Optimizer>, only:<Optimizer>, threads:<number>, "
+        "rules:<file> (docs/rules.md; also rules:O1, rules:O2, rules:O3, rules:no-head.toml), "
+        "custom:<kernel> (docs/kernels.md; "
         "segments:<kernel>, the same cut without the kernel, is recorded beside it), "
         "custom:library (the kernels of --custom-op-library); comma-separated. Default: "
         "eager,unfused,fused."

@@ -9,7 +9,6 @@ import pandas as pd
 import streamlit as st
 
 from analysis.compare.comparison import Comparison
-from analysis.experiment import ModelFacts
 from analysis.messages import Message, say
 from app.parts import panels
 from app.parts.heads import NO_HEAD, Head, told
@@ -67,7 +66,7 @@ def _own_pass(shown: Shown, misses: Sequence[MissedFusion], record_page: st.Page
     experiment = shown.comparison.candidate.experiment
     if experiment is None or shown.comparison.candidate.label == OWN_PASS:
         return
-    is_built_in = _is_built_in(experiment.record.model)
+    is_built_in = progress.is_built_in(experiment.record.model)
     name = experiment.record.model.name if is_built_in else "MODEL.onnx"
     if experiment.own_fusions is None:
         st.caption(panels.own(_NOT_TRIED.text()))
@@ -85,15 +84,6 @@ def _own_pass(shown: Shown, misses: Sequence[MissedFusion], record_page: st.Page
             variants = ",".join(OWN_PASS_VARIANTS)
             st.switch_page(record_page, query_params={"model": name, "variants": variants})
         st.code(f"fusescope collect {name} --variants {','.join(OWN_PASS_VARIANTS)}", language=None)
-
-
-def _is_built_in(model: ModelFacts) -> bool:
-    """Whether this installation can make the model anew."""
-    if model.source != "zoo" or progress.missing():
-        return False
-    from collectors.record import zoo_models
-
-    return model.name in zoo_models()
 
 
 def _none_missed(comparison: Comparison) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from analysis.errors import FuseScopeError
+from analysis.experiment import ModelFacts
 from analysis.messages import Message, Part, listed, say
 from app.language import spoken
 from app.recording import recorder
@@ -42,6 +43,15 @@ def missing(*, compiler: bool = False) -> tuple[str, ...]:
     """Packages that recording lacks here; `compiler`: with kernels of one's own."""
     needed = (*NEEDED, COMPILER) if compiler else NEEDED
     return tuple(package for package in needed if find_spec(package) is None)
+
+
+def is_built_in(model: ModelFacts) -> bool:
+    """Whether this installation can make the model of a recording anew."""
+    if model.source != "zoo" or missing():
+        return False
+    from collectors.record import zoo_models
+
+    return model.name in zoo_models()
 
 
 def refusal(*, compiler: bool = False) -> tuple[Part, ...] | None:

@@ -7,6 +7,7 @@ from functools import partial
 import streamlit as st
 
 from analysis import wording
+from analysis.advice import Subject
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.totals import totals
@@ -27,6 +28,7 @@ from app.parts import (
     panels,
     roofline,
     tables,
+    tries,
 )
 from app.parts.heads import SIDES, told
 from app.parts.pair import Chosen
@@ -77,15 +79,15 @@ _ASSUMED = (
 MAX_TYPES = 14  # rows that are shown without scrolling
 
 
-def show(fusion_page: st.Page, trace_page: st.Page) -> None:
+def show(fusion_page: st.Page, trace_page: st.Page, record_page: st.Page) -> None:
     """Draw the page; the others are linked to."""
     with panels.page():
         chosen = pair.choose(trace_page)
         if chosen is not None:
-            _results(chosen, fusion_page)
+            _results(chosen, fusion_page, record_page)
 
 
-def _results(chosen: Chosen, fusion_page: st.Page) -> None:
+def _results(chosen: Chosen, fusion_page: st.Page, record_page: st.Page) -> None:
     """Verdict and doubts, figures, what fusion bought, where the time went, then the runs."""
     with chosen.side:
         tools = st.container(horizontal=True, horizontal_alignment="right", gap="xsmall")
@@ -103,6 +105,7 @@ def _results(chosen: Chosen, fusion_page: st.Page) -> None:
         doctor.link(comparison)
     _step(comparison)
     findings.show(shown.findings, comparison.candidate.name, partial(_group, shown, fusion_page))
+    tries.show(Subject(comparison.candidate, comparison), shown.findings, record_page)
     _cards(comparison)
     _bought(comparison, fusion_page)
     operators.show(shown)

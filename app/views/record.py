@@ -84,10 +84,11 @@ def _explain() -> None:
 
 def _form() -> None:
     """What to record."""
-    from collectors.record import variant_names, zoo_models
+    from collectors.record import summary_of, variant_names, zoo_models
 
     zoo, variants = zoo_models(), variant_names()
-    state.preset_recording(zoo, variants)
+    offered = state.offered_rules()
+    state.preset_recording(zoo, lambda name: name in offered or summary_of(name) is not None)
     model = _model(zoo, own.found(places.folders()))
     path = ""
     if model == OWN_FILE:
@@ -129,11 +130,14 @@ def _variants(
     model: str, variants: Mapping[str, Message | Said], rule_files: Mapping[str, Path]
 ) -> list[str]:
     """The variants that are chosen, each with what it is below."""
-    from collectors.record import first_variants
+    from collectors.record import first_variants, summary_of
 
+    files = {**rule_files, **state.offered_rules()}
+    listed = [*variants, *(name for name in files if name not in variants)]
+    asked = [name for name in state.chosen_variants() if name not in listed]
     chosen = st.multiselect(
         say("Variants"),
-        [*variants, *(name for name in rule_files if name not in variants)],
+        [*listed, *(name for name in asked if summary_of(name) is not None)],
         default=[name for name in first_variants(model) if name in variants],
         help="\n".join(
             f"- **{name}**: {panels.own(told(text))}" for name, text in variants.items()
@@ -142,7 +146,7 @@ def _variants(
         persist_state="session",
     )
     for name in chosen:
-        what = told(variants.get(name, OWN_RULES))
+        what = told(variants.get(name) or summary_of(name) or OWN_RULES)
         st.caption(panels.own(say("{variant:name}: {what}", variant=name, what=what)))
     if not rule_files:
         command = "fusescope serve --folder DIR"
@@ -268,7 +272,9 @@ def _start(
         model = str(places.path_below_folders(model))
     if len(variants) < 2 and not ablate:
         raise FuseScopeError("one_variant_only")
-    _, rules = read_variants([f"{RULES}{path}" for path in rule_files])
+    _, from_files = read_variants([f"{RULES}{path}" for path in rule_files])
+    offered = state.offered_rules()
+    rules = {**{name: offered[name] for name in variants if name in offered}, **from_files}
     job = Recording(
         model=model,
         out=progress.folder(),

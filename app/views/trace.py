@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from analysis import wording
+from analysis.advice import Subject
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.roofs import UnderRoofs, under_roofs
 from analysis.compare.side import Side
@@ -17,7 +18,7 @@ from analysis.wording import hierarchy as tree_words
 from analysis.wording import step as step_words
 from app import state
 from app.language import spoken
-from app.parts import alone, doctor, findings, panels
+from app.parts import alone, doctor, findings, panels, tries
 from app.parts.heads import told
 from app.parts.table import HEIGHT, ROW_HEIGHT
 from app.sources import choices, loading
@@ -28,8 +29,9 @@ MAX_TYPES = 14  # rows that are shown without scrolling
 _SEVERAL = Message("Modules, kernels or op types: what the boxes on the left stand for")
 
 
-def show(compare_page: st.Page) -> None:
-    """Draw the page; `compare_page` is where files are opened and compared."""
+def show(compare_page: st.Page, record_page: st.Page) -> None:
+    """Draw the page; `compare_page` is where files are opened and compared, and what the findings
+    ask for is tried on the `record_page`."""
     with panels.page():
         id_ = _chosen()
         if id_ is None:
@@ -43,6 +45,7 @@ def show(compare_page: st.Page) -> None:
         _head(side, compare_page, id_)
         _step(side)
         findings.show(found.findings, side.label)
+        tries.show(Subject(side), found.findings, record_page)
         _tree(side)
         under = under_roofs(Assumptions(), side)
         _operators(side, found, under, id_)

@@ -27,6 +27,7 @@ def open_session(
     `profile` is a folder for its profile, `dump` where the graph goes that the engine made of
     the model (none is made of single nodes).
     """
+    settings = own_settings(settings, variant)
     if profile is not None:
         profile.mkdir(parents=True, exist_ok=True)
     derived = settings.derived.get(variant.name)
@@ -41,6 +42,13 @@ def open_session(
         profile=profile / "profile" if profile else None,
         dump=dump,
     )
+
+
+def own_settings(settings: SessionSettings, variant: Variant) -> SessionSettings:
+    """Those of the recording, with what the variant has of its own."""
+    if not variant.threads:
+        return settings
+    return msgspec.structs.replace(settings, threads=variant.threads)
 
 
 def preload(settings: SessionSettings, variant: Variant) -> None:
@@ -64,6 +72,7 @@ def recorded_settings(
     settings: SessionSettings, variant: Variant
 ) -> dict[str, str | int | float | bool]:
     """What was set, for people who want to repeat it."""
+    settings = own_settings(settings, variant)
     derived = settings.derived.get(variant.name)
     in_pieces = derived is not None and derived.steps is not None
     shared_pool = in_pieces and settings.spin

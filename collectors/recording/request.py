@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -92,7 +92,7 @@ class Recording:
             raise FuseScopeError(
                 "baseline_not_recorded", baseline=self.baseline[:60], variants=", ".join(names)
             )
-        self._check_numbers()
+        self._check_numbers(found)
         if self.inputs is not None and not self.inputs.is_file():
             raise FuseScopeError("inputs_missing", where=str(self.inputs))
         baseline = self.baseline or ("unfused" if "unfused" in names else names[0])
@@ -137,10 +137,15 @@ class Recording:
         needed = map(variants.find, ("unfused", "fused") if self.ablate else ())
         return tuple(dict.fromkeys((*variants.with_cuts(named), *needed)))
 
-    def _check_numbers(self) -> None:
+    def _check_numbers(self, found: Sequence[Variant]) -> None:
         for option, minimum, maximum, value in (
             ("--batch", 1, 1 << 20, self.batch),
             ("--threads", 1, 4 * machine.logical_cores(), self.threads),
+            *(
+                (variant.name, 1, 4 * machine.logical_cores(), variant.threads)
+                for variant in found
+                if variant.threads
+            ),
             ("--blocks", 1, 1000, self.blocks),
             ("--rounds", 1, 10_000, self.rounds),
             ("profiled_rounds", 1, 1000, self.profiled_rounds),

@@ -13,6 +13,7 @@ from analysis.advice import Gain, Subject
 from analysis.advice.finding import FindingCode, Unknown
 from analysis.advice.findings import KINDS
 from analysis.compare.side import side_of_trace
+from analysis.metrics.hierarchy import hierarchy
 from analysis.trace import Trace, calls_frame, runs_frame
 from analysis.wording import findings as words
 from analysis.wording.findings.texts import TEXTS
@@ -36,13 +37,13 @@ def test_nothing_stands_out() -> None:
 
 
 def test_a_run_that_waits_for_dispatch() -> None:
-    """Ten operators of 30 ns, one each 100 ns: 700 of 1000 ns nothing runs, no gap above the
-    others."""
+    """Ten operators of 30 ns, one each 100 ns: nothing runs for 630 of 1000 ns between them and for
+    70 after the last one, no gap above the others."""
     waits = trace_of([("MatMul", 100 * at, 30) for at in range(10)])
     one = of_code(found_in(waits), "dispatch_bound")
     assert one is not None
-    assert (one.at_most_ns, one.share, one.of_ns) == (700, 0.7, 1000)
-    assert one.values["each_ns"] == 70
+    assert (one.at_most_ns, one.share, one.of_ns) == (630, 0.63, 1000)
+    assert one.values["each_ns"] == 63
     half = trace_of([("MatMul", 100 * at, 50) for at in range(10)])
     assert of_code(found_in(half), "dispatch_bound") is None
 
@@ -65,6 +66,18 @@ def test_gaps_that_are_spread() -> None:
     assert (one.at_most_ns, one.values["gap_ns"], one.names) == (300, 140, ("Conv_1",))
     found = found_in(trace_of([("MatMul", 0, 500), ("Conv", 520, 480)]))
     assert of_code(found, "idle_time") is None, "less than 5 %"
+
+
+def test_a_run_that_goes_on_after_its_last_operator() -> None:
+    """Of 1000 ns the last 700: neither dispatch nor a gap before an operator."""
+    found = found_in(trace_of([("MatMul", 0, 200), ("Conv", 200, 100)]))
+    one = of_code(found, "idle_after")
+    assert one is not None
+    assert (one.at_most_ns, one.share, one.names) == (700, 0.7, ())
+    assert not {"dispatch_bound", "idle_before", "idle_time"} & {of.code for of in found.found}
+    assert (
+        of_code(found_in(trace_of([("MatMul", 0, 200), ("Conv", 500, 500)])), "idle_after") is None
+    )
 
 
 def test_a_gap_before_the_first_operator() -> None:
@@ -126,7 +139,9 @@ def test_operators_that_fall_back_to_the_host() -> None:
     one = of_code(found, "fallback")
     assert one is not None
     assert (one.at_most_ns, one.names) == (100, ("Where_1",))
-    for providers in (["AI_CORE", "AI_VECTOR_CORE"], ["FuseScope", "CPUExecutionProvider"]):
+    cpu = "CPUExecutionProvider"
+    others = (["AI_CORE", "AI_VECTOR_CORE"], ["FuseScope", cpu], ["DnnlExecutionProvider", cpu])
+    for providers in others:
         assert of_code(found_in(trace_of(calls, provider=providers)), "fallback") is None
     assert reason(found_in(trace_of(calls)), "fallback") == "no_providers"
 
@@ -164,7 +179,11 @@ def test_light_operators_that_are_no_chain(types: list[str], columns: dict[str, 
 def test_original_operators_that_two_fused_ones_contain() -> None:
     calls: list[Call] = [("fusion", 0, 600), ("fusion", 600, 400)]
     names = {"members_source": ["names", "names"]}
-    one = of_code(found_in(trace_of(calls, members=["a + b", "b + c"], **names)), "recomputed")
+    part = found_in(trace_of(calls, members=["a + b", "b + c"], **names))
+    assert of_code(part, "recomputed") is None, "the second one computes c, too"
+    twice = found_in(trace_of(calls, members=["a + b", "a + b"], name=["f", "f"], **names))
+    assert of_code(twice, "recomputed") is None, "one operator, of two shapes"
+    one = of_code(found_in(trace_of(calls, members=["a + b", "b"], **names)), "recomputed")
     assert one is not None
     assert one.at_most_ns == 400
     assert of_code(found_in(trace_of(calls, members=["a + b", "c"], **names)), "recomputed") is None
@@ -204,7 +223,7 @@ def test_streams_that_overlap_take_no_more_than_the_run() -> None:
     assert (one.share, one.at_most_ns) == (1.0, 1000)
 
 
-def test_gaps_of_several_runs_are_per_run() -> None:
+def test_gaps_are_of_the_median_run() -> None:
     """Before Conv nothing runs for 400 ns of the first run and 600 of the second."""
     trace = trace_of([("MatMul", 0, 100), ("Conv", 500, 500)])
     again = replace(
@@ -226,7 +245,17 @@ def test_gaps_of_several_runs_are_per_run() -> None:
         ),
     )
     gaps = Subject(side_of_trace(again)).gaps_ns
-    assert gaps.tolist() == [0, 500]
+    assert gaps.tolist() == [0, 400], "of the first of two equal ones"
+
+
+def test_operators_without_a_name() -> None:
+    """A file may leave a name out: it is told as unknown, on every page."""
+    calls: list[Call] = [("MatMul", 0, 500), ("Transpose", 900, 100)]
+    trace = trace_of(calls, name=["a", None])
+    found = found_in(trace)
+    assert {one.names for one in found.found} == {("unknown",)}
+    leaves = [node for node in hierarchy(trace, None, "op_class") if node.level == "operator"]
+    assert [node.label for node in leaves] == ["a", ""]
 
 
 def test_what_is_worth_most_comes_first() -> None:

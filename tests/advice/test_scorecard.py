@@ -95,4 +95,6 @@ def test_by_hand_without_peaks() -> None:
 def test_no_other_pair_is_scored() -> None:
     assert scorecard(pair("mobilenetv2", "fused", "unfused")) is None
     assert scorecard(pair("mobilenetv2", "unfused", "without:NchwcTransformer")) is None
+    assert scorecard(pair("recipes/conv3x3", "unfused", "int8")) is None, "fewer bits"
+    assert scorecard(pair("recipes/three_modes", "eager", "fused")) is None, "another cut"
     assert scorecard(compared(elementwise("Exp", "Relu"))) is None, "nothing to predict"

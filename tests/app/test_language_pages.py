@@ -38,9 +38,11 @@ from app.views import compare, fusion, recipes, record, trace
 
 language.start()
 pages = {{
-    "compare": st.Page(lambda: compare.show(pages["fusion"], pages["trace"]), title="c",
+    "compare": st.Page(
+        lambda: compare.show(pages["fusion"], pages["trace"], pages["record"]), title="c",
         url_path="compare", default="{first}" == "compare"),
-    "trace": st.Page(lambda: trace.show(pages["compare"]), title="t", url_path="trace",
+    "trace": st.Page(
+        lambda: trace.show(pages["compare"], pages["record"]), title="t", url_path="trace",
         default="{first}" == "trace"),
     "fusion": st.Page(lambda: fusion.show(pages["record"]), title="f", url_path="fusion",
         default="{first}" == "fusion"),

@@ -26,7 +26,9 @@ def test_a_candidate_that_optimises_nothing(start: Start) -> None:
     assert any(head.value.startswith("What limits") for head in page.subheader)
     assert any("1. Optimisation is off." in text and "50.0 µs" in text for text in shown)
     assert any("**45.0 µs**" in text for text in shown)
-    assert "Try: Record the variant fused and compare with it." in [one.value for one in page.text]
+    assert "Try: Compare with the variant fused; record it where it is missing." in [
+        one.value for one in page.text
+    ]
 
 
 def test_a_candidate_that_is_fused_names_nothing_that_is_done(start: Start) -> None:

@@ -18,8 +18,11 @@ import streamlit as st
 from app.views import compare, fusion, record, trace
 
 compare_page = st.Page(lambda: st.write("compare"), title="Compare", url_path="compare")
-trace_page = st.Page(lambda: trace.show(compare_page), title="Trace", default=True)
-st.navigation([trace_page, compare_page], position="top").run()
+record_page = st.Page(lambda: st.write("record"), title="Record", url_path="record")
+trace_page = st.Page(
+    lambda: trace.show(compare_page, record_page), title="Trace", default=True
+)
+st.navigation([trace_page, compare_page, record_page], position="top").run()
 """
 Open = Callable[..., AppTest]
 SAMPLES = Path(__file__).parents[2] / "sample_traces" / "formats"

@@ -35,7 +35,7 @@ def test_a_variant_that_optimises_nothing(experiment: Path) -> None:
     assert text.startswith("What limits unfused now 1. Optimisation is off. 2 operators that the")
     assert "can fuse away take 50.0 µs" in text
     assert "Predicted saving: 45.0 µs (15.0 µs to 97.5 µs) of" in text
-    assert "Try: Record the variant fused and compare with it." in text
+    assert "Try: Compare with the variant fused; record it where it is missing." in text
 
 
 def test_the_most_optimised_variant_unless_named(experiment: Path) -> None:

@@ -25,8 +25,8 @@ NOT_VALUES = {"where", "nearest"}  # of FuseScopeError itself
 HANDED_ON = {"analysis/errors.py", "collectors/workers/failures.py"}
 # Placeholders without a format hold texts of our own, never one of a file, a trace or a user.
 OWN_TEXTS = {
-    "content", "extra", "first", "form", "given", "instead", "kind", "known", "line", "option",
-    "row", "second", "version",
+    "content", "extra", "first", "form", "given", "instead", "kind", "known", "line", "needed",
+    "option", "row", "second", "version",
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.metrics.step import StepParts, median_run, step_of
+from analysis.metrics.step import StepParts, gaps_of, median_run, step_of, why_no_step
 from analysis.readers import read_path
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from tests.metrics.test_device import trace
@@ -80,15 +80,21 @@ def test_a_call_on_another_clock_is_not_of_the_run() -> None:
 def test_a_file_that_does_not_mark_its_runs_has_no_step() -> None:
     """Between its runs nothing need run: that is not idle time of a run."""
     assert step_of(trace(kind="file")) is None
+    assert why_no_step(trace(kind="file")) == "runs_unknown"
 
 
 def test_what_a_file_does_not_tell_is_none() -> None:
-    assert step_of(trace(starts=[0, 50, 60, 100, None])) is None
+    unplaced = trace(starts=[0, 50, 60, 100, None])
+    assert step_of(unplaced) is None
+    assert why_no_step(unplaced) == "no_start_times"
     mixed = trace()
     mixed.operators["level"] = mixed.operators["level"].cat.add_categories("framework_op")
     mixed.operators.loc[0, "level"] = "framework_op"
     assert step_of(mixed) is None, "operators of a host ran at the same time"
-    assert step_of(made([(0, 0, 80), (0, 100, 80)], [(None, 100)])) is None, "longer than the run"
+    assert why_no_step(mixed) == "mixed_levels"
+    longer = made([(0, 0, 80), (0, 100, 80)], [(None, 100)])
+    assert step_of(longer) is None
+    assert why_no_step(longer) == "longer_than_run"
     assert step_of(made([(0, 0, 80), (0, 100, 80)], [(None, 200)])) == StepParts(
         0, 200, 160, 0, 0, 40
     )
@@ -110,7 +116,8 @@ def test_it_is_the_median_run() -> None:
     )
 )
 def test_whatever_overlaps_nothing_is_counted_twice(calls: list[tuple[int, int, int]]) -> None:
-    found = step_of(made([(kind, start + 50, dur) for kind, start, dur in calls], [(50, 200)]))
+    traced = made([(kind, start + 50, dur) for kind, start, dur in calls], [(50, 200)])
+    found = step_of(traced)
     assert found is not None
     ran = [[False] * 200 for _ in KINDS]
     for kind, start, dur in calls:
@@ -125,6 +132,12 @@ def test_whatever_overlaps_nothing_is_counted_twice(calls: list[tuple[int, int, 
         computing, communication, copies,
     )  # fmt: skip
     assert found.idle_ns == 200 - computing - communication - copies
+    ends = [min(200, start + dur) for _, start, dur in calls if start < 200 and start + dur > 0]
+    last = max(ends, default=0)
+    gaps = gaps_of(traced)
+    assert gaps is not None
+    assert gaps.after_ns == 200 - last
+    assert gaps.before_ns.sum() + gaps.after_ns == found.idle_ns
 
 
 @pytest.mark.parametrize("name", ["2024-10-level1-rank0", "2025-01-level1-rank0"])

@@ -49,7 +49,8 @@ def light_chains(subject: Subject) -> Answer:
     if not trace.operators["inputs"].notna().any():
         return "no_shapes"
     calls = calls.sort_values("start_ns", kind="stable")
-    streams, named = pd.factorize(calls["stream"])
+    devices, lanes_of = (calls[name].cat.codes.to_numpy("int64") for name in ("device", "stream"))
+    streams, named = pd.factorize(devices * (lanes_of.max() + 2) + lanes_of)
     runs = pd.factorize(calls["run"].to_numpy("int64", na_value=-1))[0]
     lanes = runs * (len(named) + 1) + streams + 1  # -1: no stream
     order = np.argsort(lanes, kind="stable")
@@ -74,8 +75,7 @@ def light_chains(subject: Subject) -> Answer:
         Finding(
             "light_chains",
             values={
-                "chains": round(float(is_chain.sum()) / count),
-                "executions": round(float(lengths[is_chain].sum()) / count),
+                "executions": max(1, round(float(lengths[is_chain].sum()) / count)),
                 "time_ns": float(whole[is_chain].sum()) / count,
                 "share": subject.share(float(whole[is_chain].sum()) / count),
                 "example": _example(trace.texts("op_type"), of, chain, is_chain),

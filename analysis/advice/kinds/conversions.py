@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
-
 from analysis.advice.subject import Answer, Subject
-from analysis.metrics.utilisation import is_int8
-from analysis.operators.classes import is_heavy, plain_type
+from analysis.operators.classes import plain_type
 from analysis.trace import Value
 
 # As every reader spells them, without namespace and case.
@@ -22,43 +19,31 @@ _LAYOUTS = frozenset(
      "permute_copy", "formattransfer", "shuffle", "layout_transform", "nchwtonhwc",
      "nhwctonchw", "contiguous")
 )  # fmt: skip
-# Where an operator runs when no other processor takes it, and what marks the others.
+# Where an operator runs when no other processor takes it, and what marks the others; the libraries
+# are kernels of the host's own.
 _HOSTS = frozenset(("CPUExecutionProvider", "AI_CPU", "AICPU"))
+_LIBRARIES = tuple(
+    f"{name}ExecutionProvider" for name in ("Dnnl", "XNNPACK", "Xnnpack", "ACL", "ArmNN")
+)
 _ACCELERATORS = re.compile(r"\w+ExecutionProvider|AI_\w+|AICORE|MIX_\w+")
 
 
 def reorders(subject: Subject) -> Answer:
-    """Operators that only change the layout take 2 % of the run, or more; `inserted` are those of
-    them that the engine added."""
+    """Operators that only change the layout take 2 % of the run, or more."""
     texts = subject.texts
     if not (texts["op_type"] != "").any():
         return "no_types"
     mask = texts["op_type"].map(plain_type).isin(_LAYOUTS).to_numpy(dtype=bool)
-    comparison = subject.comparison
-    added = {op.name for op in comparison.fusion.inserted[1]} if comparison else set()
-    inserted = mask & texts["name"].isin(added).to_numpy()
-    values: dict[str, Value] = {
-        "executions": subject.executions(mask),
-        "inserted": subject.executions(inserted),
-    }
-    return subject.wasted("reorders", mask, values)
+    return subject.wasted("reorders", mask, {"executions": subject.executions(mask)})
 
 
 def type_conversions(subject: Subject) -> Answer:
-    """Operators that only change the data type take 2 % of the run, or more; `floats` are heavy
-    operators that still compute with floats where others compute with 8 bits."""
+    """Operators that only change the data type take 2 % of the run, or more."""
     texts = subject.texts
     if not (texts["op_type"] != "").any():
         return "no_types"
     mask = texts["op_type"].map(plain_type).isin(_TYPES).to_numpy(dtype=bool)
-    heavy = np.array([is_heavy(name) for name in texts["op_class"]], dtype=bool)
-    small = is_int8(subject.operators).to_numpy(dtype=bool)
-    floats = heavy & ~small if (heavy & small).any() else np.zeros(len(heavy), dtype=bool)
-    values: dict[str, Value] = {
-        "executions": subject.executions(mask),
-        "floats": int(floats.sum()),
-    }
-    return subject.wasted("type_conversions", mask, values)
+    return subject.wasted("type_conversions", mask, {"executions": subject.executions(mask)})
 
 
 def fallback(subject: Subject) -> Answer:
@@ -67,7 +52,8 @@ def fallback(subject: Subject) -> Answer:
     if not (providers != "").any():
         return "no_providers"
     mask = providers.isin(_HOSTS).to_numpy(dtype=bool)
-    others = ~mask & providers.str.fullmatch(_ACCELERATORS).to_numpy(dtype=bool)
+    others = ~mask & ~providers.isin(_LIBRARIES).to_numpy(dtype=bool)
+    others &= providers.str.fullmatch(_ACCELERATORS).to_numpy(dtype=bool)
     if not mask.any() or not others.any():
         return ()
     values: dict[str, Value] = {

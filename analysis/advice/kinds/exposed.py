@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from analysis.advice.finding import Finding
-from analysis.advice.kinds.idle import why_no_step
+from analysis.advice.kinds.idle import no_step
 from analysis.advice.subject import MIN_SHARE, Answer, Subject
 from analysis.metrics.device import copies_of
 from analysis.trace import Value
@@ -18,7 +16,7 @@ def communication(subject: Subject) -> Answer:
     if not mask.any():
         return ()
     if step is None:
-        return why_no_step(subject)
+        return no_step(subject)
     if step.communication_ns < MIN_SHARE * step.span_ns:
         return ()
     values: dict[str, Value] = {
@@ -47,17 +45,16 @@ def copies(subject: Subject) -> Answer:
     if not mask.any():
         return ()
     if step is None:
-        return why_no_step(subject)
+        return no_step(subject)
     if step.copies_ns < MIN_SHARE * step.span_ns:
         return ()
-    counts = subject.operators["count"].to_numpy(dtype=float)
     return (
         Finding(
             "copies",
             values={
                 "exposed_ns": step.copies_ns,
                 "share": step.copies_ns / step.span_ns,
-                "executions": round(float(np.sum(counts[mask]))),
+                "executions": subject.executions(mask),
                 "operator": subject.names(mask)[0],
             },
             at_most_ns=float(step.copies_ns),

@@ -19,8 +19,9 @@ _MIN_TENSORS = 32 * 1024**2  # bytes of activations below which their peak is no
 
 
 def graph_growth(subject: Subject) -> Answer:
-    """The optimised graph has a tenth more operators than the model; operators that only change the
-    layout are not counted, `reorders` has them."""
+    """The optimised graph has a tenth more operators than the model, and those of the type that was
+    added most often take 2 % of the run; operators that only change the layout are not counted,
+    `reorders` has them."""
     side = subject.side
     model = side.experiment.model_graph if side.experiment else None
     if model is None or side.graph is None:
@@ -32,7 +33,10 @@ def graph_growth(subject: Subject) -> Answer:
     if not added:
         return ()
     op_type, count = added[0]
-    time_ns = subject.time_of((subject.texts["op_type"] == op_type).to_numpy())
+    of_type = (subject.texts["op_type"] == op_type).to_numpy()
+    time_ns = subject.time_of(of_type) * count / after[op_type]
+    if not subject.matters(time_ns):
+        return ()
     return (
         Finding(
             "graph_growth",
@@ -40,7 +44,6 @@ def graph_growth(subject: Subject) -> Answer:
                 "before": before.total(),
                 "after": after.total(),
                 "op_type": shown(op_type),
-                "added": count,
                 "time_ns": time_ns,
             },
             at_most_ns=time_ns,
@@ -53,8 +56,8 @@ def graph_growth(subject: Subject) -> Answer:
 
 
 def recomputed(subject: Subject) -> Answer:
-    """Operators that compute, from the same tensors, what another one has computed; or original
-    operators that several fused ones contain."""
+    """Operators that compute, from the same tensors, what another one has computed; or fused ones
+    of which every original operator is in another one, too."""
     graph = subject.side.graph
     if graph is None:
         return _in_several(subject)
@@ -76,12 +79,14 @@ def _in_several(subject: Subject) -> Answer:
     named = (table["members_source"].astype("object") == "names").to_numpy()
     if not named.any():
         return "no_members"
-    seen: set[str] = set()
+    inside: dict[str, set[str]] = {}
     again = np.zeros(len(table), dtype=bool)
-    for place, members in enumerate(table["members"].astype("object")):
-        own = set(str(members).split(" + ")) if named[place] and members else set()
-        again[place] = bool(own & seen)
-        seen |= own
+    columns = (subject.texts["name"], table["members"].astype("object"))
+    for place, (name, members) in enumerate(zip(*columns, strict=True)):
+        own = str(members).split(" + ") if named[place] and members else []
+        again[place] = bool(own) and all(inside.get(member, set()) - {name} for member in own)
+        for member in own:
+            inside.setdefault(member, set()).add(name)
     return subject.wasted("recomputed", again, {"operators": int(again.sum())})
 
 
@@ -103,7 +108,6 @@ def large_tensors(subject: Subject) -> Answer:
     if place is None or peak < max(weights, _MIN_TENSORS):
         return ()
     node = graph.nodes[place]
-    own = sum(sizes.get(name) or 0 for name in (*node.inputs, *node.outputs) if name)
     return (
         Finding(
             "large_tensors",
@@ -112,7 +116,6 @@ def large_tensors(subject: Subject) -> Answer:
                 "weights": weights,
                 "operator": shown(node.name),
                 "op_type": shown(node.op_type),
-                "own": min(own, peak),
             },
             basis="modelled",
             where="operators",
@@ -123,9 +126,8 @@ def large_tensors(subject: Subject) -> Answer:
 
 def _peak(graph: Graph, sizes: dict[str, int | None]) -> tuple[int | None, int]:
     last = {name: place for place, node in enumerate(graph.nodes) for name in node.inputs if name}
-    last |= {
-        name: place for place, node in enumerate(graph.nodes) for name in node.captured if name
-    }
+    for place, node in enumerate(graph.nodes):
+        last |= {name: max(place, last.get(name, 0)) for name in node.captured if name}
     constant = {tensor.name for tensor in graph.tensors if tensor.constant}
     ends: dict[int, int] = {}
     live = 0

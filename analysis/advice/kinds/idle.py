@@ -1,4 +1,4 @@
-"""Idle time: between all operators, where starting them is the limit, or before one of them."""
+"""Idle time: between all operators, where starting them is the limit, or at one place."""
 
 from __future__ import annotations
 
@@ -6,36 +6,35 @@ import numpy as np
 
 from analysis.advice.finding import Finding, Unknown
 from analysis.advice.subject import Answer, Subject, shown
-from analysis.metrics.step import StepParts
+from analysis.metrics.step import StepParts, why_no_step
 
 MAX_BUSY = 0.4  # of the run: with less, what starts the operators is the limit, not they
-_MOST = 0.5  # of all idle time, from which one operator explains it
-_MIN_SHARE = 0.1  # of the run, before one operator
-_MIN_IDLE = 0.05  # of the run, before any
+_MOST = 0.5  # of all idle time, from which one place explains it
+_MIN_IDLE = 0.05  # of the run
 
 
 def dispatch_bound(subject: Subject) -> Answer:
-    """Nothing runs in more than 60 % of the median run, and no single operator explains that."""
+    """Nothing runs for more than 60 % of the median run, and no single place explains that."""
     step = subject.step
     if step is None:
-        return why_no_step(subject)
+        return no_step(subject)
     if step.span_ns - step.idle_ns >= MAX_BUSY * step.span_ns or len(subject.operators) < 2:
         return ()
-    if _before_one(subject, step) is not None:
+    if _before_one(subject, step) is not None or _is_most(subject.idle_after_ns, step):
         return ()
+    idle_ns = step.idle_ns - subject.idle_after_ns
     executions = float(subject.operators["count"].sum())
-    share = step.idle_ns / step.span_ns
+    share = idle_ns / step.span_ns
     return (
         Finding(
             "dispatch_bound",
             values={
                 "share": share,
-                "idle_ns": step.idle_ns,
-                "span_ns": step.span_ns,
-                "executions": round(executions),
-                "each_ns": step.idle_ns / executions,
+                "idle_ns": idle_ns,
+                "executions": subject.executions(np.ones(len(subject.operators), dtype=bool)),
+                "each_ns": idle_ns / executions,
             },
-            at_most_ns=float(step.idle_ns),
+            at_most_ns=float(idle_ns),
             share=share,
             of_ns=float(step.span_ns),
         ),
@@ -43,17 +42,16 @@ def dispatch_bound(subject: Subject) -> Answer:
 
 
 def idle_before(subject: Subject) -> Answer:
-    """Before one operator nothing runs for 10 % of the run or more, and that is most of all idle
+    """Before one operator nothing runs for 5 % of the run or more, and that is most of all idle
     time."""
     step = subject.step
     if step is None:
-        return why_no_step(subject)
+        return no_step(subject)
     place = _before_one(subject, step)
     if place is None:
         return ()
-    gap_ns = min(float(subject.gaps_ns[place]), float(step.idle_ns))
-    row = subject.operators.iloc[place]
-    name = shown(str(row["name"]))
+    gap_ns = float(subject.gaps_ns[place])
+    name = shown(subject.operators["name"].iloc[place])
     return (
         Finding(
             "idle_before",
@@ -61,7 +59,6 @@ def idle_before(subject: Subject) -> Answer:
                 "operator": name,
                 "gap_ns": gap_ns,
                 "share": gap_ns / step.span_ns,
-                "executions": round(float(row["count"])),
             },
             at_most_ns=gap_ns,
             share=gap_ns / step.span_ns,
@@ -73,17 +70,38 @@ def idle_before(subject: Subject) -> Answer:
     )
 
 
-def idle_time(subject: Subject) -> Answer:
-    """Nothing runs in 5 % of the median run or more, and neither dispatch nor one operator
-    explains it; named is the operator that most of it comes before."""
+def idle_after(subject: Subject) -> Answer:
+    """After the last operator the run goes on for 5 % of its time or more, and that is most of all
+    idle time."""
     step = subject.step
     if step is None:
-        return why_no_step(subject)
+        return no_step(subject)
+    if not _is_most(subject.idle_after_ns, step):
+        return ()
+    share = subject.idle_after_ns / step.span_ns
+    return (
+        Finding(
+            "idle_after",
+            values={"gap_ns": subject.idle_after_ns, "share": share},
+            at_most_ns=float(subject.idle_after_ns),
+            share=share,
+            of_ns=float(step.span_ns),
+            confidence="low",
+        ),
+    )
+
+
+def idle_time(subject: Subject) -> Answer:
+    """Nothing runs in 5 % of the median run or more, and neither dispatch nor one place explains
+    it; named is the operator that most of it comes before."""
+    step = subject.step
+    if step is None:
+        return no_step(subject)
     share = step.idle_ns / step.span_ns
-    if share < _MIN_IDLE or dispatch_bound(subject) or idle_before(subject):
+    if share < _MIN_IDLE or dispatch_bound(subject) or idle_before(subject) or idle_after(subject):
         return ()
     place = int(np.argmax(subject.gaps_ns))
-    name = shown(str(subject.operators["name"].iloc[place]))
+    name = shown(subject.operators["name"].iloc[place])
     return (
         Finding(
             "idle_time",
@@ -91,7 +109,7 @@ def idle_time(subject: Subject) -> Answer:
                 "idle_ns": step.idle_ns,
                 "share": share,
                 "operator": name,
-                "gap_ns": min(float(subject.gaps_ns[place]), float(step.idle_ns)),
+                "gap_ns": float(subject.gaps_ns[place]),
             },
             at_most_ns=float(step.idle_ns),
             share=share,
@@ -103,20 +121,17 @@ def idle_time(subject: Subject) -> Answer:
     )
 
 
+def no_step(subject: Subject) -> Unknown:
+    """What keeps the parts of a run unknown."""
+    return why_no_step(subject.trace) or "no_times"
+
+
 def _before_one(subject: Subject, step: StepParts) -> int | None:
     """The row of the operator that most idle time comes before; None where there is none."""
     gaps = subject.gaps_ns
     place = int(np.argmax(gaps)) if len(gaps) > 1 else None
-    if place is None or gaps[place] < max(_MOST * step.idle_ns, _MIN_SHARE * step.span_ns):
-        return None
-    return place
+    return place if place is not None and _is_most(float(gaps[place]), step) else None
 
 
-def why_no_step(subject: Subject) -> Unknown:
-    """What keeps the parts of a run unknown."""
-    on_device = (subject.trace.operators["level"] == "device_kernel").to_numpy()
-    if on_device.any() != on_device.all():
-        return "mixed_levels"
-    if subject.run_ns is None:
-        return "no_times"
-    return "no_start_times" if subject.trace.has_runs else "runs_unknown"
+def _is_most(gap_ns: float, step: StepParts) -> bool:
+    return gap_ns >= max(_MOST * step.idle_ns, _MIN_IDLE * step.span_ns)

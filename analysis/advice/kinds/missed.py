@@ -48,6 +48,8 @@ def _finding(subject: Subject, miss: MissedFusion, stake_ns: float) -> Finding:
             "stake_ns": stake_ns,
             "share": subject.share(stake_ns),
             "bytes": miss.bytes_saved,
+            "op_types": " + ".join(miss.op_types),
+            "own_places": miss.own_places,
         },
         at_most_ns=max(stake_ns, gain.high),
         share=subject.share(stake_ns),
@@ -61,6 +63,5 @@ def _finding(subject: Subject, miss: MissedFusion, stake_ns: float) -> Finding:
 def _gain(miss: MissedFusion, stake_ns: float) -> Gain:
     if any(is_heavy(op_class(op_type)) for op_type in miss.op_types):
         return prediction.absorbed(stake_ns, max(0.0, float(miss.spent_ns or stake_ns) - stake_ns))
-    count = max(1, len(miss.op_types))
     by: Literal["engine", "own"] = "own" if miss.blocked_by == "no_kernel" else "engine"
-    return prediction.chained(stake_ns * (count - 1) / count, by)
+    return prediction.chained(miss.gone_ns or 0.0, by)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from analysis.advice.finding import Finding, Gain
+from analysis.advice.settings import conditions_of
 from analysis.advice.subject import Answer, Subject, shown
 
 
@@ -16,6 +17,9 @@ def fused_slower(subject: Subject) -> Answer:
         return "no_comparison"
     if not comparison.has_changes:
         return "different_models" if comparison.are_two_models else "runs_unknown"
+    told = conditions_of(subject.side)
+    if told is not None and told.level == "none" and subject.side.label in ("eager", "unfused"):
+        return ()  # nothing was optimised: `not_optimised` says it
     if not comparison.fusion.groups:
         return "no_groups"
     table = comparison.ledger.rows

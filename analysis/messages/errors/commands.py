@@ -14,10 +14,13 @@ CommandsError = Literal[
     "memory_limit_impossible",
     "memory_limit_too_low",
     "model_instead_of_recording",
+    "model_not_here",
     "not_a_folder",
     "option_malformed",
+    "option_needs_other",
     "option_needs_recipe",
     "option_of_recordings",
+    "options_exclude",
     "options_name_one_file",
     "output_folder_missing",
     "output_is_a_folder",
@@ -52,11 +55,18 @@ COMMANDS: Mapping[CommandsError, ErrorText] = {
             "Record it with: {record:name}. To see what could be fused in it, run: {explain:name}."
         ),
     ),
+    "model_not_here": ErrorText(
+        Message("This does not contain the model, so nothing can be tried with it"),
+        Message("Name the model in its place: fusescope advise MODEL.onnx --try N."),
+    ),
     "not_a_folder": ErrorText(
         Message("This is not a folder"), Message("Give a folder to --folder.")
     ),
     "option_malformed": ErrorText(
         Message("'{given:name}' is not a value of {option}"), Message("Write {form}.")
+    ),
+    "option_needs_other": ErrorText(
+        Message("{option} needs {needed}"), Message("Add {needed}, or leave {option} out.")
     ),
     "option_needs_recipe": ErrorText(
         Message("{option} needs the name of a recipe"),
@@ -65,6 +75,9 @@ COMMANDS: Mapping[CommandsError, ErrorText] = {
     "option_of_recordings": ErrorText(
         Message("{option} is an option for recording"),
         Message("With --from, nothing is recorded."),
+    ),
+    "options_exclude": ErrorText(
+        Message("{first} and {second} do not go together"), Message("Leave one of them out.")
     ),
     "options_name_one_file": ErrorText(
         Message("{first} and {second} name the same file"),

@@ -11,7 +11,8 @@ def plain(text: str) -> str:
     """Text that Markdown shows as it is, without a link in it."""
     if set(text) <= set("-: "):
         return text
-    return text.translate(_MARKUP).replace("://", ":\\/\\/").replace("www.", "www\\.")
+    shown = text.translate(_MARKUP).replace("://", ":\\/\\/").replace("www.", "www\\.")
+    return shown.replace("@", "&#64;")
 
 
 def table_row(cells: Iterable[str]) -> str:

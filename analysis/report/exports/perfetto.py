@@ -18,9 +18,10 @@ _DETAILS = ("op_type", "op_class", "provider", "inputs", "outputs")
 
 def perfetto_json(comparison: Comparison) -> bytes:
     """The median run of each side as profiled, from 0, as the timelines show it: a process for each
-    side, a thread for each lane, an event for each execution, with its fusion group.
+    side, a thread for each lane, an event for each execution that they draw, with its fusion group.
 
-    Times are µs with three decimals, so no ns is lost.
+    Times are µs with three decimals, so no ns is lost. `otherData` has the captions of the
+    timelines: what is left out, and where order stands in for start times.
     """
     with language.speaking(language.ENGLISH):
         payload = timeline_payload(comparison)
@@ -43,9 +44,9 @@ def perfetto_json(comparison: Comparison) -> bytes:
                 _label("thread_name", pid, tid, clean_text(lane["label"], _CHARS) or name)
             )
         events += _calls(pid, side, patterns)
-    return msgspec.json.encode(
-        {"displayTimeUnit": "ns", "otherData": {"source": "FuseScope"}, "traceEvents": events}
-    )
+    told = {f"side {pid}": str(side["caption"]) for pid, side in enumerate(payload["sides"], 1)}
+    about = {"source": "FuseScope", **told}
+    return msgspec.json.encode({"displayTimeUnit": "ns", "otherData": about, "traceEvents": events})
 
 
 def _label(kind: str, pid: int, tid: int, name: str) -> dict[str, Any]:

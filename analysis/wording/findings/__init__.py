@@ -36,8 +36,8 @@ _MEASURED_GAIN = Message(
 _AT_MOST = Message("At most **{most:duration}** of {run:duration} can be saved.")
 _NO_TIME = Message("It costs memory; what it costs in time is not known.")
 _OF_RUNS = Message(
-    "Times are of the mean run as profiled; of communication, copies and idle time they are of the "
-    "median run. The profiler makes runs longer."
+    "Times are of the mean run as profiled; those of communication, copies and idle time are of "
+    "the median run, those of slow runs of un-profiled ones. The profiler makes runs longer."
 )
 _OF_THE_FILE = Message("Times are of the whole file, as it does not mark its runs.")
 _NAMES = 4  # of operators that are shown

@@ -43,7 +43,7 @@ TEXTS: Mapping[FindingCode, FindingText] = {
             "Optimisation is off in this variant, so each of them runs by itself and writes its "
             "whole result to memory."
         ),
-        Message("Record the variant fused and compare with it."),
+        Message("Compare with the variant fused; record it where it is missing."),
         Message(
             "The model's graph, the known conditions of the engine, and measured times of "
             "operators."
@@ -99,8 +99,8 @@ TEXTS: Mapping[FindingCode, FindingText] = {
     "dispatch_bound": FindingText(
         Message("Bound by dispatch"),
         Message(
-            "Nothing runs in {share:percent} of the run: {idle_ns:duration}, about "
-            "{each_ns:duration} for each of {executions:executions}."
+            "Between operators nothing runs for {idle_ns:duration}, {share:percent} of the run: "
+            "about {each_ns:duration} for each of {executions:executions}."
         ),
         Message(
             "Starting the operators takes longer than running them, so faster operators would "
@@ -159,16 +159,29 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         ),
         Message("Measured: start times of operators as profiled."),
     ),
+    "idle_after": FindingText(
+        Message("Idle after the last operator"),
+        Message(
+            "Nothing runs for {gap_ns:duration}, {share:percent} of the run, after the last "
+            "operator."
+        ),
+        Message(
+            "The run ends later than its operators: results are read or waited for, or the run "
+            "that the file marks holds more than the model."
+        ),
+        Message(
+            "Look at what the host does after the last operator, read results outside the run, or "
+            "mark the model alone as a run."
+        ),
+        Message("Measured: start times of operators as profiled."),
+    ),
     "idle_time": FindingText(
         Message("Idle time"),
         Message(
             "Nothing runs for {idle_ns:duration}, {share:percent} of the run; {gap_ns:duration} of "
             "it before {operator:name}."
         ),
-        Message(
-            "The host prepares or starts the next operators, reads data or results, or waits. The "
-            "gaps are spread over several operators."
-        ),
+        Message("The host prepares or starts the next operators, reads data or results, or waits."),
         Message(
             "Look at the largest gaps in the timeline and at what the host does there; start fewer "
             "operators, and prepare data ahead."
@@ -296,7 +309,7 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         Message("Larger graph"),
         Message(
             "The engine runs {after:operators} in place of the {before:count} of the model; most "
-            "of those added are {op_type:name}, which takes {time_ns:duration}."
+            "often added is {op_type:name}, which takes {time_ns:duration}."
         ),
         Message("More operators mean more dispatch, and each result goes through memory."),
         Message(

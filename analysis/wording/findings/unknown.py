@@ -9,6 +9,7 @@ from analysis.messages import Message
 
 REASONS: Mapping[Unknown, Message] = {
     "different_models": Message("The two sides look like different models"),
+    "longer_than_run": Message("The calls of a run are longer than the run that the file marks"),
     "mixed_levels": Message(
         "The file mixes operators of the host with kernels of a device, so idle time is not known"
     ),

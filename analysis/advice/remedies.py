@@ -1,0 +1,151 @@
+"""Remedies: what a finding can be answered with by recording another variant of the model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from analysis.advice.finding import Finding, FindingCode, Findings, Gain
+from analysis.advice.settings import ENGINE
+from analysis.advice.subject import Subject
+from analysis.experiment import ExperimentRecord
+from analysis.graph import Graph
+from analysis.operators.classes import is_heavy, op_class
+
+# A pattern of more operators is known by the name that our own pass has for it.
+_MAX_LISTED = 3
+_LIGHT = frozenset(("elementwise", "activation"))
+LAYOUT = "without:NchwcTransformer"
+# The optimizer of ONNX Runtime that makes an operator of this type.
+_MADE_BY = {
+    "Attention": "AttentionFusion",
+    "BiasGelu": "BiasGeluFusion",
+    "BiasSoftmax": "BiasSoftmaxFusion",
+    "DynamicQuantizeMatMul": "DynamicQuantizeMatMulFusion",
+    "EmbedLayerNormalization": "EmbedLayerNormFusion",
+    "FastGelu": "FastGeluFusion",
+    "FusedConv": "ConvActivationFusion",
+    "FusedGemm": "GemmActivationFusion",
+    "FusedMatMul": "MatmulTransposeFusion",
+    "MatMulIntegerToFloat": "MatMulIntegerToFloatFusion",
+    "QuickGelu": "QuickGeluFusion",
+    "SkipLayerNormalization": "SkipLayerNormFusion",
+}
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """A variant that answers a finding of this kind; `gain` is the saving of a run, as profiled,
+    that is predicted for it, None without a prediction. `rules` is the text of its rule file, ''
+    for other variants."""
+
+    variant: str
+    code: FindingCode
+    gain: Gain | None = None
+    rules: str = ""
+
+
+def remedies(subject: Subject, found: Findings) -> tuple[Remedy, ...]:
+    """Variants to record beside that of the subject, in the order of the findings, each once.
+
+    Only for a variant that FuseScope recorded with ONNX Runtime; those that its experiment holds
+    are measured and left out.
+    """
+    side = subject.side
+    if side.experiment is None or side.variant is None:
+        return ()
+    record = side.experiment.record
+    if record.engine.name != ENGINE:
+        return ()
+    best: dict[tuple[str, str], Remedy] = {}
+    for finding in found.found:
+        for remedy in _answers(subject, record, finding):
+            if remedy.variant not in record.names:
+                best.setdefault((remedy.variant, remedy.rules), remedy)
+    return tuple(_numbered(list(best.values())))
+
+
+def _numbered(found: list[Remedy]) -> Iterator[Remedy]:
+    """Each rule file by a name of its own."""
+    place = 0
+    for remedy in found:
+        if remedy.rules:
+            place += 1
+            yield replace(remedy, variant=f"rules:missed-{place}.toml")
+        else:
+            yield remedy
+
+
+def _answers(subject: Subject, record: ExperimentRecord, finding: Finding) -> Iterator[Remedy]:
+    for variant, gain, rules in _settings(subject, record, finding):
+        yield Remedy(variant, finding.code, gain, rules)
+
+
+def _settings(
+    subject: Subject, record: ExperimentRecord, finding: Finding
+) -> Iterator[tuple[str, Gain | None, str]]:
+    graph = subject.side.graph
+    match finding.code:
+        case "not_optimised":
+            yield "fused", finding.gain, ""
+        case "missed_fusion":
+            yield from _fused_otherwise(finding)
+        case "fused_slower":
+            optimizer = _maker(subject, finding, graph)
+            if optimizer:
+                yield f"without:{optimizer}", finding.gain, ""
+        case "reorders" | "graph_growth" if _is_blocked(graph):
+            yield LAYOUT, None, ""
+        case "dispatch_bound" | "idle_before" | "idle_time":
+            if record.settings.threads > 1:
+                yield "threads:1", None, ""
+        case "memory_bound" | "low_utilisation":
+            for threads in _other_threads(record):
+                yield f"threads:{threads}", None, ""
+            if finding.code == "low_utilisation" and _is_blocked(graph):
+                yield LAYOUT, None, ""
+            if not subject.side.is_quantised and any(map(is_heavy, subject.texts["op_class"])):
+                yield "int8", None, ""
+        case _:
+            return
+
+
+def _fused_otherwise(finding: Finding) -> Iterator[tuple[str, Gain | None, str]]:
+    """By the engine where it was told not to, by our own pass where that fuses the place, and then
+    what the engine does; a chain that no kernel is for by our own."""
+    values = finding.values
+    op_types = str(values["op_types"]).split(" + ")
+    if values["blocked_by"] in ("level", "disabled"):
+        yield "fused", finding.gain, ""
+    if values["own_places"]:
+        patterns = f"patterns = {json.dumps([op_types])}\n" if len(op_types) <= _MAX_LISTED else ""
+        yield "rules:", finding.gain, f'level = "O3"\n{patterns}optimization = "all"\n'
+    if values["blocked_by"] == "no_kernel" and {op_class(of) for of in op_types} <= _LIGHT:
+        yield "custom:elementwise", finding.gain, ""
+
+
+def _maker(subject: Subject, finding: Finding, graph: Graph | None) -> str:
+    """The optimizer that made the group of the finding; '' where it is not known."""
+    comparison = subject.comparison
+    if comparison is None or graph is None:
+        return ""
+    for operator in comparison.fusion.group(int(str(finding.values["group"]))).candidate:
+        node = graph.node.get(operator.name)
+        if node is not None and node.domain.endswith("nchwc"):
+            return LAYOUT.partition(":")[2]
+        if operator.op_type in _MADE_BY:
+            return _MADE_BY[operator.op_type]
+    return ""
+
+
+def _is_blocked(graph: Graph | None) -> bool:
+    """Whether the engine moved something to channel blocks."""
+    return graph is not None and any(node.domain.endswith("nchwc") for node in graph.nodes)
+
+
+def _other_threads(record: ExperimentRecord) -> tuple[int, ...]:
+    """All logical cores, and half of what was used."""
+    used, cores = record.settings.threads, record.machine.logical_cores
+    wanted = (cores, used // 2)
+    return tuple(threads for threads in wanted if threads >= 1 and threads != used)

@@ -1,0 +1,101 @@
+"""Tried: remedies that were recorded beside the present best, each with what it brought."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from analysis.advice.finding import Gain
+from analysis.advice.remedies import Remedy
+from analysis.compare.choice import chosen_names, same_cut
+from analysis.compare.timing.verdict import Verdict, paired_verdict
+from analysis.experiment import MAX_DIFFERENCE, ExperimentRecord, VariantRecord
+from analysis.messages import Said
+
+Outcome = Literal["kept", "taken_back", "cannot_tell", "other_outputs", "not_recorded"]
+# Variants that a script of a few lines opens: the model as it is, other settings.
+_OF_SETTINGS = ("unfused", "basic", "extended", "fused", "without", "only", "threads")
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One remedy. `saved` is the un-profiled time of a run that it saves, with its 95 % interval,
+    None where the noise is not known; `difference` is max|a-b| / max|a| of its outputs against
+    those of the best, None where not known. `by_kernel` is what a kernel of one's own saves against
+    the same cut without it: the cut costs time, too. `reason` says why it was not recorded."""
+
+    remedy: Remedy
+    outcome: Outcome
+    verdict: Verdict | None = None
+    saved: Gain | None = None
+    difference: float | None = None
+    by_kernel: Gain | None = None
+    reason: Said | None = None
+
+
+def present_best(record: ExperimentRecord) -> str:
+    """The fastest variant of those that run the model as it is with other settings: the most
+    optimised one, unless another is faster beyond noise."""
+    best = chosen_names(record)[1]
+    if not is_of_settings(best):
+        best = next(filter(is_of_settings, record.names), best)
+    for name in filter(is_of_settings, record.names):
+        if name != best and paired_verdict(record, best, name).outcome == "faster":
+            best = name
+    return best
+
+
+def is_of_settings(variant: str) -> bool:
+    """Whether the variant is the model as it is under other settings of the engine."""
+    return variant.partition(":")[0] in _OF_SETTINGS
+
+
+def tried(record: ExperimentRecord, asked: Sequence[Remedy]) -> tuple[Tried, ...]:
+    """Each remedy that a recording against the present best, its baseline, holds."""
+    best = record.settings.baseline
+    names = frozenset(record.names)
+    return tuple(_tried(record, best, remedy) for remedy in asked if remedy.variant in names)
+
+
+def kept(results: Sequence[Tried]) -> Tried | None:
+    """The fastest of those that are kept; None where none is."""
+    faster = [one for one in results if one.outcome == "kept" and one.verdict is not None]
+    return max(faster, key=lambda one: (one.verdict and one.verdict.speedup) or 0.0, default=None)
+
+
+def _tried(record: ExperimentRecord, best: str, remedy: Remedy) -> Tried:
+    verdict = paired_verdict(record, best, remedy.variant)
+    variant = record.variant(remedy.variant)
+    difference = variant.output_difference.relative if variant.output_difference else None
+    twin = same_cut(remedy.variant, record.names)
+    return Tried(
+        remedy,
+        _outcome(verdict, variant, difference),
+        verdict,
+        _saved(verdict),
+        difference,
+        None if twin is None else _saved(paired_verdict(record, twin, remedy.variant)),
+    )
+
+
+def _outcome(verdict: Verdict, variant: VariantRecord, difference: float | None) -> Outcome:
+    if not verdict.is_decided:
+        return "cannot_tell"
+    if verdict.outcome == "slower":
+        return "taken_back"
+    if variant.is_quantised or (difference is not None and difference > MAX_DIFFERENCE):
+        return "other_outputs"
+    return "kept"
+
+
+def _saved(verdict: Verdict) -> Gain | None:
+    """What the speedup and its interval are of the time of the best."""
+    if verdict.times_ns is None or verdict.interval is None or verdict.speedup is None:
+        return None
+    whole = verdict.times_ns[0]
+    value, low, high = (
+        whole * (1 - 1 / ratio)
+        for ratio in (verdict.speedup, verdict.interval.low, verdict.interval.high)
+    )
+    return Gain(value, min(low, value), max(high, value), "measured")
