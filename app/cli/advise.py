@@ -48,7 +48,7 @@ def advise(
 ) -> None:
     """Say what limits a trace or variant now, what to try, and what that would bring."""
     if try_most is not None:
-        from app.cli.trying import Trial, try_out
+        from app.cli.recording.trying import Trial, try_out
 
         if redact:
             raise FuseScopeError("options_exclude", first="--try", second="--redact")

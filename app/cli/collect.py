@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from analysis.messages import say
-from app.cli import recording_run
+from app.cli.recording import run as recording_run
 
 NAMED_TENSORS = ("--shape", "--input-range")
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from analysis.messages import paragraph, say
-from app.cli import recording_run, streams
+from app.cli import streams
+from app.cli.recording import run as recording_run
 
 if TYPE_CHECKING:
     from rich.console import Console

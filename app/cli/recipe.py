@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from analysis.messages import listed, say
-from app.cli import recording_run, streams
+from app.cli import streams
 from app.cli.limits import LimitOption
+from app.cli.recording import run as recording_run
 
 if TYPE_CHECKING:
     from rich.console import Console

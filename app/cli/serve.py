@@ -43,7 +43,8 @@ def serve(
 ) -> None:
     """Start the dashboard and print its address; Ctrl-C ends it."""
     from analysis.errors import FuseScopeError
-    from app.cli import memory, recording_run
+    from app.cli import memory
+    from app.cli.recording import run as recording_run
     from app.sources import places
 
     memory.check(memory.DASHBOARD_BYTES)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from analysis.messages import say
-from app.cli import recording_run
+from app.cli.recording import run as recording_run
 
 zoo = typer.Typer(help="List the built-in models, or export one as an ONNX file.")
 

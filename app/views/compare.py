@@ -21,15 +21,14 @@ from app.parts import (
     doctor,
     entered_runs,
     exports,
-    findings,
     ledger,
     operators,
     pair,
     panels,
     roofline,
     tables,
-    tries,
 )
+from app.parts.advice import findings, tries
 from app.parts.heads import SIDES, told
 from app.parts.pair import Chosen
 from app.parts.table import choice

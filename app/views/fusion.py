@@ -10,7 +10,8 @@ from analysis.compare.comparison import Comparison
 from analysis.messages import say
 from app import state
 from app.language import spoken
-from app.parts import entered_runs, exports, groups, ledger, missed, pair, panels, scorecard
+from app.parts import entered_runs, exports, groups, ledger, pair, panels
+from app.parts.advice import missed, scorecard
 from app.parts.heads import told
 from app.parts.table import Table, choice
 from app.sources.comparisons import Shown

@@ -18,7 +18,8 @@ from analysis.wording import hierarchy as tree_words
 from analysis.wording import step as step_words
 from app import state
 from app.language import spoken
-from app.parts import alone, doctor, findings, panels, tries
+from app.parts import alone, doctor, panels
+from app.parts.advice import findings, tries
 from app.parts.heads import told
 from app.parts.table import HEIGHT, ROW_HEIGHT
 from app.sources import choices, loading

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from analysis.errors import FuseScopeError
 from analysis.messages import say
-from app.cli import recording_run, streams
+from app.cli import streams
+from app.cli.recording import run as recording_run
 
 if TYPE_CHECKING:
     from analysis.advice.remedies import Remedy

@@ -75,6 +75,6 @@ def _bar() -> AbstractContextManager[OnProgress]:
     It is drawn only between blocks: a bar that refreshes itself would take the cores from the
     runs that are being timed.
     """
-    from app.cli.recording_bar import RecordingBar
+    from app.cli.recording.bar import RecordingBar
 
     return RecordingBar()

@@ -1,0 +1,1 @@
+"""Recordings as verbs start and show them."""

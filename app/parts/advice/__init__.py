@@ -1,0 +1,1 @@
+"""Findings, missed fusions, predictions and tries on a page."""
