@@ -41,16 +41,20 @@ DEFAULT_ASSUMPTIONS = Assumptions()
 
 
 def compare(
-    baseline: Side, candidate: Side, assumptions: Assumptions = DEFAULT_ASSUMPTIONS
+    baseline: Side,
+    candidate: Side,
+    assumptions: Assumptions = DEFAULT_ASSUMPTIONS,
+    candidates: int = 1,
 ) -> Comparison:
-    """The comparison of two sides; pure, so equal inputs give equal results."""
+    """The comparison of two sides; pure, so equal inputs give equal results. Where the candidate is
+    one of several, the verdict is corrected for so many `candidates`."""
     given = (baseline, candidate)
     baseline, candidate = (
         with_entered_runs(side, runs) for side, runs in zip(given, assumptions.runs, strict=True)
     )
     entered = (baseline is not given[0], candidate is not given[1])
     baseline, candidate, borrowed = with_shared_detail(baseline, candidate)
-    verdict = judge(baseline, candidate)
+    verdict = judge(baseline, candidate, candidates)
     bound = tau(assumptions, baseline, candidate)
     small = (small_ops(baseline.trace), small_ops(candidate.trace))
     tau_ns = float(bound.value or 0.0)

@@ -92,6 +92,7 @@ def without_change(verdict: Verdict) -> Verdict:
         reason="different_models",
         speedup=None,
         interval=None,
+        corrected=None,
         noise_floor=None,
         smallest_detectable=None,
         decided_at=None,

@@ -8,7 +8,7 @@ marked, then replaced wherever they stand as whole words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import overload
 
@@ -23,13 +23,19 @@ from analysis.trace import Trace
 
 def redacted_sides(baseline: Side, candidate: Side) -> tuple[Side, Side]:
     """Both sides without user names, host names and absolute paths."""
+    first, second = all_redacted((baseline, candidate))
+    return first, second
+
+
+def all_redacted(given: Sequence[Side]) -> list[Side]:
+    """Any number of sides, with the same placeholders on all."""
     values: list[Trace | Experiment] = [
-        side.trace if side.experiment is None else side.experiment for side in (baseline, candidate)
+        side.trace if side.experiment is None else side.experiment for side in given
     ]
-    redaction = _replacement(values, (baseline.label, candidate.label))
+    redaction = _replacement(values, [side.label for side in given])
     made: dict[int, Trace | Experiment] = {}
     sides = []
-    for side, value in zip((baseline, candidate), values, strict=True):
+    for side, value in zip(given, values, strict=True):
         if id(value) not in made:
             made[id(value)] = replaced(value, redaction)
         new = made[id(value)]
@@ -38,7 +44,7 @@ def redacted_sides(baseline: Side, candidate: Side) -> tuple[Side, Side]:
             sides.append(side_of_variant(new, redaction.name(name)))
         else:
             sides.append(replace(side_of_trace(new), label=redaction.name(side.label)))
-    return sides[0], sides[1]
+    return sides
 
 
 @overload

@@ -139,10 +139,12 @@ def verdict_basis(verdict: Verdict) -> str:
             "This measurement would have seen a change of {change:percent}.",
             change=verdict.smallest_detectable,
         )
-    return paragraph(why_not_told(verdict) if cannot_tell else "", guess, _samples(verdict), seen)
+    return paragraph(
+        why_not_told(verdict) if cannot_tell else "", guess, samples_text(verdict), seen
+    )
 
 
-def _samples(verdict: Verdict) -> str:
+def samples_text(verdict: Verdict) -> str:
     """'Un-profiled wall time, 8 blocks of fresh processes, paired.'; '' where a side has none."""
     time = TIMES_FIRST[verdict.of]
     one, other = verdict.samples

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,13 +16,26 @@ from app.cli.limits import LimitOption
 
 if TYPE_CHECKING:
     from analysis.compare.comparison import Comparison
-    from analysis.compare.side import Side
 
 
 def compare(
     baseline: Annotated[Path, typer.Argument(help="Baseline: trace or experiment file.")],
     candidate: Annotated[
         Path | None, typer.Argument(help="Candidate file; without it, another variant of the same.")
+    ] = None,
+    more: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="candidate",
+            help="More candidates: a table of all, the first file is the baseline.",
+        ),
+    ] = None,
+    variants: Annotated[
+        str | None,
+        typer.Option(
+            "--variants",
+            help="Compare up to 8 variants at once: names with commas between them, or all.",
+        ),
     ] = None,
     baseline_variant: Annotated[
         str | None, typer.Option("--baseline", help="Variant of the baseline experiment.")
@@ -73,8 +85,21 @@ def compare(
         from analysis.compare.assumptions import Assumptions
         from analysis.compare.choice import choose_sides, chosen_names
         from app.cli.outputs import refuse_lost
-        from app.cli.reading import read_given
+        from app.cli.reading import named_by_path, read_given
 
+    if more or variants is not None:
+        from app.cli.several import print_several
+
+        refused: dict[str, object] = {
+            "--candidate": candidate_variant, "--baseline-runs": baseline_runs,
+            "--candidate-runs": candidate_runs, "--html": html, "--markdown": markdown,
+            "--perfetto": perfetto, "--csv": csv, "--ascend": ascend,
+        }  # fmt: skip
+        paths = [baseline, *filter(None, (candidate, *(more or ())))]
+        print_several(
+            paths, variants, baseline_variant, refused, redact=redact, brief=brief, json=json
+        )
+        return
     given = (baseline, candidate)
     files = {"--html": html, "--markdown": markdown, "--perfetto": perfetto}
     refuse_lost(files, given)
@@ -85,7 +110,8 @@ def compare(
     second = read_given(candidate) if candidate is not None else None
     sides = choose_sides(first, second, baseline_variant, candidate_variant)
     if candidate is not None:
-        sides = _with_names(sides, (baseline, candidate))
+        first_named, second_named = named_by_path(sides, (baseline, candidate))
+        sides = first_named, second_named
     if redact:
         from analysis.redaction import redacted_sides
 
@@ -140,21 +166,6 @@ def _made(option: str, comparison: Comparison) -> bytes:
     from analysis.report.html import report_html
 
     return report_html(comparison).encode()
-
-
-def _with_names(sides: tuple[Side, Side], paths: tuple[Path, Path]) -> tuple[Side, Side]:
-    """Traces named after what was given: 'before_ascend_pt', or 'before/trace.json' where alike."""
-    from analysis.text import display_name
-
-    ends = [path.resolve().parts for path in paths]
-    length = next((n for n in (1, 2, 3) if ends[0][-n:] != ends[1][-n:]), 1)
-    first, second = (
-        side
-        if side.experiment is not None or (length == 1 and not path.is_dir())
-        else replace(side, label="/".join(display_name(part) for part in end[-length:]))
-        for side, path, end in zip(sides, paths, ends, strict=True)
-    )
-    return first, second
 
 
 def _others(comparison: Comparison) -> list[str]:

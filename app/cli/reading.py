@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from analysis.compare.side import Side
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.readers import read_path
@@ -32,6 +35,18 @@ def read_given(path: Path, wanted: Wanted | None = None) -> Trace | Experiment:
         record=f"fusescope collect {shown}",
         explain=f"fusescope fuse {shown} --explain",
     )
+
+
+def named_by_path(sides: Sequence[Side], paths: Sequence[Path]) -> list[Side]:
+    """Traces named after what was given: 'before_ascend_pt', or 'before/trace.json' where alike."""
+    ends = [path.resolve().parts for path in paths]
+    length = next((n for n in (1, 2, 3) if len({end[-n:] for end in ends}) == len(ends)), 1)
+    return [
+        side
+        if side.experiment is not None or (length == 1 and not path.is_dir())
+        else replace(side, label="/".join(display_name(part) for part in end[-length:]))
+        for side, path, end in zip(sides, paths, ends, strict=True)
+    ]
 
 
 def _is_model(path: Path) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -79,6 +80,21 @@ def test_variants_can_be_named(folder: Path) -> None:
     assert verdict["outcome"] == "slower"
 
 
+def test_several_variants_and_files_are_one_table(folder: Path) -> None:
+    out = fusescope("compare", "e.zip", "--variants", "fused,unfused", cwd=folder).stdout
+    assert out.startswith("fused is the fastest of the 2: every other one is slower beyond the no")
+    assert "Everything is compared with unfused." in out and "Pareto front" in out
+    rows = [line.split() for line in out.splitlines() if line.startswith(("unfused ", "fused "))]
+    assert [row[:2] for row in rows[1:3]] == [["unfused", "–"], ["fused", "2.00×"]]
+    shutil.copytree(folder, folder / "moved")
+    files = ("before.json", "after.json", "moved/after.json", "--json", "--redact")
+    values = json.loads(fusescope("compare", *files, cwd=folder).stdout)
+    assert values["baseline"].endswith("/before.json") and len(values["best"]["members"]) == 2
+    assert [one["figures"]["latency"]["value"] for one in values["variants"]] == [
+        pytest.approx(ns) for ns in (210e3, 166e3, 166e3)
+    ]
+
+
 def test_inspect_prints_what_a_file_can_answer(folder: Path) -> None:
     out = fusescope("inspect", "before.json", cwd=folder).stdout
     assert "6 runs (6 profiled), 4 operators a run" in out
@@ -107,6 +123,13 @@ again = pytest.mark.exhaustive  # each is a process; tests of readers check thes
         (("compare", "before.json"), "only one side"),
         (("compare", "e.zip", "--candidate", "fussed"), "Did you mean 'fused'"),
         pytest.param(("compare", "before.json", "missing.json"), "no such file", marks=again),
+        (("compare", "e.zip", "--variants", "fused"), "needs at least two variants"),
+        pytest.param(("compare", *("e.zip",) * 9), "too many to compare at once", marks=again),
+        pytest.param(
+            ("compare", "e.zip", "--variants", "all", "--html", "x.html"),
+            "not go together",
+            marks=again,
+        ),
         (("compare", "e.zip", "--html", "no/where.html"), "report cannot be written"),
         (("compare", "e.zip", "--html", "."), "This is a folder (.)"),
     ],

@@ -82,7 +82,7 @@ def test_other_variants_are_named_and_no_head_is_cut(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     out = CliRunner().invoke(app, ["compare", "e.zip"]).output
-    assert "Also recorded: rules:mine.toml. Choose with --baseline and --candidate.\n" in out
+    assert "Also recorded: rules:mine.toml. Choose with --baseline and --candidate, or" in out
     names = {"segments:depthwise_conv": [10.0] * 8, "custom:depthwise_conv": [5.0] * 8}
     (here / "long.zip").write_bytes(experiment_zip(names))
     out = CliRunner().invoke(app, ["compare", "long.zip"]).output

@@ -13,12 +13,15 @@ import pytest
 
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
+from analysis.compare.multiple.choice import several_sides
+from analysis.compare.multiple.comparison import compare_several
 from analysis.experiment import Experiment
 from analysis.graph import Graph, Node, Tensor, graph_json
 from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
 from analysis.report.exports.comparison_json import comparison_json
 from analysis.report.exports.inspection import inspection, inspection_json
+from analysis.report.exports.multiple_json import multiple_json
 from analysis.trace import Trace
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 
@@ -75,6 +78,16 @@ def test_compare_of_variants(golden: Callable[[str, Any], None]) -> None:
     for side in ("baseline", "candidate"):
         values[side]["sha256"] = "…"  # zips carry a time
     golden("compare/variants.json", values)
+
+
+def test_compare_of_several(golden: Callable[[str, Any], None]) -> None:
+    times = TIMES | {"eager": [20.0] * 6, "extended": [5.3, 5.0, 4.9, 5.1, 5.0, 5.2]}
+    experiment = value_of(experiment_zip(times), "e.zip")
+    values = json.loads(multiple_json(compare_several(several_sides([experiment]))))
+    for variant in values["variants"]:
+        variant["sha256"] = "…"
+        assert {note["code"] for note in variant.pop("diagnostics")} or variant["verdict"] is None
+    golden("compare/several.json", values)
 
 
 def test_compare_of_profiles(golden: Callable[[str, Any], None]) -> None:

@@ -31,8 +31,9 @@ def are_paired(baseline: Side, candidate: Side) -> bool:
     return first is not None and second is not None and first.sha256 == second.sha256
 
 
-def judge(baseline: Side, candidate: Side) -> Verdict:
-    """The verdict by the best time source that both sides have."""
+def judge(baseline: Side, candidate: Side, candidates: int = 1) -> Verdict:
+    """The verdict by the best time source that both sides have, as one of so many `candidates`;
+    one recording is corrected for all that it holds in any case."""
     if are_paired(baseline, candidate) and baseline.experiment is not None:
         return paired_verdict(baseline.experiment.record, baseline.label, candidate.label)
     of = time_source(baseline.trace, candidate.trace)
@@ -49,6 +50,7 @@ def judge(baseline: Side, candidate: Side) -> Verdict:
         of,
         pairing,
         averaged=(_iterations(baseline.trace), _iterations(candidate.trace)),
+        candidates=candidates,
     )
 
 

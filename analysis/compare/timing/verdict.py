@@ -65,6 +65,7 @@ class Verdict:
     different_models.
     `samples` are blocks or runs (baseline, candidate), `averaged` the iterations that the single
     time of a side is the mean of, `decided_at` the look that settled it, `alpha` its level.
+    `interval` is at 95 %, `corrected` at 1 - alpha, wide enough for all candidates together.
     """
 
     outcome: VerdictOutcome
@@ -80,6 +81,7 @@ class Verdict:
     alpha: float = SHOWN_ALPHA
     times_ns: tuple[float, float] | None = None
     averaged: tuple[int | None, int | None] = (None, None)
+    corrected: Interval | None = None
 
     @property
     def is_decided(self) -> bool:
@@ -125,6 +127,7 @@ def paired_verdict(record: ExperimentRecord, baseline: str, candidate: str) -> V
         speedup=math.exp(-trimmed_mean(differences)) if len(differences) else None,
         times_ns=_paired_times(sides[0], differences),
         interval=_as_ratios(estimate.interval(SHOWN_ALPHA)) if estimate else None,
+        corrected=_as_ratios(estimate.interval(alpha)) if estimate else None,
         noise_floor=noise,
         smallest_detectable=estimate.detectable(alpha) if estimate else None,
         samples=(len(differences), len(differences)),
@@ -140,19 +143,22 @@ def unpaired_verdict(
     pairing: Pairing,
     missing: CannotTell = "no_times",
     averaged: tuple[int | None, int | None] = (None, None),
+    candidates: int = 1,
 ) -> Verdict:
     """Two recordings of their own: ln(seconds) of their blocks or runs, Welch-type Yuen.
 
-    They count as different only beyond PROCESS_SPREAD; `missing` is the reason without times.
+    They count as different only beyond PROCESS_SPREAD; `missing` is the reason without times. Where
+    they are one pair of several, Bonferroni over `candidates`.
     """
+    alpha = look_alpha(1, candidates)
     estimate = yuen_welch(baseline, candidate)
     fewest = min(len(baseline), len(candidate))
     outcome, reason = _without_interval(fewest, of, missing)
     if estimate is not None:
-        sign = _sign(estimate, SHOWN_ALPHA)
+        sign = _sign(estimate, alpha)
         outcome, reason = "cannot_tell", "within_noise"
         if sign is not None:
-            low, high = estimate.interval(SHOWN_ALPHA)
+            low, high = estimate.interval(alpha)
             nearest = min(abs(low), abs(high))
             if nearest < PROCESS_SPREAD:
                 reason = "within_process_spread"
@@ -167,9 +173,11 @@ def unpaired_verdict(
         speedup=None if typical is None else math.exp(typical[0] - typical[1]),
         times_ns=None if typical is None else (_as_ns(typical[0]), _as_ns(typical[1])),
         interval=_as_ratios(estimate.interval(SHOWN_ALPHA)) if estimate else None,
+        corrected=_as_ratios(estimate.interval(alpha)) if estimate else None,
         noise_floor=None,
-        smallest_detectable=estimate.detectable(SHOWN_ALPHA) if estimate else None,
+        smallest_detectable=estimate.detectable(alpha) if estimate else None,
         samples=(len(baseline), len(candidate)),
+        alpha=alpha,
         averaged=averaged,
     )
 

@@ -11,7 +11,7 @@ from analysis.messages.message import Message
 ExperimentsError = Literal[
     "experiment_contradiction", "experiment_file_damaged", "experiment_file_missing",
     "experiment_version", "graph_cycle", "no_such_variant", "not_an_experiment", "one_side",
-    "profile_has_no_variants", "variant_unprofiled",
+    "profile_has_no_variants", "too_few_variants", "too_many_variants", "variant_unprofiled",
 ]  # fmt: skip
 EXPERIMENTS: Mapping[ExperimentsError, ErrorText] = {
     "not_an_experiment": ErrorText(
@@ -49,6 +49,17 @@ EXPERIMENTS: Mapping[ExperimentsError, ErrorText] = {
     "profile_has_no_variants": ErrorText(
         Message("A profile does not have variants"),
         Message("Leave out the name of a variant."),
+    ),
+    "too_few_variants": ErrorText(
+        Message("A comparison of several needs at least two variants or files"),
+        Message("Name two or more."),
+    ),
+    "too_many_variants": ErrorText(
+        Message(
+            "{n:count} variants or files are too many to compare at once: the limit is "
+            "{limit:count}"
+        ),
+        Message("Name fewer."),
     ),
     "graph_cycle": ErrorText(
         Message("The graph has a cycle through '{node:name}'"), Message("Record it again.")

@@ -47,9 +47,9 @@ def comparison_values(comparison: Comparison) -> dict[str, Any]:
 
     return {
         "schema_version": SCHEMA_VERSION,
-        "baseline": _side(comparison.baseline),
-        "candidate": _side(comparison.candidate),
-        "verdict": _verdict(comparison),
+        "baseline": side_values(comparison.baseline),
+        "candidate": side_values(comparison.candidate),
+        "verdict": verdict_values(comparison),
         **figures("latency", "throughput", "cpu_time"),
         "step": _step(comparison),
         **findings_values(findings(Subject(comparison.candidate, comparison))),
@@ -109,7 +109,7 @@ def _step(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _verdict(comparison: Comparison) -> dict[str, Any]:
+def verdict_values(comparison: Comparison) -> dict[str, Any]:
     verdict = comparison.verdict
     interval = verdict.interval
     return {
@@ -136,7 +136,7 @@ def _verdict(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _side(side: Side) -> dict[str, Any]:
+def side_values(side: Side) -> dict[str, Any]:
     meta = side.trace.meta
     return {
         "label": side.label,

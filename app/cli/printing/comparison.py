@@ -72,12 +72,14 @@ def _also_recorded(names: list[str]) -> str:
     if more > 0:
         return say(
             "Also recorded: {variants:name} and {more:count} more. Choose with --baseline and "
-            "--candidate.",
+            "--candidate, or several with --variants.",
             variants=shown,
             more=more,
         )
     return say(
-        "Also recorded: {variants:name}. Choose with --baseline and --candidate.", variants=shown
+        "Also recorded: {variants:name}. Choose with --baseline and --candidate, or several with "
+        "--variants.",
+        variants=shown,
     )
 
 

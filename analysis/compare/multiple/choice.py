@@ -1,0 +1,63 @@
+"""Which sides are compared when the user names files and, perhaps, variants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analysis.compare.choice import default_baseline, side_of
+from analysis.compare.multiple.comparison import check_number
+from analysis.compare.side import Side
+from analysis.experiment import Experiment, ExperimentRecord
+from analysis.trace import Trace
+
+ALL = "all"
+_PREFERRED = ("fused", "extended", "basic")
+
+
+def several_sides(
+    files: Sequence[Trace | Experiment], variants: Sequence[str] = (), baseline: str | None = None
+) -> list[Side]:
+    """The sides, the baseline first.
+
+    Of each experiment those `variants`, or all of them where that is what they say; without names
+    all of one experiment, and of several files the most optimised variant that all experiments
+    have. The baseline is the named one, else the one that the first experiment was recorded with,
+    else the first. Raises FuseScopeError for an unknown variant, and for too few or too many sides.
+    """
+    experiments = [file for file in files if isinstance(file, Experiment)]
+    names = tuple(dict.fromkeys(variants))
+    if not names and len(files) > 1:
+        names = _shared([experiment.record for experiment in experiments])
+    wanted = [
+        (file, name)
+        for file in files
+        for name in (_named(file.record, names) if isinstance(file, Experiment) else (None,))
+    ]
+    sides = [side_of(file, name) for file, name in wanted]
+    first = files[0]
+    if isinstance(first, Experiment):
+        own = [side for side in sides if side.experiment is first]
+        name = baseline or default_baseline(first.record)
+        if baseline is not None and name not in [side.label for side in own]:
+            own.insert(0, side_of(first, baseline))
+        front = next((side for side in own if side.label == name), own[0])
+        sides = [front, *(side for side in sides if side is not front)]
+    check_number(len(sides))
+    return sides
+
+
+def names_of(record: ExperimentRecord, variants: Sequence[str]) -> tuple[str, ...]:
+    """Those variants, or all of the record."""
+    return _named(record, tuple(dict.fromkeys(variants)))
+
+
+def _named(record: ExperimentRecord, names: tuple[str, ...]) -> tuple[str, ...]:
+    return names if names and ALL not in names else record.names
+
+
+def _shared(records: Sequence[ExperimentRecord]) -> tuple[str, ...]:
+    """The most optimised variant that all have; of none in common, nothing: each has all then."""
+    if not records:
+        return ()
+    shared = [name for name in records[0].names if all(name in one.names for one in records)]
+    return next(((name,) for name in (*_PREFERRED, *shared) if name in shared), ())

@@ -1,0 +1,77 @@
+"""Several variants as JSON: the contract of `fusescope compare --variants … --json`
+(docs/json.md). Ratios are fractions, times ns, sizes bytes; null is not computable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from analysis.compare.multiple.comparison import Entry, MultipleComparison
+from analysis.compare.multiple.pareto import pareto
+from analysis.messages import language
+from analysis.report.exports.comparison_json import side_values, verdict_values
+from analysis.report.exports.inspection import diagnostics
+from analysis.report.exports.roofline_json import quantity_values
+from analysis.wording.multiple.comparison import best_sentence
+
+SCHEMA_VERSION = 1
+
+
+def multiple_values(multiple: MultipleComparison) -> dict[str, Any]:
+    """Plain values of it; sides are known by their `name`."""
+    names = [side.name for side in multiple.sides]
+    best, found = multiple.best, pareto(multiple)
+    entries = multiple.entries
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "baseline": names[0],
+        "best": {
+            "sentence": best_sentence(multiple),
+            "members": [names[at] for at in best.members],
+            "ruled_out": [names[at] for at in best.ruled_out],
+            "unranked": [names[at] for at in best.unranked],
+            "noise": best.noise,
+            "smallest_detectable": best.detectable,
+            "faster": [[names[one], names[other]] for one, other in sorted(best.faster)],
+        },
+        "variants": [_entry(multiple, entries[at], at) for at in multiple.order],
+        "pareto": None
+        if found is None
+        else {
+            "costs": list(found.costs),
+            "front": [names[at] for at in found.front],
+            "dominated": [
+                {"name": names[point.side], "by": [names[at] for at in point.dominated_by]}
+                for point in found.points
+                if point.dominated_by
+            ],
+        },
+    }
+
+
+def multiple_json(multiple: MultipleComparison) -> bytes:
+    """`multiple_values` as indented JSON; its texts are English."""
+    with language.speaking(language.ENGLISH):
+        return msgspec.json.format(msgspec.json.encode(multiple_values(multiple)), indent=2)
+
+
+def _entry(multiple: MultipleComparison, entry: Entry, at: int) -> dict[str, Any]:
+    verdict = None
+    notes: list[dict[str, Any]] = []
+    if entry.verdict is not None:
+        comparison = multiple.comparisons[at - 1]
+        corrected = entry.verdict.corrected
+        verdict = verdict_values(comparison) | {
+            "corrected": None
+            if corrected is None
+            else {"low": corrected.low, "high": corrected.high},
+        }
+        notes = diagnostics(comparison.diagnostics)
+    return {
+        "name": entry.side.name,
+        **side_values(entry.side),
+        "verdict": verdict,
+        "figures": {code: quantity_values(entry.figures[code]) for code in multiple.columns},
+        "diagnostics": notes,
+    }

@@ -1,0 +1,1 @@
+"""Several sides at once: what is said of them."""

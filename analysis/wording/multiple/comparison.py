@@ -1,0 +1,233 @@
+"""Several sides at once: which may be the fastest, what each is compared with, what is doubted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from analysis import units
+from analysis.compare.multiple.comparison import Entry, MultipleComparison
+from analysis.compare.multiple.pareto import Pareto
+from analysis.compare.timing.verdict import Interval, VerdictOutcome
+from analysis.compare.trust import trust
+from analysis.messages import Message, Part, listed, paragraph, passage, say
+from analysis.wording.diagnostics import diagnostic_sentence
+from analysis.wording.quantities import BASES
+from analysis.wording.sentences import quantity_text, samples_text, why_not_told
+from analysis.wording.texts import FIGURES
+
+MULTIPLE_TITLE = Message("Several variants against {baseline:name}")
+BASELINE = Message("baseline")
+MULTIPLE_HELP = Message(
+    "Speedup: time of the baseline / time of the variant, above 1 is faster. Each interval is wide "
+    "enough for all of them to hold together at 95 %. Result: whether the variant is told from the "
+    "baseline."
+)
+_OUTCOMES: Mapping[VerdictOutcome, Message] = {
+    "faster": Message("faster"),
+    "slower": Message("slower"),
+    "cannot_tell": Message("cannot tell"),
+    "noise_unknown": Message("noise unknown"),
+}
+_FASTEST = Message(
+    "**{best:name}** is the fastest of the {n:count}: every other one is slower beyond the noise."
+)
+_ONE_OF = Message("The fastest of the {n:count} is **one of these**: {names:name}.")
+_NONE_APART = Message(
+    "At this noise it **cannot be told which of the {n:count} is the fastest**: {names:name}."
+)
+_NOT_APART = Message("At this noise they cannot be told apart.")
+_DETECTABLE = Message(
+    "A difference of {change:percent} between the first and another would have shown."
+)
+_UNKNOWN = Message(
+    "{best:name} has the shortest time, but the noise is unknown: it cannot be told from "
+    "{others:name}."
+)
+_CONTROL = Message(
+    "{best:name} has the shortest time, but the two copies of the baseline differ, so this machine "
+    "was not steady: it cannot be told from {others:name}."
+)
+_NONE = Message("No two of these have times that can be compared.")
+_UNRANKED = Message(
+    "Not ranked, because their times do not compare with those of {baseline:name}: {names:name}."
+)
+
+
+def best_parts(multiple: MultipleComparison) -> tuple[Part, ...]:
+    """Which sides may be the fastest, in pieces: at this noise, and what cannot be told apart."""
+    best, names = multiple.best, [side.name for side in multiple.sides]
+    members = [names[at] for at in best.members]
+    told: list[tuple[Part, ...]] = []
+    if not members:
+        told.append(_NONE.parts())
+    elif len(members) == 1:
+        told.append(_FASTEST.parts(best=members[0], n=len(members) + len(best.ruled_out)))
+    elif best.noise != "known":
+        message = _UNKNOWN if best.noise == "unknown" else _CONTROL
+        told.append(message.parts(best=members[0], others=listed(members[1:])))
+    else:
+        total = len(members) + len(best.ruled_out)
+        if best.ruled_out:
+            told += [_ONE_OF.parts(n=total, names=", ".join(members)), _NOT_APART.parts()]
+        else:
+            told.append(_NONE_APART.parts(n=total, names=", ".join(members)))
+        if best.detectable is not None:
+            told.append(_DETECTABLE.parts(change=best.detectable))
+    if best.unranked and members:
+        out = ", ".join(names[at] for at in best.unranked)
+        told.append(_UNRANKED.parts(baseline=names[0], names=out))
+    return passage(*told)
+
+
+def best_sentence(multiple: MultipleComparison) -> str:
+    """`best_parts` as text. Names in it come from files."""
+    return "".join(part.text for part in best_parts(multiple))
+
+
+def basis_sentences(multiple: MultipleComparison) -> str:
+    """What is compared with what, by which times, and how it is corrected."""
+    verdicts = [comparison.verdict for comparison in multiple.comparisons]
+    times = dict.fromkeys(filter(None, map(samples_text, verdicts)))
+    against = say("Everything is compared with {baseline:name}.", baseline=multiple.baseline.name)
+    return paragraph(against, *times, correction_sentence(multiple), _of_outputs(multiple))
+
+
+def _of_outputs(multiple: MultipleComparison) -> str:
+    """Whose outputs the differences are from, where it is not the baseline of the table; '' where
+    none is known."""
+    if "output_difference" not in multiple.columns:
+        return ""
+    if not multiple.is_one_recording:
+        return say("Output differences are from the baseline that each was recorded with.")
+    record = multiple.sides[0].experiment
+    recorded = record.record.settings.baseline if record else ""
+    if recorded == multiple.baseline.label:
+        return ""
+    return say(
+        "Output differences are from {baseline:name}, the recorded baseline.", baseline=recorded
+    )
+
+
+def correction_sentence(multiple: MultipleComparison) -> str:
+    """How verdicts and intervals are corrected; '' without an interval."""
+    alphas = {c.verdict.alpha for c in multiple.comparisons if c.verdict.corrected is not None}
+    if not alphas:
+        return ""
+    looks = {
+        len(side.experiment.record.settings.looks) for side in multiple.sides if side.experiment
+    }
+    message = _CORRECTED_LOOKS if max(looks, default=1) > 1 else _CORRECTED
+    return message.text(level=1 - max(alphas))
+
+
+_CORRECTED = Message(
+    "Results and intervals are corrected for several candidates (Bonferroni): each interval is at "
+    "{level:percent}, so that all of them hold together at 95 %."
+)
+_CORRECTED_LOOKS = Message(
+    "Results and intervals are corrected for several candidates (Bonferroni) and for looks during "
+    "the recording (Pocock): each interval is at {level:percent}, so that all of them hold "
+    "together at 95 %."
+)
+
+
+def speedup_text(entry: Entry) -> str:
+    """'2.15×'; a dash for the baseline and where there is no time."""
+    return say("{speedup:factor}", speedup=entry.verdict.speedup if entry.verdict else None)
+
+
+def interval_text(entry: Entry) -> str:
+    """'2.14× to 2.17×', corrected for several candidates; '' without one."""
+    interval = entry.verdict.corrected if entry.verdict else None
+    return "" if interval is None else range_text(interval)
+
+
+def range_text(interval: Interval) -> str:
+    """'2.14× to 2.17×'."""
+    return say("{low:factor} to {high:factor}", low=interval.low, high=interval.high)
+
+
+def result_text(entry: Entry) -> str:
+    """'faster', 'cannot tell'; that it is the baseline."""
+    return (BASELINE if entry.verdict is None else _OUTCOMES[entry.verdict.outcome]).text()
+
+
+def figure_cell(entry: Entry, code: str) -> str:
+    """A figure with its unit, '~' for estimates, a dash where there is none."""
+    return quantity_text(entry.figures[code]) if code in entry.figures else units.MISSING
+
+
+# Doubts about comparing at all; those about single operators are left to the comparison of a pair.
+_ABOUT_ALL = (
+    "different_models", "same_variant", "same_file", "graphs_of_two_models", "heavy_counts_differ",
+    "operator_counts_differ", "quantised", "large_output_difference", "boundaries_included",
+    "devices_differ", "levels_differ", "tools_differ", "formats_differ", "versions_differ",
+    "recordings_differ", "compared_cut_short", "control", "load_seen", "stopped_interrupted",
+    "stopped_seconds", "runs_differ", "runs_unknown", "communication_differs",
+)  # fmt: skip
+_APART = Message(
+    "{names:name}: recorded apart from {baseline:name}, so neither machine nor drift is controlled."
+)
+_MORE_DOUBTS = Message(
+    "{n:count} more doubt concerns profiles of single pairs; comparing two of them shows it.",
+    "{n:count} more doubts concern profiles of single pairs; comparing two of them shows them.",
+)
+
+
+def column_basis(multiple: MultipleComparison, code: str) -> str:
+    """What the figures of a column rest on: 'measured'."""
+    quantities = [entry.figures[code] for entry in multiple.entries if code in entry.figures]
+    known = dict.fromkeys(one.basis for one in quantities if one.value is not None)
+    return " / ".join(BASES[basis].text() for basis in known)
+
+
+def doubt_lines(multiple: MultipleComparison) -> tuple[str, ...]:
+    """What speaks against the comparisons, each sentence once, with the sides that it is of where
+    it is not of all: 'fused, int8: …'."""
+    of: dict[str, list[str]] = {}
+    apart, more = [], set()
+    for side, comparison in zip(multiple.sides[1:], multiple.comparisons, strict=True):
+        found = trust(comparison.diagnostics)
+        if comparison.verdict.pairing != "blocks":
+            apart.append(side.name)
+        reason = comparison.verdict.reason
+        told = (
+            []
+            if reason in (None, "within_noise", "different_models")
+            else [why_not_told(comparison.verdict)]
+        )
+        for note in found.specific:
+            if note.code in _ABOUT_ALL:
+                told.append(diagnostic_sentence(note))
+            else:
+                more.add(diagnostic_sentence(note))
+        for sentence in dict.fromkeys(told):
+            of.setdefault(sentence, []).append(side.name)
+    lines = []
+    if apart:
+        lines.append(_APART.text(names=", ".join(apart), baseline=multiple.baseline.name))
+    for sentence, names in of.items():
+        is_of_all = len(names) == len(multiple.comparisons)
+        lines.append(sentence if is_of_all else _OF.text(names=", ".join(names), doubt=sentence))
+    if more:
+        lines.append(_MORE_DOUBTS.text(n=len(more)))
+    return tuple(lines)
+
+
+_OF = Message("{names:name}: {doubt:name}")
+PARETO_TITLE = Message("Speed against accuracy and memory")
+PARETO_HELP = Message(
+    "Each variant by its latency, and by what it costs: the largest difference of its outputs "
+    "/ their largest value, and its peak memory. Filled: no variant that is told faster costs no "
+    "more (Pareto front). Differences up to 1e-4 are rounding and count as equal."
+)
+_FRONT = Message("Pareto front of {costs}: {names:name}.")
+_BEATEN = Message("Each of the others is told slower than one that costs no more.")
+
+
+def front_sentence(multiple: MultipleComparison, found: Pareto) -> str:
+    """The sides of the Pareto front. Names come from files."""
+    names = ", ".join(multiple.sides[at].name for at in found.front)
+    costs = listed([FIGURES[code].label for code in ("latency", *found.costs)])
+    others = len(found.points) > len(found.front)
+    return paragraph(_FRONT.text(costs=costs, names=names), _BEATEN.text() if others else "")

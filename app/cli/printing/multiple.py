@@ -1,0 +1,77 @@
+"""Several variants against one baseline, in a terminal: the answer, then the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from analysis.compare.multiple.comparison import MultipleComparison
+from analysis.compare.multiple.pareto import pareto
+from analysis.messages import say
+from analysis.text import clean_text
+from analysis.units import middle_cut
+from analysis.wording import FIGURES
+from analysis.wording.multiple import comparison as words
+from analysis.wording.trust import TRUST
+
+_CHARS = 1000  # of a line: names in it come from files
+_NAME_CHARS = (20, 28)  # on a narrow terminal, on others
+_NARROW = 100
+_WIDE = 170  # columns of the terminal from which all figures fit beside the speedup
+_FIXED = "\N{NO-BREAK SPACE}"
+_TIMES = ("latency", "throughput")
+
+
+def print_multiple(multiple: MultipleComparison, *, is_brief: bool) -> None:
+    """The answer, what it rests on, the table, the Pareto front and doubts; `is_brief` ends it
+    after the speedups."""
+    console = Console(highlight=False, markup=False, emoji=False)
+    console.print(clean_text(words.best_sentence(multiple), _CHARS), style="bold")
+    console.print(clean_text(words.basis_sentences(multiple), _CHARS))
+    times = [code for code in multiple.columns if code in _TIMES]
+    costs = [code for code in multiple.columns if code not in _TIMES]
+    is_wide, chars = console.width >= _WIDE, _NAME_CHARS[console.width >= _NARROW]
+    console.print()
+    console.print(_table(multiple, [*times, *costs] if is_wide else times, chars, has_speedup=True))
+    if is_brief:
+        return
+    if costs and not is_wide:
+        console.print()
+        console.print(_table(multiple, costs, chars, has_speedup=False))
+    found = pareto(multiple)
+    if found is not None:
+        console.print(f"\n{words.PARETO_TITLE}", style="bold")
+        console.print(clean_text(words.front_sentence(multiple, found), _CHARS))
+    doubts = words.doubt_lines(multiple)
+    if doubts:
+        console.print(f"\n{TRUST}", style="bold")
+        for line in doubts:
+            console.print(Text(clean_text(f"! {line}", _CHARS)))
+
+
+def _table(
+    multiple: MultipleComparison, columns: Sequence[str], chars: int, *, has_speedup: bool
+) -> Table:
+    """A row for each side, and what each figure rests on."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column(say("variant"), no_wrap=True)
+    if has_speedup:
+        table.add_column(say("speedup"), justify="right", no_wrap=True)
+        table.add_column(say("interval"), justify="right", no_wrap=True)
+        table.add_column(say("result"), no_wrap=True)
+    for code in columns:
+        table.add_column(FIGURES[code].label, justify="right", overflow="fold")
+    entries = multiple.entries
+    for at in multiple.order:
+        entry = entries[at]
+        cells = [words.figure_cell(entry, code).replace(" ", _FIXED) for code in columns]
+        if has_speedup:
+            result = words.result_text(entry)
+            cells = [words.speedup_text(entry), words.interval_text(entry), result, *cells]
+        table.add_row(clean_text(middle_cut(entry.side.name, chars), 80), *cells)
+    bases = [words.column_basis(multiple, code) for code in columns]
+    table.add_row(say("basis"), *(["", "", ""] if has_speedup else []), *bases, style="dim")
+    return table

@@ -1,0 +1,66 @@
+"""`fusescope compare` with several variants or files: one table against the baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from analysis.compare.multiple.choice import names_of, several_sides
+from analysis.compare.multiple.comparison import MAX_SIDES, check_number, compare_several
+from analysis.compare.side import Side
+from analysis.errors import FuseScopeError
+from analysis.experiment import ExperimentRecord
+from app.cli import streams
+from app.cli.reading import named_by_path, read_given
+
+
+def print_several(
+    paths: Sequence[Path],
+    variants: str | None,
+    baseline: str | None,
+    refused: Mapping[str, object],
+    *,
+    redact: bool,
+    brief: bool,
+    json: bool,
+) -> None:
+    """Prints the table of all sides, the first one, or the variant `baseline`, as the baseline.
+
+    `refused` are options of pairs by name. Raises FuseScopeError.
+    """
+    for option, value in refused.items():
+        if value is not None:
+            first = "--variants" if variants is not None else "PATH PATH PATH"
+            raise FuseScopeError("options_exclude", first=first, second=option)
+    if len(paths) > MAX_SIDES:
+        check_number(len(paths))
+    sides = _sides(
+        paths, tuple(filter(None, map(str.strip, (variants or "").split(",")))), baseline
+    )
+    if redact:
+        from analysis.redaction import all_redacted
+
+        sides = all_redacted(sides)
+    multiple = compare_several(sides)
+    if json:
+        from analysis.report.exports.multiple_json import multiple_json
+
+        streams.write_json(multiple_json(multiple))
+    else:
+        from app.cli.printing.multiple import print_multiple
+
+        print_multiple(multiple, is_brief=brief)
+
+
+def _sides(paths: Sequence[Path], names: tuple[str, ...], baseline: str | None) -> list[Side]:
+    def wanted(record: ExperimentRecord) -> tuple[str, ...]:
+        chosen = names_of(record, names)
+        check_number(max(2, len(chosen)))
+        return tuple(dict.fromkeys((*chosen, *filter(None, (baseline,)))))
+
+    files = [read_given(path, wanted if len(paths) == 1 else None) for path in paths]
+    sides = several_sides(files, names, baseline)
+    of = {id(file): path for file, path in zip(files, paths, strict=True)}
+    traces = [side for side in sides if side.experiment is None]
+    named = iter(named_by_path(traces, [of[id(side.trace)] for side in traces]))
+    return [side if side.experiment is not None else next(named) for side in sides]
