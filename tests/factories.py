@@ -143,7 +143,8 @@ def samples(
     copies: int = 1,
     control: Sequence[float] = (1.0,),
 ) -> Samples:
-    """Every run of block b takes block_ms[b]; the second copy takes control[b] as long."""
+    """Every run of block b takes block_ms[b], on both threads; the second copy takes control[b] as
+    long."""
     rows = [
         (block, round_, copy, int(ms * 1e6 * (control[block % len(control)] if copy == 2 else 1.0)))
         for block, ms in enumerate(block_ms)
@@ -151,7 +152,7 @@ def samples(
         for copy in range(1, copies + 1)
     ]
     block, round_, copy, wall = (list(column) for column in zip(*rows, strict=True))
-    return Samples(block, round_, copy, wall, wall)
+    return Samples(block, round_, copy, wall, [2 * ns for ns in wall])
 
 
 def experiment_zip(

@@ -13,16 +13,16 @@ from analysis.trace import Value
 # What can limit a run; analysis/wording/findings/ has the sentences, kinds/ a file for each.
 FindingCode = Literal[
     "communication", "copies", "dispatch_bound", "fallback", "fused_slower", "graph_growth",
-    "idle_after", "idle_before", "idle_time", "large_tensors", "light_chains", "low_utilisation",
-    "memory_bound", "missed_fusion", "not_optimised", "recomputed", "reorders", "run_tail",
-    "stream_imbalance", "type_conversions",
+    "idle_after", "idle_before", "idle_threads", "idle_time", "large_tensors", "light_chains",
+    "low_utilisation", "memory_bound", "missed_fusion", "not_optimised", "pieces", "recomputed",
+    "reorders", "run_tail", "stream_imbalance", "type_conversions", "wide_types",
 ]  # fmt: skip
 # Why a kind cannot be answered for this file.
 Unknown = Literal[
     "different_models", "longer_than_run", "mixed_levels", "no_comparison", "no_counted_flops",
     "no_graph", "no_groups", "no_members", "no_operators", "no_peak", "no_providers", "no_samples",
-    "no_shapes", "no_start_times", "no_times", "no_types", "other_engine", "runs_unknown",
-    "too_few_samples",
+    "no_shapes", "no_start_times", "no_threads", "no_times", "no_types", "other_engine",
+    "runs_unknown", "threads_spin", "too_few_samples",
 ]  # fmt: skip
 Confidence = Literal["high", "medium", "low"]
 Place = Literal["operators", "op_types", "group", "run"]

@@ -8,14 +8,16 @@ from dataclasses import replace
 from analysis.advice.finding import Finding, FindingCode, Findings, Gain, Unanswered
 from analysis.advice.kinds.chains import light_chains
 from analysis.advice.kinds.conversions import fallback, reorders, type_conversions
+from analysis.advice.kinds.data_types import wide_types
 from analysis.advice.kinds.exposed import communication, copies
 from analysis.advice.kinds.graphs import graph_growth, large_tensors, recomputed
-from analysis.advice.kinds.idle import dispatch_bound, idle_after, idle_before, idle_time
+from analysis.advice.kinds.idle import dispatch_bound, idle_after, idle_before, idle_time, pieces
 from analysis.advice.kinds.missed import missed_fusion
 from analysis.advice.kinds.rooflines import low_utilisation, memory_bound
 from analysis.advice.kinds.slower import fused_slower
 from analysis.advice.kinds.streams import stream_imbalance
 from analysis.advice.kinds.tail import run_tail
+from analysis.advice.kinds.threads import idle_threads
 from analysis.advice.kinds.unoptimised import not_optimised
 from analysis.advice.subject import Answer, Subject
 
@@ -31,15 +33,18 @@ KINDS: Mapping[FindingCode, Callable[[Subject], Answer]] = {
     "idle_before": idle_before,
     "idle_after": idle_after,
     "idle_time": idle_time,
+    "pieces": pieces,
     "stream_imbalance": stream_imbalance,
     "reorders": reorders,
     "type_conversions": type_conversions,
+    "wide_types": wide_types,
     "fallback": fallback,
     "recomputed": recomputed,
     "memory_bound": memory_bound,
     "low_utilisation": low_utilisation,
     "graph_growth": graph_growth,
     "large_tensors": large_tensors,
+    "idle_threads": idle_threads,
     "run_tail": run_tail,
 }
 

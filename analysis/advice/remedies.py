@@ -100,6 +100,11 @@ def _settings(
         case "dispatch_bound" | "idle_before" | "idle_time":
             if record.settings.threads > 1:
                 yield "threads:1", None, ""
+        case "low_utilisation" if finding.values.get("layout_off"):
+            yield "fused", None, ""
+        case "idle_threads":
+            if record.settings.threads > 1:
+                yield f"threads:{record.settings.threads // 2}", None, ""
         case "memory_bound" | "low_utilisation":
             for threads in _other_threads(record):
                 yield f"threads:{threads}", None, ""

@@ -32,6 +32,16 @@ class StepParts:
     idle_ns: int
 
 
+@dataclass(frozen=True)
+class Exposed:
+    """Of the `busy_ns` in which anything ran, what only communication and only copies took, in ns,
+    as in `StepParts`."""
+
+    busy_ns: int
+    communication_ns: int
+    copies_ns: int
+
+
 @dataclass(frozen=True, eq=False)
 class Gaps:
     """Where the idle time of a run is, in ns, which adds up to it.
@@ -78,6 +88,21 @@ def why_no_step(trace: Trace) -> NoStep | None:
 
 
 @once
+def exposed_of_file(trace: Trace) -> Exposed | None:
+    """The same of all calls of a file that does not mark its runs: nothing follows from the time
+    between them. None where it marks them, where a call has no start, and without any."""
+    calls = trace.calls
+    has_start = calls["start_ns"].notna().to_numpy()
+    if why_no_step(trace) != "runs_unknown" or not len(calls) or not has_start.all():
+        return None
+    starts, lasts = call_times(calls)
+    computing, with_communication, busy = _unions(
+        trace, calls["operator"].to_numpy(), starts, lasts
+    )
+    return Exposed(busy, with_communication - computing, busy - with_communication)
+
+
+@once
 def _found(trace: Trace) -> tuple[StepParts, Gaps] | NoStep:
     run = median_run(trace)
     on_device = (trace.operators["level"] == "device_kernel").to_numpy()
@@ -98,12 +123,7 @@ def _found(trace: Trace) -> tuple[StepParts, Gaps] | NoStep:
         calls = calls[inside]
         starts, ends = np.maximum(starts[inside], begin), np.minimum(ends[inside], end)
     of = calls["operator"].to_numpy()
-    communicates = trace.operators["is_communication"].to_numpy()[of]
-    copies = copies_of(trace)[of] & ~communicates
-    computing, with_communication, busy = (
-        union_ns(starts[chosen], (ends - starts)[chosen])
-        for chosen in (~communicates & ~copies, ~copies, np.ones(len(of), bool))
-    )
+    computing, with_communication, busy = _unions(trace, of, starts, ends - starts)
     span_ns = int(row["dur_ns"])
     if busy > span_ns:
         return "longer_than_run"
@@ -116,6 +136,19 @@ def _found(trace: Trace) -> tuple[StepParts, Gaps] | NoStep:
         idle_ns=span_ns - busy,
     )
     return parts, _gaps(trace, of, starts, ends, begin, span_ns - busy)
+
+
+def _unions(
+    trace: Trace, of: np.ndarray, starts: np.ndarray, lasts: np.ndarray
+) -> tuple[int, int, int]:
+    """The time in which calls compute; in which they compute or communicate; in which any runs."""
+    communicates = trace.operators["is_communication"].to_numpy()[of]
+    copies = copies_of(trace)[of] & ~communicates
+    computing, with_communication, busy = (
+        union_ns(starts[chosen], lasts[chosen])
+        for chosen in (~communicates & ~copies, ~copies, np.ones(len(of), bool))
+    )
+    return computing, with_communication, busy
 
 
 def _gaps(

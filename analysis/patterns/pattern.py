@@ -53,6 +53,11 @@ class Conditions:
         """False for an optimizer that was switched off by name."""
         return optimizer not in self.disabled and self.only in (None, optimizer)
 
+    @property
+    def moves_layout(self) -> bool:
+        """Whether convolutions may move to the blocked layout, as far as settings say."""
+        return self.level == "all" and self.is_on("NchwcTransformer")
+
 
 @dataclass(frozen=True)
 class Block:

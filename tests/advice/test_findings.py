@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import get_args
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -116,6 +117,9 @@ def test_streams_of_which_one_does_the_work() -> None:
     assert one.at_most_ns == 300
     even: list[Call] = [("MatMul", 0, 500), ("Conv", 500, 300)]
     assert of_code(found_in(trace_of(even, streams=["7", "8"])), "stream_imbalance") is None
+    for other in ({"provider": ["AI_CORE", "AI_CPU"]}, {"op_type": ["MatMul", "Memcpy HtoD"]}):
+        found = found_in(trace_of(calls, streams=["7", "8"], **other))
+        assert of_code(found, "stream_imbalance") is None, "nothing that could take the work"
 
 
 @pytest.mark.parametrize(
@@ -140,7 +144,8 @@ def test_operators_that_fall_back_to_the_host() -> None:
     assert one is not None
     assert (one.at_most_ns, one.names) == (100, ("Where_1",))
     cpu = "CPUExecutionProvider"
-    others = (["AI_CORE", "AI_VECTOR_CORE"], ["FuseScope", cpu], ["DnnlExecutionProvider", cpu])
+    libraries = [[f"{name}ExecutionProvider", cpu] for name in ("Dnnl", "MKLDNN")]
+    others = (["AI_CORE", "AI_VECTOR_CORE"], ["FuseScope", cpu], *libraries)
     for providers in others:
         assert of_code(found_in(trace_of(calls, provider=providers)), "fallback") is None
     assert reason(found_in(trace_of(calls)), "fallback") == "no_providers"
@@ -189,6 +194,31 @@ def test_original_operators_that_two_fused_ones_contain() -> None:
     assert of_code(found_in(trace_of(calls, members=["a + b", "c"], **names)), "recomputed") is None
 
 
+def test_kernels_that_only_rearrange_are_known_by_their_names() -> None:
+    """Class layout also holds what costs nothing or is a part of other work: Reshape, im2col."""
+    for kernel, code in (
+        ("batched_transpose_32x32_half", "reorders"),
+        ("Reformat", "reorders"),
+        ("vectorizedcast_kernel", "type_conversions"),
+        ("im2col", None),
+    ):
+        calls: list[Call] = [("MatMul", 0, 900), (kernel, 900, 100)]
+        found = found_in(trace_of(calls, op_class=["matrix_product", "layout"]))
+        assert {one.code for one in found.found} == ({code} if code else set())
+
+
+def test_heavy_operators_in_a_wider_type() -> None:
+    """Of 300 ns in float32 half could go where the others compute in float16."""
+    calls: list[Call] = [("MatMul", 0, 700), ("Conv", 700, 300)]
+    inputs = ["float16[8,16]; float32[4]", "float32[8,16]"]
+    found = found_in(trace_of(calls, inputs=inputs))
+    one = of_code(found, "wide_types")
+    assert one is not None
+    assert (one.at_most_ns, one.names, one.values["wide"]) == (150, ("Conv_1",), "float32")
+    assert of_code(found_in(trace_of(calls)), "wide_types") is None
+    assert reason(found_in(trace_of(calls, inputs=["", ""])), "wide_types") == "no_shapes"
+
+
 def test_runs_of_which_some_are_slow() -> None:
     """Of 20 runs 18 take 100 ns and 2 take 300: the mean is 120."""
     slow = trace_of(BUSY, samples=[100] * 9 + [300] + [100] * 9 + [300])
@@ -213,6 +243,27 @@ def test_why_runs_are_slow(samples: list[int], cause: str) -> None:
     late = of_code(found_in(trace_of(BUSY, samples=samples[::-1])), "run_tail")
     assert late is not None
     assert late.values["cause"] == {"warm_up": "throttling"}.get(cause, cause)
+
+
+def test_slow_runs_are_told_apart_by_their_cpu_time() -> None:
+    """Runs of 300 instead of 100 ns in each of two processes, with and without as much CPU time."""
+    trace = trace_of(BUSY, samples=([100] * 9 + [300] * 2 + [100] * 9) * 2)
+    for cpu_ns, cause in ((390, "slower"), (130, "waited"), (260, "other")):
+        took = [0, *[cpu_ns if dur > 100 else 130 for dur in trace.sampled_runs["dur_ns"]]]
+        blocks = pd.array([None, *[0] * 20, *[1] * 20], dtype="Int64")
+        runs = trace.runs.assign(cpu_ns=pd.array(took, dtype="Int64"), block=blocks)
+        one = of_code(found_in(replace(trace, runs=runs)), "run_tail")
+        assert one is not None
+        assert one.values["cause"] == cause
+
+
+def test_idle_time_that_the_profiler_may_have_made_is_none() -> None:
+    """Of 1000 ns nothing runs for 300; un-profiled runs take 700 or 900."""
+    calls: list[Call] = [("MatMul", 100, 300), ("Conv", 540, 400)]
+    assert of_code(found_in(trace_of(calls, samples=[700] * 5)), "idle_time") is None
+    one = of_code(found_in(trace_of(calls, samples=[900] * 5)), "idle_time")
+    assert one is not None
+    assert one.at_most_ns == 300
 
 
 def test_streams_that_overlap_take_no_more_than_the_run() -> None:
@@ -286,6 +337,10 @@ def test_a_file_without_runs_says_so() -> None:
     assert not found.has_runs
     assert reason(found, "dispatch_bound") == "runs_unknown"
     assert found.run_ns == 200
+    calls: list[Call] = [("MatMul", 0, 100), ("Memcpy HtoD", 50, 100), ("Memcpy DtoH", 800, 50)]
+    one = of_code(found_in(trace_of(calls, kind="file")), "copies")
+    assert one is not None
+    assert (one.at_most_ns, one.of_ns, one.share) == (100, 200, 0.5), "of what any operator ran"
 
 
 TYPES = st.sampled_from(("MatMul", "Mul", "Add", "Cast", "Transpose", "AllReduce", "Memcpy HtoD"))

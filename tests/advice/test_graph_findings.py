@@ -15,6 +15,7 @@ from analysis.compare.comparison import Comparison
 from analysis.experiment import Experiment
 from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
+from analysis.wording import findings as words
 from tests.advice.experiments import compared
 from tests.advice.traces import of_code, reason
 from tests.factories import FUSED, GEMM, UNFUSED_OPERATORS, experiment_zip
@@ -112,10 +113,41 @@ def test_mobilenet_unfused_names_what_fusion_brings_and_how_much() -> None:
 
 
 def test_mobilenet_fused_says_what_is_left() -> None:
+    """Depthwise convolutions at the bandwidth of memory, and nothing that fusion has done."""
     found = findings(advised(sample("mobilenetv2"), "fused"))
-    codes = [one.code for one in found.found]
-    assert "memory_bound" in codes
-    assert not {"not_optimised", "missed_fusion", "light_chains"} & set(codes)
+    first = found.found[0]
+    assert first.code == "memory_bound"
+    assert "Depthwise convolutions" in words.why_text(first)
+    assert float(str(first.values["depthwise_ns"])) > 0.4 * float(str(first.values["time_ns"]))
+    done = {"not_optimised", "missed_fusion", "light_chains", "fused_slower", "idle_time"}
+    assert not done & {one.code for one in found.found}
+
+
+def test_what_only_pieces_and_their_kernels_cost() -> None:
+    experiment = sample("recipes/depthwise_mobilenetv2")
+    found = findings(advised(experiment, "custom:depthwise_conv"))
+    one = one_of(found, "pieces")
+    assert one.share is not None
+    assert 0.1 < one.share < 0.2
+    assert not {"idle_time", "dispatch_bound"} & {of.code for of in found.found}
+    serial = findings(advised(sample("recipes/mul_add"), "custom:mul_add"))
+    threads = one_of(serial, "idle_threads")
+    assert threads.at_most_ns == pytest.approx(0.5 * float(threads.of_ns or 0), rel=0.02)
+    whole = findings(advised(experiment, "fused"))
+    assert not {"pieces", "idle_threads"} & {of.code for of in whole.found}
+    assert reason(findings(advised(sample("resnet50").traces["fused"])), "pieces") is None
+
+
+def test_weights_are_read_whatever_is_fused() -> None:
+    """A quarter of a Gemm's weights stays, and its remedy is another than that of tensors."""
+    found = findings(advised(sample("mobilenetv2"), "fused"))
+    bound = one_of(found, "memory_bound")
+    assert bound.at_most_ns is not None
+    assert bound.at_most_ns < float(str(bound.values["time_ns"]))
+    mostly = replace(bound, values={**bound.values, "weights": 0.9})
+    assert words.remedy_text(mostly) != words.remedy_text(bound)
+    unfused = one_of(findings(advised(sample("mobilenetv2"), "unfused")), "low_utilisation")
+    assert "NchwcTransformer" in words.remedy_text(unfused)
 
 
 def test_an_optimizer_that_was_off_is_a_missed_fusion() -> None:

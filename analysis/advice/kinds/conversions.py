@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+import pandas as pd
+
 from analysis.advice.subject import Answer, Subject
 from analysis.operators.classes import plain_type
 from analysis.trace import Value
@@ -19,11 +22,17 @@ _LAYOUTS = frozenset(
      "permute_copy", "formattransfer", "shuffle", "layout_transform", "nchwtonhwc",
      "nhwctonchw", "contiguous")
 )  # fmt: skip
+# Names of kernels, which are no op types: 'batched_transpose_32x32_half', 'Reformat'.
+_LAYOUT_KERNELS = re.compile(
+    r"transpose|permute|reformat|reorder|n?chw_?to_?n?hwc|n?hwc_?to_?n?chw"
+)
+_TYPE_KERNELS = re.compile(r"cast|convert|quanti[sz]e|bfloat16tofloat32")
 # Where an operator runs when no other processor takes it, and what marks the others; the libraries
 # are kernels of the host's own.
-_HOSTS = frozenset(("CPUExecutionProvider", "AI_CPU", "AICPU"))
+HOSTS = frozenset(("CPUExecutionProvider", "AI_CPU", "AICPU"))
 _LIBRARIES = tuple(
-    f"{name}ExecutionProvider" for name in ("Dnnl", "XNNPACK", "Xnnpack", "ACL", "ArmNN")
+    f"{name}ExecutionProvider"
+    for name in ("Dnnl", "MKLDNN", "Mkldnn", "Nuphar", "XNNPACK", "Xnnpack", "ACL", "ArmNN")
 )
 _ACCELERATORS = re.compile(r"\w+ExecutionProvider|AI_\w+|AICORE|MIX_\w+")
 
@@ -33,7 +42,7 @@ def reorders(subject: Subject) -> Answer:
     texts = subject.texts
     if not (texts["op_type"] != "").any():
         return "no_types"
-    mask = texts["op_type"].map(plain_type).isin(_LAYOUTS).to_numpy(dtype=bool)
+    mask = _of(texts, _LAYOUTS, _LAYOUT_KERNELS)
     return subject.wasted("reorders", mask, {"executions": subject.executions(mask)})
 
 
@@ -42,7 +51,7 @@ def type_conversions(subject: Subject) -> Answer:
     texts = subject.texts
     if not (texts["op_type"] != "").any():
         return "no_types"
-    mask = texts["op_type"].map(plain_type).isin(_TYPES).to_numpy(dtype=bool)
+    mask = _of(texts, _TYPES, _TYPE_KERNELS) & ~_of(texts, _LAYOUTS, _LAYOUT_KERNELS)
     return subject.wasted("type_conversions", mask, {"executions": subject.executions(mask)})
 
 
@@ -51,7 +60,7 @@ def fallback(subject: Subject) -> Answer:
     providers = subject.texts["provider"]
     if not (providers != "").any():
         return "no_providers"
-    mask = providers.isin(_HOSTS).to_numpy(dtype=bool)
+    mask = providers.isin(HOSTS).to_numpy(dtype=bool)
     others = ~mask & ~providers.isin(_LIBRARIES).to_numpy(dtype=bool)
     others &= providers.str.fullmatch(_ACCELERATORS).to_numpy(dtype=bool)
     if not mask.any() or not others.any():
@@ -61,3 +70,11 @@ def fallback(subject: Subject) -> Answer:
         "provider": str(providers[mask].iloc[0]),
     }
     return subject.wasted("fallback", mask, values)
+
+
+def _of(texts: pd.DataFrame, types: frozenset[str], kernels: re.Pattern[str]) -> np.ndarray:
+    """Operators of these types, and those of class layout whose names are of such kernels."""
+    of_type = texts["op_type"].map(plain_type).isin(types)
+    named = texts["op_type"].str.lower().str.contains(kernels) & (texts["op_class"] == "layout")
+    found: np.ndarray = (of_type | named).to_numpy(dtype=bool)
+    return found

@@ -2,65 +2,61 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+import numpy as np
+
 from analysis.advice.finding import Finding
 from analysis.advice.kinds.idle import no_step
 from analysis.advice.subject import MIN_SHARE, Answer, Subject
 from analysis.metrics.device import copies_of
-from analysis.trace import Value
+from analysis.metrics.step import exposed_of_file
 
 
 def communication(subject: Subject) -> Answer:
     """Communication that no computing hides takes 2 % of the median run, or more."""
-    mask = subject.operators["is_communication"].to_numpy(dtype=bool)
-    step = subject.step
-    if not mask.any():
-        return ()
-    if step is None:
-        return no_step(subject)
-    if step.communication_ns < MIN_SHARE * step.span_ns:
-        return ()
-    values: dict[str, Value] = {
-        "exposed_ns": step.communication_ns,
-        "share": step.communication_ns / step.span_ns,
-        "operator": subject.names(mask)[0],
-    }
-    return (
-        Finding(
-            "communication",
-            values=values,
-            at_most_ns=float(step.communication_ns),
-            share=step.communication_ns / step.span_ns,
-            of_ns=float(step.span_ns),
-            where="operators",
-            names=subject.names(mask),
-        ),
+    return _exposed(
+        subject, "communication", subject.operators["is_communication"].to_numpy(dtype=bool)
     )
 
 
 def copies(subject: Subject) -> Answer:
     """Copies between host and device that nothing hides take 2 % of the median run, or more."""
-    trace = subject.trace
-    mask = copies_of(trace)[subject.operators["operator"].to_numpy()]
-    step = subject.step
+    mask = copies_of(subject.trace)[subject.operators["operator"].to_numpy()]
+    return _exposed(subject, "copies", mask)
+
+
+def _exposed(
+    subject: Subject, code: Literal["communication", "copies"], mask: np.ndarray
+) -> Answer:
+    """Of a file that does not mark its runs, as a part of the time in which anything ran."""
     if not mask.any():
         return ()
-    if step is None:
+    step, whole = subject.step, exposed_of_file(subject.trace)
+    if step is not None:
+        of_ns = step.span_ns
+        exposed_ns = step.copies_ns if code == "copies" else step.communication_ns
+    elif whole is not None and whole.busy_ns:
+        of_ns = whole.busy_ns
+        exposed_ns = whole.copies_ns if code == "copies" else whole.communication_ns
+    else:
         return no_step(subject)
-    if step.copies_ns < MIN_SHARE * step.span_ns:
+    if exposed_ns < MIN_SHARE * of_ns:
         return ()
+    names = subject.names(mask)
     return (
         Finding(
-            "copies",
+            code,
             values={
-                "exposed_ns": step.copies_ns,
-                "share": step.copies_ns / step.span_ns,
+                "exposed_ns": exposed_ns,
+                "share": exposed_ns / of_ns,
                 "executions": subject.executions(mask),
-                "operator": subject.names(mask)[0],
+                "operator": names[0],
             },
-            at_most_ns=float(step.copies_ns),
-            share=step.copies_ns / step.span_ns,
-            of_ns=float(step.span_ns),
+            at_most_ns=float(exposed_ns),
+            share=exposed_ns / of_ns,
+            of_ns=float(of_ns),
             where="operators",
-            names=subject.names(mask),
+            names=names,
         ),
     )

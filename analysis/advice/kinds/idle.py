@@ -8,6 +8,8 @@ from analysis.advice.finding import Finding, Unknown
 from analysis.advice.subject import Answer, Subject, shown
 from analysis.metrics.step import StepParts, why_no_step
 
+# Variants of our own that hand tensors from session to session.
+_IN_PIECES = frozenset(("eager", "segments", "custom"))
 MAX_BUSY = 0.4  # of the run: with less, what starts the operators is the limit, not they
 _MOST = 0.5  # of all idle time, from which one place explains it
 _MIN_IDLE = 0.05  # of the run
@@ -18,7 +20,9 @@ def dispatch_bound(subject: Subject) -> Answer:
     step = subject.step
     if step is None:
         return no_step(subject)
-    if step.span_ns - step.idle_ns >= MAX_BUSY * step.span_ns or len(subject.operators) < 2:
+    if step.span_ns - _idle_ns(subject, step) >= MAX_BUSY * step.span_ns:
+        return ()
+    if len(subject.operators) < 2 or _in_pieces(subject):
         return ()
     if _before_one(subject, step) is not None or _is_most(subject.idle_after_ns, step):
         return ()
@@ -48,7 +52,7 @@ def idle_before(subject: Subject) -> Answer:
     if step is None:
         return no_step(subject)
     place = _before_one(subject, step)
-    if place is None:
+    if place is None or _in_pieces(subject):
         return ()
     gap_ns = float(subject.gaps_ns[place])
     name = shown(subject.operators["name"].iloc[place])
@@ -76,7 +80,7 @@ def idle_after(subject: Subject) -> Answer:
     step = subject.step
     if step is None:
         return no_step(subject)
-    if not _is_most(subject.idle_after_ns, step):
+    if not _is_most(subject.idle_after_ns, step) or _in_pieces(subject):
         return ()
     share = subject.idle_after_ns / step.span_ns
     return (
@@ -93,13 +97,15 @@ def idle_after(subject: Subject) -> Answer:
 
 def idle_time(subject: Subject) -> Answer:
     """Nothing runs in 5 % of the median run or more, and neither dispatch nor one place explains
-    it; named is the operator that most of it comes before."""
+    it, nor the time that the profiler adds; named is the operator that most of it comes before."""
     step = subject.step
     if step is None:
         return no_step(subject)
-    share = step.idle_ns / step.span_ns
-    if share < _MIN_IDLE or dispatch_bound(subject) or idle_before(subject) or idle_after(subject):
+    if _idle_ns(subject, step) < _MIN_IDLE * step.span_ns or _in_pieces(subject):
         return ()
+    if dispatch_bound(subject) or idle_before(subject) or idle_after(subject):
+        return ()
+    share = step.idle_ns / step.span_ns
     place = int(np.argmax(subject.gaps_ns))
     name = shown(subject.operators["name"].iloc[place])
     return (
@@ -121,9 +127,43 @@ def idle_time(subject: Subject) -> Answer:
     )
 
 
+def pieces(subject: Subject) -> Answer:
+    """A variant that runs the model piece by piece spends 5 % of the median run or more between
+    them."""
+    step = subject.step
+    if step is None:
+        return no_step(subject)
+    if not _in_pieces(subject) or step.idle_ns < _MIN_IDLE * step.span_ns:
+        return ()
+    share = step.idle_ns / step.span_ns
+    return (
+        Finding(
+            "pieces",
+            values={"idle_ns": step.idle_ns, "share": share},
+            at_most_ns=float(step.idle_ns),
+            share=share,
+            of_ns=float(step.span_ns),
+        ),
+    )
+
+
 def no_step(subject: Subject) -> Unknown:
     """What keeps the parts of a run unknown."""
     return why_no_step(subject.trace) or "no_times"
+
+
+def _in_pieces(subject: Subject) -> bool:
+    side = subject.side
+    return side.experiment is not None and side.label.partition(":")[0] in _IN_PIECES
+
+
+def _idle_ns(subject: Subject, step: StepParts) -> float:
+    """The idle time of the run without what the profiler adds: it writes between operators, so as
+    much as the run is longer than the median of un-profiled ones need not be idle without it."""
+    sampled = subject.trace.sampled_runs
+    dur_ns = sampled.loc[~sampled["warmup"], "dur_ns"]
+    added_ns = 0.0 if dur_ns.empty else max(0.0, step.span_ns - float(dur_ns.median()))
+    return step.idle_ns - added_ns
 
 
 def _before_one(subject: Subject, step: StepParts) -> int | None:

@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 
 from analysis.advice.finding import Finding
+from analysis.advice.kinds.conversions import HOSTS
 from analysis.advice.subject import Answer, Subject, shown
 from analysis.metrics.breakdown import steady_calls
+from analysis.metrics.device import copies_of
 from analysis.metrics.spans import call_times, union_ns
 from analysis.metrics.warmup import steady_runs
 
@@ -18,6 +20,7 @@ _MIN_SHARE = 0.1  # of the run that could be saved: what depends on what is not 
 
 def stream_imbalance(subject: Subject) -> Answer:
     """Several streams of one device compute, and the second works less than half of the first.
+    Streams of copies, communication and of a processor beside the accelerator are none of them.
 
     What moving work could save is half the difference of the two: then both take as long.
     """
@@ -26,7 +29,9 @@ def stream_imbalance(subject: Subject) -> Answer:
     calls = steady_calls(trace, steady)
     on_device = (trace.operators["level"] == "device_kernel").to_numpy()
     of = calls["operator"].to_numpy()
-    computes = on_device[of] & ~trace.operators["is_communication"].to_numpy()[of]
+    on_host = np.isin(np.array(trace.texts("provider"), dtype=object), list(HOSTS))
+    is_communication = trace.operators["is_communication"].to_numpy()
+    computes = (on_device & ~is_communication & ~copies_of(trace) & ~on_host)[of]
     calls = calls[computes]
     if calls.empty or calls["device"].nunique() > 1 or calls["stream"].nunique() < 2:
         return ()

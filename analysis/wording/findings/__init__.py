@@ -10,7 +10,17 @@ from analysis.advice.finding import Confidence, Finding, Findings, Unknown
 from analysis.messages import Message, Part, Shown, listed, say
 from analysis.patterns.pattern import Blocker, Fact
 from analysis.wording.advice import near_miss_remedy, near_miss_sentence
-from analysis.wording.findings.texts import TAILS, TEXTS
+from analysis.wording.findings.texts import (
+    LAYOUT_OFF,
+    MORE_THAN_THEIRS,
+    MOSTLY_TENSORS,
+    MOSTLY_WEIGHTS,
+    OPTIMISATION_OFF,
+    OTHER_KERNEL,
+    ROOFS,
+    TAILS,
+    TEXTS,
+)
 from analysis.wording.findings.unknown import REASONS
 
 FINDINGS_TITLE = Message("What limits {side:name} now")
@@ -41,6 +51,7 @@ _OF_RUNS = Message(
 )
 _OF_THE_FILE = Message("Times are of the whole file, as it does not mark its runs.")
 _NAMES = 4  # of operators that are shown
+_MOSTLY = 0.6  # of the bytes that are weights, from which the remedy is about them
 
 
 @dataclass(frozen=True)
@@ -68,6 +79,13 @@ def why_text(finding: Finding) -> str:
         return near_miss_sentence(_missed(finding))
     if finding.code == "run_tail":
         return TAILS[str(finding.values["cause"])].text()
+    if finding.code == "not_optimised":
+        light_ns, gain = finding.values.get("light_ns"), finding.gain
+        more = gain is not None and isinstance(light_ns, float) and gain.value > light_ns
+        return (MORE_THAN_THEIRS if more else OPTIMISATION_OFF).text()
+    roof = ROOFS.get((finding.code, bool(finding.values.get("depthwise_ns"))))
+    if roof is not None:
+        return roof.text(**_values(finding))
     why = TEXTS[finding.code].why
     return "" if why is None else why.text(**_values(finding))
 
@@ -76,6 +94,12 @@ def remedy_text(finding: Finding) -> str:
     """What to try; names come from the file."""
     if finding.code == "missed_fusion":
         return near_miss_remedy(_missed(finding))
+    if finding.code == "memory_bound":
+        weights = finding.values.get("weights")
+        mostly = isinstance(weights, float) and weights > _MOSTLY
+        return (MOSTLY_WEIGHTS if mostly else MOSTLY_TENSORS).text()
+    if finding.code == "low_utilisation":
+        return (LAYOUT_OFF if finding.values.get("layout_off") else OTHER_KERNEL).text()
     remedy = TEXTS[finding.code].remedy
     return "" if remedy is None else remedy.text(**_values(finding))
 

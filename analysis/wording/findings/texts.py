@@ -39,10 +39,7 @@ TEXTS: Mapping[FindingCode, FindingText] = {
             "{n:count} operators that the engine can fuse away take {light_ns:duration}, "
             "{share:percent} of the time: {op_types:name}.",
         ),
-        Message(
-            "Optimisation is off in this variant, so each of them runs by itself and writes its "
-            "whole result to memory."
-        ),
+        None,
         Message("Compare with the variant fused; record it where it is missing."),
         Message(
             "The model's graph, the known conditions of the engine, and measured times of "
@@ -116,7 +113,7 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         Message("Communication not hidden"),
         Message(
             "Communication that nothing hides takes {exposed_ns:duration}, {share:percent} of the "
-            "run."
+            "time."
         ),
         Message(
             "Devices exchange data or wait for each other while nothing is computed. Beside "
@@ -132,11 +129,11 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         Message("Copies not hidden"),
         Message(
             "Copies and fills of memory that nothing hides take {exposed_ns:duration}, "
-            "{share:percent} of the run."
+            "{share:percent} of the time."
         ),
         Message(
             "A copy from memory that is not pinned, or one that the host waits for, stops the "
-            "device."
+            "device. Most time takes {operator:name}."
         ),
         Message(
             "Keep the data on the device, or pin the host's memory and copy on a stream of its own."
@@ -188,6 +185,53 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         ),
         Message("Measured: start times of operators as profiled."),
     ),
+    "pieces": FindingText(
+        Message("Cut into pieces"),
+        Message(
+            "Between the pieces that this variant runs one by one nothing runs for "
+            "{idle_ns:duration}, {share:percent} of the run."
+        ),
+        Message(
+            "Each piece is a session of its own, and tensors are handed from one to the next. The "
+            "model as one graph does not pay for that."
+        ),
+        Message(
+            "Judge a kernel against the same cut without it, and run the model as one graph, as "
+            "the variants unfused and fused do."
+        ),
+        _STEP,
+    ),
+    "idle_threads": FindingText(
+        Message("Threads without work"),
+        Message("On average {used:tenths} of {threads:threads} work."),
+        Message(
+            "The others wait: operators that are too small to be divided, operators that run on "
+            "one thread, or work between operators."
+        ),
+        Message(
+            "Use fewer threads and several requests at once, or a larger batch; a kernel of your "
+            "own can divide its work among the engine's threads."
+        ),
+        Message("Measured: CPU time and wall time of un-profiled runs."),
+    ),
+    "wide_types": FindingText(
+        Message("Wider data type than the rest"),
+        Message(
+            "One heavy operator computes in {wide:name}, others in {narrow:name}; it takes "
+            "{time_ns:duration}, {share:percent} of the time.",
+            "{n:count} heavy operators compute in {wide:name}, others in {narrow:name}; they take "
+            "{time_ns:duration}, {share:percent} of the time.",
+        ),
+        Message(
+            "They were left out where the model was quantised or cast. The largest is "
+            "{operator:name}. What the narrow type would save is taken from its number of bits."
+        ),
+        Message(
+            "Quantise or cast these, too, and compare the outputs; they may have been left out for "
+            "their accuracy."
+        ),
+        Message("Measured times of operators; data types from the file."),
+    ),
     "stream_imbalance": FindingText(
         Message("Unbalanced streams"),
         Message(
@@ -214,8 +258,8 @@ TEXTS: Mapping[FindingCode, FindingText] = {
             "is {operator:name}."
         ),
         Message(
-            "Keep one layout through the model, such as channels last or the device's own, or "
-            "leave the engine's layout optimisation out where it does not pay."
+            "Keep one layout from the model's inputs to its outputs, such as channels last or the "
+            "device's own, or leave the engine's layout optimisation out where it does not pay."
         ),
         _PROFILE,
     ),
@@ -272,37 +316,25 @@ TEXTS: Mapping[FindingCode, FindingText] = {
     "memory_bound": FindingText(
         Message("Bound by memory"),
         Message(
-            "One operator moves data about as fast as memory allows, {rate:bandwidth}, and takes "
-            "{time_ns:duration}, {share:percent} of the time.",
-            "{n:count} operators move data about as fast as memory allows, {rate:bandwidth}, and "
-            "take {time_ns:duration}, {share:percent} of the time.",
+            "One operator ({op_types:name}) moves data about as fast as memory allows, "
+            "{rate:bandwidth}, and takes {time_ns:duration}, {share:percent} of the time.",
+            "{n:count} operators ({op_types:name}) move data about as fast as memory allows, "
+            "{rate:bandwidth}, and take {time_ns:duration}, {share:percent} of the time.",
         ),
-        Message(
-            "Faster arithmetic would not help them, only fewer bytes. The largest is "
-            "{operator:name}."
-        ),
-        Message(
-            "Fuse them with their neighbours, use a smaller data type, or choose a batch size "
-            "whose data stays in the cache."
-        ),
+        None,
+        None,
         _ROOFS,
     ),
     "low_utilisation": FindingText(
         Message("Low utilisation"),
         Message(
-            "One operator reaches {of_roof:percent} of what the machine allows it, and takes "
-            "{time_ns:duration}, {share:percent} of the time.",
-            "{n:count} operators reach {of_roof:percent} of what the machine allows them, and "
-            "take {time_ns:duration}, {share:percent} of the time.",
+            "One operator ({op_types:name}) reaches {of_roof:percent} of what the machine allows "
+            "it, and takes {time_ns:duration}, {share:percent} of the time.",
+            "{n:count} operators ({op_types:name}) reach {of_roof:percent} of what the machine "
+            "allows them, and take {time_ns:duration}, {share:percent} of the time.",
         ),
-        Message(
-            "Neither arithmetic nor memory limits them, so it is the kernel: its layout, few "
-            "channels, padding, or threads. The largest is {operator:name}."
-        ),
-        Message(
-            "Choose another layout, numbers of channels that are multiples of 16, a larger batch, "
-            "another number of threads, or a kernel of your own."
-        ),
+        None,
+        None,
         _ROOFS,
     ),
     "graph_growth": FindingText(
@@ -349,13 +381,68 @@ TEXTS: Mapping[FindingCode, FindingText] = {
     ),
 }
 
-# Of runs that get faster, that get slower, and neither.
+OPTIMISATION_OFF = Message(
+    "Optimisation is off in this variant, so each of them runs by itself and writes its whole "
+    "result to memory."
+)
+MORE_THAN_THEIRS = Message(
+    "Optimisation is off in this variant, so each of them runs by itself and writes its whole "
+    "result to memory. More than their time is saved: the convolutions beside them become faster "
+    "as well, in the engine's own layout."
+)
+# Of operators that memory limits, and of those far below their roof: with and without depthwise
+# convolutions among them.
+ROOFS: Mapping[tuple[FindingCode, bool], Message] = {
+    ("memory_bound", False): Message(
+        "Faster arithmetic would not help them, only fewer bytes. The largest is {operator:name}."
+    ),
+    ("memory_bound", True): Message(
+        "Faster arithmetic would not help them, only fewer bytes. The largest is {operator:name}. "
+        "Depthwise convolutions, which compute little for each byte, take {depthwise_ns:duration} "
+        "of their time."
+    ),
+    ("low_utilisation", False): Message(
+        "Neither arithmetic nor memory limits them, so it is the kernel: its layout, few "
+        "channels, padding, or threads. The largest is {operator:name}."
+    ),
+    ("low_utilisation", True): Message(
+        "Neither arithmetic nor memory limits them, so it is the kernel: its layout, few "
+        "channels, padding, or threads. The largest is {operator:name}. Depthwise convolutions "
+        "take {depthwise_ns:duration} of their time."
+    ),
+}
+MOSTLY_WEIGHTS = Message(
+    "Most of their bytes are weights, which no fusion saves: store them in a smaller data type, "
+    "such as int8, or raise the batch size, so that they are read once for more samples."
+)
+MOSTLY_TENSORS = Message(
+    "Fuse them with their neighbours, use a smaller data type, or choose a batch size whose data "
+    "stays in the cache."
+)
+LAYOUT_OFF = Message(
+    "Switch on all optimisation of the engine, with its layout optimisation (NchwcTransformer): in "
+    "blocks of channels convolutions run faster."
+)
+OTHER_KERNEL = Message(
+    "Choose another layout, numbers of channels that are multiples of 16, a larger batch, another "
+    "number of threads, or a kernel of your own."
+)
+
+# Of runs that get faster, that get slower, and of single slow ones.
 TAILS: Mapping[str, Message] = {
     "warm_up": Message(
         "Early runs are slower than late ones, as with a warm-up that is too short."
     ),
     "throttling": Message(
         "Late runs are slower than early ones, as on a processor that lowers its clock frequency."
+    ),
+    "waited": Message(
+        "Slow runs took no more CPU time than the others: their threads waited for a processor, as "
+        "with another process beside them."
+    ),
+    "slower": Message(
+        "Slow runs took more CPU time as well: the processor worked slower, as with a lower clock "
+        "frequency, or another process on the same core, cache or memory."
     ),
     "other": Message("Slow runs are spread over the recording, as with another process beside it."),
 }

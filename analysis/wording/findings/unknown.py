@@ -24,9 +24,11 @@ REASONS: Mapping[Unknown, Message] = {
     "no_samples": Message("The file has no un-profiled runs"),
     "no_shapes": Message("The file has no shapes"),
     "no_start_times": Message("The file has no start times"),
+    "no_threads": Message("The file does not say how many threads there were"),
     "no_times": Message("No operator took any time"),
     "no_types": Message("The file has no op types that are known"),
     "other_engine": Message("The conditions under which this engine fuses are not known"),
     "runs_unknown": Message("The file does not mark its runs"),
+    "threads_spin": Message("Threads that spin take CPU time while they wait"),
     "too_few_samples": Message("There are fewer than 20 un-profiled runs"),
 }

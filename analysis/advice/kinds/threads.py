@@ -1,0 +1,47 @@
+"""Threads: those that a recording was given and that stand still for much of the run."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analysis.advice.finding import Finding
+from analysis.advice.subject import Answer, Subject
+
+_MAX_USED = 0.7  # of the threads, above which serial parts are not worth a finding
+
+
+def idle_threads(subject: Subject) -> Answer:
+    """The CPU time of a median un-profiled run is at most 70 % of what its threads have.
+
+    What a remedy could save is the time that the others would need to work as well. Threads that
+    spin take CPU time for nothing, so nothing follows from theirs.
+    """
+    experiment, variant = subject.side.experiment, subject.side.variant
+    if experiment is None or variant is None:
+        return "no_threads"
+    settings = experiment.record.settings
+    if settings.spin:
+        return "threads_spin"
+    told = variant.settings.get("intra_op_threads")
+    threads = told if isinstance(told, int) else settings.threads
+    samples = variant.samples
+    wall_ns = np.array(samples.wall_ns, dtype=float)
+    cpu_ns = np.array(samples.cpu_ns, dtype=float)[wall_ns > 0]
+    wall_ns = wall_ns[wall_ns > 0]
+    if threads < 2 or not len(wall_ns) or not cpu_ns.any():
+        return ()
+    used = float(np.median(cpu_ns / wall_ns))
+    if used > _MAX_USED * threads:
+        return ()
+    run_ns = float(np.median(wall_ns))
+    most_ns = run_ns * (1 - used / threads)
+    return (
+        Finding(
+            "idle_threads",
+            values={"used": used, "threads": threads},
+            at_most_ns=most_ns,
+            share=most_ns / run_ns,
+            of_ns=run_ns,
+            confidence="low",
+        ),
+    )
