@@ -246,7 +246,8 @@ class TensorMatch(msgspec.Struct, frozen=True, omit_defaults=True):
 class VariantRecord(msgspec.Struct, frozen=True):
     """One variant: what ran, and what was measured. Peak memory is resident bytes above the
     level before the session was created, in a process of its own; None where not readable.
-    `matches` is the file inside the zip that holds a list of TensorMatch."""
+    `matches` is the file inside the zip that holds a list of TensorMatch. In a report `tables` is
+    the file that holds what was in the profiles, in their place."""
 
     name: str
     settings: dict[str, str | Whole | float | bool]
@@ -258,6 +259,7 @@ class VariantRecord(msgspec.Struct, frozen=True):
     agreement: Agreement | None = None
     peak_memory_bytes: Whole | None = None
     matches: str | None = None
+    tables: str | None = None
 
     @property
     def is_quantised(self) -> bool:
@@ -275,7 +277,8 @@ class OwnFusion(msgspec.Struct, frozen=True):
 
 class ExperimentRecord(msgspec.Struct, frozen=True):
     """experiment.json. `created` is ISO 8601 in UTC. `own_fusions` is the file inside the zip that
-    holds a list of OwnFusion, None where our own pass was not tried."""
+    holds a list of OwnFusion, None where our own pass was not tried. In a report, `compared` are
+    the variants on its sides: baseline and candidate, or the one that is of this experiment."""
 
     schema_version: Whole
     fusescope_version: str
@@ -289,6 +292,7 @@ class ExperimentRecord(msgspec.Struct, frozen=True):
     variants: Annotated[list[VariantRecord], msgspec.Meta(min_length=1)]
     model_graph: str | None = None
     own_fusions: str | None = None
+    compared: Annotated[tuple[str, ...], msgspec.Meta(max_length=2)] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

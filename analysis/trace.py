@@ -45,6 +45,7 @@ DiagnosticCode = Literal[
     "long_text", "longest_block", "machines_unknown", "mean_differs", "means_only",
     "members_unknown", "missing_bracket", "neighbours_left", "nested_operators",
     "no_device_rows", "no_kernels", "no_operators", "no_runs", "not_in_graph", "not_operators",
+    "notes_unknown",
     "one_class", "one_process_each", "one_side_unknown", "operator_counts_differ",
     "operators_over_one", "operators_unnamed", "other_baseline", "other_events", "outside_runs",
     "overlapping_calls", "paired", "paired_spin", "part_missing", "part_unreadable",

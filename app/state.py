@@ -36,11 +36,13 @@ _MAX_LANGUAGE = 40
 
 @dataclass(frozen=True)
 class Opened:
-    """A file that was opened: `id` is what a link to it holds, without variant."""
+    """A file that was opened: `id` is what a link to it holds, without variant. `role` is the side
+    of a report that it comes from: baseline or candidate, else ''."""
 
     id: str
     name: str
     value: Trace | Experiment
+    role: str = ""
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ ALLOWED = {
     "analysis.readers.input": CORE,
     "analysis.readers.building": CORE,
     **{family: CORE + within("analysis.readers", "building input reader") for family in FAMILIES},
+    "analysis.readers.packed": CORE + within("analysis.readers", "input reader"),
     "analysis.metrics": CORE,
     "analysis.compare": CORE + within("analysis", "metrics"),
     "analysis.compare.groups": CORE + within("analysis", "metrics compare.side"),
@@ -54,7 +55,7 @@ ALLOWED = {
     "analysis.charts": CORE + within("analysis", "compare distribution interval metrics wording"),
     "analysis.timeline": CORE + within("analysis", "compare metrics wording"),
     "analysis.report": CORE
-    + within("analysis", "readers metrics compare advice doctor recipes wording")
+    + within("analysis", "readers metrics compare advice doctor recipes redaction wording")
     + within("analysis", "distribution interval timeline"),
     "collectors": within(
         "analysis", "errors experiment graph messages patterns spelling text"

@@ -27,6 +27,7 @@ from analysis.trace import CALL_COLUMNS, Diagnostic, Meta, Trace
 from app.cli.compare import compare as compare_files
 from app.cli.inspect import inspect
 from tests.factories import CONV, experiment_zip, profile_json
+from tests.report.enclosed import data_of, files_of
 
 
 def trace(names: list[str], meta: Meta | None = None, **columns: object) -> Trace:
@@ -137,7 +138,8 @@ def test_marked_fields_name_hosts_users_and_others() -> None:
 
 def exports(comparison: Comparison) -> str:
     html = report_html(comparison, include_environment=True)
-    return html + comparison_json(comparison).decode()
+    held = b" ".join(files_of(data_of(html)).values()).decode(errors="replace")
+    return html + held + comparison_json(comparison).decode()
 
 
 SECRETS = ("alice", "gpu-node17", "topsecret", "bob", "filer01", "corp.example", "secretive")
@@ -181,6 +183,8 @@ def test_nothing_planted_in_traces_is_left_in_any_export() -> None:
     before = exports(compare(*sides))
     assert all(secret in before for secret in SECRETS), "the plants would not be found"
     after = exports(compare(*redacted_sides(*sides))).lower()
+    unasked = data_of(report_html(compare(*sides)))
+    after += b" ".join(files_of(unasked).values()).decode(errors="replace").lower()
     assert [secret for secret in SECRETS if secret in after] == []
     inspected = inspection_json(redacted(first)).decode().lower()
     assert [secret for secret in SECRETS if secret in inspected] == []
@@ -278,7 +282,9 @@ def test_the_command_line_leaves_them_out(
     for json in (False, True):
         inspect(before, json=json, redact=True)
         compare_files(before, after, json=json, html=tmp_path / "r.html", redact=True)
-    shown = capsys.readouterr().out + (tmp_path / "r.html").read_text(encoding="utf-8")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    held = b" ".join(files_of(data_of(page)).values()).decode(errors="replace")
+    shown = capsys.readouterr().out + page + held
     assert "alice" not in shown
     assert "topsecret" not in shown
     assert "<user1>_old.json" in shown

@@ -103,6 +103,8 @@ def compare(
                 baseline, candidate, verdict, {f.code: f for f in shown}, operators, fusion, gains
             ),
         ),
+        given=given,
+        assumptions=assumptions,
     )
 
 

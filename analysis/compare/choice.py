@@ -52,7 +52,9 @@ def chosen_names(
 
 
 def default_baseline(record: ExperimentRecord) -> str:
-    """The variant that the experiment was recorded against."""
+    """The variant that the experiment was recorded against; in a report, its baseline."""
+    if len(record.compared) == 2 and record.compared[0] in record.names:
+        return record.compared[0]
     name = record.settings.baseline
     return name if name in record.names else record.names[0]
 
@@ -67,6 +69,8 @@ def same_cut(variant: str, among: Container[str]) -> str | None:
 def default_candidate(record: ExperimentRecord, baseline: str) -> str:
     """The most optimised variant other than `baseline`; `baseline` itself when it is alone."""
     others = [name for name in record.names if name != baseline]
+    if record.compared and record.compared[-1] in others:
+        return record.compared[-1]
     for name in others:
         if same_cut(name, (baseline,)):
             return name

@@ -7,6 +7,7 @@ from typing import Literal, NewType
 
 import pandas as pd
 
+from analysis.compare.assumptions import Assumptions
 from analysis.compare.groups.fusion import Fusion
 from analysis.compare.ledger import Ledger
 from analysis.compare.roofs import Roofs
@@ -61,7 +62,8 @@ class Comparison:
 
     What figures rest on: `tau` bounds short operators, `cache_size` is the modelled cache's,
     `peaks` are the arithmetic peaks (baseline, candidate) that utilisation divides by, `roofs`
-    those and the bandwidths; `operators` has compare.roofs.ROOFLINE of each side, too.
+    those and the bandwidths; `operators` has compare.roofs.ROOFLINE of each side, too. It was made
+    of `given`, the two sides as they were read, under `assumptions`.
     """
 
     baseline: Side
@@ -80,6 +82,8 @@ class Comparison:
     fusion: Fusion
     ledger: Ledger
     diagnostics: tuple[Diagnostic, ...]
+    given: tuple[Side, Side]
+    assumptions: Assumptions
 
     @property
     def has_changes(self) -> bool:

@@ -46,6 +46,8 @@ from analysis.readers.nvidia.tensorrt import TENSORRT_PROFILE
 from analysis.readers.nvidia.tensorrt_times import TENSORRT_TIMES
 from analysis.readers.onnxruntime.profile import ONNXRUNTIME
 from analysis.readers.openvino.profile import OPENVINO_COUNTERS, OPENVINO_GRAPH
+from analysis.readers.packed.report import contents, expanded, is_report
+from analysis.readers.packed.tables import PACKED
 from analysis.readers.pytorch.kineto import KINETO
 from analysis.readers.reader import Reader
 from analysis.readers.recordings import Found, find_recordings, read_value
@@ -88,6 +90,9 @@ READERS: tuple[Reader, ...] = (
     CHROME_TRACE,
 )
 
+# Those of files that only a report holds are no format of their own.
+_ALL = (*READERS, PACKED)
+
 _PICKLE = Message("a Python pickle")
 _HTML = Message("an HTML page")
 _FOREIGN = (
@@ -110,19 +115,27 @@ def read(source: Source, wanted: Wanted | None = None) -> Trace | Experiment:
     """The trace or experiment in `source`, with the variants that are `wanted`: all without it.
     Raises FuseScopeError that says what it is instead.
 
-    A zip may hold one recording of several files.
+    A zip may hold one recording of several files; a report is read as what it holds.
     """
     if not source.data:
         raise _unknown(source)
+    if is_report(source.head):
+        held = contents(source).sources
+        if len(held) == 1:
+            return read(held[0], wanted)
+        found = find(held)
+        return _only(
+            replace(found, recordings=() if found.failed else found.recordings), source.name, held
+        )
     if _is_folder(source):
         members = zip_sources(source)
         return _only(find(members), source.name, members)
     head = source.content[:HEAD_BYTES]
-    for reader in READERS:
+    for reader in _ALL:
         if reader is EXPERIMENT and wanted is not None and reader.sniff(head):
             return read_variants(source, wanted)
         if reader.sniff(head):
-            return read_value(reader, source, READERS)
+            return read_value(reader, source, _ALL)
     raise _unknown(source)
 
 
@@ -140,7 +153,11 @@ def read_path(
     """
     if path.is_dir():
         files = folder_sources(path, limits)
-        return _only(find(files), display_name(str(path.resolve())), files)
+        # What a report in the folder tells of is, most likely, what else lies there.
+        found = find([file for file in files if not is_report(file.head)])
+        if not (found.recordings or found.failed):
+            found = find(files)
+        return _only(found, display_name(str(path.resolve())), files)
     return read(source_with_neighbours(path, limits, above=above), wanted)
 
 
@@ -173,8 +190,10 @@ def read_all(sources: Sequence[Source]) -> Found:
 
 
 def find(sources: Sequence[Source]) -> Found:
-    """The recordings among files of one folder."""
-    return find_recordings(sources, READERS)
+    """The recordings among files of one folder, reports among them opened."""
+    files, failed = expanded(sources)
+    found = find_recordings(files, _ALL)
+    return replace(found, failed=(*failed, *found.failed)) if failed else found
 
 
 def _below(prefix: str, source: Source) -> Source:

@@ -31,6 +31,7 @@ from analysis.operators import flops
 from analysis.readers.input.folder import ZIP_ERRORS, check_size
 from analysis.readers.input.source import Source
 from analysis.readers.onnxruntime.profile import ProfileTables
+from analysis.readers.packed.tables import parse_trace
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace, Value, runs_frame
@@ -75,13 +76,16 @@ def read_variants(source: Source, wanted: Wanted) -> Experiment:
             if rows is not None:
                 matches[variant.name] = rows
             traces[variant.name] = _trace(archive, record, variant, graph, model_graph, source)
+    # Tables of a report tell of the file that they were made of.
+    packed = (one.name for one in record.variants if one.tables is not None)
+    origin = next((traces[name].meta for name in packed if name in traces), None)
     return Experiment(
         record=record,
         traces=traces,
         graphs=graphs,
         model_graph=model_graph,
-        file_name=source.name,
-        sha256=source.sha256,
+        file_name=origin.file_name if origin else source.name,
+        sha256=origin.sha256 if origin else source.sha256,
         diagnostics=notes,
         matches=matches,
         own_fusions=own_fusions,
@@ -100,6 +104,8 @@ def _trace(
     model_graph: Graph | None,
     source: Source,
 ) -> Trace:
+    if variant.tables is not None:
+        return _of_tables(archive, variant, variant.tables)
     tables = ProfileTables(source.limits)
     for profile in variant.profiles:
         spans = None
@@ -136,6 +142,14 @@ def _trace(
     )
 
 
+def _of_tables(archive: _Archive, variant: VariantRecord, name: str) -> Trace:
+    """The trace of a variant in a report: FLOPs and samples are in its tables."""
+    trace = parse_trace(archive.read(name), clean_text(name, 80), archive.limits)
+    if trace.meta.format != EXPERIMENT.name or trace.meta.variant != variant.name:
+        raise ValueError(f"{clean_text(name, 80)} is of another variant")
+    return trace
+
+
 EXPERIMENT = Reader(
     name="experiment",
     title=mark("FuseScope experiment"),
@@ -164,19 +178,19 @@ class _Archive:
     """Members of a zip by name, read in memory under the limits: headers are not believed."""
 
     def __init__(self, source: Source) -> None:
-        self._limits: Limits = source.limits
+        self.limits: Limits = source.limits
         self._notes: list[Diagnostic] = []
-        self._left = self._limits.unpacked_bytes
+        self._left = self.limits.unpacked_bytes
         self._zip = zipfile.ZipFile(io.BytesIO(source.data))
         infos = self._zip.infolist()
-        if len(infos) > self._limits.zip_members:
+        if len(infos) > self.limits.zip_members:
             raise FuseScopeError(
                 "too_many_zip_members",
                 n=len(infos),
-                limit=self._limits.zip_members,
-                raised=self._limits.raised("zip_members", len(infos)),
+                limit=self.limits.zip_members,
+                raised=self.limits.raised("zip_members", len(infos)),
             )
-        check_size(sum(info.file_size for info in infos), len(source.data), self._limits)
+        check_size(sum(info.file_size for info in infos), len(source.data), self.limits)
         self._infos = {info.filename: info for info in infos}
         if RECORD_NAME not in self._infos:
             raise FuseScopeError("not_an_experiment", file=RECORD_NAME)
@@ -234,13 +248,13 @@ class _Archive:
         code: Literal["too_many_matches", "too_many_own_fusions"],
         where: str,
     ) -> tuple[_Part, ...]:
-        if len(rows) > self._limits.events:
+        if len(rows) > self.limits.events:
             raise FuseScopeError(
                 code,
                 where=where,
                 n=len(rows),
-                limit=self._limits.events,
-                raised=self._limits.raised("events", len(rows)),
+                limit=self.limits.events,
+                raised=self.limits.raised("events", len(rows)),
             )
         return rows
 
@@ -269,6 +283,7 @@ def _cleaned(record: ExperimentRecord) -> ExperimentRecord:
             profiles=v.profiles,
             graph=v.graph,
             matches=v.matches,
+            tables=v.tables,
         )
         for v in record.variants
     ]

@@ -8,7 +8,7 @@ marked, then replaced wherever they stand as whole words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import overload
 
@@ -54,6 +54,12 @@ def redacted(value: Trace | Experiment) -> Trace | Experiment: ...
 def redacted(value: Trace | Experiment) -> Trace | Experiment:
     """One file without user names, host names and absolute paths."""
     return replaced(value, _replacement([value]))
+
+
+def redacted_all(values: Mapping[str, Trace | Experiment]) -> dict[str, Trace | Experiment]:
+    """Several files and what they are called, with the same placeholders in all of them."""
+    redaction = _replacement(values.values(), values)
+    return {redaction.name(name): replaced(value, redaction) for name, value in values.items()}
 
 
 def _replacement(values: Iterable[Trace | Experiment], labels: Iterable[str] = ()) -> Replacement:

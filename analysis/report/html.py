@@ -19,11 +19,13 @@ from analysis.compare.totals import totals
 from analysis.compare.trust import trust
 from analysis.interval import interval_picture
 from analysis.messages import listed, say
+from analysis.readers.packed.report import DATA_ID, GENERATOR
 from analysis.report import cards, languages, tables
 from analysis.report.ablation import ablation_table
 from analysis.report.blocked import blocked_notes, blocked_rows
 from analysis.report.counters import counters
 from analysis.report.doctor import file_facts
+from analysis.report.embedded import MAX_BYTES, embedded
 from analysis.report.ledger import ledger_table
 from analysis.report.limits import limits
 from analysis.report.method import method
@@ -54,13 +56,24 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
     Every text of a trace is escaped. Folders of commands and names are in it only with
     `include_environment`.
     """
+    data = embedded(comparison, private=not include_environment)
     payload = timeline_payload(with_short_labels(comparison), REPORT_CALLS)
     said = languages.in_each(lambda: texts(payload))
     first, *others = said
     drawing = packed_json(payload, said[first], {code: said[code] for code in others})
-    return languages.in_every_language(
-        lambda codes: _page(comparison, codes, payload, drawing, include_environment)
+    page = languages.in_every_language(
+        lambda codes: _page(
+            comparison, codes, payload, drawing, include_environment, len(data) if data else None
+        )
     )
+    return page if data is None else _with_data(page, data)
+
+
+def _with_data(page: str, data: str) -> str:
+    """The page with its data as the last element: of a type that no browser runs."""
+    element = f'<script type="application/octet-stream" id="{DATA_ID}">{data}</script>'
+    before, end, after = page.rpartition("</body>")
+    return f"{before}{element}\n{end}{after}"
 
 
 def _page(
@@ -69,9 +82,10 @@ def _page(
     payload: dict[str, Any],
     drawing: str,
     include_environment: bool,
+    data_bytes: int | None,
 ) -> str:
     """The report in the language that is spoken; `codes` are all that it will be in, `drawing` is
-    the payload as JSON."""
+    the payload as JSON, `data_bytes` what both sides take in the page, None where they do not."""
     shown = with_short_labels(comparison)
     scripts = {
         "timeline_script": script.report_script(),
@@ -93,6 +107,10 @@ def _page(
         still=still(payload),
         method=method(shown, include_environment=include_environment),
         styles=list(map(Markup, sheets)),
+        generator=GENERATOR,
+        data_bytes=data_bytes,
+        most_data_bytes=MAX_BYTES,
+        is_private=not include_environment,
         **_verdict(shown),
         **_fusion(shown),
         **_tables(shown),

@@ -61,17 +61,30 @@ def advise(
         from analysis.advice import findings
         from analysis.advice.scorecard import scorecard
         from analysis.advice.sides import advised, advised_names
+        from analysis.advice.subject import Subject
+        from analysis.compare import compare
         from analysis.report.exports.findings_json import advice_json
+        from app.cli import reports
         from app.cli.reading import read_given
 
     # Placeholders are numbered over all variants, so that they are the same in every answer.
-    wanted = None if redact else lambda record: advised_names(record, variant)
-    value = read_given(path, wanted)
-    if redact:
-        from analysis.redaction import redacted
+    held = reports.report_at(path)
+    if held is not None:
+        sides = reports.sides_of(held, candidate=variant)
+        if redact:
+            from analysis.redaction import redacted_sides
 
-        value = redacted(value)
-    subject = advised(value, variant)
+            sides = redacted_sides(*sides)
+        comparison = compare(*sides, reports.assumptions_of(held))
+        subject = Subject(comparison.candidate, comparison)
+    else:
+        wanted = None if redact else lambda record: advised_names(record, variant)
+        value = read_given(path, wanted)
+        if redact:
+            from analysis.redaction import redacted
+
+            value = redacted(value)
+        subject = advised(value, variant)
     found = findings(subject)
     card = None if subject.comparison is None else scorecard(subject.comparison)
     if json:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -84,6 +85,7 @@ def compare(
         from analysis.compare import compare as compare_sides
         from analysis.compare.assumptions import Assumptions
         from analysis.compare.choice import choose_sides, chosen_names
+        from app.cli import reports
         from app.cli.outputs import refuse_lost
         from app.cli.reading import named_by_path, read_given
 
@@ -106,17 +108,25 @@ def compare(
     # A report tells of all variants; placeholders are numbered over all that could name somebody.
     is_alone = candidate is None and html is None and not redact
     wanted = partial(chosen_names, baseline=baseline_variant, candidate=candidate_variant)
-    first = read_given(baseline, wanted if is_alone else None)
-    second = read_given(candidate) if candidate is not None else None
-    sides = choose_sides(first, second, baseline_variant, candidate_variant)
+    assumptions = Assumptions()
+    held = reports.report_at(baseline) if candidate is None else None
+    if held is not None:
+        sides = reports.sides_of(held, baseline_variant, candidate_variant)
+        assumptions = reports.assumptions_of(held)
+    else:
+        first = read_given(baseline, wanted if is_alone else None)
+        second = read_given(candidate) if candidate is not None else None
+        sides = choose_sides(first, second, baseline_variant, candidate_variant)
     if candidate is not None:
         first_named, second_named = named_by_path(sides, (baseline, candidate))
         sides = first_named, second_named
+    entered = assumptions.runs
+    runs = (baseline_runs or entered[0], candidate_runs or entered[1])
     if redact:
         from analysis.redaction import redacted_sides
 
         sides = redacted_sides(*sides)
-    comparison = compare_sides(*sides, Assumptions(runs=(baseline_runs, candidate_runs)))
+    comparison = compare_sides(*sides, replace(assumptions, runs=runs))
     if ascend is not None:
         from app.cli.ascend import write_ascend
 

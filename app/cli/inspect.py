@@ -37,23 +37,31 @@ def inspect(
 ) -> None:
     """Say what is in a trace or experiment, what was dropped, and what it can and cannot answer."""
     with memory.lasting():
+        from app.cli import reports
         from app.cli.reading import read_given
 
-    value = read_given(path)
+    held = reports.report_at(path)
+    values = {"": read_given(path)} if held is None else reports.values_of(held)
     if redact:
-        from analysis.redaction import redacted
+        from analysis.redaction import redacted_all
 
-        value = redacted(value)
+        values = redacted_all(values)
     if ascend is not None:
         from app.cli.ascend import write_ascend
 
-        for sentence in write_ascend(ascend, _by_folder(value), [path]):
+        for sentence in write_ascend(ascend, _by_folder(values), [path]):
             print(sentence, file=sys.stderr)
     if json:
-        from analysis.report.exports.inspection import inspection_json
+        from analysis.report.exports.inspection import inspection_json, report_json
 
-        streams.write_json(inspection_json(value))
+        (only, *others) = values.values()
+        streams.write_json(report_json(values) if others else inspection_json(only))
         return
+    for value in values.values():
+        _print(value)
+
+
+def _print(value: Trace | Experiment) -> None:
     from rich.console import Console
 
     from analysis.doctor import examine
@@ -87,10 +95,16 @@ def inspect(
     _print_doctor(console, examine(value))
 
 
-def _by_folder(value: Trace | Experiment) -> dict[str, Trace]:
+def _by_folder(values: Mapping[str, Trace | Experiment]) -> dict[str, Trace]:
     from analysis.trace import Trace
 
-    return {"": value} if isinstance(value, Trace) else dict(value.traces)
+    several = len(values) > 1
+    found: dict[str, Trace] = {}
+    for label, value in values.items():
+        prefix = label if several else ""
+        traces = {"": value} if isinstance(value, Trace) else value.traces
+        found |= {" ".join(filter(None, (prefix, name))): one for name, one in traces.items()}
+    return found
 
 
 def _print_trace(console: Console, trace: Trace) -> None:

@@ -94,14 +94,14 @@ def suggested(files: Iterable[Opened], *, in_order: bool = False) -> Pair:
     The last experiment compares its own baseline with its fastest variant that keeps the model's
     precision. Of profiles alone, the
     first and the last by name are taken, with `in_order` as they come; names like 'unfused' or
-    'before' stand in front.
+    'before' stand in front. Those of a report keep the sides that they have there.
     """
     files = list(files)
     for file in reversed(files):
         if isinstance(file.value, Experiment) and len(file.value.traces) > 1:
             baseline, candidate = _best_pair(file.value)
             return f"{file.id}/{baseline}", f"{file.id}/{candidate}"
-    files.sort(key=lambda file: (_looks_like(file.name), "" if in_order else file.name.lower()))
+    files.sort(key=lambda file: (_place(file), "" if in_order else file.name.lower()))
     ids = [_whole(file) for file in files]
     return (ids[0], ids[-1]) if len(ids) > 1 else (None, ids[0] if ids else None)
 
@@ -115,6 +115,8 @@ def _whole(file: Opened) -> str:
 def _best_pair(experiment: Experiment) -> tuple[str, str]:
     record = experiment.record
     names = list(experiment.traces)
+    if len(record.compared) == 2 and set(record.compared) <= set(names):
+        return record.compared[0], record.compared[1]
     baseline = record.settings.baseline if record.settings.baseline in names else names[0]
 
     def typical(name: str) -> float:
@@ -129,6 +131,11 @@ def _best_pair(experiment: Experiment) -> tuple[str, str]:
 
 _BASELINE_WORDS = ("unfused", "nofus", "no_fus", "baseline", "before", "disable", "eager", "orig")
 _CANDIDATE_WORDS = ("fused", "fusion", "candidate", "after", "enable", "optimi", "new")
+
+
+def _place(file: Opened) -> int:
+    """As `_looks_like`, by the side in a report where it comes from one."""
+    return _looks_like(file.role or file.name)
 
 
 def _looks_like(name: str) -> int:

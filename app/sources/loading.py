@@ -191,8 +191,34 @@ def _find_in(path: str, state: str) -> Found:
 # Opening files.
 
 
-def _open_file(path: Path) -> Opened:
-    return Opened(f"file:{places.link_name(path)}", display_name(path.name), _value_at(path))
+def _files_at(path: Path, link: str, name: str) -> list[Opened]:
+    """What a file holds under the name that links have for it: two traces for some reports."""
+    held = _held_at(path)
+    if len(held) > 1:
+        return [Opened(f"file:{link}/{role}", label, value, role) for role, label, value in held]
+    return [Opened(f"file:{link}", name, _value_at(path))]
+
+
+def _held_at(path: Path) -> tuple[tuple[str, str, Trace | Experiment], ...]:
+    """Role, name and value of what a report holds; nothing for any other file."""
+    from analysis.readers.input.source import HEAD_BYTES, load_file
+    from analysis.readers.packed.report import is_report
+
+    if not path.is_file():
+        return ()
+    head = load_file(path, display_name(path.name), places.limits())(HEAD_BYTES)
+    return _read_report(str(path), _state(path)) if is_report(head) else ()
+
+
+@st.cache_resource(max_entries=3, show_spinner=False)
+def _read_report(path: str, state: str) -> tuple[tuple[str, str, Trace | Experiment], ...]:
+    from analysis.readers import read
+    from analysis.readers.input.source import Source, load_file
+    from analysis.readers.packed.report import contents, role_of
+
+    name, limits = display_name(path), places.limits()
+    held = contents(Source(name, load_file(Path(path), name, limits), limits)).sources
+    return tuple((role_of(source), source.name, read(source)) for source in held)
 
 
 def open_paths(texts: Iterable[str]) -> tuple[list[Opened], list[Fate]]:
@@ -207,8 +233,9 @@ def open_paths(texts: Iterable[str]) -> tuple[list[Opened], list[Fate]]:
                 opened += files
                 told += fates
             else:
-                opened.append(_open_file(path))
-                told.append(fate(opened[-1]))
+                files = _files_at(path, places.link_name(path), display_name(path.name))
+                opened += files
+                told += map(fate, files)
         except FuseScopeError as error:
             told.append(Fate(display_name(text), False, error))
     return opened, told
@@ -240,7 +267,7 @@ def open_link(id_: str, opened: Mapping[str, Opened]) -> tuple[list[Opened], lis
         path = places.linked_file(name)
         if name and path is not None:
             try:
-                return [Opened(f"file:{name}", display_name(path.name), _value_at(path))], []
+                return _files_at(path, name, display_name(path.name)), []
             except FuseScopeError as error:
                 return [], [Fate(display_name(path.name), False, error)]
     return [], []
@@ -253,8 +280,9 @@ def open_given() -> tuple[list[Opened], list[Fate]]:
     for name, path in places.given_files().items():
         try:
             if not path.is_dir():
-                opened.append(Opened(f"file:{name}", name, _value_at(path)))
-                told.append(fate(opened[-1]))
+                files = _files_at(path, name, name)
+                opened += files
+                told += map(fate, files)
             elif _is_large(path):
                 told.append(Fate(name, None, _LARGE_FOLDER.of(folder=name)))
             else:

@@ -9,6 +9,7 @@ from typing import Any
 from analysis.errors import FuseScopeError
 from analysis.readers import read_all
 from analysis.readers.input.source import Source
+from analysis.readers.packed.report import role_of
 from analysis.readers.recordings import Found
 from analysis.text import display_name
 from app.sources import loading, places
@@ -39,9 +40,13 @@ def open_uploads(uploads: Iterable[Any]) -> tuple[list[Opened], list[Fate]]:
         inside[_top(recording.source.path)] += 1
     opened = []
     for recording in found.recordings:
-        top = _top(recording.source.path)
+        top, role = _top(recording.source.path), role_of(recording.source)
         name = top if inside[top] == 1 else recording.source.path
-        opened.append(Opened(f"upload:{recording.sha256[:_ID_CHARS]}", name, recording.value))
+        # Beside what a report was made of stands what it holds, perhaps without names.
+        hash_ = recording.source.sha256 if role else recording.sha256
+        if role and inside[top] > 1:
+            name = recording.source.name
+        opened.append(Opened(f"upload:{hash_[:_ID_CHARS]}", name, recording.value, role))
     told = [loading.fate(file) for file in opened]
     told += [Fate(path, False, error) for path, error in found.failed]
     return opened, told + _not_read(found)

@@ -12,11 +12,15 @@ from pathlib import Path
 import pytest
 
 from analysis import readers
+from analysis.compare import compare as compare_sides
 from analysis.compare.assumptions import Assumptions
+from analysis.compare.choice import choose_sides
 from analysis.errors import FuseScopeError
-from app.sources import comparisons, loading, places, uploads
+from analysis.readers.input.source import Source
+from analysis.report.html import report_html
+from app.sources import choices, comparisons, loading, places, uploads
 from app.state import Fate, Opened
-from tests.app.conftest import Upload
+from tests.app.conftest import BLOCKS, Upload
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 
 FORMATS = Path(__file__).resolve().parents[2] / "sample_traces" / "formats"
@@ -53,6 +57,46 @@ def test_two_profiles_are_two_recordings() -> None:
     assert [file.name for file in files] == ["before.json", "after.json"]
     assert [fate.id for fate in told] == [file.id for file in files]
     assert all(fate.read for fate in told)
+
+
+def reports() -> dict[str, bytes]:
+    """A report of two profiles whose names say the opposite, and one of a recording."""
+    before, after = (
+        readers.read(Source(name, data))
+        for name, data in (("zz_new.json", BEFORE), ("aa_old.json", AFTER))
+    )
+    recording = readers.read(Source("e.zip", experiment_zip(BLOCKS)))
+    pair = choose_sides(recording, None, "fused", "unfused")
+    return {
+        "two.html": report_html(compare_sides(*choose_sides(before, after))).encode(),
+        "one.html": report_html(compare_sides(*pair)).encode(),
+    }
+
+
+def test_a_report_is_opened_with_the_sides_that_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(places.FOLDERS_VARIABLE, str(tmp_path))
+    for name, data in reports().items():
+        (tmp_path / name).write_bytes(data)
+        uploaded, told = uploads.open_uploads([Upload(name, data)])
+        linked, _ = loading.open_paths([name])
+        assert all(fate.read for fate in told)
+        for files in (uploaded, linked):
+            opened_ = {file.id: file for file in files}
+            ids = choices.suggested(files)
+            sides = [loading.side(str(id_), opened_) for id_ in ids]
+            names = {"two.html": ["zz_new.json", "aa_old.json"], "one.html": ["fused", "unfused"]}
+            assert [side.label for side in sides] == names[name]
+        if name == "two.html":
+            assert [file.id for file in linked] == [
+                f"file:two.html/{role}" for role in ("baseline", "candidate")
+            ]
+            again, _ = loading.open_link("file:two.html/candidate", {})
+            assert [file.id for file in again] == [file.id for file in linked]
+    monkeypatch.setenv(places.FILES_VARIABLE, str(tmp_path / "two.html"))
+    given_, _ = loading.open_given()
+    assert choices.suggested(given_, in_order=True)[0] == "file:two.html/baseline"
 
 
 def test_buffers_are_dropped() -> None:

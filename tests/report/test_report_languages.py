@@ -14,6 +14,7 @@ from analysis.compare import compare
 from analysis.compare.choice import choose_sides
 from analysis.messages import language
 from analysis.readers import read_path
+from analysis.readers.packed.report import DATA_ID
 from analysis.report.html import report_html
 from analysis.report.languages import in_languages
 from tests.brackets import names_in, untold_words
@@ -30,6 +31,7 @@ class Shown(HTMLParser):
         super().__init__()
         self.code = code
         self.hidden = 0
+        self.is_data = False
         self.texts: list[str] = []
         self.tooltips: list[str | None] = []
         self.ids: list[str | None] = []
@@ -38,6 +40,7 @@ class Shown(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = dict(attrs)
+        self.is_data = found.get("id") == DATA_ID
         if "id" in found:
             self.ids.append(found["id"])
         is_other = (
@@ -63,7 +66,7 @@ class Shown(HTMLParser):
             self.hidden -= 1
 
     def handle_data(self, data: str) -> None:
-        if not self.hidden and "{" not in data:
+        if not self.hidden and not self.is_data and "{" not in data:
             self.texts.append(data)
 
 

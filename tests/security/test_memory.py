@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from analysis.readers.packed.tables import MAGIC
+
 ROOT = Path(__file__).resolve().parents[2]
 TIMES = 10
 MB = 10
@@ -42,6 +44,10 @@ KERNEL = (
     '"args":{"device":0,"stream":7,"correlation":1}}'
 )
 NODE = '{"cat":"Node","ph":"X","name":"a_kernel_time","ts":1,"dur":1}'
+META = (
+    '{"format":"kineto","tool":"t","version":null,"device":null,"file_name":"a","sha256":"",'
+    '"variant":null,"files":[],"redactable":{}}'
+)
 LAYER = '{"count":1},{"name":"a","timeMs":1,"averageMs":1,"percentage":1}'
 
 
@@ -90,6 +96,22 @@ CASES = {
         '{"detailed_performance":{"nodes":[{"name":"a","status":"EXECUTED","real_time":1}',
         ",{}",
         "]}}",
+    ),
+    "data of a report": (
+        (
+            '<!doctype html><meta name="generator" content="FuseScope report">'
+            '<script id="fusescope-data">'
+        ),
+        "AAAA",
+        "</script>",
+    ),
+    "names in the tables of a report": (
+        (
+            f'{MAGIC.decode()}{{"meta":{META},"notes":[],"runs":{{"rows":0,"columns":[{{"name":"kind",'
+            '"dtype":"category","form":"i1","texts":["file"'
+        ),
+        ',""',
+        ']}]},"operators":{"rows":0,"columns":[]},"calls":{"rows":0,"columns":[]}}\n',
     ),
     "layers of an engine": ('{"Layers":[{"Name":"a","LayerType":"b"}', ",0", "]}"),
 }

@@ -25,6 +25,7 @@ from analysis.trace import Trace
 from app.cli.compare import compare as compare_verb
 from app.cli.inspect import inspect as inspect_verb
 from tests import miniatures
+from tests.report.enclosed import data_of, files_of
 from tests.report.test_html import Page, of_experiment
 from tests.security import planted
 from tests.security.planted import CONTROLS, MARKUP
@@ -115,8 +116,9 @@ def test_h1_a_report_of_hostile_files_holds_no_element_of_theirs(reader: Reader)
 
 @each_kind
 def test_h1_the_data_in_a_report_is_the_same_text_again(reader: Reader) -> None:
-    [(_, data)] = [script for script in page(reader).scripts if script[0].get("type")]
+    (_, data), (_, enclosed) = [script for script in page(reader).scripts if script[0].get("type")]
     assert "<" not in data and ">" not in data
+    assert re.fullmatch("[A-Za-z0-9+/]+=*", enclosed)
     payload = json.loads(data)
     names = payload["sides"][0]["ops"]["name"]
     known = set(marked(reader).operators["name"].astype(str))
@@ -131,6 +133,7 @@ def test_h6_what_readers_mark_as_private_is_in_no_report() -> None:
         seen += len(secrets)
         if secrets:
             html = report_html(compare(*choose_sides(trace, trace)))
+            html += b" ".join(files_of(data_of(html)).values()).decode(errors="replace")
             assert [text for text in secrets if text in html] == [], reader.name
     assert seen >= 3
 

@@ -76,7 +76,7 @@ class Source:
     def among(self, beside: tuple[Source, ...]) -> Source:
         """The same file with other files beside it."""
         data = self.__dict__.get("data", self._data)
-        return Source(
+        return type(self)(
             self.name, data, self.limits, path=self.path, beside=beside, on_disk=self.on_disk
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -62,6 +63,15 @@ def inspection_json(value: Trace | Experiment) -> bytes:
     """`inspection` as indented JSON; its texts are English."""
     with language.speaking(language.ENGLISH):
         return msgspec.json.format(msgspec.json.encode(inspection(value)), indent=2)
+
+
+def report_json(values: Mapping[str, Trace | Experiment]) -> bytes:
+    """The files of a report, by what they are called there, as indented JSON; its texts are
+    English."""
+    with language.speaking(language.ENGLISH):
+        sides = [{"name": name, **inspection(value)} for name, value in values.items()]
+        made = {"schema_version": SCHEMA_VERSION, "format": "report", "sides": sides}
+        return msgspec.json.format(msgspec.json.encode(made), indent=2)
 
 
 def _trace(trace: Trace) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, cast
+from typing import cast
 
 from analysis import units
 from analysis.compare.timing.verdict import TimeSource
@@ -15,9 +15,12 @@ from analysis.wording.diagnostics.text import NoteText, NoteTexts
 from analysis.wording.texts import TIME_SOURCES
 
 _HEADLINE_CHARS = 150
+# A note that came with a report is foreign: it may lack what its sentence tells.
+_UNTOLD = (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError)
+_DAMAGED = Message("A note in this report is damaged ({code:name}).")
 _FIRST = Message("First: {example:name}")
 
-_OF_SIDE: Mapping[Literal["baseline", "candidate", "model"], Message] = {
+_OF_SIDE: Mapping[object, Message] = {
     "baseline": Message("Baseline: {sentence}"),
     "candidate": Message("Candidate: {sentence}"),
     "model": Message("Model: {sentence}"),
@@ -27,22 +30,27 @@ DIAGNOSTICS: Mapping[DiagnosticCode, NoteTexts] = {**READING, **DOUBTING}
 
 def diagnostic_sentence(note: Diagnostic) -> str:
     """One sentence or more for a diagnostic of a reader or a doubt about a comparison."""
-    text, values = _text(note), _values(note)
-    told = [sentence.text(**values) for sentence in (text.fact, *text.then)]
+    try:
+        text, values = _text(note), _values(note)
+        told = [sentence.text(**values) for sentence in (text.fact, *text.then)]
+    except _UNTOLD:
+        told = [_DAMAGED.text(code=note.code)]
     first = _FIRST.text(example=note.example) if note.example else ""
     return _of_side(note, paragraph(*told, first))
 
 
 def diagnostic_headline(note: Diagnostic) -> str:
     """The first sentence of a diagnostic: its fact, without what follows from it."""
-    fact = _text(note).fact.text(**_values(note))
+    try:
+        fact = _text(note).fact.text(**_values(note))
+    except _UNTOLD:
+        fact = _DAMAGED.text(code=note.code)
     return units.middle_cut(_of_side(note, fact), _HEADLINE_CHARS)
 
 
 def _of_side(note: Diagnostic, sentence: str) -> str:
-    if "side" not in note.values:
-        return sentence
-    return _OF_SIDE[note.values["side"]].text(sentence=sentence)  # type: ignore[index]
+    form = _OF_SIDE.get(note.values.get("side"))
+    return form.text(sentence=sentence) if form else sentence
 
 
 def _text(note: Diagnostic) -> NoteText:

@@ -485,6 +485,12 @@ READING: Mapping[DiagnosticCode, NoteTexts] = {
             "Where possible, nearby operators that are not named anywhere else were used instead."
         ),
     ),
+    "notes_unknown": told(
+        Message(
+            "{n:count} note in this report is of another version of FuseScope and is not shown.",
+            "{n:count} notes in this report are of another version of FuseScope and are not shown.",
+        )
+    ),
     "no_runs": told(
         Message("The file does not mark its runs."), Message("The whole file counts as one run.")
     ),

@@ -1,0 +1,158 @@
+"""A report is opened again: what it holds is what it was made of, and says the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.compare import compare
+from analysis.compare.assumptions import Assumptions
+from analysis.compare.choice import choose_sides
+from analysis.compare.side import side_of_trace
+from analysis.errors import FuseScopeError
+from analysis.experiment import Experiment
+from analysis.limits import Limits
+from analysis.readers import read, read_path
+from analysis.readers.input.source import Source
+from analysis.readers.packed.report import contents
+from analysis.readers.packed.tables import packed_trace, parse_trace
+from analysis.report import embedded
+from analysis.report.exports.comparison_json import comparison_json
+from analysis.report.html import report_html
+from analysis.trace import Trace
+from app.cli import advise, inspect, reports
+from app.cli import compare as compare_verb
+from tests import miniatures
+from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
+from tests.report.enclosed import data_of, files_of
+from tests.report.test_html import TIMES, of_experiment
+
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
+
+
+def told(capsys: pytest.CaptureFixture[str], verb: Any, *paths: Path, **options: Any) -> Any:
+    """The JSON that a verb prints."""
+    verb(*paths, json=True, **options)
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [
+        "recipes/conv_bn.zip",
+        pytest.param("mobilenetv2.zip", marks=pytest.mark.exhaustive),
+        pytest.param("resnet50.zip", marks=pytest.mark.exhaustive),
+        pytest.param("recipes/conv3x3.zip", marks=pytest.mark.exhaustive),
+    ],
+)
+def test_the_report_of_a_recording_says_what_the_recording_says(
+    sample: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, page, again = SAMPLES / sample, tmp_path / "r.html", tmp_path / "r2.html"
+    before = told(capsys, compare_verb.compare, path, html=page)
+    assert told(capsys, compare_verb.compare, page, html=again) == before
+    assert again.read_bytes() == page.read_bytes()
+    for verb in (advise.advise, inspect.inspect):
+        assert told(capsys, verb, page) == told(capsys, verb, path)
+    names = {"baseline_variant": before["candidate"]["label"], "candidate_variant": "unfused"}
+    assert told(capsys, compare_verb.compare, page, **names) == told(
+        capsys, compare_verb.compare, path, **names
+    )
+
+
+def test_every_format_comes_back_from_a_report_as_it_was() -> None:
+    for reader in miniatures.FORMATS:
+        trace = miniatures.only_trace(miniatures.files(reader))
+        again = parse_trace(packed_trace(trace), "a", Limits())
+        assert again.meta == trace.meta, reader.name
+        assert miniatures.values(again) == miniatures.values(trace), reader.name
+        assert packed_trace(again) == packed_trace(trace)
+
+
+def test_two_profiles_come_back_with_their_names_and_what_was_set(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file that marks no runs beside one that does, and runs that were entered for it."""
+    for folder, operators in (("old", UNFUSED_OPERATORS), ("new", FUSED_OPERATORS)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "p.json").write_bytes(profile_json(operators, runs=6))
+    events = json.loads((tmp_path / "old" / "p.json").read_bytes())
+    bare = [event for event in events if event["name"] != "model_run"]
+    (tmp_path / "old" / "p.json").write_text(json.dumps(bare))
+    page = tmp_path / "r.html"
+    given = (tmp_path / "old" / "p.json", tmp_path / "new" / "p.json")
+    before = told(capsys, compare_verb.compare, *given, html=page, baseline_runs=6)
+    assert before["baseline"]["label"] == "old/p.json"
+    codes = {note["code"] for note in before["diagnostics"]}
+    assert codes & {"runs_entered", "runs_averaged"}
+    assert told(capsys, compare_verb.compare, page) == before
+    sides = told(capsys, inspect.inspect, page)["sides"]
+    assert [side["name"] for side in sides] == ["old/p.json", "new/p.json"]
+    for side, path in zip(sides, given, strict=True):
+        assert {k: v for k, v in side.items() if k != "name"} == told(capsys, inspect.inspect, path)
+    found = told(capsys, advise.advise, page)
+    assert (found["label"], found["findings"]) == ("new/p.json", before["findings"])
+    with pytest.raises(FuseScopeError, match="2 recordings"):
+        read_path(page)
+
+
+def test_what_the_reader_of_a_page_had_set_comes_with_the_report() -> None:
+    assumed = Assumptions(2e4, 1e11, 2**20, 3e10)
+    first, second = miniature_pair()
+    comparison = compare(side_of_trace(first), side_of_trace(second), assumed)
+    held = contents(Source("r.html", report_html(comparison).encode()))
+    assert reports.assumptions_of(held) == assumed
+    again = compare(*reports.sides_of(held), reports.assumptions_of(held))
+    assert comparison_json(again) == comparison_json(comparison)
+
+
+def miniature_pair() -> tuple[Trace, Trace]:
+    found = []
+    for operators in (UNFUSED_OPERATORS, FUSED_OPERATORS):
+        value = read(Source(f"{len(operators)}.json", profile_json(operators, runs=2)))
+        assert isinstance(value, Trace)
+        found.append(value)
+    return found[0], found[1]
+
+
+def test_two_recordings_are_two_files_in_the_report_and_one_is_one() -> None:
+    values = [read(Source(f"{n}.zip", experiment_zip(TIMES, model_name="m"))) for n in "ab"]
+    comparison = compare(*choose_sides(values[0], values[1], "unfused", "fused"))
+    held = contents(Source("r.html", report_html(comparison).encode()))
+    assert [source.name for source in held.sources] == ["unfused", "fused"]
+    assert comparison_json(compare(*reports.sides_of(held))) == comparison_json(comparison)
+    alone = report_html(of_experiment())
+    assert sorted(name for name in files_of(data_of(alone)) if "/" not in name) == [
+        "baseline.zip",
+        "report.json",
+    ]
+    value = read(Source("r.html", alone.encode()))
+    assert isinstance(value, Experiment)
+    assert (value.file_name, value.record.compared) == ("e.zip", ("unfused", "fused"))
+    wanted = read(Source("r.html", alone.encode()), lambda record: ("fused",))
+    assert isinstance(wanted, Experiment) and list(wanted.traces) == ["fused"]
+
+
+def test_a_report_that_holds_nothing_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = report_html(of_experiment())
+    assert "This report holds the data of both sides" in whole
+    for name, limit in (("MAX_BYTES", 1000), ("_MAX_CALLS", 3)):
+        with monkeypatch.context() as patch:
+            patch.setattr(embedded, name, limit)
+            page = report_html(of_experiment())
+        assert "The data of the two sides are not in this report" in page
+        assert "fusescope-data" not in page and len(page) < len(whole)
+        with pytest.raises(FuseScopeError, match="does not contain its data"):
+            read(Source("r.html", page.encode()))
+
+
+def test_a_folder_is_read_by_its_recordings_and_not_by_their_report(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(profile_json(FUSED_OPERATORS, runs=2))
+    (tmp_path / "r.html").write_text(report_html(of_experiment()), encoding="utf-8")
+    value = read_path(tmp_path)
+    assert isinstance(value, Trace) and value.meta.file_name == "a.json"
+    (tmp_path / "a.json").unlink()
+    assert isinstance(read_path(tmp_path), Experiment)
