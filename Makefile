@@ -27,7 +27,8 @@ help: ## list the targets
 run: setup ## start the dashboard on 127.0.0.1 with a sample comparison
 	@exec $(BIN)/fusescope serve $(ARGS)
 
-PYTEST = $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# Bytecode that is not kept would be made anew by every process that a test starts.
+PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 test: setup-dev ## run the tests, but for repetitions (browser tests need Chromium)
 	$(PYTEST) $(ARGS)

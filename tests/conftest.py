@@ -44,6 +44,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(optionalhook=True)  # of xdist
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores, as tests wait for pages and recordings; 4 at most, as every
+    worker has a dashboard and a browser of its own."""
+    return min(4, (os.cpu_count() or 1) + 1)
+
+
 def pytest_collection_finish() -> None:
     """What is imported by now stays: the search for garbage need not go through it each time."""
     gc.collect()

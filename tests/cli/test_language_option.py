@@ -86,26 +86,52 @@ def fusescope(
     )  # fmt: skip
 
 
-def test_help_answers_and_errors_are_told_in_it_and_json_is_not(
-    pseudo: Path, tmp_path: Path
-) -> None:
-    helped = fusescope(pseudo, "--lang", "pseudo", "compare", "--help").stdout
+# Each is told in one process: `main` once for each line of its input.
+EACH = """
+import shlex, sys
+from app.cli.main import main
+for line in sys.stdin:
+    sys.argv = ["fusescope", *shlex.split(line)]
+    try:
+        main()
+    except SystemExit as ended:
+        print(ended.code or "", end="")
+    print("\\x1e", flush=True)
+"""
+
+
+def each(folder: Path, *lines: str, **environment: str) -> tuple[list[str], str]:
+    """What each of these command lines prints, with its exit code behind it unless that is 0; and
+    all that they print of errors."""
+    done = subprocess.run(
+        [sys.executable, "-c", EACH], input="\n".join(lines),
+        cwd=ROOT, capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "FUSESCOPE_LANGUAGES": str(folder),
+             "COLUMNS": "2000", **environment},
+    )  # fmt: skip
+    answers = done.stdout.split("\x1e\n")[:-1]
+    assert len(answers) == len(lines)
+    return answers, done.stderr
+
+
+def test_help_answers_and_errors_are_told_in_it_and_json_is_not(pseudo: Path) -> None:
+    sample = "sample_traces/recipes/conv3x3.zip"
+    assert (ROOT / sample).exists()
+    answers, errors = each(
+        pseudo,
+        "--lang pseudo compare --help",
+        f"--lang pseudo inspect {sample}",
+        f"inspect {sample} --json --lang en",
+        f"inspect {sample} --json --lang pseudo",
+        "--lang pseudo inspect none.json",
+    )
+    helped, told, plain, same, nothing = answers
     assert "⟦Compare two traces, or two variants of an experiment.⟧" in helped
     assert "⟦Print JSON (docs/json.md).⟧" in helped
     assert "⟦Options⟧" in helped
-
-    sample = "sample_traces/recipes/conv3x3.zip"
-    assert (ROOT / sample).exists()
-    told = fusescope(pseudo, "inspect", sample, FUSESCOPE_LANG="pseudo")
-    assert told.returncode == 0
-    assert "⟦Experiment of " in told.stdout
-    plain = fusescope(pseudo, "inspect", sample, "--json")
-    same = fusescope(pseudo, "inspect", sample, "--json", "--lang", "pseudo")
-    assert json.loads(same.stdout) == json.loads(plain.stdout)
-
-    failed = fusescope(pseudo, "--lang", "pseudo", "inspect", str(tmp_path / "none.json"))
-    assert failed.returncode == 2
-    assert failed.stderr.startswith("fusescope: ⟦")
+    assert "⟦Experiment of " in told
+    assert json.loads(same) == json.loads(plain)
+    assert errors.startswith("fusescope: ⟦") and nothing.split() == ["2"]
 
 
 def test_a_damaged_catalogue_is_said_once_and_english_is_spoken(tmp_path: Path) -> None:
@@ -116,18 +142,6 @@ def test_a_damaged_catalogue_is_said_once_and_english_is_spoken(tmp_path: Path) 
     assert "Nodes" in done.stdout
 
 
-# Each is told in one process: `main` once for each line of its input.
-EACH = """
-import shlex, sys
-from app.cli.main import main
-for line in sys.stdin:
-    sys.argv = ["fusescope", *shlex.split(line)]
-    try:
-        main()
-    except SystemExit:
-        pass
-    print(flush=True)
-"""
 MINIATURES = ("kineto", "tensorrt_profile", "ascend_op_summary")
 COMMANDS = (
     "--help",
@@ -146,13 +160,9 @@ COMMANDS = (
 
 
 def test_every_text_of_the_terminal_is_in_the_catalogue(pseudo: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", EACH], input="\n".join(COMMANDS),
-        cwd=ROOT, capture_output=True, text=True, check=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "FUSESCOPE_LANGUAGES": str(pseudo),
-             "FUSESCOPE_LANG": "pseudo", "COLUMNS": "2000"},
-    )  # fmt: skip
-    lines = [line for line in (done.stdout + done.stderr).splitlines() if "Usage:" not in line]
+    answers, errors = each(pseudo, *COMMANDS, FUSESCOPE_LANG="pseudo")
+    printed = ("".join(answers) + errors).splitlines()
+    lines = [line for line in printed if "Usage:" not in line]
     assert len(lines) > 150
     # Of no catalogue: names of options, of what they take, of verbs, models and files, and what
     # the files hold.

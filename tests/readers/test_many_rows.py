@@ -413,7 +413,19 @@ def test_every_format_is_here() -> None:
     assert {*WRITERS, "msprof_op"} == {reader.name for reader in miniatures.FORMATS}
 
 
-@pytest.mark.parametrize("reader", WRITERS)
+ONE_OF_EACH_FAMILY = (
+    "onnxruntime", "ascend_kernel_details", "ascend_db", "mindspore_cpu_timeline", "kineto",
+    "tensorrt_profile", "openvino_counters", "nsys_db", "rocprof", "xplane",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "reader",
+    [
+        name if name in ONE_OF_EACH_FAMILY else pytest.param(name, marks=pytest.mark.exhaustive)
+        for name in WRITERS
+    ],
+)
 def test_thousands_of_rows_under_long_names_are_all_read(reader: str, tmp_path: Path) -> None:
     trace = read(Source("many", WRITERS[reader](tmp_path)))
     assert isinstance(trace, Trace)

@@ -440,7 +440,7 @@ def ns(value: Any) -> int:
         ("mi300-bert-small", 60, None, 61, 1),
         ("mi300-train_resnet18", 2360, None, 2375, 0),
         ("triton_example", 1, None, 1, 1),
-        ("resnet50-2021-worker0", 9564, None, 10015, 6),
+        pytest.param("resnet50-2021-worker0", 9564, None, 10015, 6, marks=pytest.mark.exhaustive),
     ],
 )
 def test_real_files_of_devices(
