@@ -16,7 +16,7 @@ from streamlit.navigation.page import StreamlitPage
 from analysis.messages import say
 from app import language
 from app.parts import glossary, panels
-from app.views import compare, fusion, recipes, record, trace
+from app.views import compare, fusion, recipes, record, trace, variants
 
 
 def run() -> None:
@@ -27,13 +27,16 @@ def run() -> None:
         lambda: fusion.show(record_page), title=say("Fusion"), url_path="fusion"
     )
     compare_page = st.Page(
-        lambda: compare.show(fusion_page, trace_page, record_page),
+        lambda: compare.show(fusion_page, trace_page, record_page, variants_page),
         title=say("Compare"),
         url_path="compare",
         default=True,
     )
     trace_page: StreamlitPage = st.Page(
         lambda: trace.show(compare_page, record_page), title=say("Trace"), url_path="trace"
+    )
+    variants_page: StreamlitPage = st.Page(
+        lambda: variants.show(compare_page), title=say("Variants"), url_path="variants"
     )
     record_page: StreamlitPage = st.Page(
         lambda: record.show(compare_page), title=say("Record"), url_path="record"
@@ -42,7 +45,8 @@ def run() -> None:
         lambda: recipes.show(recipes_page, compare_page), title=say("Recipes"), url_path="recipes"
     )
     shown = st.navigation(
-        [compare_page, fusion_page, trace_page, recipes_page, record_page], position="top"
+        [compare_page, variants_page, fusion_page, trace_page, recipes_page, record_page],
+        position="top",
     )
     language.notices()
     shown.run()

@@ -25,6 +25,10 @@ _MAX_ID = 400
 _GROUP = "group"
 _TRACE = "trace"
 TRACE_KEY = "choose_trace"
+_SEVERAL = "variant"
+SEVERAL_KEY = "choose_several"
+SEVERAL_BASELINE_KEY = "choose_several_baseline"
+_MAX_SEVERAL = 64
 _GROUP_DIGITS = 9
 _RUNS_DIGITS = 6
 _RECIPE = "recipe"
@@ -116,6 +120,7 @@ class _Session:
     uploads: int = 0
     pair: tuple[str | None, str | None] = (None, None)
     traced: str | None = None
+    several: tuple[str, ...] = ()
     selected: tuple[str, int | None] = ("", None)
     group: tuple[str, int | None] = ("", None)
     unfolded: tuple[str, frozenset[str]] = ("", frozenset())
@@ -249,6 +254,49 @@ def show_traced(id_: str | None) -> None:
 def pick_traced() -> None:
     """The selector of the Trace page was used."""
     trace(st.session_state[TRACE_KEY])
+
+
+def several() -> tuple[str, ...]:
+    """Ids that the Variants page shows, the baseline first: from the address, else what this
+    session showed last.
+
+    They may be any printable text, so whoever looks them up must check them."""
+    linked = st.query_params.get_all(_SEVERAL)[:_MAX_SEVERAL]
+    asked = [id_ for id_ in linked if len(id_) <= _MAX_ID and id_.isprintable()]
+    return tuple(dict.fromkeys(asked)) or _session().several
+
+
+def compare_several(ids: Iterable[str]) -> None:
+    """Put what the Variants page shows into the address, the baseline first.
+
+    Always: a link inside a page hands over its query but leaves the browser's address alone.
+    """
+    _session().several = tuple(ids)
+    st.query_params[_SEVERAL] = list(_session().several)
+
+
+def several_query(ids: Iterable[str]) -> dict[str, list[str]]:
+    """The query of an address of the Variants page that shows these."""
+    return {_SEVERAL: list(ids)}
+
+
+def show_several(ids: Iterable[str]) -> None:
+    """Before the selectors of the Variants page are drawn: what they show."""
+    st.session_state[SEVERAL_KEY] = list(ids)
+    st.session_state[SEVERAL_BASELINE_KEY] = next(iter(ids), None)
+
+
+def pick_several() -> None:
+    """The selector of variants was used: the baseline stays in front while it is among them."""
+    chosen = [str(id_) for id_ in st.session_state[SEVERAL_KEY]]
+    front = [id_ for id_ in _session().several[:1] if id_ in chosen]
+    compare_several([*front, *(id_ for id_ in chosen if id_ not in front)])
+
+
+def pick_several_baseline() -> None:
+    """The selector of the baseline was used."""
+    first = st.session_state[SEVERAL_BASELINE_KEY]
+    compare_several([first, *(id_ for id_ in _session().several if id_ != first)])
 
 
 def compare(baseline: str | None, candidate: str | None) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from analysis.compare.choice import chosen_names, same_cut
+from analysis.compare.choice import chosen_names, default_baseline, same_cut
 from analysis.errors import FuseScopeError
 from analysis.experiment import RECORD_NAME, Experiment, ExperimentRecord, parse_record
 from analysis.limits import MIB
@@ -144,6 +144,30 @@ def _looks_like(name: str) -> int:
     if any(word in lower for word in _BASELINE_WORDS):
         return 0
     return 2 if any(word in lower for word in _CANDIDATE_WORDS) else 1
+
+
+def together(id_: str, opened: Mapping[str, Opened]) -> tuple[str, ...]:
+    """Ids of all variants recorded together with that of `id_`, the recorded baseline first; none
+    of a profile."""
+    file = id_.rpartition("/")[0]
+    if not file:
+        return ()
+    if id_.startswith(("upload:", "file:")):
+        value = next((one.value for one in opened.values() if one.id == file), None)
+        record = value.record if isinstance(value, Experiment) else None
+    else:
+        kind, _, name = file.partition(":")
+        known = {
+            "sample": places.samples,
+            "recorded": places.experiments,
+            "recipe": places.recipe_samples,
+        }.get(kind)
+        path = known().get(name) if known is not None else None
+        record = record_at(path) if path is not None else None
+    if record is None:
+        return ()
+    baseline = default_baseline(record)
+    return tuple(f"{file}/{name}" for name in sorted(record.names, key=lambda n: n != baseline))
 
 
 def is_sample(id_: str) -> bool:

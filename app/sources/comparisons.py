@@ -95,6 +95,11 @@ class Shown:
         return _compute(*self.redacted_sides, self.key, self.assumptions)
 
 
+def identity(side: Side) -> tuple[str | int, ...]:
+    """What tells a side from others, as it was read."""
+    return (*_identity(side), *_numbers(side))
+
+
 def compare(baseline: Side, candidate: Side, assumptions: Assumptions, *, private: bool) -> Shown:
     """The comparison of two sides, computed once. `private` ones stay with their session."""
     parts = [part for side in (baseline, candidate) for part in _identity(side)]

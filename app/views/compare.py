@@ -10,6 +10,7 @@ from analysis import wording
 from analysis.advice import Subject
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison, Figure
+from analysis.compare.multiple.comparison import MAX_SIDES
 from analysis.compare.totals import totals
 from analysis.messages import Message, say
 from analysis.report import cards
@@ -32,6 +33,7 @@ from app.parts.advice import findings, tries
 from app.parts.heads import SIDES, told
 from app.parts.pair import Chosen
 from app.parts.table import choice
+from app.sources import choices
 from app.sources.comparisons import Shown
 
 LAUNCHED = "launched_by"
@@ -78,15 +80,19 @@ _ASSUMED = (
 MAX_TYPES = 14  # rows that are shown without scrolling
 
 
-def show(fusion_page: st.Page, trace_page: st.Page, record_page: st.Page) -> None:
+def show(
+    fusion_page: st.Page, trace_page: st.Page, record_page: st.Page, variants_page: st.Page
+) -> None:
     """Draw the page; the others are linked to."""
     with panels.page():
         chosen = pair.choose(trace_page)
         if chosen is not None:
-            _results(chosen, fusion_page, record_page)
+            _results(chosen, fusion_page, record_page, variants_page)
 
 
-def _results(chosen: Chosen, fusion_page: st.Page, record_page: st.Page) -> None:
+def _results(
+    chosen: Chosen, fusion_page: st.Page, record_page: st.Page, variants_page: st.Page
+) -> None:
     """Verdict and doubts, figures, what fusion bought, where the time went, then the runs."""
     with chosen.side:
         tools = st.container(horizontal=True, horizontal_alignment="right", gap="xsmall")
@@ -97,6 +103,7 @@ def _results(chosen: Chosen, fusion_page: st.Page, record_page: st.Page) -> None
     with chosen.main:
         panels.verdict(comparison)
         _head(comparison)
+        _together(chosen, variants_page)
         entered_runs.ask(shown, chosen.baseline, chosen.candidate)
     with tools:
         exports.downloads(shown)
@@ -136,6 +143,26 @@ def _head(comparison: Comparison) -> None:
             st.text(_MADE[role].text(file=origin.file_name, made=made))
         else:
             st.text(say("{file:name}, {made:name}", file=origin.file_name, made=made))
+
+
+def _together(chosen: Chosen, variants_page: st.Page) -> None:
+    """The way to all variants that were recorded together with the candidate, where there are
+    more."""
+    ids = choices.together(chosen.candidate, state.opened())
+    if len(ids) < 3:
+        return
+    front = [id_ for id_ in (chosen.baseline, chosen.candidate) if id_ in ids]
+    shown = [*front, *(id_ for id_ in ids if id_ not in front)][:MAX_SIDES]
+    st.page_link(
+        variants_page,
+        label=say(
+            "{shown:count} of {n:count} recorded variants in one table",
+            shown=len(shown),
+            n=len(ids),
+        ),
+        icon=":material/table_rows:",
+        query_params=state.several_query(dict.fromkeys(shown)),
+    )
 
 
 def _step(comparison: Comparison) -> None:

@@ -55,13 +55,15 @@ _compare = analysis.compare.compare
 _comparisons: dict[bytes, Comparison] = {}
 
 
-def compare_once(baseline: Side, candidate: Side, assumptions: Assumptions) -> Comparison:
+def compare_once(
+    baseline: Side, candidate: Side, assumptions: Assumptions, candidates: int = 1
+) -> Comparison:
     """`compare` is pure and takes longest on a page: equal experiments are compared once.
 
     Profiles are compared each time: what is kept of them is a matter of test_kept_memory.py.
     """
-    if baseline.experiment is None or candidate.experiment is None:
-        return _compare(baseline, candidate, assumptions)
+    if baseline.experiment is None or candidate.experiment is None or candidates > 1:
+        return _compare(baseline, candidate, assumptions, candidates)
     buffer = io.BytesIO()
     _Content(buffer).dump((baseline, candidate, assumptions))
     key = buffer.getvalue()

@@ -29,18 +29,21 @@ from tests.brackets import names_in
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
 from tests.patience import GIVE_UP_S
 
-PAGES = ("compare", "fusion", "trace", "recipes", "record")
+PAGES = ("compare", "variants", "fusion", "trace", "recipes", "record")
 # AppTest opens only the first page of functions: {first} is that page.
 SCRIPT = """
 import streamlit as st
 from app import language
-from app.views import compare, fusion, recipes, record, trace
+from app.views import compare, fusion, recipes, record, trace, variants
 
 language.start()
 pages = {{
     "compare": st.Page(
-        lambda: compare.show(pages["fusion"], pages["trace"], pages["record"]), title="c",
+        lambda: compare.show(
+            pages["fusion"], pages["trace"], pages["record"], pages["variants"]), title="c",
         url_path="compare", default="{first}" == "compare"),
+    "variants": st.Page(lambda: variants.show(pages["compare"]), title="v", url_path="variants",
+        default="{first}" == "variants"),
     "trace": st.Page(
         lambda: trace.show(pages["compare"], pages["record"]), title="t", url_path="trace",
         default="{first}" == "trace"),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from analysis import units
 from analysis.compare.multiple.comparison import Entry, MultipleComparison
 from analysis.compare.multiple.pareto import Pareto
-from analysis.compare.timing.verdict import Interval, VerdictOutcome
+from analysis.compare.timing.verdict import SHOWN_ALPHA, Interval, VerdictOutcome
 from analysis.compare.trust import trust
 from analysis.messages import Message, Part, listed, paragraph, passage, say
 from analysis.wording.diagnostics import diagnostic_sentence
@@ -116,6 +116,8 @@ def correction_sentence(multiple: MultipleComparison) -> str:
     looks = {
         len(side.experiment.record.settings.looks) for side in multiple.sides if side.experiment
     }
+    if len(multiple.sides) == 2 and max(alphas) >= SHOWN_ALPHA:
+        return say("The interval is at 95 %.")
     message = _CORRECTED_LOOKS if max(looks, default=1) > 1 else _CORRECTED
     return message.text(level=1 - max(alphas))
 
@@ -155,6 +157,21 @@ def result_text(entry: Entry) -> str:
 def figure_cell(entry: Entry, code: str) -> str:
     """A figure with its unit, '~' for estimates, a dash where there is none."""
     return quantity_text(entry.figures[code]) if code in entry.figures else units.MISSING
+
+
+def bases_sentence(multiple: MultipleComparison) -> str:
+    """What the figures rest on: 'Measured: latency, peak memory. Modelled: …'"""
+    of: dict[str, list[str]] = {}
+    for code in multiple.columns:
+        of.setdefault(column_basis(multiple, code), []).append(FIGURES[code].label)
+    told = [
+        say("{figures} ({basis})", figures=listed(labels), basis=basis)
+        for basis, labels in of.items()
+    ]
+    return say(
+        "What they rest on: {figures}. Small-op ratio and light time are from the profile.",
+        figures=listed(told),
+    )
 
 
 # Doubts about comparing at all; those about single operators are left to the comparison of a pair.

@@ -9,6 +9,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
+from analysis.charts.pareto import pareto as picture
 from analysis.compare.multiple.choice import several_sides
 from analysis.compare.multiple.comparison import MultipleComparison, compare_several
 from analysis.compare.multiple.pareto import pareto
@@ -166,6 +167,15 @@ def test_pareto_front_of_speed_difference_and_memory() -> None:
         "Pareto front of latency, output difference and peak memory: fused, int8, basic. Each of "
         "the others is told slower than one that costs no more."
     )
+    drawn = picture(found, ["<b>unfused</b>", *names[1:]]).data
+    assert [(mark.name, mark.marker.symbol) for mark in drawn[:5]] == [
+        ("&lt;b&gt;unfused&lt;/b&gt;", "circle-open"), ("fused", "square"),
+        ("extended", "diamond-open"), ("int8", "triangle-up"), ("basic", "triangle-down"),
+    ]  # fmt: skip
+    assert [mark.x[0] for mark in drawn[:5]] == pytest.approx([10.0, 5.0, 6.0, 2.0, 5.0])
+    # 0 has a place on the logarithmic axis of differences; memory is in MB.
+    assert [mark.y[0] for mark in drawn[:4]] == [1e-8, 9e-5, 1e-8, 0.3]
+    assert [mark.y[0] for mark in drawn[5:]] == pytest.approx([10e-6, 9e-6, 9e-6, 2e-5, 12e-6])
 
 
 def test_which_sides_are_meant() -> None:

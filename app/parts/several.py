@@ -1,0 +1,69 @@
+"""The table of several variants against one baseline."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis import units, wording
+from analysis.compare.multiple.comparison import Entry, MultipleComparison
+from analysis.compare.multiple.pareto import Pareto
+from analysis.messages import Message, say
+from analysis.quantity import Quantity
+from analysis.wording.multiple import comparison as words
+from app.parts.heads import NO_HEAD, Capital, Head
+from app.parts.table import Table
+
+NAME_CHARS = 34
+_PARETO = Message("Pareto front")
+
+
+def several_table(multiple: MultipleComparison, found: Pareto | None) -> Table:
+    """A row for each side in the order of the table, columns as the terminal has them."""
+    table = Table()
+    entries = [multiple.entries[at] for at in multiple.order]
+    names = pd.Series([entry.side.name for entry in entries])
+    table.text(
+        Head(Message("Variant")), names, Message("What is compared with the baseline."), 220,
+        NAME_CHARS,
+    )  # fmt: skip
+    speedups = pd.Series([entry.verdict.speedup if entry.verdict else None for entry in entries])
+    speedup = Message("Time of the baseline / time of the variant; above 1 is faster.")
+    table.number(
+        NO_HEAD, Head(Message("Speedup")), speedups.astype(float), speedup, "%.2f×", units.factor
+    )
+    intervals = pd.Series([words.interval_text(entry) or None for entry in entries])
+    if intervals.notna().any():
+        help_ = Message("Of the speedup, wide enough for all of them to hold together at 95 %.")
+        table.text(Head(Message("Interval")), intervals, help_, 140)
+    results = pd.Series([words.result_text(entry) for entry in entries])
+    table.text(
+        Head(Message("Result")), results, Message("Whether it is told from the baseline."), 110
+    )
+    for code in multiple.columns:
+        _figure(table, code, entries)
+    if found is not None:
+        front = pd.Series([_front(multiple, found, at) for at in multiple.order])
+        table.text(Head(_PARETO), front, words.PARETO_HELP, 160)
+    return table
+
+
+def _figure(table: Table, code: str, entries: list[Entry]) -> None:
+    """A column of one figure; cells sort by its value."""
+    quantities = [entry.figures[code] for entry in entries]
+    values = pd.Series([quantity.value for quantity in quantities], dtype=float)
+    basis = next((one for one in quantities if one.value is not None), quantities[0])
+
+    def text(value: float) -> str:
+        return wording.quantity_text(Quantity(value, basis.unit, basis.basis))
+
+    of = wording.FIGURES[code]
+    table.number(NO_HEAD, Head(Capital(of.name)), values, of.definition, "%.3g", text)
+
+
+def _front(multiple: MultipleComparison, found: Pareto, at: int) -> str | None:
+    point = next((one for one in found.points if one.side == at), None)
+    if point is None:
+        return None
+    if not point.dominated_by:
+        return say("on it")
+    return say("beaten by {name:name}", name=multiple.sides[point.dominated_by[0]].name)

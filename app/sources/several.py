@@ -1,0 +1,48 @@
+"""Several sides on screen, compared once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import streamlit as st
+
+from analysis.compare.multiple.comparison import MultipleComparison, compare_several
+from analysis.compare.side import Side
+from analysis.limits import MIB
+from app.server.same_origin import is_local
+from app.server.shelf import Shelf, weight
+from app.sources.comparisons import identity
+
+_MAX = 3
+_MAX_BYTES = 192 * MIB
+_COMPARING = threading.RLock()
+
+
+def compare(sides: Sequence[Side], *, uploads: bool) -> MultipleComparison:
+    """The first side with each other one. Of several users' dashboard, what has `uploads` in it
+    stays with its session.
+
+    Raises FuseScopeError for too few or too many.
+    """
+    key = repr([identity(side) for side in sides])
+    if uploads and not is_local():
+        return _own(sides, key)
+    shelf = _shelf()
+    with _COMPARING:
+        found = shelf.get(key)
+        if found is None:
+            found = compare_several(sides)
+            shelf.put({key: found})
+    return found
+
+
+@st.cache_resource(show_spinner=False)
+def _shelf() -> Shelf[MultipleComparison]:
+    """Those of the whole server, with the traces that they hold."""
+    return Shelf(_MAX, _MAX_BYTES, lambda one: 2 * sum(weight(side.trace) for side in one.sides))
+
+
+@st.cache_resource(max_entries=2, show_spinner=False, scope="session")
+def _own(_sides: Sequence[Side], key: str) -> MultipleComparison:
+    return compare_several(_sides)

@@ -1,0 +1,149 @@
+"""The Variants page: up to eight variants or files against one baseline."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from analysis.compare.multiple.comparison import MAX_SIDES, MultipleComparison
+from analysis.compare.multiple.pareto import pareto
+from analysis.messages import Message, say
+from analysis.wording import shown
+from analysis.wording.multiple import comparison as words
+from analysis.wording.trust import TRUST
+from app import state
+from app.parts import panels
+from app.parts.several import several_table
+from app.sources import choices, loading, several
+
+_CHOSEN = (2.6, 1)
+
+
+def show(compare_page: st.Page) -> None:
+    """Draw the page; files are opened on the `compare_page`."""
+    with panels.page():
+        ids = _choose()
+        if len(ids) < 2:
+            st.subheader(say("Choose two variants or files, or more"), anchor=False)
+            st.page_link(
+                compare_page, label=say("Open files on the {page} page", page=say("Compare"))
+            )
+            return
+        sides = [loading.side(id_, state.opened()) for id_ in ids]
+        with st.spinner(shown.comparing_sentence()):
+            multiple = several.compare(sides, uploads=any(map(loading.is_upload, ids)))
+        _answer(multiple)
+        _table(multiple)
+        _why(multiple, ids, compare_page)
+        _pareto(multiple)
+        _doubts(multiple)
+
+
+def _choose() -> tuple[str, ...]:
+    """The selectors; ids of what is chosen, the baseline first."""
+    asked = state.several()
+    for id_ in asked:
+        read, told = loading.open_link(id_, state.opened())
+        for fate in [*told, *loading.closed(state.remember(read))]:
+            panels.fate(fate)
+    labels = {choice.id: choice.label for choice in choices.choices(state.opened())}
+    known = [id_ for id_ in asked if id_ in labels]
+    if len(known) < len(asked):
+        panels.fate(loading.NOT_HERE)
+    if not known:
+        known = [id_ for id_ in _first() if id_ in labels]
+    if len(known) > MAX_SIDES:
+        st.caption(
+            say(
+                "{n:count} are too many to compare at once: the first {limit:count} are shown.",
+                n=len(known),
+                limit=MAX_SIDES,
+            )
+        )
+        known = known[:MAX_SIDES]
+    state.compare_several(known)
+    state.show_several(known)
+    left, right = st.columns(_CHOSEN, gap="medium", vertical_alignment="top")
+    left.multiselect(
+        say("Variants or files, up to {limit:count}", limit=MAX_SIDES),
+        list(labels),
+        format_func=lambda id_: labels.get(id_, ""),
+        key=state.SEVERAL_KEY,
+        max_selections=MAX_SIDES,
+        on_change=state.pick_several,
+        placeholder=say("Choose two or more"),
+        select_all=False,
+    )
+    right.selectbox(
+        say("Baseline"),
+        known,
+        format_func=lambda id_: labels.get(id_, ""),
+        key=state.SEVERAL_BASELINE_KEY,
+        on_change=state.pick_several_baseline,
+        disabled=len(known) < 2,
+    )
+    return tuple(known)
+
+
+def _first() -> tuple[str, ...]:
+    """What to show when nobody said what: the variants recorded with what is compared, else both
+    sides of that."""
+    pair = tuple(filter(None, (*state.compared(), *choices.first_pair())))
+    for id_ in pair:
+        found = choices.together(id_, state.opened())
+        if len(found) > 1:
+            return found
+    return pair[:2]
+
+
+def _answer(multiple: MultipleComparison) -> None:
+    colour = "blue" if len(multiple.best.members) == 1 else "gray"
+    st.header(panels.parts_text(words.best_parts(multiple), colour), anchor=False)
+    st.text(words.basis_sentences(multiple))
+
+
+def _table(multiple: MultipleComparison) -> None:
+    title = panels.parts_text(words.MULTIPLE_TITLE.parts(baseline=multiple.baseline.name), "gray")
+    st.subheader(title, anchor=False, help=words.MULTIPLE_HELP.text())
+    alt = say("Variants against the baseline, fastest first")
+    several_table(multiple, pareto(multiple)).draw("several_table", alt, max_rows=MAX_SIDES)
+    st.caption(panels.own(words.bases_sentence(multiple)))
+
+
+def _why(multiple: MultipleComparison, ids: tuple[str, ...], compare_page: st.Page) -> None:
+    """The way to where the fastest gains, group by group."""
+    best = next(iter(multiple.best.members), 0)
+    if best == 0:
+        return
+    st.page_link(
+        compare_page,
+        label=panels.parts_text(
+            _WHY.parts(best=multiple.sides[best].name, baseline=multiple.baseline.name), "gray"
+        ),
+        icon=":material/compare_arrows:",
+        query_params={"baseline": ids[0], "candidate": ids[best]},
+    )
+
+
+_WHY = Message("Compare {best:name} with {baseline:name} operator by operator")
+
+
+def _pareto(multiple: MultipleComparison) -> None:
+    from analysis.charts.pareto import pareto as picture
+
+    found = pareto(multiple)
+    if found is None:
+        return
+    st.subheader(words.PARETO_TITLE.text(), anchor=False, help=words.PARETO_HELP.text())
+    st.text(words.front_sentence(multiple, found))
+    names = [side.name for side in multiple.sides]
+    alt = say("Latency of each variant against output difference and peak memory")
+    panels.chart(picture(found, names, panels.mark_colours()), "pareto", alt)
+
+
+def _doubts(multiple: MultipleComparison) -> None:
+    lines = words.doubt_lines(multiple)
+    if not lines:
+        return
+    st.subheader(TRUST.text(), anchor=False)
+    for line in lines:
+        panels.note(line, ":orange[:material/warning:]")

@@ -1,0 +1,98 @@
+"""The Variants page: several sides against one baseline, kept in the address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.app.pages import headline, is_clean, markdown_texts, texts
+from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json
+from tests.patience import GIVE_UP_S
+
+SCRIPT = """
+import streamlit as st
+from app.views import variants
+
+compare_page = st.Page(lambda: st.write("compare"), title="Compare", url_path="compare")
+variants_page = st.Page(lambda: variants.show(compare_page), title="Variants", default=True)
+st.navigation([variants_page, compare_page], position="top").run()
+"""
+HOSTILE = "![a](http://127.0.0.1:9/pix) :red[boo]"
+TIMES = {
+    "unfused": [10.0 + b / 10 for b in range(8)],
+    HOSTILE: [5.0 + b / 20 for b in range(8)],
+    "extended": [5.1, 4.9, 5.2, 5.3, 5.0, 5.4, 5.2, 5.4],
+    "eager": [20.0 + b / 5 for b in range(8)],
+}
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture
+def open_variants(tree: Path) -> Open:
+    """`open_variants(ids…)` opens the page at that address."""
+    (tree / "recordings" / "four.zip").write_bytes(experiment_zip(TIMES))
+
+    def run(*ids: str) -> AppTest:
+        test = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S)
+        if ids:
+            test.query_params["variant"] = list(ids)
+        return test.run()
+
+    return run
+
+
+def table(page: AppTest) -> dict[str, list[object]]:
+    [frame] = [one.value for one in page.dataframe]
+    return {head: list(frame[head]) for head in frame}
+
+
+def test_the_variants_of_the_first_sample(open_variants: Open) -> None:
+    page = open_variants()
+    assert is_clean(page)
+    assert headline(page) == (
+        "fused is the fastest of the 2: every other one is slower beyond the noise."
+    )
+    assert page.query_params["variant"] == [
+        "sample:mobilenetv2/unfused", "sample:mobilenetv2/fused"
+    ]  # fmt: skip
+    found = table(page)
+    assert found["Variant"] == ["unfused", "fused"] and found["Result"] == ["baseline", "faster"]
+    assert found["Speedup"][1] == pytest.approx(2.0)
+    assert found["Peak memory"] == [10_000_000, 8_000_000]
+    assert found["Pareto front"] == ["beaten by fused", "on it"]
+
+
+def test_choices_follow_and_names_are_not_markup(open_variants: Open) -> None:
+    ids = [f"recorded:four.zip/{name}" for name in TIMES]
+    page = open_variants(*ids)
+    assert is_clean(page)
+    assert headline(page).startswith("The fastest of the 4 is one of these: ")
+    assert not any("![a]" in text or ":red[boo]" in text for text in markdown_texts(page))
+    assert any(str(name).startswith("![a](http") for name in table(page)["Variant"])
+    page.selectbox(key="choose_several_baseline").set_value(ids[3]).run()
+    assert page.query_params["variant"] == [ids[3], *ids[:3]]
+    assert table(page)["Variant"][0] == "eager" and set(table(page)["Result"][1:]) == {"faster"}
+    page.multiselect(key="choose_several").set_value([ids[0], ids[3]]).run()
+    assert page.query_params["variant"] == [ids[3], ids[0]]
+    assert table(page)["Variant"] == ["eager", "unfused"]
+    page.multiselect(key="choose_several").set_value([ids[0]]).run()
+    assert [head.value for head in page.subheader] == ["Choose two variants or files, or more"]
+    assert is_clean(page)
+
+
+def test_too_many_and_what_is_not_here_are_said(open_variants: Open, tree: Path) -> None:
+    many = {f"v{n}": [5.0 + n] * 5 for n in range(9)}
+    (tree / "recordings" / "nine.zip").write_bytes(experiment_zip(many))
+    (tree / "open" / "p.json").write_bytes(profile_json(UNFUSED_OPERATORS, runs=6))
+    page = open_variants(*(f"recorded:nine.zip/{name}" for name in many), "sample:gone/fused")
+    assert is_clean(page)
+    said = "\n".join(markdown_texts(page))
+    assert "9 are too many to compare at once: the first 8 are shown." in said
+    assert any("names something that is not here" in text for text in texts(page))
+    assert len(table(page)["Variant"]) == 8
+    page = open_variants("recorded:four.zip/unfused", "file:p.json")
+    assert is_clean(page)
+    assert any("p.json: recorded apart from unfused" in text for text in texts(page))
