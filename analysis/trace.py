@@ -36,7 +36,8 @@ DiagnosticCode = Literal[
     "counter_units_differ", "counters_ambiguous", "counters_beyond", "counters_differ",
     "counters_on_one_side", "cut_short", "database_half_written", "decided_at",
     "detail_borrowed", "detail_differs", "device_memory", "devices_differ", "different_models",
-    "event_cap", "formats_differ", "governor", "graph_ambiguous", "graph_foreign",
+    "event_cap", "files_alternate", "files_in_turn", "files_paired", "files_undated",
+    "files_unlike", "formats_differ", "governor", "graph_ambiguous", "graph_foreign",
     "graph_missing", "graph_unusable", "graphs_of_two_models", "graphs_whole",
     "groups_by_class", "groups_inferred", "groups_launched", "gzip_cut_short", "gzip_junk",
     "heads_again", "heavy_counts_differ", "inferred_without_partner", "json_mended",
@@ -156,7 +157,9 @@ def merged(notes: Iterable[Diagnostic]) -> list[Diagnostic]:
 class Meta:
     """Where a trace comes from. `redactable` names fields that may identify a person.
 
-    `files` are the paths of further files that were read with it.
+    `files` are the paths of further files that were read with it. `started_ns` is when the
+    recording began, in ns since 1970 or since the machine started, whichever the format tells; it
+    puts recordings of one machine in order. None where the file does not say.
     """
 
     format: str
@@ -168,6 +171,7 @@ class Meta:
     variant: str | None = None
     files: tuple[str, ...] = ()
     redactable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    started_ns: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ Each doubt is a Diagnostic with a code and named values; analysis/wording makes 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
@@ -13,10 +13,12 @@ from analysis.compare.causes import Cause, causes
 from analysis.compare.choice import same_cut
 from analysis.compare.comparability import comparability
 from analysis.compare.comparison import Figure
+from analysis.compare.files.pooled import unlike_files
 from analysis.compare.groups.fusion import Fusion
 from analysis.compare.ledger import Ledger
 from analysis.compare.side import Side
-from analysis.compare.timing.latency import are_paired, mixes_runs
+from analysis.compare.timing.file_order import FileOrder
+from analysis.compare.timing.latency import are_paired, mixes_runs, order_of
 from analysis.compare.timing.verdict import Verdict
 from analysis.experiment import MAX_DIFFERENCE, ExperimentRecord
 from analysis.metrics.cache_use import subgraph_nodes, unsized_tensors
@@ -83,7 +85,13 @@ def _pairing(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Diag
         code: DiagnosticCode = "paired_spin" if first.settings.spin else "paired"
         yield _note("info", code, blocks=verdict.samples[0], rounds=first.settings.rounds)
         return
-    yield _note("warning", "unpaired", of=verdict.of)
+    order = order_of(baseline, candidate)
+    if order is None:
+        yield _note("warning", "unpaired", of=verdict.of)
+    else:
+        severity, code = _ORDERS[order]
+        yield _note(severity, code)
+    yield from _unlike(baseline, candidate)
     if verdict.pairing == "unpaired_runs" and verdict.reason != "different_models":
         yield _note("warning", "one_process_each")
     if mixes_runs(baseline, candidate):
@@ -97,6 +105,23 @@ def _pairing(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Diag
         yield _note("warning", "machines_unknown", **({"devices": 1} if devices else {}))
         if baseline.trace.meta.sha256 == candidate.trace.meta.sha256:
             yield _note("warning", "same_file")
+
+
+_ORDERS: Mapping[FileOrder, tuple[Severity, DiagnosticCode]] = {
+    "pairs": ("info", "files_paired"),
+    "alternating": ("info", "files_alternate"),
+    "one_after_other": ("warning", "files_in_turn"),
+    "unknown": ("warning", "files_undated"),
+}
+
+
+def _unlike(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:
+    """Files of a side whose operators are not those of its first one."""
+    for side, name in ((baseline, "baseline"), (candidate, "candidate")):
+        if found := unlike_files(side):
+            values: dict[str, Value] = {"side": name}
+            example = clean_text(found[0].name, 80)
+            yield Diagnostic("warning", "files_unlike", len(found), example, values)
 
 
 def _different_recordings(

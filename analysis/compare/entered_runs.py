@@ -29,7 +29,8 @@ _PER_RUN = (
 
 
 def with_entered_runs(side: Side, runs: int | None) -> Side:
-    """`side` with its calls in `runs` runs, and a diagnostic; unchanged where it marks its own.
+    """`side` with its calls in `runs` runs, and a diagnostic; unchanged where it marks its own, and
+    of several files.
 
     An operator that ran k x `runs` times ran k times in each run, in order: those operators, as far
     as most of their time agrees, say where each run begins, and it ends where the next one begins.
@@ -37,7 +38,7 @@ def with_entered_runs(side: Side, runs: int | None) -> Side:
     average run: its noise is unknown.
     """
     trace = side.trace
-    if runs is None or not 1 <= runs <= MAX_RUNS or not lacks_runs(trace):
+    if runs is None or side.files or not 1 <= runs <= MAX_RUNS or not lacks_runs(trace):
         return side
     begins = _begins(trace, runs)
     made = _average(trace, runs) if begins is None else _cut(trace, begins)
@@ -55,7 +56,7 @@ def offered_runs(comparison: Comparison) -> dict[Role, int | None]:
     models runs would tell nothing either.
     """
     baseline, candidate = comparison.baseline, comparison.candidate
-    if comparison.verdict.reason == "different_models":
+    if comparison.verdict.reason == "different_models" or baseline.files or candidate.files:
         return {}
     traces: dict[Role, Trace] = {"baseline": baseline.trace, "candidate": candidate.trace}
     lacking = [side for side, trace in traces.items() if lacks_runs(trace)]

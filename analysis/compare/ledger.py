@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import msgspec
@@ -17,10 +17,10 @@ from analysis.compare.groups.fusion import Fusion, Group, Operator, group_places
 from analysis.compare.reconciliation import Reconciliation, change_ns, reconcile
 from analysis.compare.side import Side
 from analysis.compare.timing.gain_interval import gain_intervals
-from analysis.compare.timing.latency import are_paired, time_source
+from analysis.compare.timing.latency import are_neighbours, are_paired, time_source, uncontrolled
 from analysis.compare.timing.run_times import LabelTimes, RunTimes, run_times, shared_blocks
 from analysis.compare.timing.slow_executions import SlowExecutions
-from analysis.compare.timing.verdict import PROCESS_SPREAD, SHOWN_ALPHA
+from analysis.compare.timing.verdict import SHOWN_ALPHA
 from analysis.text import clean_text
 from analysis.trace import Trace
 
@@ -77,7 +77,8 @@ class Ledger:
     side where they are not paired (`blocks`: the smaller number), NaN below 5. A group `hurts`
     when it got slower, its interval at level `alpha` = 0.05 / groups with a time (Bonferroni) lies
     below 0, and its loss is more than a file in whole µs and the profiler's shortest duration of
-    each further operator explain; not paired, only beyond the 12 % that two processes differ by.
+    each further operator explain; not paired, only beyond what the machine may add between two
+    recordings (latency.uncontrolled).
     """
 
     rows: pd.DataFrame
@@ -117,6 +118,7 @@ class _Gains:
     after: LabelTimes
     paired: bool
     resolution_ns: tuple[float, float]
+    uncontrolled: float = 0.0
 
     @property
     def mean_ns(self) -> np.ndarray:
@@ -134,7 +136,7 @@ class _Gains:
     def summed(self, labels: np.ndarray, count: int) -> _Gains:
         """The same by a coarser label."""
         before, after = (times.summed(labels, count) for times in (self.before, self.after))
-        return _Gains(before, after, self.paired, self.resolution_ns)
+        return replace(self, before=before, after=after)
 
 
 def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
@@ -146,7 +148,8 @@ def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
     sides, groups = (baseline, candidate), fusion.groups
     traces = (baseline.trace, candidate.trace)
     of = time_source(*traces)
-    blocks = shared_blocks(*traces) if are_paired(baseline, candidate) else None
+    together = are_paired(baseline, candidate) or are_neighbours(baseline, candidate)
+    blocks = shared_blocks(*traces) if together else None
     paired = blocks is not None
     times = [run_times(trace, blocks or shared_blocks(trace)) for trace in traces]
     claims = [[group.baseline for group in groups], [group.candidate for group in groups]]
@@ -165,7 +168,13 @@ def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
         ],
         ignore_index=True,
     )
-    gains = _Gains(before, after, paired, (times[0].resolution_ns, times[1].resolution_ns))
+    gains = _Gains(
+        before,
+        after,
+        paired,
+        (times[0].resolution_ns, times[1].resolution_ns),
+        uncontrolled(baseline, candidate),
+    )
     if all(known):
         sign = np.where(ungrouped["side"] == "candidate", 1.0, -1.0)
         changes = sign * ungrouped["per_run_ns"].to_numpy(dtype=float)
@@ -393,7 +402,7 @@ def _hurts(gains: _Gains, alpha: float) -> np.ndarray:
     floor_ns = gains.resolution_ns[0] * before.executions + PROFILED_FLOOR_NS * more
     if max(gains.resolution_ns) > 1:
         floor_ns = np.maximum(floor_ns, PROFILED_FLOOR_NS)
-    spread_ns = 0.0 if gains.paired else math.expm1(PROCESS_SPREAD) * before.mean_ns
+    spread_ns = math.expm1(gains.uncontrolled) * before.mean_ns
     _, high = gains.interval(alpha)
     slower: np.ndarray = (high < -spread_ns) & (gains.mean_ns < -floor_ns)
     return slower

@@ -12,12 +12,22 @@ from analysis.trace import Trace
 Role = Literal["baseline", "candidate"]
 
 
+@dataclass(frozen=True)
+class SideFile:
+    """One of several files of a side: its name, its hash, and when its recording began."""
+
+    name: str
+    sha256: str
+    started_ns: int | None
+
+
 @dataclass(frozen=True, eq=False)
 class Side:
     """One side: its trace, and what the recording knows beyond it.
 
     `label` is the variant or the file, whole, and says which it is; `short_name` is set beside the
-    other side (naming.py).
+    other side (naming.py). `files` are those of a side of several files, file n being block n of
+    the trace; empty for any other side.
     """
 
     label: str
@@ -26,6 +36,7 @@ class Side:
     experiment: Experiment | None = None
     variant: VariantRecord | None = None
     short_name: str = ""
+    files: tuple[SideFile, ...] = ()
 
     @property
     def name(self) -> str:

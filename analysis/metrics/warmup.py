@@ -30,8 +30,8 @@ def steady_runs(trace: Trace) -> SteadyRuns:
     """The profiled runs without warm-up; never empty when the trace has a profiled run.
 
     Runs whose operators the file does not have are no part of them: figures per operator would be
-    too small. Leading slow runs are looked for only where the recorder marked none and three or
-    more runs remain, and at most half of the runs are set aside.
+    too small. Leading slow runs are looked for only in one process without marks of its recorder:
+    among three or more runs, of which at most half are set aside. Blocks are processes.
     """
     profiled = trace.told_runs
     marked = profiled["warmup"].to_numpy(dtype=bool)
@@ -39,7 +39,7 @@ def steady_runs(trace: Trace) -> SteadyRuns:
     runs = kept["run"].to_numpy()
     dur_ns = kept["dur_ns"].to_numpy(dtype=float)
     slow = 0
-    if not marked.any():
+    if not marked.any() and profiled["block"].isna().all():
         maximum = len(dur_ns) // 2
         while (
             slow < maximum

@@ -12,6 +12,7 @@ from analysis.experiment import Experiment
 from analysis.readers.input.source import Source
 from analysis.readers.reader import Declined, Reader
 from analysis.readers.sameness import Sameness
+from analysis.readers.start_times import with_start
 from analysis.text import display_name
 from analysis.trace import Trace
 
@@ -61,7 +62,7 @@ class Found:
 def read_value(
     reader: Reader, source: Source, readers: Sequence[Reader] = ()
 ) -> Trace | Experiment:
-    """What `reader` makes of `source`, with what was odd about its packing.
+    """What `reader` makes of `source`, with what was odd about its packing, and when it began.
 
     Where it declines, the others of `readers` that may know the file are asked.
     """
@@ -69,9 +70,11 @@ def read_value(
         value = reader.read(source)
     except Declined as declined:
         value = _by_another(reader, source, readers, declined)
-    if source.notes and isinstance(value, Trace):
+    if isinstance(value, Experiment):
+        return value
+    if source.notes:
         value = dataclasses.replace(value, diagnostics=(*source.notes, *value.diagnostics))
-    return value
+    return with_start(value)
 
 
 def _by_another(

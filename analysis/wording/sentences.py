@@ -11,7 +11,7 @@ import pandas as pd
 from analysis import units
 from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.side import Role
-from analysis.compare.timing.verdict import Verdict
+from analysis.compare.timing.verdict import Pairing, Verdict
 from analysis.experiment import Experiment
 from analysis.messages import Message, Part, listed, paragraph, say
 from analysis.quantity import Quantity
@@ -115,6 +115,16 @@ _OF_BLOCKS = Message(
     "{time}, {n:count} block of fresh processes, paired.",
     "{time}, {n:count} blocks of fresh processes, paired.",
 )
+_OF_PAIRS = Message(
+    "{time}, {n:count} pair of files recorded alternately.",
+    "{time}, {n:count} pairs of files recorded alternately.",
+)
+_OF_FILES: Mapping[Pairing, Message] = {
+    "alternating_files": Message(
+        "{time}, {one:count} and {other:count} files recorded alternately, not in pairs."
+    ),
+    "separate_files": Message("{time}, {one:count} and {other:count} files, not paired."),
+}
 _Counted = Literal["blocks", "runs", "files"]
 _ONE_EACH: Mapping[_Counted, Message] = {
     "blocks": Message("{time}, one block each, not paired."),
@@ -152,6 +162,10 @@ def samples_text(verdict: Verdict) -> str:
         return _OF_BLOCKS.text(time=time, n=one)
     if not (one and other):
         return ""
+    if verdict.pairing == "paired_files":
+        return _OF_PAIRS.text(time=time, n=one)
+    if verdict.pairing in _OF_FILES:
+        return _OF_FILES[verdict.pairing].text(time=time, one=one, other=other)
     counted: _Counted = "blocks" if verdict.pairing == "unpaired_blocks" else "runs"
     counted = "files" if verdict.of in OF_FILES else counted
     if verdict.reason == "single_run" and any(verdict.averaged):

@@ -507,14 +507,15 @@ CANNOT_TELL: Mapping[VerdictReason, Message] = {
         "Less than a fifth of one side's operator time matches, so no change is shown."
     ),
     "within_process_spread": Message(
-        "Two recordings of the same graph can differ by 12 %, and these are separate recordings."
+        "Recordings of the same graph made one after the other can differ by 12 %, since the "
+        "machine drifts."
     ),
 }
 
 # Why there is no interval, as the sentence that follows the number.
 NOISE_UNKNOWN: Mapping[VerdictReason, Message] = {
     "single_run": Message("A side has one run, so the noise is unknown."),
-    "one_process": Message("A side has one process, so the noise is unknown."),
+    "one_process": Message("A side has one process, so the noise between processes is unknown."),
     "few_runs": Message("A side has fewer than 5 blocks or runs, so the noise is unknown."),
 }
 

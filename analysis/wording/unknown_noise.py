@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from analysis import units
 from analysis.compare.timing.verdict import Verdict
-from analysis.messages import say
+from analysis.messages import Message, paragraph, say
 from analysis.wording.texts import NOISE_UNKNOWN
 
+_ONE_EACH = Message("One process each, so the noise between processes is unknown.")
+_WOULD_SETTLE = Message(
+    "Five or more recordings of each side, made alternately and given together, would settle it."
+)
+# Pairings of sides of several files.
+OF_SEVERAL = ("paired_files", "alternating_files", "separate_files")
 # Time sources of files that do not mark their runs.
 OF_FILES = ("busy_union", "kernel_sum")
 
@@ -29,8 +35,12 @@ def unknown_noise(verdict: Verdict) -> str:
         if verdict.of in OF_FILES:
             return say("Each file has one time, so the noise is unknown.")
         return say("One profile each, so the noise is unknown.")
-    if verdict.reason == "one_process" and verdict.samples == (1, 1):
-        return say("One process each, so the noise between processes is unknown.")
+    if verdict.reason == "one_process":
+        known = _ONE_EACH if verdict.processes == (1, 1) else NOISE_UNKNOWN[verdict.reason]
+        is_apart = verdict.pairing != "blocks"
+        return paragraph(known.text(), _WOULD_SETTLE.text() if is_apart else "")
+    if verdict.pairing in OF_SEVERAL:
+        return say("A side has fewer than 5 files, so the noise is unknown.")
     return NOISE_UNKNOWN[verdict.reason or "few_runs"].text()
 
 

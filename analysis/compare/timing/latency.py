@@ -8,12 +8,15 @@ import numpy as np
 import pandas as pd
 
 from analysis.compare.side import Side
-from analysis.compare.timing.samples import block_times
+from analysis.compare.timing.file_order import FileOrder, file_order
+from analysis.compare.timing.samples import BlockTimes, block_times
 from analysis.compare.timing.statistics import trimmed_mean, typical_log
 from analysis.compare.timing.verdict import (
-    Pairing,
+    DRIFT_SPREAD,
+    PROCESS_SPREAD,
     TimeSource,
     Verdict,
+    paired_files_verdict,
     paired_verdict,
     unpaired_verdict,
 )
@@ -21,6 +24,8 @@ from analysis.metrics.memo import once
 from analysis.metrics.spans import run_spans
 from analysis.trace import Trace
 
+_COLUMNS = {"run_span": "span_ns", "busy_union": "busy_ns", "kernel_sum": "kernel_ns"}
+_CONTROLLED = ("pairs", "alternating")
 # Diagnostics whose count is the iterations behind the one run of a file.
 _MEANS_OF = ("averaged", "runs_averaged")
 
@@ -29,6 +34,27 @@ def are_paired(baseline: Side, candidate: Side) -> bool:
     """True for two variants of one experiment: their runs were interleaved in shared blocks."""
     first, second = baseline.experiment, candidate.experiment
     return first is not None and second is not None and first.sha256 == second.sha256
+
+
+def are_neighbours(baseline: Side, candidate: Side) -> bool:
+    """True for two sides of several files that were recorded in pairs: file n of one side beside
+    file n of the other."""
+    return order_of(baseline, candidate) == "pairs"
+
+
+def order_of(baseline: Side, candidate: Side) -> FileOrder | None:
+    """In which order the files of two sides were recorded; None where a side is not several."""
+    if not baseline.files or not candidate.files:
+        return None
+    first, second = ([one.started_ns for one in side.files] for side in (baseline, candidate))
+    return file_order(first, second)
+
+
+def uncontrolled(baseline: Side, candidate: Side) -> float:
+    """What the machine may add between the sides beyond their intervals, as ln of a ratio."""
+    if are_paired(baseline, candidate) or order_of(baseline, candidate) in _CONTROLLED:
+        return 0.0
+    return DRIFT_SPREAD if all(map(_is_several, (baseline, candidate))) else PROCESS_SPREAD
 
 
 def judge(baseline: Side, candidate: Side, candidates: int = 1) -> Verdict:
@@ -43,15 +69,72 @@ def judge(baseline: Side, candidate: Side, candidates: int = 1) -> Verdict:
         marked = baseline if baseline.trace.has_runs else candidate
         of = time_source(marked.trace)
         return unpaired_verdict(np.empty(0), np.empty(0), of, "unpaired_runs", "runs_unknown")
-    pairing: Pairing = "unpaired_blocks" if of == "unprofiled_wall" else "unpaired_runs"
+    sides = (baseline, candidate)
+    order = order_of(*sides)
+    if order is not None:
+        first, second = (_file_times(side.trace, of) for side in sides)
+        if order == "pairs":
+            return paired_files_verdict(first, second, of, candidates)
+        return unpaired_verdict(
+            first.mean.to_numpy(dtype=float),
+            second.mean.to_numpy(dtype=float),
+            of,
+            "alternating_files" if order == "alternating" else "separate_files",
+            candidates=candidates,
+        )
+    if of == "unprofiled_wall" and all(map(_is_several, sides)):
+        return unpaired_verdict(
+            log_times(baseline.trace, of),
+            log_times(candidate.trace, of),
+            of,
+            "unpaired_blocks",
+            candidates=candidates,
+        )
     return unpaired_verdict(
-        log_times(baseline.trace, of),
-        log_times(candidate.trace, of),
+        _log_runs(baseline.trace, of),
+        _log_runs(candidate.trace, of),
         of,
-        pairing,
+        "unpaired_runs",
         averaged=(_iterations(baseline.trace), _iterations(candidate.trace)),
         candidates=candidates,
+        processes=(_processes(baseline), _processes(candidate)),
     )
+
+
+def _processes(side: Side) -> int:
+    """How many processes are behind the times of a side."""
+    if side.files:
+        return len(side.files)
+    return max(1, len(_wall_times(side.trace))) if side.experiment is not None else 1
+
+
+def _is_several(side: Side) -> bool:
+    return _processes(side) > 1
+
+
+def _file_times(trace: Trace, of: TimeSource) -> BlockTimes:
+    """ln(seconds) by file: the lower quartile of its runs, as of the runs of a block."""
+    if of == "unprofiled_wall":
+        return block_times(trace.sampled_runs)
+    spans = run_spans(trace)
+    ns = spans[_COLUMNS[of]].to_numpy(dtype=float, na_value=0.0)
+    block = trace.runs.set_index("run")["block"].loc[spans["run"]].to_numpy("int64")
+    times = {
+        int(one): typical_log(ns[(block == one) & (ns > 0)] / 1e9)
+        for one in np.unique(block)
+        if bool(((block == one) & (ns > 0)).any())
+    }
+    table = pd.DataFrame({1: list(times.values())}, index=pd.Index(list(times), name="block"))
+    return BlockTimes(table.astype(float))
+
+
+def _log_runs(trace: Trace, of: TimeSource) -> np.ndarray:
+    """ln(seconds) of runs, un-profiled ones as well; zeros left out."""
+    if of != "unprofiled_wall":
+        return log_times(trace, of)
+    runs = trace.sampled_runs
+    ns = runs.loc[~runs["warmup"], "dur_ns"].to_numpy(dtype=float)
+    return np.log(ns[ns > 0] / 1e9)
 
 
 def mixes_runs(baseline: Side, candidate: Side) -> bool:
@@ -75,8 +158,7 @@ def log_times(trace: Trace, of: TimeSource) -> np.ndarray:
     """ln(seconds): one value a block for unprofiled_wall, one a run otherwise; zeros left out."""
     if of == "unprofiled_wall":
         return _wall_times(trace).to_numpy(dtype=float)
-    column = {"run_span": "span_ns", "busy_union": "busy_ns", "kernel_sum": "kernel_ns"}[of]
-    ns = run_spans(trace)[column].dropna().to_numpy(dtype=float)
+    ns = run_spans(trace)[_COLUMNS[of]].dropna().to_numpy(dtype=float)
     return np.log(ns[ns > 0] / 1e9)
 
 

@@ -6,6 +6,7 @@ The procedure, and the study of recorded blocks behind it, is described in docs/
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -36,13 +37,23 @@ CannotTell = Literal[
 NoiseUnknown = Literal["single_run", "one_process", "few_runs"]
 VerdictReason = CannotTell | NoiseUnknown
 VerdictOutcome = Literal["faster", "slower", "cannot_tell", "noise_unknown"]
-Pairing = Literal["blocks", "unpaired_blocks", "unpaired_runs"]
+Pairing = Literal[
+    "blocks", "unpaired_blocks", "unpaired_runs", "paired_files", "alternating_files",
+    "separate_files",
+]  # fmt: skip
 
 CONTROL_ALPHA = 0.01
 SHOWN_ALPHA = 0.05
-# Two recordings of the same graph differ by up to 12 % on a quiet machine (measured), which their
-# own runs or blocks cannot show; under changing load by much more, which docs/verdict.md says.
-PROCESS_SPREAD = math.log(1.12)
+# What drift of the machine adds between several processes of one side and several of the other
+# recorded after them, and what two single processes of one graph differ by. How often either is
+# exceeded was measured: docs/verdict.md.
+DRIFT_SPREAD = math.log(1.12)
+PROCESS_SPREAD = math.log(1.3)
+_SPREADS: Mapping[Pairing, float] = {
+    "unpaired_blocks": DRIFT_SPREAD,
+    "separate_files": DRIFT_SPREAD,
+    "unpaired_runs": PROCESS_SPREAD,
+}
 
 
 @dataclass(frozen=True)
@@ -60,12 +71,13 @@ class Verdict:
     `speedup` = t_baseline / t_candidate, None when the two have no times to compare. `times_ns`
     (baseline, candidate) are the times behind it, whose ratio it is. `reason` is a code.
     noise_unknown, where there is a speedup but no interval: single_run, one_process, few_runs.
-    cannot_tell, where the interval holds no change: within_noise; where known noise is larger:
-    within_process_spread, control_differs; where nothing compares: no_times, runs_unknown,
+    cannot_tell, where the interval holds no change: within_noise; where drift may be larger:
+    within_process_spread; control_differs; where nothing compares: no_times, runs_unknown,
     different_models.
-    `samples` are blocks or runs (baseline, candidate), `averaged` the iterations that the single
-    time of a side is the mean of, `decided_at` the look that settled it, `alpha` its level.
-    `interval` is at 95 %, `corrected` at 1 - alpha, wide enough for all candidates together.
+    `samples` are blocks, files or runs (baseline, candidate), as `pairing` says: of unpaired_runs,
+    where a side is a single process. `processes` are behind them, `averaged` the iterations that
+    the single time of a side is the mean of, `decided_at` the look that settled it, `alpha` its
+    level. `interval` is at 95 %, `corrected` at 1 - alpha, wide enough for all candidates together.
     """
 
     outcome: VerdictOutcome
@@ -82,6 +94,7 @@ class Verdict:
     times_ns: tuple[float, float] | None = None
     averaged: tuple[int | None, int | None] = (None, None)
     corrected: Interval | None = None
+    processes: tuple[int, int] = (1, 1)
 
     @property
     def is_decided(self) -> bool:
@@ -131,6 +144,7 @@ def paired_verdict(record: ExperimentRecord, baseline: str, candidate: str) -> V
         noise_floor=noise,
         smallest_detectable=estimate.detectable(alpha) if estimate else None,
         samples=(len(differences), len(differences)),
+        processes=(len(differences), len(differences)),
         decided_at=decided_at,
         alpha=alpha,
     )
@@ -144,26 +158,24 @@ def unpaired_verdict(
     missing: CannotTell = "no_times",
     averaged: tuple[int | None, int | None] = (None, None),
     candidates: int = 1,
+    processes: tuple[int, int] | None = None,
 ) -> Verdict:
-    """Two recordings of their own: ln(seconds) of their blocks or runs, Welch-type Yuen.
+    """Two sides that share no block: ln(seconds) of their blocks, files or runs, Welch-type Yuen.
 
-    They count as different only beyond PROCESS_SPREAD; `missing` is the reason without times. Where
+    They count as different only beyond what `pairing` leaves uncontrolled: nothing where files
+    alternate, DRIFT_SPREAD between recordings of several processes, PROCESS_SPREAD between single
+    processes, whose runs are no sample of processes: within it their noise is unknown. `missing`
+    is the reason without times, `processes` are as many as blocks or files where not given. Where
     they are one pair of several, Bonferroni over `candidates`.
     """
     alpha = look_alpha(1, candidates)
     estimate = yuen_welch(baseline, candidate)
     fewest = min(len(baseline), len(candidate))
-    outcome, reason = _without_interval(fewest, of, missing)
+    outcome, reason = _without_interval(fewest, of, missing, pairing)
     if estimate is not None:
-        sign = _sign(estimate, alpha)
-        outcome, reason = "cannot_tell", "within_noise"
-        if sign is not None:
-            low, high = estimate.interval(alpha)
-            nearest = min(abs(low), abs(high))
-            if nearest < PROCESS_SPREAD:
-                reason = "within_process_spread"
-            else:
-                outcome, reason = sign, None
+        outcome, reason = _beyond(estimate, pairing, alpha)
+        if reason == "one_process":
+            estimate = None
     typical = (trimmed_mean(baseline), trimmed_mean(candidate)) if fewest else None
     return Verdict(
         outcome=outcome,
@@ -179,6 +191,47 @@ def unpaired_verdict(
         samples=(len(baseline), len(candidate)),
         alpha=alpha,
         averaged=averaged,
+        processes=processes or (len(baseline), len(candidate)),
+    )
+
+
+def _beyond(
+    estimate: Estimate, pairing: Pairing, alpha: float
+) -> tuple[VerdictOutcome, VerdictReason | None]:
+    """Outcome and reason of an interval, at that level, that two sides apart have."""
+    sign, spread = _sign(estimate, alpha), _SPREADS.get(pairing, 0.0)
+    low, high = estimate.interval(alpha)
+    if sign is not None and min(abs(low), abs(high)) >= spread:
+        return sign, None
+    if pairing == "unpaired_runs":
+        return "noise_unknown", "one_process"
+    return "cannot_tell", "within_noise" if sign is None else "within_process_spread"
+
+
+def paired_files_verdict(
+    baseline: BlockTimes, candidate: BlockTimes, of: TimeSource, candidates: int = 1
+) -> Verdict:
+    """Files that were recorded alternately: log-ratios of neighbours, file n of either side; as
+    one pair of several, Bonferroni over `candidates`."""
+    differences, alpha = paired_differences(baseline, candidate), look_alpha(1, candidates)
+    estimate, pairs = yuen(differences), len(differences)
+    outcome, reason = _without_interval(pairs, of, "no_times", "paired_files")
+    if estimate is not None:
+        outcome, reason = _beyond(estimate, "paired_files", alpha)
+    return Verdict(
+        outcome=outcome,
+        reason=reason,
+        of=of,
+        pairing="paired_files",
+        speedup=math.exp(-trimmed_mean(differences)) if pairs else None,
+        times_ns=_paired_times(baseline, differences),
+        interval=_as_ratios(estimate.interval(SHOWN_ALPHA)) if estimate else None,
+        corrected=_as_ratios(estimate.interval(alpha)) if estimate else None,
+        noise_floor=None,
+        smallest_detectable=estimate.detectable(alpha) if estimate else None,
+        samples=(pairs, pairs),
+        alpha=alpha,
+        processes=(pairs, pairs),
     )
 
 
@@ -228,12 +281,14 @@ def _as_ns(log_seconds: float) -> float:
 
 
 def _without_interval(
-    samples: int, of: TimeSource, missing: CannotTell = "no_times"
+    samples: int,
+    of: TimeSource,
+    missing: CannotTell = "no_times",
+    pairing: Pairing = "blocks",
 ) -> tuple[VerdictOutcome, VerdictReason | None]:
-    """Outcome and reason below 5 blocks or runs a side: unknown noise is not noise."""
+    """Outcome and reason below 5 blocks, files or runs a side: unknown noise is not noise."""
     if samples == 0:
         return "cannot_tell", missing
-    if samples == 1:
-        # Many un-profiled runs of one process are one sample.
+    if samples == 1 or (of == "unprofiled_wall" and pairing == "unpaired_runs"):
         return "noise_unknown", "one_process" if of == "unprofiled_wall" else "single_run"
     return "noise_unknown", "few_runs" if samples < MIN_SAMPLES else None

@@ -12,6 +12,8 @@ ExperimentsError = Literal[
     "experiment_contradiction", "experiment_file_damaged", "experiment_file_missing",
     "experiment_version", "graph_cycle", "no_such_variant", "not_an_experiment", "one_side",
     "profile_has_no_variants", "too_few_variants", "too_many_variants", "variant_unprofiled",
+    "experiment_among_files", "file_on_both_sides", "file_twice", "formats_on_one_side",
+    "models_on_one_side", "side_without_files",
 ]  # fmt: skip
 EXPERIMENTS: Mapping[ExperimentsError, ErrorText] = {
     "not_an_experiment": ErrorText(
@@ -60,6 +62,32 @@ EXPERIMENTS: Mapping[ExperimentsError, ErrorText] = {
             "{limit:count}"
         ),
         Message("Name fewer."),
+    ),
+    "experiment_among_files": ErrorText(
+        Message("An experiment holds blocks of its own and is no file among several"),
+        Message("Compare it alone, or leave it out."),
+    ),
+    "file_on_both_sides": ErrorText(
+        Message("This file stands on both sides"), Message("Leave it out on one of them.")
+    ),
+    "file_twice": ErrorText(
+        Message("This file is the same as {other:name}, and one recording is one sample"),
+        Message("Give each file once."),
+    ),
+    "formats_on_one_side": ErrorText(
+        Message(
+            "The files of one side have different formats: {format:name} here, {other_format:name} "
+            "in {other:name}"
+        ),
+        Message("Give files of one profiler."),
+    ),
+    "models_on_one_side": ErrorText(
+        Message("The files of one side are of different models: this one and {other:name}"),
+        Message("Give recordings of one graph on each side."),
+    ),
+    "side_without_files": ErrorText(
+        Message("There is no recording for this side"),
+        Message("Give the files of both sides: `--baseline a/*.json --candidate b/*.json`."),
     ),
     "graph_cycle": ErrorText(
         Message("The graph has a cycle through '{node:name}'"), Message("Record it again.")

@@ -102,8 +102,9 @@ class Source:
         device: str | None = None,
         files: Iterable[str] = (),
         private: Mapping[str, str] = MappingProxyType({}),
+        started_ns: int | None = None,
     ) -> Meta:
-        """Where a trace of this file comes from; `files` were read with it."""
+        """Where a trace of this file comes from, and when it began; `files` were read with it."""
         return Meta(
             format_,
             tool,
@@ -113,6 +114,7 @@ class Source:
             self.sha256,
             files=tuple(files),
             redactable=MappingProxyType(dict(private)),
+            started_ns=started_ns,
         )
 
     @property

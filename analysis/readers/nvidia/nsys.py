@@ -34,6 +34,7 @@ _KERNEL = "CUPTI_ACTIVITY_KIND_KERNEL"
 _MEMCPY = "CUPTI_ACTIVITY_KIND_MEMCPY"
 _MEMSET = "CUPTI_ACTIVITY_KIND_MEMSET"
 _GRAPH = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"  # launches of graphs, without the kernels in them
+_SESSION = "TARGET_INFO_SESSION_START_TIME"
 _RUNTIME = "CUPTI_ACTIVITY_KIND_RUNTIME"
 _ACTIVITY = ("start", "end", "deviceId", "streamId", "correlationId", "globalPid", "bytes")
 # CUpti_ActivityMemcpyKind
@@ -400,4 +401,5 @@ def _meta(name: str, database: Database, source: Source) -> Meta:
         device=clean_text(", ".join(gpus), 120) or None,
         files=database.files,
         private=private,
+        started_ns=next(iter(database.read(_SESSION, "utcEpochNs").integers("utcEpochNs")), None),
     )

@@ -8,7 +8,7 @@ their own time, without that of operators inside them.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -69,6 +69,7 @@ class _File(EventFile):
     compute_properties: msgspec.Raw = msgspec.field(  # until 2021
         default=msgspec.Raw(), name="computeProperties"
     )
+    base_time: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="baseTimeNanoseconds")
     trace_name: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="traceName")
     host_name: msgspec.Raw = msgspec.Raw()
     messages: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="INFO")
@@ -115,6 +116,7 @@ def _read(source: Source) -> Trace:
         "PyTorch profiler",
         device=", ".join(used[:_MAX_DEVICES]) if used != ["device"] else None,
         private=_private(file),
+        started_ns=_started_ns(file, rows["start_ns"]),
     )
     starts, lengths = [s for s, _ in steps.spans], [end - start for start, end in steps.spans]
     runs = profiled_runs("step", starts, lengths) if steps.spans else None
@@ -173,6 +175,12 @@ def _devices(file: _File) -> dict[str, str]:
     found = {str(id_): clean_text(name, 80) for id_, name in names if isinstance(name, str)}
     # AMD's ids may count devices that the header leaves out; where all are of one kind it is that.
     return {**found, "": next(iter(found.values()))} if len(set(found.values())) == 1 else found
+
+
+def _started_ns(file: _File, starts: Iterable[object]) -> int | None:
+    """When the first of these began, in ns since 1970: times count from a base in the header."""
+    base, known = decode(file.base_time, int, 0), [at for at in starts if isinstance(at, int)]
+    return base + min(known) if base > 0 and known else None
 
 
 def _private(file: _File) -> dict[str, str]:

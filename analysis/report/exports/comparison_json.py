@@ -129,6 +129,7 @@ def verdict_values(comparison: Comparison) -> dict[str, Any]:
         "noise_floor": _interval(verdict.noise_floor),
         "smallest_detectable": verdict.smallest_detectable,
         "samples": list(verdict.samples),
+        "processes": list(verdict.processes),
         "averaged": list(verdict.averaged),
         "pairing": verdict.pairing,
         "decided_at": verdict.decided_at,
@@ -142,6 +143,10 @@ def side_values(side: Side) -> dict[str, Any]:
         "label": side.label,
         "file": meta.file_name,
         "sha256": meta.sha256,
+        "files": [
+            {"file": one.name, "sha256": one.sha256, "started_ns": one.started_ns}
+            for one in side.files
+        ],
         "format": meta.format,
         "variant": meta.variant,
         "tool": meta.tool,

@@ -17,6 +17,10 @@ _TOO_MANY = Message(
 )
 _LEFT_OUT = Message("What depends on it is left out.")
 _PROFILED = Message("The verdict is based on {of}.")
+_ALTERNATE = Message(
+    "Record both sides by turns, every recording a process of its own: docs/alternating.md has a "
+    "loop for each profiler."
+)
 _SPINNING = Message(
     "The recordings differ in whether threads spin: {baseline:name} and {candidate:name}."
 )
@@ -326,9 +330,38 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     "one_process_each": told(
         Message("Each file is the recording of one process."),
         Message(
-            "Two processes that ran the same graph differed by up to 12 % on a quiet machine, so "
-            "smaller differences give no verdict."
+            "Of pairs of processes that ran the same graph one right after the other, 7 % differed "
+            "by more than 30 %; of pairs far apart 36 %. Only a change beyond 30 % gives a verdict."
         ),
+    ),
+    "files_paired": told(
+        Message("The files of both sides were recorded alternately."),
+        Message("Each is compared with its neighbour, so drift of the machine cancels out."),
+    ),
+    "files_alternate": told(
+        Message("The files of both sides were recorded alternately, but not in pairs."),
+        Message("Drift of the machine is in the interval, which is wider for it."),
+    ),
+    "files_in_turn": told(
+        Message(
+            "The files of one side were recorded after those of the other, so drift of the machine "
+            "is in the change."
+        ),
+        _ALTERNATE,
+    ),
+    "files_undated": told(
+        Message(
+            "The files do not say when they were recorded, so they count as recorded one side "
+            "after the other, with drift of the machine in the change."
+        ),
+        _ALTERNATE,
+    ),
+    "files_unlike": told(
+        Message(
+            "{n:count} file ran other operators than the first one: {example:name}.",
+            "{n:count} files ran other operators than the first one, {example:name} among them.",
+        ),
+        Message("Does it belong to the other side? The files of a side are of one graph."),
     ),
     "recordings_differ": _recordings,
     "one_side_unknown": told(

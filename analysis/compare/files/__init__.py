@@ -1,0 +1,85 @@
+"""Several files on one side: recordings of one graph, each of a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analysis.compare.files.pooled import pooled
+from analysis.compare.groups.fusion import Fusion
+from analysis.compare.groups.matching import match_operators
+from analysis.compare.joined_time import are_different_models, joined_shares
+from analysis.compare.side import Side, SideFile, side_of_trace
+from analysis.errors import FuseScopeError
+from analysis.experiment import Experiment
+from analysis.limits import DEFAULT_LIMITS, Limits
+from analysis.trace import Trace
+
+
+def side_of_files(
+    values: Sequence[Trace | Experiment],
+    label: str,
+    names: Sequence[str] | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Side:
+    """One side made of several files, in the order in which they were recorded, where all say it.
+
+    Each file is one block of its trace; `names` are what the files are called, else by their own
+    names. Of a single file it is that file's side. Raises FuseScopeError for an experiment among
+    several, for a file that stands there twice, for files of several formats or models, and for
+    more rows than the limit.
+    """
+    if not values:
+        raise FuseScopeError("side_without_files", where=label)
+    traces: list[Trace] = []
+    for value in values:
+        if isinstance(value, Experiment):
+            raise FuseScopeError("experiment_among_files", where=value.file_name)
+        traces.append(value)
+    names = list(names) if names is not None else [trace.meta.file_name for trace in traces]
+    if len(traces) == 1:
+        return side_of_trace(traces[0])
+    _check(traces, names)
+    starts = [trace.meta.started_ns for trace in traces]
+    if None not in starts:
+        order = sorted(range(len(traces)), key=lambda at: starts[at] or 0)
+        traces, names = [traces[at] for at in order], [names[at] for at in order]
+    files = tuple(
+        SideFile(name, trace.meta.sha256, trace.meta.started_ns)
+        for name, trace in zip(names, traces, strict=True)
+    )
+    return Side(label=label, trace=pooled(traces, label, limits), files=files)
+
+
+def check_apart(baseline: Side, candidate: Side) -> None:
+    """Raises FuseScopeError for a file that stands on both sides of several files."""
+    if len(baseline.files) or len(candidate.files):
+        first = {one.sha256 for one in baseline.files} or {baseline.trace.meta.sha256}
+        others = candidate.files or (SideFile(candidate.label, candidate.trace.meta.sha256, None),)
+        for other in others:
+            if other.sha256 in first:
+                raise FuseScopeError("file_on_both_sides", where=other.name)
+
+
+def _check(traces: Sequence[Trace], names: Sequence[str]) -> None:
+    seen: dict[str, str] = {}
+    for trace, name in zip(traces, names, strict=True):
+        if trace.meta.sha256 in seen:
+            raise FuseScopeError("file_twice", where=name, other=seen[trace.meta.sha256])
+        seen[trace.meta.sha256] = name
+    first = traces[0]
+    for trace, name in zip(traces[1:], names[1:], strict=True):
+        if trace.meta.format != first.meta.format:
+            raise FuseScopeError(
+                "formats_on_one_side",
+                where=name,
+                format=trace.meta.format,
+                other=names[0],
+                other_format=first.meta.format,
+            )
+        if _are_other_models(first, trace):
+            raise FuseScopeError("models_on_one_side", where=name, other=names[0])
+
+
+def _are_other_models(first: Trace, second: Trace) -> bool:
+    shares = joined_shares(match_operators(first, second), Fusion("none"), (first, second))
+    return are_different_models(side_of_trace(first), side_of_trace(second), shares)
