@@ -27,8 +27,13 @@ SHARED_TRACES = ROOT.parent / "shared" / "traces"
 TRANSLATIONS = language.FOLDER
 
 # A deadline is an assertion on absolute time: on a busy machine it fails for no reason.
-hypothesis.settings.register_profile("fusescope", deadline=None)
-hypothesis.settings.load_profile("fusescope")
+hypothesis.settings.register_profile("short", deadline=None, max_examples=40)
+hypothesis.settings.register_profile("exhaustive", deadline=None, max_examples=120)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    is_exhaustive = config.getoption("--exhaustive")
+    hypothesis.settings.load_profile("exhaustive" if is_exhaustive else "short")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,7 +45,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--exhaustive",
         action="store_true",
-        help="run the tests marked `exhaustive`, and no others; without it, only the others run",
+        help="run the tests marked `exhaustive`, and properties again with more examples, and no "
+        "others; without it, only those run that are not marked",
     )
 
 
@@ -63,8 +69,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     chosen: list[pytest.Item] = []
     others: list[pytest.Item] = []
     for item in items:
-        is_exhaustive = item.get_closest_marker("exhaustive") is not None
-        (chosen if is_exhaustive == exhaustive else others).append(item)
+        is_marked = item.get_closest_marker("exhaustive") is not None
+        is_again = exhaustive and hypothesis.is_hypothesis_test(getattr(item, "obj", None))
+        (chosen if is_marked == exhaustive or is_again else others).append(item)
     if others:
         config.hook.pytest_deselected(items=others)
     # Files run side by side: where a slow one came last, all other cores would wait for it.
