@@ -19,6 +19,7 @@ from pandas.api.extensions import ExtensionArray
 
 from analysis.limits import DEFAULT_LIMITS
 from analysis.messages import Said
+from analysis.stacks import Stacks
 from analysis.text import clean_text
 
 Severity = Literal["info", "warning", "error"]
@@ -176,13 +177,15 @@ class Meta:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """One recording: `runs`, distinct `operators`, their `calls`, and what was noticed."""
+    """One recording: `runs`, distinct `operators`, their `calls`, and what was noticed; `stacks`
+    is where in the host's code they come from, None where the file does not say it."""
 
     meta: Meta
     runs: pd.DataFrame
     operators: pd.DataFrame
     calls: pd.DataFrame
     diagnostics: tuple[Diagnostic, ...] = ()
+    stacks: Stacks | None = None
 
     def __post_init__(self) -> None:
         _check("runs", self.runs, RUN_COLUMNS)

@@ -26,7 +26,7 @@ def within(package: str, names: str) -> tuple[str, ...]:
 CORE = within(
     "analysis",
     "axis colours errors experiment graph limits messages operators patterns quantity spelling "
-    "text trace units",
+    "stacks text trace units",
 )
 FAMILIES = within(
     "analysis.readers", "amd ascend mindspore nvidia onnxruntime openvino pytorch xla"

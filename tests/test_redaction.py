@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,6 +24,7 @@ from analysis.redaction import redacted, redacted_sides
 from analysis.report.exports.comparison_json import comparison_json
 from analysis.report.exports.inspection import inspection_json
 from analysis.report.html import report_html
+from analysis.stacks import Stacks
 from analysis.trace import CALL_COLUMNS, Diagnostic, Meta, Trace
 from app.cli.compare import compare as compare_files
 from app.cli.inspect import inspect
@@ -289,6 +291,17 @@ def test_the_command_line_leaves_them_out(
     assert "topsecret" not in shown
     assert "<user1>_old.json" in shown
     assert "&lt;path&gt;" in shown
+
+
+def test_call_stacks_name_no_folder_of_a_person() -> None:
+    code = Stacks(
+        ("/home/jane/net/train.py(3): main",), np.array([-1]), np.array([0]), np.array([0])
+    )
+    value = redacted(replace(trace(["a"]), stacks=code))
+    assert isinstance(value, Trace)
+    assert value.stacks is not None
+    assert "jane" not in value.stacks.names[0]
+    assert value.stacks.names[0].endswith("train.py(3): main")
 
 
 def test_paths_leave_the_names_of_counters_and_persons_do_not() -> None:

@@ -14,6 +14,7 @@ from analysis.metrics.hierarchy import Node
 from analysis.wording.hierarchy import node_text
 
 _LEVELS = 4  # that are seen at once; a click leads deeper
+_FRAMES = 6  # of call stacks, whose frames have little beside them
 _HEIGHT = 420
 _CHARS = 60
 _PALE = {LIGHT.ink: "#dbe9f4", DARK.ink: "#1f3442"}  # of a box with next to no time, by theme
@@ -38,7 +39,7 @@ def icicle(nodes: Sequence[Node], colours: Colours = LIGHT) -> go.Figure | None:
             # Leaves alone have a value: sums of floats must not exceed their parent.
             values=[0.0 if place in parents else node.ns for place, node in enumerate(nodes)],
             branchvalues="remainder",
-            maxdepth=_LEVELS,
+            maxdepth=_FRAMES if any(node.level == "frame" for node in nodes) else _LEVELS,
             sort=False,
             tiling={"orientation": "h"},
             text=[units.duration(node.ns) for node in nodes],

@@ -10,10 +10,11 @@ import pandas as pd
 
 from analysis.graph import Graph
 from analysis.metrics.breakdown import by_operator
+from analysis.metrics.call_paths import MAX_FRAMES, call_paths
 from analysis.trace import Trace
 
-Level = Literal["run", "op_class", "op_type", "launcher", "scope", "operator", "more"]
-By = Literal["op_class", "scope", "launcher"]
+Level = Literal["run", "op_class", "op_type", "launcher", "scope", "frame", "operator", "more"]
+By = Literal["op_class", "scope", "launcher", "stack"]
 MAX_CHILDREN = 40  # of one node; those with least time are one node together
 MAX_SCOPES = 12  # levels of modules
 _MIN_SHARE = 0.0005  # of the run: nodes with less are one node together
@@ -41,21 +42,24 @@ def hierarchies(trace: Trace, graph: Graph | None) -> tuple[By, ...]:
         found.append("scope")
     if table["launched_by"].notna().any():
         found.append("launcher")
+    if any(len(path) > 1 for path, _ in call_paths(trace)):
+        found.append("stack")
     return tuple(found)
 
 
 def hierarchy(trace: Trace, graph: Graph | None, by: By) -> tuple[Node, ...]:
     """The tree, parents before their children, children by time: class, op type and operator;
-    modules and operator; or what launched the operators and operator. Empty without any time.
+    modules and operator; what launched the operators and operator; or the frames of `call_paths`
+    and operator, which counts once for each path. Empty without any time.
 
     Modules are those of the graph, else the parts of names like 'layer1/0/conv'. The children of a
     node add up to it; those beyond MAX_CHILDREN, or too small to be seen, end in one node of level
     `more`.
     """
+    if by == "stack":
+        return _tree(call_paths(trace), ["frame"] * MAX_FRAMES)
     table = by_operator(trace)
     times = [float(ns) for ns in table["per_run_ns"]]
-    if sum(times) <= 0:
-        return ()
     names = _names(table)
     if by == "op_class":
         columns = (table[name].astype("object").fillna("").astype(str) for name in _CLASSES)
@@ -69,13 +73,20 @@ def hierarchy(trace: Trace, graph: Graph | None, by: By) -> tuple[Node, ...]:
         heads = _scopes(names, times, graph)
         levels = ["scope"] * MAX_SCOPES
     paths = [(*head, name) for head, name in zip(heads, names, strict=True)]
-    nodes = [Node(None, "run", "", sum(times), len(times))]
-    _grow(nodes, 0, list(zip(paths, times, strict=True)), levels, 0)
-    return tuple(nodes)
+    return _tree(list(zip(paths, times, strict=True)), levels)
 
 
 _CLASSES: tuple[Level, ...] = ("op_class", "op_type")
 _Row = tuple[tuple[str, ...], float]
+
+
+def _tree(rows: list[_Row], levels: Sequence[Level]) -> tuple[Node, ...]:
+    whole_ns = sum(ns for _, ns in rows)
+    if whole_ns <= 0:
+        return ()
+    nodes = [Node(None, "run", "", whole_ns, len(rows))]
+    _grow(nodes, 0, rows, levels, 0)
+    return tuple(nodes)
 
 
 def _grow(

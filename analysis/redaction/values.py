@@ -44,6 +44,8 @@ def _trace(trace: Trace, redaction: Replacement) -> Trace:
         operators=_mapped(trace.operators, redaction.name),
         calls=_counters(_mapped(trace.calls, redaction.name), redaction),
         diagnostics=tuple(_note(note, redaction) for note in trace.diagnostics),
+        stacks=trace.stacks
+        and replace(trace.stacks, names=tuple(map(redaction.name, trace.stacks.names))),
     )
 
 

@@ -18,6 +18,7 @@ BY: Mapping[str, Message] = {
     "op_class": Message("Op types"),
     "scope": Message("Modules"),
     "launcher": Message("Launched by"),
+    "stack": Message("Call stack"),
 }
 _WHOLE = Message("all operators")
 _UNKNOWN = Message("unknown")

@@ -57,8 +57,9 @@ def choose(trace_page: st.Page | None = None) -> Chosen | None:
     """Draw the selectors and the uploader; None when there is nothing to compare, which it says,
     with the way to the `trace_page` where one side is there."""
     is_new = not state.greeted()
-    if is_new:
-        _open_given()
+    alone = _open_given() if is_new else None
+    if alone is not None and trace_page is not None:
+        st.switch_page(trace_page, query_params={"trace": alone})
     _follow_read()
     pair, gone = _asked(is_new)
     baseline, candidate = pair
@@ -214,13 +215,17 @@ def _fates(still: tuple[str, ...] = ()) -> None:
         st.button(say("Hide"), key="hide_fates", type="tertiary", on_click=state.tell, args=([],))
 
 
-def _open_given() -> None:
-    """The files of the command line."""
+def _open_given() -> str | None:
+    """The files of the command line; the id of a single trace, where the address asks for
+    nothing."""
     read, told = loading.open_given()
     if told:
         state.tell(told + loading.closed(state.remember(read)))
         if read and state.compared() == (None, None):
-            state.compare(*choices.suggested(_kept(read), in_order=True))
+            pair = choices.suggested(_kept(read), in_order=True)
+            state.compare(*pair)
+            return pair[1] if pair[0] is None else None
+    return None
 
 
 def _open(files: list[UploadedFile], gone: str | None, below: DeltaGenerator) -> None:

@@ -27,7 +27,7 @@ from app.sources.alone import Drawn, drawn
 
 TABLE = "trace_operators"
 MAX_TYPES = 14  # rows that are shown without scrolling
-_SEVERAL = Message("Modules, kernels or op types: what the boxes on the left stand for")
+_SEVERAL = Message("Op types, modules or the host's code: what the boxes on the left stand for")
 
 
 def show(compare_page: st.Page, record_page: st.Page) -> None:

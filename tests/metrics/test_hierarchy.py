@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.graph import Graph, Node
 from analysis.metrics.hierarchy import MAX_CHILDREN, hierarchies, hierarchy
 from analysis.metrics.hierarchy import Node as Branch
+from analysis.stacks import Stacks
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 
 
@@ -49,6 +54,25 @@ def test_class_type_and_operator() -> None:
         Branch(0, "op_class", "activation", 10, 1),
         Branch(5, "op_type", "Relu", 10, 1),
         Branch(6, "operator", "net/a/Relu", 10, 1),
+    )
+
+
+def test_call_stacks_leave_out_what_only_calls() -> None:
+    """main and run call but one frame; the module is told although it does, too."""
+    names = ("main", "run", "nn.Module: Net", "forward", "a", "b")
+    stacks = Stacks(names, np.array([-1, 0, 1, 2, 3, 3]), np.array([5, 6, 7]), np.array([4, 5, -1]))
+    trace = replace(trace_of(SMALL), stacks=stacks)
+    trace = replace(trace, calls=trace.calls.assign(source_row=pd.array([5, 6, 7], dtype="Int64")))
+    assert hierarchies(trace, None) == ("op_class", "scope", "stack")
+    assert hierarchy(trace, None, "stack") == (
+        Branch(None, "run", "", 100, 3),
+        Branch(0, "frame", "nn.Module: Net", 90, 2),
+        Branch(1, "frame", "forward", 90, 2),
+        Branch(2, "frame", "a", 60, 1),
+        Branch(3, "operator", "net/a/Conv", 60, 1),
+        Branch(2, "frame", "b", 30, 1),
+        Branch(5, "operator", "net/b/Conv", 30, 1),
+        Branch(0, "operator", "net/a/Relu", 10, 1),
     )
 
 

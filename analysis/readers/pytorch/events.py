@@ -2,7 +2,7 @@
 
 2021 wrote `Operator`, `Kernel`, `Runtime` and `external id`, later versions `cpu_op`, `kernel`,
 `cuda_runtime` and `External id`. Fields stay undecoded until somebody needs them: most events of
-a file are Python calls, which nobody reads.
+a file are Python calls, of which only name and time are read.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from typing import Literal
 import msgspec
 
 from analysis.messages.places import event_of
+from analysis.readers.building.call_stacks import Frames
 from analysis.readers.input.json_value import decode
 from analysis.readers.input.times import LATEST_NS, exact_ns
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, Example, noted
 
-Kind = Literal["op", "kernel", "memcpy", "memset", "launch", "annotation", "flow"]
+Kind = Literal["op", "kernel", "memcpy", "memset", "launch", "annotation", "flow", "frame"]
 
 _KINDS: dict[str, Kind] = {
     "cpu_op": "op", "operator": "op",
@@ -31,6 +32,7 @@ _KINDS: dict[str, Kind] = {
     "hip_runtime": "launch", "mtia_runtime": "launch", "xpu_runtime": "launch",
     "xpu_driver": "launch", "privateuse1_runtime": "launch", "privateuse1_driver": "launch",
     "user_annotation": "annotation", "gpu_user_annotation": "annotation",
+    "python_function": "frame",
     "ac2g": "flow", "async": "flow", "async_gpu": "flow", "async_cpu_to_gpu": "flow",
 }  # fmt: skip
 _STEP = re.compile(r"ProfilerStep\s*#\s*(\d{1,18})")
@@ -118,6 +120,7 @@ class Sorted:
     device_steps: list[tuple[int, Span]] = field(default_factory=list)
     # Where an arrow from host to device begins, by its id.
     flows: dict[bytes, tuple[tuple[bytes, bytes], int]] = field(default_factory=dict)
+    frames: Frames = field(default_factory=Frames)  # Python calls and operators of the host
     notes: list[Diagnostic] = field(default_factory=list)
 
 
@@ -146,6 +149,11 @@ def sort_events(events: list[Event]) -> Sorted:
                 other[cat] = other.get(cat, 0) + 1
             continue
         name = event.name or ""
+        if kind == "frame":
+            times = _times(event)
+            if times is not None and name:
+                found.frames.add((plain(event.pid), plain(event.tid)), name, *times)
+            continue
         step = _STEP.match(name) if kind in ("annotation", "op") else None
         if kind == "annotation" and step is None:
             other[cat or ""] = other.get(cat or "", 0) + 1
@@ -159,6 +167,7 @@ def sort_events(events: list[Event]) -> Sorted:
             (found.device_steps if on_device else found.steps).append((int(step[1]), span))
         elif kind == "op":
             found.ops.append(span)
+            found.frames.add(span.lane, name or "unnamed", span.start_ns, span.dur_ns)
         elif kind == "launch":
             found.launches.append(span)
         else:
@@ -174,11 +183,19 @@ def sort_events(events: list[Event]) -> Sorted:
 
 def _span(row: int, event: Event, kind: Kind) -> Span | None:
     """The event with its time; None where that is not valid."""
+    times = _times(event)
+    if times is None:
+        return None
+    lane = (plain(event.pid), plain(event.tid))
+    return Span(row, kind, event.name or "", lane, *times, _args(event.args))
+
+
+def _times(event: Event) -> tuple[int, int] | None:
+    """Start and duration in ns; None where they are not valid."""
     start, dur = exact_ns(event.ts), exact_ns(event.dur)
     if start is None or dur is None or not 0 <= dur < LATEST_NS or abs(start) >= LATEST_NS:
         return None
-    lane = (plain(event.pid), plain(event.tid))
-    return Span(row, kind, event.name or "", lane, start, dur, _args(event.args))
+    return start, dur
 
 
 def plain(raw: msgspec.Raw) -> bytes:

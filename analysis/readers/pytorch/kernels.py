@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -15,7 +15,7 @@ from analysis.readers.input.json_value import decode
 from analysis.readers.pytorch.events import Args, Sorted, Span, number, plain
 from analysis.readers.pytorch.inputs import Inputs
 from analysis.readers.pytorch.kernel_flops import kernel_flops
-from analysis.readers.pytorch.launches import Launches
+from analysis.readers.pytorch.launches import Launch, Launches
 from analysis.readers.pytorch.steps import Steps
 
 HOST_COMMUNICATION = ("c10d::", "nccl:", "gloo:", "ucc:", "mpi:", "record_param_comms")
@@ -36,17 +36,19 @@ _MAX_SIZE = 2**53
 
 
 def kernel_rows(
-    events: Sorted, steps: Steps, devices: Mapping[str, str]
+    events: Sorted,
+    steps: Steps,
+    devices: Mapping[str, str],
+    launches: Launches,
+    found: Sequence[Launch],
 ) -> dict[str, list[object]]:
-    """The columns of a trace, one entry a kernel, copy or fill.
+    """The columns of a trace, one entry a kernel, copy or fill, with the launch of each.
 
     `inputs` are those of the launching operator. `op_class` is its class, except that a kernel
     whose name says that it moves or lays out data is that, and a fused kernel is what it fused.
     Bytes of inputs are left out: a kernel of several may read but a part of them.
     """
-    launches = Launches(events)
     inputs = Inputs()
-    found = [launches.of(kernel) for kernel in events.kernels]
     names = {kernel.name for kernel in events.kernels}
     classes = {name: kernel_class(name) for name in names}
     types = {name: kernel_type(name) for name in names}

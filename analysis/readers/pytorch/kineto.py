@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import msgspec
 
 from analysis.errors import FuseScopeError
 from analysis.messages import mark
+from analysis.readers.building.call_stacks import Moment, stacks_of
 from analysis.readers.building.iterations import profiled_runs
 from analysis.readers.building.launch_calls import LaunchCall, is_launch, with_launches
 from analysis.readers.building.processes import several_processes
@@ -25,6 +27,7 @@ from analysis.readers.input.source import Source
 from analysis.readers.pytorch.events import Event, Sorted, Span, plain, sort_events
 from analysis.readers.pytorch.host import op_rows
 from analysis.readers.pytorch.kernels import kernel_rows
+from analysis.readers.pytorch.launches import Launch, Launches
 from analysis.readers.pytorch.steps import Steps
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
@@ -104,9 +107,13 @@ def _read(source: Source) -> Trace:
     steps = Steps(found)
     devices = _devices(file)
     if found.kernels:
-        rows = kernel_rows(found, steps, devices)
+        launches = Launches(found)
+        launched = [launches.of(kernel) for kernel in found.kernels]
+        rows = kernel_rows(found, steps, devices, launches, launched)
+        moments = _launched(found.kernels, launched)
     else:
         rows = op_rows(found, steps)
+        moments = [Moment(op.lane, op.start_ns, op.row, before=True) for op in found.ops]
         notes += _host_alone(found.ops, len(found.launches))
     outside = sum(run is None for run in rows["run"]) if steps.spans else 0
     notes += noted("warning", "outside_runs", outside)
@@ -121,6 +128,7 @@ def _read(source: Source) -> Trace:
     starts, lengths = [s for s, _ in steps.spans], [end - start for start, end in steps.spans]
     runs = profiled_runs("step", starts, lengths) if steps.spans else None
     trace = build_trace(meta, rows, runs=runs, notes=notes, limits=source.limits)
+    trace = replace(trace, stacks=stacks_of(found.frames, moments, source.limits))
     return with_launches(trace, _launch_calls(found, steps)) if found.kernels else trace
 
 
@@ -150,6 +158,15 @@ KINETO = Reader(
     sniff=_sniff,
     read=_read,
 )
+
+
+def _launched(kernels: Sequence[Span], launched: Sequence[Launch]) -> list[Moment]:
+    """When and where on the host each kernel was launched, as far as that is known."""
+    return [
+        Moment(launch.lane, launch.time_ns, kernel.row)
+        for kernel, launch in zip(kernels, launched, strict=True)
+        if launch.lane is not None and launch.time_ns is not None
+    ]
 
 
 def _launch_calls(found: Sorted, steps: Steps) -> list[LaunchCall]:

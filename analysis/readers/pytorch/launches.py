@@ -11,10 +11,12 @@ from analysis.readers.pytorch.events import Sorted, Span, plain
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What is known of a kernel's launch: the operator's position among the ops, and the time."""
+    """What is known of a kernel's launch: the operator's position among the ops, the time, and the
+    thread."""
 
     op: int | None
     time_ns: int | None
+    lane: tuple[bytes, bytes] | None = None
 
 
 class Launches:
@@ -63,13 +65,14 @@ class Launches:
             lane, time = call.lane, call.start_ns
         if time is not None and lane is not None:
             if named is not None and self._runs(named, time):
-                return Launch(named, time)
+                return Launch(named, time, lane)
             inside = self._nesting.holder(lane, time)
             if inside is not None:
-                return Launch(inside, time)
+                return Launch(inside, time, lane)
         if named is not None and external != correlation:
-            return Launch(named, time if time is not None else self._ops[named].start_ns)
-        return Launch(None, time)
+            op = self._ops[named]
+            return Launch(named, time if time is not None else op.start_ns, lane or op.lane)
+        return Launch(None, time, lane)
 
     def parent(self, op: int) -> int:
         """The operator around an operator; -1 for none."""

@@ -121,6 +121,26 @@ def test_regions_that_a_user_names_are_no_operators_and_counted() -> None:
     assert (other.count, other.example) == (1, "user_annotation")
 
 
+def test_a_kernel_knows_the_code_that_launched_it() -> None:
+    """Python calls and operators of the thread; of the host alone each operator that of around."""
+    calls = [
+        event("python_function", "train.py(3): main", 0, 90, **{"Python id": 1}),
+        event("python_function", "nn.Module: Linear_0", 5, 50, **{"Python id": 2}),
+        op("aten::mm", 10, 20, 5),
+    ]
+    trace = trace_of([*calls, launch(15, 8), kernel(GEMM, 50, 2, 8)])
+    assert trace.stacks is not None
+    frames = ("train.py(3): main", "nn.Module: Linear_0", "aten::mm")
+    assert trace.stacks.names == frames
+    rows = trace.calls["source_row"].to_numpy("int64")
+    assert trace.stacks.of(rows).tolist() == [2]
+    alone = trace_of([*calls, op("aten::add", 40, 5, 6)])
+    assert alone.stacks is not None
+    assert (alone.stacks.names, alone.stacks.nodes.tolist()) == (frames[:2], [1, 1])
+    assert "other_events" not in codes(trace)
+    assert trace_of([launch(15, 8), kernel(GEMM, 50, 2, 8)]).stacks is None
+
+
 def test_without_the_runtime_call_the_arrow_or_the_external_id_links() -> None:
     arrow = {"ph": "s", "cat": "ac2g", "id": 3, "pid": 100, "tid": "1", "ts": 12, "name": "ac2g"}
     events = [op("aten::mm", 10, 20, 5), arrow, kernel(GEMM, 50, 2, 3)]
@@ -260,7 +280,7 @@ def test_the_host_alone_gives_self_times_and_counts_flops_once() -> None:
     assert set(rows["level"]) == {"framework_op"} and set(rows["device"]) == {"CPU"}
     assert set(rows["stream"]) == {"thread 1", "thread 2"}
     assert trace.calls["run"].tolist() == [0] * 4 and trace.runs["kind"].tolist() == ["step"]
-    assert codes(trace) == {"other_events": 1}
+    assert codes(trace) == {}
 
 
 def test_collectives_are_kept_apart() -> None:

@@ -1,0 +1,38 @@
+"""Stacks: where in the host's code the calls of a trace come from, as a tree of names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+MAX_NODES = 20_000  # of one trace; what would need more ends at the last one that fits
+
+
+@dataclass(frozen=True, eq=False)
+class Stacks:
+    """A tree of calls of the host, and the node in which each call of the trace was started.
+
+    `names` and `parents` have an entry a node, parents before their children, -1 for none. `rows`
+    are the `source_row` of calls, ascending, `nodes` the node of each.
+    """
+
+    names: tuple[str, ...]
+    parents: np.ndarray
+    rows: np.ndarray
+    nodes: np.ndarray
+
+    def __post_init__(self) -> None:
+        if len(self.names) != len(self.parents) or len(self.rows) != len(self.nodes):
+            raise ValueError("stacks: columns differ in length")
+        if (self.parents >= np.arange(len(self.parents))).any():
+            raise ValueError("stacks: a node stands before its parent")
+        if len(self.nodes) and not -1 <= self.nodes.min() <= self.nodes.max() < len(self.names):
+            raise ValueError("stacks: a node is not in the tree")
+
+    def of(self, source_rows: np.ndarray) -> np.ndarray:
+        """The node of each of these rows of the file; -1 where it is not known."""
+        if not len(self.rows):
+            return np.full(len(source_rows), -1)
+        places = np.minimum(np.searchsorted(self.rows, source_rows), len(self.rows) - 1)
+        return np.where(self.rows[places] == source_rows, self.nodes[places], -1)
