@@ -11,8 +11,9 @@ import pandas as pd
 
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import Side
-from analysis.compare.timing.latency import are_paired
+from analysis.compare.timing.latency import are_neighbours, are_paired
 from analysis.compare.timing.statistics import trimmed_mean, typical_log
+from analysis.messages import say
 from analysis.metrics.warmup import steady_runs
 
 Role = Literal["baseline", "baseline_copy", "candidate"]
@@ -76,11 +77,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Distribution:
-    """All runs in columns, in blocks or files; `paired` blocks ran both sides."""
+    """All runs in columns, in blocks or files; `paired` blocks ran both sides. `of_files`: blocks
+    are files of two sides of several, paired ones neighbours."""
 
     columns: tuple[Column, ...]
     in_blocks: bool
     paired: bool
+    of_files: bool = False
 
     @property
     def strips(self) -> list[Strip]:
@@ -105,10 +108,11 @@ def distribution(comparison: Comparison) -> Distribution | None:
     if not comparison.has_changes:
         return None
     sides = (comparison.baseline, comparison.candidate)
-    in_blocks = all(not side.trace.sampled_runs.empty for side in sides)
-    paired = in_blocks and are_paired(*sides)
+    of_files = all(bool(side.files) for side in sides)
+    in_blocks = of_files or all(not side.trace.sampled_runs.empty for side in sides)
+    paired = in_blocks and (are_paired(*sides) or are_neighbours(*sides))
     columns = _block_columns(sides, paired) if in_blocks else _run_columns(sides)
-    found = Distribution(tuple(columns), in_blocks, paired)
+    found = Distribution(tuple(columns), in_blocks, paired, of_files)
     counts = [sum(column.count(side) for column in columns) for side in _SIDES]
     return found if len(found.times_ns) and max(counts) >= 2 else None
 
@@ -132,7 +136,11 @@ def distribution_of(side: Side) -> Distribution | None:
 
 def _block_columns(sides: tuple[Side, Side], paired: bool) -> list[Column]:
     """A column per block: both sides in it where they were recorded together."""
-    first, second = (_strips(side.trace.sampled_runs) for side in sides)
+    of_files = all(side.files for side in sides)
+    sampled = all(not side.trace.sampled_runs.empty for side in sides)
+    first, second = (
+        _strips(side.trace.sampled_runs if sampled else _profiled(side)) for side in sides
+    )
     as_baseline = {
         block: _with_roles(strips, "baseline", "baseline_copy") for block, strips in first.items()
     }
@@ -143,20 +151,25 @@ def _block_columns(sides: tuple[Side, Side], paired: bool) -> list[Column]:
         return [
             Column(
                 str(block),
-                f"block {block}",
+                say("pair {number:count}", number=block) if of_files else f"block {block}",
                 (*as_baseline.get(block, ()), *as_candidate.get(block, ())),
             )
             for block in sorted({*as_baseline, *as_candidate})
         ]
     return [
-        Column(str(block), f"{side.name}, block {block}", strips)
+        Column(
+            str(block),
+            side.files[block - 1].name if of_files else f"{side.name}, block {block}",
+            strips,
+        )
         for side, blocks in zip(sides, (as_baseline, as_candidate), strict=True)
         for block, strips in sorted(blocks.items())
     ]
 
 
 def _strips(sampled: pd.DataFrame) -> dict[int, list[tuple[np.ndarray, np.ndarray]]]:
-    """Times and warm-up marks by block, one entry a copy. Runs without a block count as block 0."""
+    """Times and warm-up marks by block, one entry a copy. Runs without a block count as block 0.
+    A block is a file where a side has several."""
     found: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
     keyed = sampled.assign(
         block=sampled["block"].fillna(0).astype(int), copy=sampled["copy"].fillna(1).astype(int)
@@ -180,6 +193,14 @@ def _with_roles(
 def _run_columns(sides: tuple[Side, Side]) -> list[Column]:
     """A column per file with its profiled runs; the whole file as one run is none."""
     return [*_file_columns(sides[0], "baseline"), *_file_columns(sides[1], "candidate")]
+
+
+def _profiled(side: Side) -> pd.DataFrame:
+    """Profiled runs, those that do not count marked as warm-up; the whole file as one run is
+    none."""
+    runs = side.trace.profiled_runs
+    counted = runs["run"].isin(steady_runs(side.trace).runs)
+    return runs.assign(warmup=~counted)[runs["kind"] != "file"]
 
 
 def _file_columns(side: Side, role: Role) -> list[Column]:

@@ -155,12 +155,22 @@ def merged(notes: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 @dataclass(frozen=True)
+class Part:
+    """One of several recordings in a trace: its name, its hash, and when it began."""
+
+    name: str
+    sha256: str
+    started_ns: int | None
+
+
+@dataclass(frozen=True)
 class Meta:
     """Where a trace comes from. `redactable` names fields that may identify a person.
 
     `files` are the paths of further files that were read with it. `started_ns` is when the
     recording began, in ns since 1970 or since the machine started, whichever the format tells; it
-    puts recordings of one machine in order. None where the file does not say.
+    puts recordings of one machine in order. None where the file does not say. `parts` are those of
+    a trace of several recordings, part n being its block n; none of any other trace.
     """
 
     format: str
@@ -173,6 +183,7 @@ class Meta:
     files: tuple[str, ...] = ()
     redactable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     started_ns: int | None = None
+    parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

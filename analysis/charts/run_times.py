@@ -18,6 +18,15 @@ from analysis.wording.texts import run_line, run_role
 _ROOM = 1.04  # at both ends of the logarithmic axis
 
 
+def _axis(found: Distribution) -> str:
+    """What a column is."""
+    if found.of_files and found.paired:
+        return say("pair of files (each of a process of its own)")
+    if found.in_blocks and not found.of_files:
+        return say("block (each a fresh process)")
+    return say("file")
+
+
 def run_times(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | None:
     """The runs of both sides; None where there is no distribution (`distribution`)."""
     found = distribution(comparison)
@@ -47,9 +56,7 @@ def run_times_of(
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
         hovermode="closest",
         xaxis={
-            "title": {
-                "text": say("block (each a fresh process)") if found.in_blocks else say("file")
-            },
+            "title": {"text": _axis(found)},
             "range": [0.5, count + 0.5],
             "tickvals": list(range(1, count + 1)),
             "ticktext": [label_text(column.label) for column in found.columns],

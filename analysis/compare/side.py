@@ -7,18 +7,9 @@ from typing import Literal
 
 from analysis.experiment import Experiment, Peaks, VariantRecord
 from analysis.graph import Graph
-from analysis.trace import Trace
+from analysis.trace import Part, Trace
 
 Role = Literal["baseline", "candidate"]
-
-
-@dataclass(frozen=True)
-class SideFile:
-    """One of several files of a side: its name, its hash, and when its recording began."""
-
-    name: str
-    sha256: str
-    started_ns: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +17,7 @@ class Side:
     """One side: its trace, and what the recording knows beyond it.
 
     `label` is the variant or the file, whole, and says which it is; `short_name` is set beside the
-    other side (naming.py). `files` are those of a side of several files, file n being block n of
-    the trace; empty for any other side.
+    other side (naming.py).
     """
 
     label: str
@@ -36,12 +26,16 @@ class Side:
     experiment: Experiment | None = None
     variant: VariantRecord | None = None
     short_name: str = ""
-    files: tuple[SideFile, ...] = ()
 
     @property
     def name(self) -> str:
         """What the side is called where it is shown."""
         return self.short_name or self.label
+
+    @property
+    def files(self) -> tuple[Part, ...]:
+        """Those of a side of several files, in the order of recording; none of any other side."""
+        return self.trace.meta.parts
 
     @property
     def is_quantised(self) -> bool:

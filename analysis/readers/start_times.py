@@ -27,7 +27,8 @@ def with_start(trace: Trace) -> Trace:
     """
     meta = trace.meta
     if meta.started_ns is not None:
-        return trace
+        is_time = 0 <= meta.started_ns < _LATEST_NS
+        return trace if is_time else replace(trace, meta=replace(meta, started_ns=None))
     first = min(
         (
             int(starts.min())

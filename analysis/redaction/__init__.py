@@ -32,7 +32,7 @@ def all_redacted(given: Sequence[Side]) -> list[Side]:
     values: list[Trace | Experiment] = [
         side.trace if side.experiment is None else side.experiment for side in given
     ]
-    redaction = _replacement(values, _labels(*given))
+    redaction = _replacement(values, [side.label for side in given])
     made: dict[int, Trace | Experiment] = {}
     sides = []
     for side, value in zip(given, values, strict=True):
@@ -43,15 +43,8 @@ def all_redacted(given: Sequence[Side]) -> list[Side]:
             name = side.variant.name if side.variant else side.label
             sides.append(side_of_variant(new, redaction.name(name)))
         else:
-            files = tuple(replace(one, name=redaction.name(one.name)) for one in side.files)
-            label = redaction.name(side.label)
-            sides.append(replace(side_of_trace(new), label=label, files=files))
+            sides.append(replace(side_of_trace(new), label=redaction.name(side.label)))
     return sides
-
-
-def _labels(*sides: Side) -> list[str]:
-    """What sides and their files are called."""
-    return [text for side in sides for text in (side.label, *(one.name for one in side.files))]
 
 
 @overload

@@ -42,7 +42,9 @@ def all_texts(value: Trace | Experiment) -> Iterator[str]:
 def _trace_texts(trace: Trace) -> Iterator[str]:
     meta = trace.meta
     plain = (meta.file_name, meta.tool, meta.version, meta.device, meta.variant)
-    yield from _texts_of((*plain, *meta.files, *meta.redactable.values()))
+    yield from _texts_of(
+        (*plain, *meta.files, *meta.redactable.values(), *(part.name for part in meta.parts))
+    )
     yield from (str(column) for column in trace.calls.columns if column not in CALL_COLUMNS)
     for frame in (trace.operators, trace.calls):
         for column in frame.columns:

@@ -39,6 +39,7 @@ def _trace(trace: Trace, redaction: Replacement) -> Trace:
             file_name=redaction.name(meta.file_name),
             variant=None if meta.variant is None else redaction.name(meta.variant),
             files=tuple(redaction.name(path) for path in meta.files),
+            parts=tuple(replace(part, name=redaction.name(part.name)) for part in meta.parts),
             redactable={key: redaction.text(text) for key, text in meta.redactable.items()},
         ),
         operators=_mapped(trace.operators, redaction.name),

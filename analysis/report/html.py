@@ -216,7 +216,7 @@ def _trust(comparison: Comparison) -> dict[str, Any]:
         "specific": told(found.specific),
         "general": told(found.general),
         "notes": told(found.notes),
-        "general_head": wording.GENERAL_DOUBT.text(),
+        "general_head": wording.general_doubt(found),
         "count": len(comparison.diagnostics),
     }
 

@@ -361,6 +361,11 @@ def _profile_group(side: Side) -> Group:
 
 def _compare_command(baseline: Side, candidate: Side) -> str:
     files = [side.trace.meta.file_name for side in (baseline, candidate)]
+    if baseline.files or candidate.files:
+        words = ["fusescope", "compare"]
+        for option, side in (("--baseline", baseline), ("--candidate", candidate)):
+            words += [option, *([one.name for one in side.files] or [side.trace.meta.file_name])]
+        return shlex.join([*words, "--html", "report.html"])
     if are_paired(baseline, candidate):
         del files[1]
     # A name that starts with - would be read as an option.

@@ -8,6 +8,7 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.side import Side
 from analysis.messages import say
 from analysis.report.method import recorded
+from analysis.wording import files_text
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,9 @@ def origins(comparison: Comparison) -> tuple[Origin, ...]:
 def origin_of(side: Side) -> Origin:
     """The file of one side."""
     meta = side.trace.meta
+    if side.files:
+        made = say("{tool:name} profiles, each of a process of its own", tool=meta.tool)
+        return Origin(files_text(side), meta.sha256[:12], made)
     record = side.experiment.record if side.experiment else None
     if record is None:
         made = say("{tool:name} profile, recording date not in the file", tool=meta.tool)

@@ -50,6 +50,7 @@ from analysis.wording.sentences import (
     change_text,
     entered_text,
     figure_detail,
+    files_text,
     gap_statistic,
     interval_key,
     light_work,
@@ -80,4 +81,4 @@ from analysis.wording.texts import (
 )
 from analysis.wording.timeline.drawn import PICKED_IS_HIDDEN
 from analysis.wording.totals import total_basis, total_label, total_of, totals_title
-from analysis.wording.trust import GENERAL_DOUBT, TRUST, trust_line
+from analysis.wording.trust import TRUST, general_doubt, trust_line

@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis import units
 from analysis.compare.comparison import Comparison, Figure
-from analysis.compare.side import Role
+from analysis.compare.side import Role, Side
 from analysis.compare.timing.verdict import Pairing, Verdict
 from analysis.experiment import Experiment
 from analysis.messages import Message, Part, listed, paragraph, say
@@ -109,6 +109,14 @@ def _stricter(verdict: Verdict) -> str:
         "95 % one.",
         alpha=f"{verdict.alpha:.2g}",
     )
+
+
+_FILES = Message("{n:count} file: {names:name}", "{n:count} files: {names:name}")
+
+
+def files_text(side: Side) -> str:
+    """The files of a side of several, in the order of recording: '5 files: a/1.json, …'."""
+    return _FILES.text(n=len(side.files), names=listed([one.name for one in side.files]))
 
 
 _OF_BLOCKS = Message(

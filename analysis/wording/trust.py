@@ -10,9 +10,16 @@ TRUST = Message("Can I trust this?")
 GENERAL_DOUBT = Message(
     "They are two separate recordings, so neither machine nor drift is controlled."
 )
+_NOT_ALL_TOLD = Message("The files do not tell all that they were recorded with.")
 NO_DOUBT = Message("No doubt was found.")
 _DOUBTS = Message("{n:count} doubt.", "{n:count} doubts.")
 _MAX = 2
+
+
+def general_doubt(trust: Trust) -> str:
+    """What the general doubts come to: where order tells of drift, it is none of them."""
+    is_apart = any(note.code == "unpaired" for note in trust.general)
+    return (GENERAL_DOUBT if is_apart else _NOT_ALL_TOLD).text()
 
 
 def trust_line(trust: Trust) -> str:
@@ -21,5 +28,5 @@ def trust_line(trust: Trust) -> str:
         return paragraph(NO_DOUBT.text(), *map(diagnostic_sentence, trust.notes[:1]))
     told = [diagnostic_headline(note) for note in trust.first[:_MAX]]
     if trust.general and len(told) < _MAX:
-        told.append(GENERAL_DOUBT.text())
+        told.append(general_doubt(trust))
     return paragraph(_DOUBTS.text(n=trust.doubts), *told)

@@ -64,7 +64,7 @@ def advise(
         from analysis.advice.subject import Subject
         from analysis.compare import compare
         from analysis.report.exports.findings_json import advice_json
-        from app.cli import reports
+        from app.cli.given import reports
         from app.cli.reading import read_given
 
     # Placeholders are numbered over all variants, so that they are the same in every answer.

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 def compare(
-    baseline: Annotated[Path, typer.Argument(help="Baseline: trace or experiment file.")],
+    baseline: Annotated[
+        Path | None, typer.Argument(help="Baseline: trace or experiment file.")
+    ] = None,
     candidate: Annotated[
         Path | None, typer.Argument(help="Candidate file; without it, another variant of the same.")
     ] = None,
@@ -38,11 +40,19 @@ def compare(
             help="Compare up to 8 variants at once: names with commas between them, or all.",
         ),
     ] = None,
-    baseline_variant: Annotated[
-        str | None, typer.Option("--baseline", help="Variant of the baseline experiment.")
+    baselines: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--baseline",
+            help="Variant of the baseline experiment; or files or a folder of profiles, each of a "
+            "process of its own.",
+        ),
     ] = None,
-    candidate_variant: Annotated[
-        str | None, typer.Option("--candidate", help="Variant of the candidate experiment.")
+    candidates: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--candidate", help="Variant of the candidate experiment; or files or a folder."
+        ),
     ] = None,
     baseline_runs: Annotated[
         int | None,
@@ -85,11 +95,15 @@ def compare(
         from analysis.compare import compare as compare_sides
         from analysis.compare.assumptions import Assumptions
         from analysis.compare.choice import choose_sides, chosen_names
-        from app.cli import reports
+        from app.cli.given import reports
+        from app.cli.given.sides import refuse_beside_files, sides_of, variant_of
         from app.cli.outputs import refuse_lost
         from app.cli.reading import named_by_path, read_given
 
-    if more or variants is not None:
+    baseline_variant = candidate_variant = None
+    if baseline is not None:
+        baseline_variant, candidate_variant = map(variant_of, (baselines, candidates))
+    if baseline is not None and (more or variants is not None):
         from app.cli.several import print_several
 
         refused: dict[str, object] = {
@@ -102,22 +116,33 @@ def compare(
             paths, variants, baseline_variant, refused, redact=redact, brief=brief, json=json
         )
         return
-    given = (baseline, candidate)
+    given: list[Path | None] = [baseline, candidate]
+    if baseline is None:
+        given = [Path(word) for words in (baselines, candidates) for word in words or ()]
     files = {"--html": html, "--markdown": markdown, "--perfetto": perfetto}
     refuse_lost(files, given)
     # A report tells of all variants; placeholders are numbered over all that could name somebody.
     is_alone = candidate is None and html is None and not redact
     wanted = partial(chosen_names, baseline=baseline_variant, candidate=candidate_variant)
     assumptions = Assumptions()
-    held = reports.report_at(baseline) if candidate is None else None
-    if held is not None:
+    held = reports.report_at(baseline) if baseline and candidate is None else None
+    if baseline is None:
+        refuse_beside_files(
+            {
+                "--variants": variants,
+                "--baseline-runs": baseline_runs,
+                "--candidate-runs": candidate_runs,
+            }
+        )
+        sides = sides_of(baselines or (), candidates or ())
+    elif held is not None:
         sides = reports.sides_of(held, baseline_variant, candidate_variant)
         assumptions = reports.assumptions_of(held)
     else:
         first = read_given(baseline, wanted if is_alone else None)
         second = read_given(candidate) if candidate is not None else None
         sides = choose_sides(first, second, baseline_variant, candidate_variant)
-    if candidate is not None:
+    if baseline is not None and candidate is not None:
         first_named, second_named = named_by_path(sides, (baseline, candidate))
         sides = first_named, second_named
     entered = assumptions.runs

@@ -37,7 +37,7 @@ def inspect(
 ) -> None:
     """Say what is in a trace or experiment, what was dropped, and what it can and cannot answer."""
     with memory.lasting():
-        from app.cli import reports
+        from app.cli.given import reports
         from app.cli.reading import read_given
 
     held = reports.report_at(path)

@@ -18,6 +18,7 @@ from app.cli.advise import advise
 from app.cli.collect import collect
 from app.cli.compare import compare
 from app.cli.fuse import fuse
+from app.cli.given.sides import SidesCommand
 from app.cli.help import command_of
 from app.cli.inspect import inspect
 from app.cli.limits import HELP, METAVAR, set_limits
@@ -76,7 +77,7 @@ app.command(help="Fuse operators of a model, verify the result, and say what was
 app.command(help="Say what a trace or experiment contains, what was dropped, what it can answer.")(
     inspect
 )
-app.command(help="Compare two traces, or two variants of an experiment.")(compare)
+app.command(cls=SidesCommand, help="Compare two traces, or two variants of an experiment.")(compare)
 app.command(help="Say what limits a trace or variant now, what to try, and what that would bring.")(
     advise
 )

@@ -250,7 +250,7 @@ def _trust(found: Trust) -> None:
     for doubt in found.specific:
         note(wording.diagnostic_sentence(doubt), _WARNING)
     if found.general:
-        st.markdown(f"**{own(wording.GENERAL_DOUBT.text())}**")
+        st.markdown(f"**{own(wording.general_doubt(found))}**")
     for doubt in found.general:
         note(wording.diagnostic_sentence(doubt), _WARNING)
     for known in found.notes:

@@ -23,8 +23,9 @@ from analysis.report import embedded
 from analysis.report.exports.comparison_json import comparison_json
 from analysis.report.html import report_html
 from analysis.trace import Trace
-from app.cli import advise, inspect, reports
+from app.cli import advise, inspect
 from app.cli import compare as compare_verb
+from app.cli.given import reports
 from tests import miniatures
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 from tests.report.enclosed import data_of, files_of
@@ -57,7 +58,7 @@ def test_the_report_of_a_recording_says_what_the_recording_says(
     assert again.read_bytes() == page.read_bytes()
     for verb in (advise.advise, inspect.inspect):
         assert told(capsys, verb, page) == told(capsys, verb, path)
-    names = {"baseline_variant": before["candidate"]["label"], "candidate_variant": "unfused"}
+    names = {"baselines": [before["candidate"]["label"]], "candidates": ["unfused"]}
     assert told(capsys, compare_verb.compare, page, **names) == told(
         capsys, compare_verb.compare, path, **names
     )

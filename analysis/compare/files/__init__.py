@@ -8,11 +8,11 @@ from analysis.compare.files.pooled import pooled
 from analysis.compare.groups.fusion import Fusion
 from analysis.compare.groups.matching import match_operators
 from analysis.compare.joined_time import are_different_models, joined_shares
-from analysis.compare.side import Side, SideFile, side_of_trace
+from analysis.compare.side import Side, side_of_trace
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.limits import DEFAULT_LIMITS, Limits
-from analysis.trace import Trace
+from analysis.trace import Part, Trace
 
 
 def side_of_files(
@@ -44,17 +44,17 @@ def side_of_files(
         order = sorted(range(len(traces)), key=lambda at: starts[at] or 0)
         traces, names = [traces[at] for at in order], [names[at] for at in order]
     files = tuple(
-        SideFile(name, trace.meta.sha256, trace.meta.started_ns)
+        Part(name, trace.meta.sha256, trace.meta.started_ns)
         for name, trace in zip(names, traces, strict=True)
     )
-    return Side(label=label, trace=pooled(traces, label, limits), files=files)
+    return Side(label=label, trace=pooled(traces, label, files, limits))
 
 
 def check_apart(baseline: Side, candidate: Side) -> None:
     """Raises FuseScopeError for a file that stands on both sides of several files."""
     if len(baseline.files) or len(candidate.files):
         first = {one.sha256 for one in baseline.files} or {baseline.trace.meta.sha256}
-        others = candidate.files or (SideFile(candidate.label, candidate.trace.meta.sha256, None),)
+        others = candidate.files or (Part(candidate.label, candidate.trace.meta.sha256, None),)
         for other in others:
             if other.sha256 in first:
                 raise FuseScopeError("file_on_both_sides", where=other.name)

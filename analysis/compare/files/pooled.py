@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from analysis.compare.side import Side, SideFile
+from analysis.compare.side import Side
 from analysis.errors import FuseScopeError
 from analysis.limits import Limits
 from analysis.metrics.warmup import steady_runs
@@ -18,6 +18,7 @@ from analysis.trace import (
     OPERATOR_COLUMNS,
     RUN_COLUMNS,
     Meta,
+    Part,
     Trace,
     calls_frame,
     merged,
@@ -29,8 +30,8 @@ OTHER = 0.05
 _IDENTITY = [name for name in OPERATOR_COLUMNS if name != "operator"]
 
 
-def pooled(traces: Sequence[Trace], name: str, limits: Limits) -> Trace:
-    """The runs and calls of all `traces`, file n as block n, over their distinct operators.
+def pooled(traces: Sequence[Trace], name: str, parts: tuple[Part, ...], limits: Limits) -> Trace:
+    """The runs and calls of all `traces`, each one of `parts`, over their distinct operators.
 
     Leading slow runs of each file are marked as warm-up, since they are slow only beside the rest
     of their own file. Raises FuseScopeError for more calls than the limit.
@@ -58,7 +59,7 @@ def pooled(traces: Sequence[Trace], name: str, limits: Limits) -> Trace:
     for column in counters:
         joined[column] = joined[column].astype("Float64")
     return Trace(
-        _meta(traces, name),
+        _meta(traces, name, parts),
         runs_frame(**_columns(_joined(runs, list(RUN_COLUMNS)))),
         operators,
         calls_frame(**_columns(joined)),
@@ -66,7 +67,7 @@ def pooled(traces: Sequence[Trace], name: str, limits: Limits) -> Trace:
     )
 
 
-def unlike_files(side: Side) -> list[SideFile]:
+def unlike_files(side: Side) -> list[Part]:
     """Files whose operators ran another number of times per run than those of the first file, in
     more than OTHER of all executions. None of a side of one file."""
     if not side.files:
@@ -87,7 +88,7 @@ def unlike_files(side: Side) -> list[SideFile]:
     return [side.files[at] for at in np.flatnonzero(apart > OTHER * whole)]
 
 
-def _meta(traces: Sequence[Trace], name: str) -> Meta:
+def _meta(traces: Sequence[Trace], name: str, parts: tuple[Part, ...]) -> Meta:
     hashes = "".join(sorted(trace.meta.sha256 for trace in traces))
     private: dict[str, str] = {}
     for trace in traces:
@@ -98,6 +99,8 @@ def _meta(traces: Sequence[Trace], name: str) -> Meta:
         sha256=hashlib.sha256(hashes.encode()).hexdigest(),
         files=(),
         redactable=private,
+        started_ns=parts[0].started_ns,
+        parts=parts,
     )
 
 

@@ -47,6 +47,10 @@ FILES: Mapping[FilesError, ErrorText] = {
     ),
     "no_trace_among": ErrorText(Message("No file here is a trace"), WHAT_OPENS),
     "several_recordings": ErrorText(
-        Message("There are {n:count} recordings here: {names:name}"), Message("Give one of them.")
+        Message("There are {n:count} recordings here: {names:name}"),
+        Message(
+            "Give one of them. For all of them as one side: `compare --baseline DIR --candidate "
+            "DIR`."
+        ),
     ),
 }

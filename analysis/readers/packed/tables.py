@@ -19,7 +19,7 @@ from analysis.readers.packed.columns import Column, packed, unpacked
 from analysis.readers.packed.notes import Note, diagnostics_of, note_of
 from analysis.readers.reader import ALWAYS, FIELDS, Reader
 from analysis.text import clean_text
-from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, RUN_COLUMNS, Meta, Trace
+from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, RUN_COLUMNS, Meta, Part, Trace
 
 MAGIC = b"FuseScope tables 1\n"
 _HEADER_SHARE = 4  # of the bytes that a file may unpack to, for its names
@@ -37,7 +37,16 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
 _DURATIONS = ("dur_ns", "cpu_ns", "span_ns", "wait_ns", "launch_ns")
 _SIGNED = ("start_ns",)
 _SHA256 = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{64})?$")]
+_Start = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 _Format = Annotated[str, msgspec.Meta(pattern="^[a-z0-9_]{1,40}$")]
+
+
+class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A Part."""
+
+    name: str
+    sha256: _SHA256
+    started_ns: _Start | None = None
 
 
 class Origin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,6 +61,8 @@ class Origin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     variant: str | None
     files: list[str]
     redactable: dict[str, str]
+    started_ns: _Start | None = None
+    parts: list[Recording] = []
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -89,6 +100,8 @@ def packed_trace(trace: Trace) -> bytes:
         meta.variant,
         list(meta.files),
         dict(meta.redactable),
+        meta.started_ns,
+        [Recording(part.name, part.sha256, part.started_ns) for part in meta.parts],
     )
     cells: list[bytes] = []
     runs, operators, calls = (
@@ -141,6 +154,7 @@ def _trace(data: bytes, limits: Limits) -> Trace:
         at += table.size
     runs, operators, calls = frames
     _check(runs, calls)
+    _check_parts(runs, len(header.meta.parts))
     return Trace(_meta(header.meta, limits), runs, operators, calls, diagnostics_of(header.notes))
 
 
@@ -215,6 +229,12 @@ def _check(runs: pd.DataFrame, calls: pd.DataFrame) -> None:
         raise ValueError("calls: none of an entry")
 
 
+def _check_parts(runs: pd.DataFrame, parts: int) -> None:
+    block = runs["block"]
+    if parts and not (block.notna().all() and block.between(0, parts - 1).all()):
+        raise ValueError("runs: in none of its parts")
+
+
 def _meta(origin: Origin, limits: Limits) -> Meta:
     def clean(text: str) -> str:
         return clean_text(text, _CHARS * limits.text_chars)
@@ -229,6 +249,8 @@ def _meta(origin: Origin, limits: Limits) -> Meta:
         None if origin.variant is None else clean(origin.variant),
         tuple(clean(path) for path in origin.files),
         MappingProxyType({clean(key): clean(text) for key, text in origin.redactable.items()}),
+        origin.started_ns,
+        tuple(Part(clean(part.name), part.sha256, part.started_ns) for part in origin.parts),
     )
 
 

@@ -52,6 +52,7 @@ class StripPlot:
     rows: tuple[Row, ...]
     in_blocks: bool
     paired: bool
+    of_files: bool
     has_warmup: bool
     is_sparse: bool
     far: int
@@ -80,6 +81,7 @@ def strip_plot(comparison: Comparison) -> StripPlot | None:
         ticks=log_time_ticks(scale),
         rows=tuple(rows[:MAX_ROWS]),
         in_blocks=found.in_blocks,
+        of_files=found.of_files,
         paired=found.paired,
         has_warmup=found.has_warmup,
         is_sparse=len(every) <= SPARSE,

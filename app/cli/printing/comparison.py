@@ -47,6 +47,9 @@ def print_comparison(comparison: Comparison, others: list[str], *, is_brief: boo
     labels = (comparison.baseline.label, comparison.candidate.label)
     for side, label in zip(_SIDES, labels, strict=True):
         console.print(f"{side}: {clean_text(label, 200)}")
+    for side, of in zip(_SIDES, (comparison.baseline, comparison.candidate), strict=True):
+        if of.files:
+            console.print(f"{side}: {clean_text(wording.files_text(of), 2000)}")
     _print_step(console, comparison)
     names = (comparison.baseline.name, comparison.candidate.name)
     _print_figures(console, comparison, names)
@@ -89,7 +92,7 @@ def _print_trust(console: Console, found: Trust) -> None:
     for doubt in found.specific:
         console.print(f"! {wording.diagnostic_sentence(doubt)}")
     if found.general:
-        console.print(f"! {wording.GENERAL_DOUBT}")
+        console.print(f"! {wording.general_doubt(found)}")
     for part in found.general:
         console.print(Padding(Text(wording.diagnostic_sentence(part)), (0, 0, 0, 2), expand=False))
     for note in found.notes:

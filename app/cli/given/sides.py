@@ -1,0 +1,159 @@
+"""`fusescope compare --baseline a/*.json --candidate b/*.json`: several files a side."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from typer.core import TyperCommand
+
+from analysis.errors import FuseScopeError
+
+if TYPE_CHECKING:
+    from analysis.compare.side import Side
+    from analysis.experiment import Experiment
+    from analysis.trace import Trace
+
+OPTIONS = ("--baseline", "--candidate")
+
+
+class SidesCommand(TyperCommand):
+    """A verb whose options for the sides take as many files as a shell makes of `a/*.json`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        takes = {
+            name
+            for param in self.params
+            if not getattr(param, "is_flag", False)
+            for name in param.opts
+            if name.startswith("-")
+        }
+        return super().parse_args(ctx, list(spread(args, takes)))
+
+
+def spread(words: Sequence[str], takes: Container[str]) -> Iterator[str]:
+    """The words of a command, each file behind an option of OPTIONS with that option before it.
+
+    Only where the first one is there, and no file stands before all options: else the option names
+    a variant. `takes` are the options that take a value.
+    """
+    has_file, side, at = False, "", 0
+    while at < len(words):
+        word = words[at]
+        at += 1
+        if word == "--":
+            yield from words[at - 1 :]
+            return
+        if word.startswith("-") and word != "-":
+            side = ""
+            yield word
+            if word in takes and at < len(words):
+                yield words[at]
+                if word in OPTIONS and not has_file and Path(words[at]).exists():
+                    side = word
+                at += 1
+        elif side:
+            yield side
+            yield word
+        else:
+            has_file = True
+            yield word
+
+
+def variant_of(words: Sequence[str] | None) -> str | None:
+    """The variant that an option names beside a file. Raises FuseScopeError for more than one."""
+    if words and len(words) > 1:
+        raise FuseScopeError("options_exclude", first="PATH", second="--baseline FILE FILE")
+    return words[0] if words else None
+
+
+def refuse_beside_files(options: Mapping[str, object]) -> None:
+    """Raises FuseScopeError for an option, by name, that has a value beside files of two sides."""
+    for option, value in options.items():
+        if value is not None:
+            raise FuseScopeError("options_exclude", first="--baseline FILE", second=option)
+
+
+def sides_of(baseline: Sequence[str], candidate: Sequence[str]) -> tuple[Side, Side]:
+    """Both sides, each of one file or folder, or of several. Raises FuseScopeError."""
+    from analysis.compare.files import check_apart
+    from analysis.compare.files.names import named_apart
+    from app.cli.reading import named_by_path
+
+    given = [list(map(Path, words)) for words in (baseline, candidate)]
+    for option, paths in zip(OPTIONS, given, strict=True):
+        if not paths:
+            raise FuseScopeError("side_without_files", where=option)
+    first, second = (_side(paths) for paths in given)
+    check_apart(first, second)
+    if not first.files and not second.files:
+        first, second = named_by_path((first, second), (given[0][0], given[1][0]))
+    return named_apart(first, second)
+
+
+def _side(paths: Sequence[Path]) -> Side:
+    from analysis.compare.files import side_of_files
+    from analysis.compare.files.names import common_name
+    from app.sources import places
+
+    read = _read(paths)
+    names = [name for name, _ in read]
+    values = [value for _, value in read]
+    return side_of_files(values, common_name(names), names, places.limits())
+
+
+def _read(paths: Sequence[Path]) -> list[tuple[str, Trace | Experiment]]:
+    """The recordings at these paths, by name: all of a folder or zip, and none of a file that
+    another one was read with."""
+    from analysis.text import display_name
+    from analysis.trace import Trace
+
+    found: list[tuple[str, Trace | Experiment]] = []
+    failed: dict[Path, FuseScopeError] = {}
+    alone: dict[Path, tuple[str, Trace | Experiment]] = {}
+    used: set[tuple[Path, str]] = set()
+    for path in paths:
+        try:
+            for name, value in _recordings(path):
+                if name:
+                    found.append((name, value))
+                    continue
+                alone[path] = ("/".join(map(display_name, path.parts[-3:])), value)
+                if isinstance(value, Trace):
+                    used |= {(path.parent, name) for name in value.meta.files}
+        except FuseScopeError as error:
+            failed[path] = error
+    for path, refused in failed.items():
+        if (path.parent, path.name) not in used:
+            raise refused
+    rest = [one for path, one in alone.items() if (path.parent, path.name) not in used]
+    return found + rest
+
+
+def _recordings(path: Path) -> list[tuple[str, Trace | Experiment]]:
+    """What is at one path: recordings of a folder or zip by their place in it, that of a file
+    under no name. Raises FuseScopeError where any of a folder cannot be read."""
+    from analysis.readers import find
+    from analysis.readers.input.folder import folder_sources, zip_sources
+    from analysis.readers.input.source import Source, load_file
+    from analysis.text import display_name
+    from app.cli.reading import read_given
+    from app.sources import places
+
+    top, limits = display_name(path.resolve().name), places.limits()
+    if path.is_dir():
+        sources = folder_sources(path, limits)
+    else:
+        try:
+            return [("", read_given(path))]
+        except FuseScopeError as error:
+            if error.code != "several_recordings":
+                raise
+        sources = zip_sources(Source(top, load_file(path, top, limits)(None), limits))
+    found = find(sources)
+    if found.failed:
+        raise found.failed[0][1].at(found.failed[0][0])
+    if not found.recordings:
+        raise FuseScopeError("no_trace_among", where=top)
+    return [(f"{top}/{one.source.path}", one.value) for one in found.recordings]
