@@ -16,7 +16,7 @@ from streamlit.navigation.page import StreamlitPage
 from analysis.messages import say
 from app import language
 from app.parts import glossary, panels
-from app.views import compare, fusion, recipes, record, trace, variants
+from app.views import compare, fusion, recipes, record, scaling, trace, variants
 
 
 def run() -> None:
@@ -35,6 +35,9 @@ def run() -> None:
     trace_page: StreamlitPage = st.Page(
         lambda: trace.show(compare_page, record_page), title=say("Trace"), url_path="trace"
     )
+    scaling_page: StreamlitPage = st.Page(
+        lambda: scaling.show(compare_page), title=say("Scaling"), url_path="scaling"
+    )
     variants_page: StreamlitPage = st.Page(
         lambda: variants.show(compare_page), title=say("Variants"), url_path="variants"
     )
@@ -45,7 +48,15 @@ def run() -> None:
         lambda: recipes.show(recipes_page, compare_page), title=say("Recipes"), url_path="recipes"
     )
     shown = st.navigation(
-        [compare_page, variants_page, fusion_page, trace_page, recipes_page, record_page],
+        [
+            compare_page,
+            variants_page,
+            fusion_page,
+            trace_page,
+            scaling_page,
+            recipes_page,
+            record_page,
+        ],
         position="top",
     )
     language.notices()

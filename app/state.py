@@ -29,6 +29,8 @@ _SEVERAL = "variant"
 SEVERAL_KEY = "choose_several"
 SEVERAL_BASELINE_KEY = "choose_several_baseline"
 _MAX_SEVERAL = 64
+_SWEEP = "sweep"
+SWEEP_KEY = "choose_sweep"
 _GROUP_DIGITS = 9
 _RUNS_DIGITS = 6
 _RECIPE = "recipe"
@@ -121,6 +123,7 @@ class _Session:
     pair: tuple[str | None, str | None] = (None, None)
     traced: str | None = None
     several: tuple[str, ...] = ()
+    swept: str | None = None
     selected: tuple[str, int | None] = ("", None)
     group: tuple[str, int | None] = ("", None)
     unfolded: tuple[str, frozenset[str]] = ("", frozenset())
@@ -297,6 +300,30 @@ def pick_several_baseline() -> None:
     """The selector of the baseline was used."""
     first = st.session_state[SEVERAL_BASELINE_KEY]
     compare_several([first, *(id_ for id_ in _session().several if id_ != first)])
+
+
+def swept() -> str | None:
+    """Key of the sweep that the Scaling page shows: from the address, else what this session showed
+    last. It may be any printable text."""
+    linked = st.query_params.get(_SWEEP, "")
+    if linked and len(linked) <= _MAX_ID and linked.isprintable():
+        return linked
+    return _session().swept
+
+
+def sweep(key: str) -> None:
+    """Put what the Scaling page shows into the address, and into its selector, before it is
+    drawn."""
+    _session().swept = key
+    st.query_params[_SWEEP] = key
+    st.session_state[SWEEP_KEY] = key
+
+
+def pick_sweep() -> None:
+    """The selector of the Scaling page was used."""
+    key = st.session_state[SWEEP_KEY]
+    _session().swept = key
+    st.query_params[_SWEEP] = key
 
 
 def compare(baseline: str | None, candidate: str | None) -> None:

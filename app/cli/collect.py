@@ -11,6 +11,7 @@ import typer
 
 from analysis.messages import say
 from app.cli.recording import run as recording_run
+from app.cli.recording import sweep as sweeping
 
 NAMED_TENSORS = ("--shape", "--input-range")
 
@@ -44,9 +45,21 @@ _Ablate = Annotated[
 _Baseline = Annotated[
     str | None, typer.Option(help="Variant to compare with; runs twice as A/A control.")
 ]
-_Batch = Annotated[int | None, typer.Option(help="Samples per run, if the model allows.")]
+_Batch = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N,…",
+        help="Samples per run, if the model allows. Several numbers: a recording for each, with "
+        "each number of threads.",
+    ),
+]
 _Threads = Annotated[
-    int | None, typer.Option(help="Threads inside an operator. Default: physical cores.")
+    str | None,
+    typer.Option(
+        metavar="N,…",
+        help="Threads inside an operator. Default: physical cores. Several numbers: a recording "
+        "for each.",
+    ),
 ]
 _Blocks = Annotated[
     int | None,
@@ -96,7 +109,9 @@ _Timeout = Annotated[
 _Out = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE.zip", help="Experiment file. Default: ./MODEL-DATE.zip; never overwrites."
+        metavar="FILE.zip",
+        help="Experiment file. Default: ./MODEL-DATE.zip; never overwrites. Of several numbers of "
+        "samples or threads a folder.",
     ),
 ]
 _ProgressJson = Annotated[
@@ -135,6 +150,7 @@ def collect(
     except ImportError as error:
         raise recording_run.missing_package(error) from None
 
+    batches, numbers = sweeping.numbers(batch, "--batch"), sweeping.numbers(threads, "--threads")
     names, rules = read_variants(_names(variants, ablate))
     recording = Recording(
         model=model if backbone is None else chosen(model, backbone).name,
@@ -142,8 +158,8 @@ def collect(
         variants=names,
         ablate=ablate,
         baseline=baseline,
-        batch=batch,
-        threads=threads,
+        batch=batches[0],
+        threads=numbers[0],
         blocks=blocks,
         rounds=rounds,
         seconds=seconds,
@@ -158,14 +174,23 @@ def collect(
         custom_op_library=custom_op_library,
         command=_command(sys.argv[1:]),
     )
-    path = recording_run.run(recording, progress_json=progress_json)
+
+    def run(one: Recording) -> Path:
+        return recording_run.run(one, progress_json=progress_json)
+
+    if sweeping.is_sweep(batches, numbers):
+        sweep = sweeping.sweep(recording, batches, numbers)
+        sweep.run(run, is_quiet=progress_json)
+        path, verb = sweep.folder.absolute(), "scaling"
+    else:
+        path, verb = run(recording), "compare"
     if not progress_json:
-        _print_next(path)
+        _print_next(path, verb)
 
 
-def _print_next(path: Path) -> None:
+def _print_next(path: Path, verb: str) -> None:
     shown = shlex.quote(recording_run.relative(path))
-    print(f"{shown}\n{say('Next: {command:name}', command=f'fusescope compare {shown}')}")
+    print(f"{shown}\n{say('Next: {command:name}', command=f'fusescope {verb} {shown}')}")
 
 
 def _names(variants: str | None, ablate: bool) -> tuple[str, ...]:

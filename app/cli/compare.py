@@ -104,7 +104,7 @@ def compare(
     if baseline is not None:
         baseline_variant, candidate_variant = map(variant_of, (baselines, candidates))
     if baseline is not None and (more or variants is not None):
-        from app.cli.several import print_several
+        from app.cli.multiple.several import print_several
 
         refused: dict[str, object] = {
             "--candidate": candidate_variant, "--baseline-runs": baseline_runs,

@@ -22,6 +22,7 @@ from app.cli.given.sides import SidesCommand
 from app.cli.help import command_of
 from app.cli.inspect import inspect
 from app.cli.limits import HELP, METAVAR, set_limits
+from app.cli.multiple.scaling import scaling
 from app.cli.recipe import recipe
 from app.cli.serve import serve
 from app.cli.zoo import zoo
@@ -81,6 +82,7 @@ app.command(cls=SidesCommand, help="Compare two traces, or two variants of an ex
 app.command(help="Say what limits a trace or variant now, what to try, and what that would bring.")(
     advise
 )
+app.command(help="Show how a model scales with the batch size and the number of threads.")(scaling)
 app.command(help="Start the dashboard and print its address; Ctrl-C ends it.")(serve)
 app.add_typer(zoo, name="zoo")
 

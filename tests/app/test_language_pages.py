@@ -29,12 +29,12 @@ from tests.brackets import names_in
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
 from tests.patience import GIVE_UP_S
 
-PAGES = ("compare", "variants", "fusion", "trace", "recipes", "record")
+PAGES = ("compare", "variants", "fusion", "trace", "scaling", "recipes", "record")
 # AppTest opens only the first page of functions: {first} is that page.
 SCRIPT = """
 import streamlit as st
 from app import language
-from app.views import compare, fusion, recipes, record, trace, variants
+from app.views import compare, fusion, recipes, record, scaling, trace, variants
 
 language.start()
 pages = {{
@@ -44,6 +44,8 @@ pages = {{
         url_path="compare", default="{first}" == "compare"),
     "variants": st.Page(lambda: variants.show(pages["compare"]), title="v", url_path="variants",
         default="{first}" == "variants"),
+    "scaling": st.Page(lambda: scaling.show(pages["compare"]), title="s", url_path="scaling",
+        default="{first}" == "scaling"),
     "trace": st.Page(
         lambda: trace.show(pages["compare"], pages["record"]), title="t", url_path="trace",
         default="{first}" == "trace"),

@@ -29,6 +29,8 @@ CommandsError = Literal[
     "package_missing",
     "profile_instead_of_experiment",
     "report_unwritable",
+    "sweep_needs_folder",
+    "sweep_too_large",
     "table_unwritable",
     "tables_unwritable",
 ]
@@ -107,6 +109,14 @@ COMMANDS: Mapping[CommandsError, ErrorText] = {
     ),
     "report_unwritable": ErrorText(
         Message("The report cannot be written: {reason:name}"), _OTHER_PLACE
+    ),
+    "sweep_needs_folder": ErrorText(
+        Message("Several recordings need a folder, and this is a file"),
+        Message("Give --out the name of a folder."),
+    ),
+    "sweep_too_large": ErrorText(
+        Message("{n:count} combinations are too many to record: the limit is {limit:count}"),
+        Message("Give fewer numbers to --batch or --threads."),
     ),
     "table_unwritable": ErrorText(
         Message("The table cannot be written: {reason:name}"), _OTHER_PLACE

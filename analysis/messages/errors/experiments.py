@@ -10,10 +10,11 @@ from analysis.messages.message import Message
 
 ExperimentsError = Literal[
     "experiment_contradiction", "experiment_file_damaged", "experiment_file_missing",
-    "experiment_version", "graph_cycle", "no_such_variant", "not_an_experiment", "one_side",
-    "profile_has_no_variants", "too_few_variants", "too_many_variants", "variant_unprofiled",
-    "experiment_among_files", "file_on_both_sides", "file_twice", "formats_on_one_side",
-    "models_on_one_side", "side_without_files",
+    "experiment_version", "folder_without_experiments", "graph_cycle", "no_such_variant",
+    "not_an_experiment", "one_side", "profile_has_no_variants", "scaling_of_one_setting",
+    "scaling_of_several_models", "too_few_variants", "too_many_experiments", "too_many_variants",
+    "variant_unprofiled", "experiment_among_files", "file_on_both_sides", "file_twice",
+    "formats_on_one_side", "models_on_one_side", "side_without_files",
 ]  # fmt: skip
 EXPERIMENTS: Mapping[ExperimentsError, ErrorText] = {
     "not_an_experiment": ErrorText(
@@ -51,6 +52,22 @@ EXPERIMENTS: Mapping[ExperimentsError, ErrorText] = {
     "profile_has_no_variants": ErrorText(
         Message("A profile does not have variants"),
         Message("Leave out the name of a variant."),
+    ),
+    "scaling_of_one_setting": ErrorText(
+        Message("All of these were recorded with one batch size and one number of threads"),
+        Message("Record others: fusescope collect MODEL --batch 1,4,16 --threads 1,2."),
+    ),
+    "scaling_of_several_models": ErrorText(
+        Message("These are recordings of several models: {models:name}"),
+        Message("Give those of one model."),
+    ),
+    "folder_without_experiments": ErrorText(
+        Message("This folder does not contain an experiment"),
+        Message("Give a folder of files made by `fusescope collect`."),
+    ),
+    "too_many_experiments": ErrorText(
+        Message("{n:count} experiments are too many: the limit is {limit:count}"),
+        Message("Give fewer."),
     ),
     "too_few_variants": ErrorText(
         Message("A comparison of several needs at least two variants or files"),

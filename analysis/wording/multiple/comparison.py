@@ -205,7 +205,7 @@ def doubt_lines(multiple: MultipleComparison) -> tuple[str, ...]:
     apart, more = [], set()
     for side, comparison in zip(multiple.sides[1:], multiple.comparisons, strict=True):
         found = trust(comparison.diagnostics)
-        if comparison.verdict.pairing != "blocks":
+        if comparison.verdict.pairing not in ("blocks", "paired_files"):
             apart.append(side.name)
         reason = comparison.verdict.reason
         told = (

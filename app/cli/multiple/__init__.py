@@ -1,0 +1,1 @@
+"""Several variants, files or settings at once."""

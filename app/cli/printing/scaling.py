@@ -1,0 +1,57 @@
+"""Scaling over batch sizes and threads, in a terminal: a table for each variant."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from analysis.compare.multiple.scaling import Scaling
+from analysis.messages import say
+from analysis.text import clean_text
+from analysis.wording.multiple import scaling as words
+from analysis.wording.trust import TRUST
+
+_CHARS = 1000  # of a line: names in it come from files
+_FIXED = "\N{NO-BREAK SPACE}"
+_WIDE = 110  # columns of the terminal from which every figure has its interval
+_BOUNDED = ("throughput", "efficiency")  # have theirs on a narrow one, too
+
+
+def print_scaling(scaling: Scaling) -> None:
+    """Where each variant is best, its table, what the figures rest on, and doubts."""
+    console = Console(highlight=False, markup=False, emoji=False)
+    title = words.SCALING_TITLE.text(model=scaling.model)
+    console.print(clean_text(title, _CHARS), style="bold")
+    for variant in scaling.variants:
+        console.print()
+        console.print(clean_text(words.best_sentence(scaling, variant), _CHARS))
+        console.print(_table(scaling, variant, is_wide=console.width >= _WIDE))
+    console.print(f"\n{words.SCALING_BASIS}", style="dim")
+    console.print(f"\n{TRUST}", style="bold")
+    for line in words.doubt_lines(scaling):
+        console.print(Text(clean_text(f"! {line}", _CHARS)))
+
+
+def _table(scaling: Scaling, variant: str, *, is_wide: bool) -> Table:
+    points = scaling.of(variant)
+    measures = [
+        name
+        for name in words.LABELS
+        if name != "speedup"
+        and (is_wide or name != "batch_gain")
+        and any(words.value_of(point, name) is not None for point in points)
+    ]
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column(say("batch"), justify="right", no_wrap=True)
+    table.add_column(say("threads"), justify="right", no_wrap=True)
+    for name in measures:
+        table.add_column(words.LABELS[name].text(), justify="right", overflow="fold")
+    for point in points:
+        cells = []
+        for name in measures:
+            interval = words.interval_text(point, name) if is_wide or name in _BOUNDED else ""
+            lines = filter(None, (words.value_text(point, name), interval))
+            cells.append("\n".join(line.replace(" ", _FIXED) for line in lines))
+        table.add_row(words.batch_text(point), str(point.threads), *cells)
+    return table

@@ -1,0 +1,68 @@
+"""Sweeps: experiments of one model with several batch sizes or numbers of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import streamlit as st
+
+from analysis.compare.multiple.scaling import Scaling, model_key, scaling, setting
+from analysis.errors import FuseScopeError
+from analysis.experiment import Experiment, ExperimentRecord
+from app.sources import choices, loading, places
+from app.state import Opened
+
+_RECORDED = "recorded:"
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """`files` are ids without variant; `model` is its name, which may come from a file."""
+
+    key: str
+    model: str
+    files: tuple[str, ...]
+
+
+def sweeps(opened: Mapping[str, Opened]) -> dict[str, Sweep]:
+    """Those among the opened files and the recordings of this machine, by key."""
+    found: dict[str, list[tuple[str, ExperimentRecord]]] = {}
+    for id_, record in _records(opened):
+        found.setdefault(":".join(model_key(record)), []).append((id_, record))
+    return {
+        key: Sweep(key, of[0][1].model.name, tuple(id_ for id_, _ in of))
+        for key, of in found.items()
+        if len({setting(record) for _, record in of}) > 1
+    }
+
+
+def load(sweep: Sweep, opened: Mapping[str, Opened]) -> Scaling:
+    """The scaling of a sweep, computed once a session. Raises FuseScopeError."""
+    made = dict(_records(opened))
+    key = repr([(id_, made[id_].created) for id_ in sweep.files])
+    return _scaling(sweep.files, opened, key)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False, scope="session")
+def _scaling(_files: tuple[str, ...], _opened: Mapping[str, Opened], key: str) -> Scaling:
+    return scaling([_experiment(id_, _opened) for id_ in _files])
+
+
+def _records(opened: Mapping[str, Opened]) -> Iterator[tuple[str, ExperimentRecord]]:
+    for file in opened.values():
+        if isinstance(file.value, Experiment):
+            yield file.id, file.value.record
+    for name, path in places.experiments().items():
+        record = choices.record_at(path)
+        if record is not None:
+            yield f"{_RECORDED}{name}", record
+
+
+def _experiment(id_: str, opened: Mapping[str, Opened]) -> Experiment:
+    if id_.startswith(_RECORDED):
+        return loading.experiment_at(places.experiments()[id_.removeprefix(_RECORDED)])
+    value = opened[id_].value
+    if not isinstance(value, Experiment):
+        raise FuseScopeError("profile_instead_of_experiment", where=opened[id_].name)
+    return value
