@@ -18,6 +18,7 @@ import pandas as pd
 from pandas.api.extensions import ExtensionArray
 
 from analysis.limits import DEFAULT_LIMITS
+from analysis.memory import MemoryUse
 from analysis.messages import Said
 from analysis.stacks import Stacks
 from analysis.text import clean_text
@@ -189,7 +190,8 @@ class Meta:
 @dataclass(frozen=True, eq=False)
 class Trace:
     """One recording: `runs`, distinct `operators`, their `calls`, and what was noticed; `stacks`
-    is where in the host's code they come from, None where the file does not say it."""
+    is where in the host's code they come from, None where the file does not say it, `memory` the
+    memory of each device over time, where it does."""
 
     meta: Meta
     runs: pd.DataFrame
@@ -197,6 +199,7 @@ class Trace:
     calls: pd.DataFrame
     diagnostics: tuple[Diagnostic, ...] = ()
     stacks: Stacks | None = None
+    memory: tuple[MemoryUse, ...] = ()
 
     def __post_init__(self) -> None:
         _check("runs", self.runs, RUN_COLUMNS)

@@ -12,6 +12,7 @@ from analysis.advice.kinds.data_types import wide_types
 from analysis.advice.kinds.exposed import communication, copies
 from analysis.advice.kinds.graphs import graph_growth, large_tensors, recomputed
 from analysis.advice.kinds.idle import dispatch_bound, idle_after, idle_before, idle_time, pieces
+from analysis.advice.kinds.memory import peak_memory
 from analysis.advice.kinds.missed import missed_fusion
 from analysis.advice.kinds.rooflines import low_utilisation, memory_bound
 from analysis.advice.kinds.slower import fused_slower
@@ -44,6 +45,7 @@ KINDS: Mapping[FindingCode, Callable[[Subject], Answer]] = {
     "low_utilisation": low_utilisation,
     "graph_growth": graph_growth,
     "large_tensors": large_tensors,
+    "peak_memory": peak_memory,
     "idle_threads": idle_threads,
     "run_tail": run_tail,
 }

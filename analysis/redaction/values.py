@@ -45,6 +45,10 @@ def _trace(trace: Trace, redaction: Replacement) -> Trace:
         operators=_mapped(trace.operators, redaction.name),
         calls=_counters(_mapped(trace.calls, redaction.name), redaction),
         diagnostics=tuple(_note(note, redaction) for note in trace.diagnostics),
+        memory=tuple(
+            replace(use, device=redaction.name(use.device), peak_in=redaction.name(use.peak_in))
+            for use in trace.memory
+        ),
         stacks=trace.stacks
         and replace(trace.stacks, names=tuple(map(redaction.name, trace.stacks.names))),
     )

@@ -1,15 +1,31 @@
-"""One trace by itself: its headline, and what its run is made of."""
+"""One trace by itself: its headline, what its run is made of, its memory."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from analysis.compare.side import Side
 from analysis.compare.single import run_facts
+from analysis.memory import MemoryUse
 from analysis.messages import Message, Part, paragraph, say
 
 _RUN = Message("A run of {side:name} takes **{time:duration}**")
 _PROFILED = Message("A run of {side:name} takes **{time:duration}** as profiled")
 _FILE = Message("The operators of {side:name} take **{time:duration}** in the whole file")
 _NOTHING = Message("{side:name} has no operators")
+MEMORY_TITLE = Message("Memory over time")
+MEMORY_HELP = Message(
+    "What each device had allocated for tensors, and what the framework had reserved for it, from "
+    "the first operator on. Measured by the profiler. Of many records the highest of neighbours "
+    "are drawn."
+)
+_PEAK = Message(
+    "{device:name}: at most {peak:bytes} allocated, half of the time {usual:bytes} or less."
+)
+_PEAK_IN = Message(
+    "{device:name}: at most {peak:bytes} allocated, in {where:name}; half of the time "
+    "{usual:bytes} or less."
+)
 
 
 def trace_parts(side: Side) -> tuple[Part, ...]:
@@ -47,3 +63,13 @@ def trace_facts(side: Side) -> str:
     if facts.small_op_ratio is not None:
         told.append(say("Small-op ratio (time): {share:percent}.", share=facts.small_op_ratio))
     return paragraph(*told)
+
+
+def peak_parts(uses: Sequence[MemoryUse]) -> list[tuple[Part, ...]]:
+    """A sentence a device; names come from the file."""
+    return [
+        (_PEAK_IN if use.peak_in else _PEAK).parts(
+            device=use.device, peak=use.peak, usual=use.usual, where=use.peak_in
+        )
+        for use in uses
+    ]

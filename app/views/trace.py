@@ -15,6 +15,7 @@ from analysis.metrics.breakdown import by_operator, by_type
 from analysis.metrics.hierarchy import hierarchies, hierarchy
 from analysis.report.origins import origin_of
 from analysis.wording import hierarchy as tree_words
+from analysis.wording import single as memory_words
 from analysis.wording import step as step_words
 from app import state
 from app.language import spoken
@@ -51,6 +52,7 @@ def show(compare_page: st.Page, record_page: st.Page) -> None:
         under = under_roofs(Assumptions(), side)
         _operators(side, found, under, id_)
         _op_types(side)
+        _memory(side)
         _roofline(side, under)
         _runs(side)
 
@@ -189,6 +191,22 @@ def _op_types(side: Side) -> None:
     alone.type_table(table, has_runs=side.trace.has_runs).draw(
         "trace_types", say("Op types, longest time first"), max_rows=MAX_TYPES
     )
+
+
+def _memory(side: Side) -> None:
+    from analysis.charts.memory import memory
+
+    trace = side.trace
+    starts = trace.calls["start_ns"].dropna()
+    if not trace.memory or starts.empty:
+        return
+    figure = memory(trace.memory, int(starts.min()), panels.mark_colours())
+    st.subheader(
+        memory_words.MEMORY_TITLE.text(), anchor=False, help=told(memory_words.MEMORY_HELP)
+    )
+    panels.chart(figure, "trace_memory", say("Memory over time"))
+    for parts in memory_words.peak_parts(trace.memory):
+        st.caption(panels.parts_text(parts, "gray"))
 
 
 @st.fragment

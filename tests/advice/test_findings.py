@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import get_args
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from analysis.advice import Gain, Subject
 from analysis.advice.finding import FindingCode, Unknown
 from analysis.advice.findings import KINDS
 from analysis.compare.side import side_of_trace
+from analysis.memory import MemoryUse
 from analysis.metrics.hierarchy import hierarchy
 from analysis.trace import Trace, calls_frame, runs_frame
 from analysis.wording import findings as words
@@ -217,6 +219,25 @@ def test_heavy_operators_in_a_wider_type() -> None:
     assert (one.at_most_ns, one.names, one.values["wide"]) == (150, ("Conv_1",), "float32")
     assert of_code(found_in(trace_of(calls)), "wide_types") is None
     assert reason(found_in(trace_of(calls, inputs=["", ""])), "wide_types") == "no_shapes"
+
+
+def test_memory_that_one_moment_needs() -> None:
+    """100 MB for 600 of 700 ns, 300 MB for the rest; then only 140 MB."""
+    for peak_mb, found_peak in ((300, True), (140, False)):
+        use = MemoryUse(
+            "GPU 0",
+            np.array([0, 300, 400, 700]),
+            np.array([100, peak_mb, 100, 100]) * 10**6,
+            peak_in="Linear_3",
+        )
+        found = found_in(replace(trace_of(BUSY), memory=(use,)))
+        one = of_code(found, "peak_memory")
+        assert (one is not None) is found_peak
+        if one is not None:
+            assert (one.values["peak"], one.values["usual"]) == (300 * 10**6, 100 * 10**6)
+            assert "Linear_3" in words.why_text(one)
+            assert one.at_most_ns is None
+    assert reason(found_in(trace_of(BUSY)), "peak_memory") == "no_memory"
 
 
 def test_runs_of_which_some_are_slow() -> None:

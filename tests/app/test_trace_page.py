@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -107,6 +108,31 @@ def test_names_are_no_markup(tree: Path, open_trace: Open) -> None:
     (tree / "open" / "h.zip").write_bytes(data)
     page = open_trace(trace="file:h.zip/unfused")
     assert is_clean(page)
+    for text in markdown_texts(page):
+        assert not any(piece in text for piece in DANGEROUS), text
+
+
+def test_what_pytorch_says_of_code_and_memory(tree: Path, open_trace: Open) -> None:
+    """A module whose name is markup runs one operator, at the peak of 3 of the host's 4 MB."""
+    base = {"pid": 1, "tid": 1, "ph": "X"}
+    module = f"nn.Module: {HOSTILE}"
+    sizes = {"Device Type": 0, "Total Reserved": 4_000_000}
+    memory = {**base, "ph": "i", "cat": "cpu_instant_event", "name": "[memory]"}
+    events = [
+        {**base, "cat": "python_function", "name": module, "ts": 0, "dur": 90},
+        {**base, "cat": "cpu_op", "name": "aten::mm", "ts": 10, "dur": 50, "args": {"Ev Idx": 1}},
+        {**memory, "ts": 20, "args": {**sizes, "Total Allocated": 3_000_000}},
+        {**memory, "ts": 80, "args": {**sizes, "Total Allocated": 1_000_000}},
+    ]
+    given = {"schemaVersion": 1, "deviceProperties": [], "traceEvents": events}
+    (tree / "open" / "k.json").write_text(json.dumps(given))
+    page = open_trace(trace="file:k.json")
+    assert is_clean(page)
+    assert "Memory over time" in headings(page)
+    [told] = [caption.value for caption in page.caption if "allocated" in caption.value]
+    assert "3.00 MB" in told
+    by = next(one for one in page.get("button_group") if "Call stack" in str(one.proto))
+    assert by is not None
     for text in markdown_texts(page):
         assert not any(piece in text for piece in DANGEROUS), text
 

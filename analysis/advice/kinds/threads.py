@@ -7,6 +7,7 @@ import numpy as np
 from analysis.advice.finding import Finding
 from analysis.advice.subject import Answer, Subject
 
+_MAX_LOAD = 1.0  # of the cores: with more, threads also wait for the processor
 _MAX_USED = 0.7  # of the threads, above which serial parts are not worth a finding
 
 
@@ -19,9 +20,11 @@ def idle_threads(subject: Subject) -> Answer:
     experiment, variant = subject.side.experiment, subject.side.variant
     if experiment is None or variant is None:
         return "no_threads"
-    settings = experiment.record.settings
+    settings, machine = experiment.record.settings, experiment.record.machine
     if settings.spin:
         return "threads_spin"
+    if (machine.load_before or 0.0) > _MAX_LOAD * machine.logical_cores:
+        return "machine_busy"
     told = variant.settings.get("intra_op_threads")
     threads = told if isinstance(told, int) else settings.threads
     samples = variant.samples

@@ -36,6 +36,7 @@ _KINDS: dict[str, Kind] = {
     "ac2g": "flow", "async": "flow", "async_gpu": "flow", "async_cpu_to_gpu": "flow",
 }  # fmt: skip
 _STEP = re.compile(r"ProfilerStep\s*#\s*(\d{1,18})")
+_MEMORY = "[memory]"
 _NONE = msgspec.Raw()
 _EMPTY = (b"", b"null", b'""')
 
@@ -90,6 +91,7 @@ class Args(msgspec.Struct, gc=False):
 
 
 _NO_ARGS = Args()
+_MAX_BYTES = 2**60
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,24 @@ class Span:
         return self.start_ns + self.dur_ns
 
 
+class MemoryArgs(msgspec.Struct, gc=False):
+    """What an allocation says of the device's memory afterwards."""
+
+    allocated: int | None = msgspec.field(default=None, name="Total Allocated")
+    reserved: int | None = msgspec.field(default=None, name="Total Reserved")
+    device_type: int | None = msgspec.field(default=None, name="Device Type")
+    device: int | None = msgspec.field(default=None, name="Device Id")
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """Memory of a device after something was allocated or freed, and where on the host."""
+
+    lane: tuple[bytes, bytes]
+    time_ns: int
+    args: MemoryArgs
+
+
 @dataclass
 class Sorted:
     """The events of a file by what they are."""
@@ -121,6 +141,7 @@ class Sorted:
     # Where an arrow from host to device begins, by its id.
     flows: dict[bytes, tuple[tuple[bytes, bytes], int]] = field(default_factory=dict)
     frames: Frames = field(default_factory=Frames)  # Python calls and operators of the host
+    memory: list[Allocation] = field(default_factory=list)
     notes: list[Diagnostic] = field(default_factory=list)
 
 
@@ -141,6 +162,9 @@ def sort_events(events: list[Event]) -> Sorted:
             if time is not None:
                 lane = (plain(event.pid), plain(event.tid))
                 found.flows.setdefault(plain(event.id), (lane, time))
+            continue
+        if event.ph in ("i", "I") and event.name == _MEMORY:
+            found.memory += _allocation(event)
             continue
         if event.ph not in ("X", None, ""):
             continue
@@ -188,6 +212,17 @@ def _span(row: int, event: Event, kind: Kind) -> Span | None:
         return None
     lane = (plain(event.pid), plain(event.tid))
     return Span(row, kind, event.name or "", lane, *times, _args(event.args))
+
+
+def _allocation(event: Event) -> list[Allocation]:
+    """The event where it says how much is allocated, at a valid time."""
+    time_ns = exact_ns(event.ts)
+    args = decode(event.args, MemoryArgs, MemoryArgs())
+    if time_ns is None or abs(time_ns) >= LATEST_NS:
+        return []
+    if args.allocated is None or not 0 <= args.allocated < _MAX_BYTES:
+        return []
+    return [Allocation((plain(event.pid), plain(event.tid)), time_ns, args)]
 
 
 def _times(event: Event) -> tuple[int, int] | None:

@@ -28,6 +28,7 @@ from analysis.readers.pytorch.events import Event, Sorted, Span, plain, sort_eve
 from analysis.readers.pytorch.host import op_rows
 from analysis.readers.pytorch.kernels import kernel_rows
 from analysis.readers.pytorch.launches import Launch, Launches
+from analysis.readers.pytorch.memory import memory_of
 from analysis.readers.pytorch.steps import Steps
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
@@ -128,7 +129,11 @@ def _read(source: Source) -> Trace:
     starts, lengths = [s for s, _ in steps.spans], [end - start for start, end in steps.spans]
     runs = profiled_runs("step", starts, lengths) if steps.spans else None
     trace = build_trace(meta, rows, runs=runs, notes=notes, limits=source.limits)
-    trace = replace(trace, stacks=stacks_of(found.frames, moments, source.limits))
+    trace = replace(
+        trace,
+        stacks=stacks_of(found.frames, moments, source.limits),
+        memory=memory_of(found, source.limits),
+    )
     return with_launches(trace, _launch_calls(found, steps)) if found.kernels else trace
 
 
@@ -151,8 +156,9 @@ KINETO = Reader(
         "`with torch.profiler.profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], "
         "schedule=torch.profiler.schedule(wait=1, warmup=5, active=10), record_shapes=True, "
         "with_flops=True, on_trace_ready=torch.profiler.tensorboard_trace_handler('traces')) as "
-        "prof:`, and `prof.step()` after each run of the model. Leave out `with_stack` and "
-        "`profile_memory`: they slow down what is measured. Kernels of `torch.compile` on a CPU "
+        "prof:`, and `prof.step()` after each run of the model. `with_stack=True` and "
+        "`profile_memory=True` add the code that launched each kernel, and memory over time; they "
+        "slow down what is measured, so record them apart. Kernels of `torch.compile` on a CPU "
         "show with `torch._inductor.config.cpp.enable_kernel_profile = True`."
     ),
     sniff=_sniff,

@@ -17,6 +17,8 @@ from analysis.wording.findings.texts import (
     MOSTLY_WEIGHTS,
     OPTIMISATION_OFF,
     OTHER_KERNEL,
+    PEAK,
+    PEAK_IN,
     ROOFS,
     TAILS,
     TEXTS,
@@ -83,6 +85,8 @@ def why_text(finding: Finding) -> str:
         light_ns, gain = finding.values.get("light_ns"), finding.gain
         more = gain is not None and isinstance(light_ns, float) and gain.value > light_ns
         return (MORE_THAN_THEIRS if more else OPTIMISATION_OFF).text()
+    if finding.code == "peak_memory":
+        return (PEAK_IN if finding.names else PEAK).text(**_values(finding))
     roof = ROOFS.get((finding.code, bool(finding.values.get("depthwise_ns"))))
     if roof is not None:
         return roof.text(**_values(finding))

@@ -366,6 +366,19 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         ),
         Message("Modelled: sizes of tensors from the graph, from first to last use."),
     ),
+    "peak_memory": FindingText(
+        Message("Peak memory"),
+        Message(
+            "At its peak {device:name} has {peak:bytes} allocated; half of the time it has "
+            "{usual:bytes} or less."
+        ),
+        None,
+        Message(
+            "Compute there in parts, in a smaller data type or in place, and free what is not read "
+            "again before."
+        ),
+        Message("Measured: allocations that the profiler recorded."),
+    ),
     "run_tail": FindingText(
         Message("Slow runs"),
         Message(
@@ -381,6 +394,12 @@ TEXTS: Mapping[FindingCode, FindingText] = {
     ),
 }
 
+# Of memory: where the code at the peak is known, and where it is not.
+PEAK_IN = Message(
+    "The peak decides how large a batch fits, and it lasts only a part of the time. It is in "
+    "{operator:name}."
+)
+PEAK = Message("The peak decides how large a batch fits, and it lasts only a part of the time.")
 OPTIMISATION_OFF = Message(
     "Optimisation is off in this variant, so each of them runs by itself and writes its whole "
     "result to memory."

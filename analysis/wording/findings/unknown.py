@@ -10,6 +10,7 @@ from analysis.messages import Message
 REASONS: Mapping[Unknown, Message] = {
     "different_models": Message("The two sides look like different models"),
     "longer_than_run": Message("The calls of a run are longer than the run that the file marks"),
+    "machine_busy": Message("The machine was busy when the recording began"),
     "mixed_levels": Message(
         "The file mixes operators of the host with kernels of a device, so idle time is not known"
     ),
@@ -18,6 +19,7 @@ REASONS: Mapping[Unknown, Message] = {
     "no_graph": Message("This needs the graphs, which only an experiment contains"),
     "no_groups": Message("No groups of operators of the two sides are known"),
     "no_members": Message("The file does not say which operators a fused one contains"),
+    "no_memory": Message("The file has no memory over time"),
     "no_operators": Message("The file has no operators"),
     "no_peak": Message("The peaks of the machine are not known; enter them in the settings"),
     "no_providers": Message("The file does not say where operators run"),

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 from analysis.errors import FuseScopeError
+from analysis.memory import MAX_POINTS
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.readers.pytorch.kineto import KINETO
@@ -139,6 +140,33 @@ def test_a_kernel_knows_the_code_that_launched_it() -> None:
     assert (alone.stacks.names, alone.stacks.nodes.tolist()) == (frames[:2], [1, 1])
     assert "other_events" not in codes(trace)
     assert trace_of([launch(15, 8), kernel(GEMM, 50, 2, 8)]).stacks is None
+
+
+def allocation(ts: float, total: object, device: int = 0, of_type: int = 1) -> dict[str, Any]:
+    args = {"Total Allocated": total, "Total Reserved": 5_000_000, "Device Id": device,
+            "Device Type": of_type, "Bytes": 512}  # fmt: skip
+    return {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 100, "tid": 1,
+            "ts": ts, "args": args}  # fmt: skip
+
+
+def test_memory_over_time_of_each_device() -> None:
+    """In order of time, with the module that ran at the peak; odd records cost themselves."""
+    trace = trace_of([
+        event("python_function", "nn.Module: Linear_0", 5, 50, **{"Python id": 2}),
+        op("aten::mm", 10, 20, 5), launch(15, 8), kernel(GEMM, 50, 2, 8),
+        allocation(30, 2_000_000), allocation(12, 4_000_000), allocation(40, "many"),
+        allocation(41, -1), allocation(20, 9_000_000, device=1), allocation(20, 8, 0, 0),
+    ])  # fmt: skip
+    one, zero = trace.memory
+    assert (one.device, one.peak, zero.device) == ("GPU 1", 9_000_000, "GPU 0")
+    assert zero.times_ns.tolist() == [12_000, 30_000]
+    assert zero.allocated.tolist() == [4_000_000, 2_000_000]
+    assert zero.reserved is not None
+    assert (zero.peak_in, zero.usual) == ("Linear_0", 4_000_000)
+    many = [allocation(at, 2_000_000 + (at == 777) * 10**9) for at in range(20_000)]
+    [use] = trace_of([op("aten::mm", 10, 20, 5), *many]).memory
+    assert len(use.times_ns) <= MAX_POINTS
+    assert use.peak == 1_002_000_000
 
 
 def test_without_the_runtime_call_the_arrow_or_the_external_id_links() -> None:

@@ -1,0 +1,51 @@
+"""Memory over time in a Kineto trace that was recorded with `profile_memory=True`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from analysis.limits import Limits
+from analysis.memory import MemoryUse
+from analysis.readers.building.call_stacks import Moment, stacks_of
+from analysis.readers.building.memory_use import memory_use
+from analysis.readers.pytorch.events import Allocation, Sorted
+
+_MAX_DEVICES = 16
+_MODULE = "nn.Module: "
+_MAX_BYTES = 2**60
+_MIN_PEAK = 2**20  # bytes, below which the host only keeps counters there
+
+
+def memory_of(events: Sorted, limits: Limits) -> tuple[MemoryUse, ...]:
+    """The memory of the host and of each device, most first. At the peak the innermost module of
+    the model ran, or, where none did, the outermost operator."""
+    by_device: dict[tuple[int, int], list[Allocation]] = {}
+    for one in events.memory:
+        of_type = one.args.device_type or 0
+        by_device.setdefault((of_type, one.args.device or 0 if of_type else 0), []).append(one)
+    numbered = len({device for of_type, device in by_device if of_type}) > 1
+    found = []
+    for (of_type, device), records in list(by_device.items())[:_MAX_DEVICES]:
+        reserved = [one.args.reserved or 0 for one in records]
+        usable = any(reserved) and all(0 <= one < _MAX_BYTES for one in reserved)
+        use = memory_use(
+            (f"GPU {device}" if numbered else "GPU") if of_type else "CPU",
+            [one.time_ns for one in records],
+            [one.args.allocated or 0 for one in records],
+            reserved if usable else None,
+        )
+        if use is not None and use.peak >= _MIN_PEAK:
+            highest = max(records, key=lambda one: one.args.allocated or 0)
+            found.append(replace(use, peak_in=_running(events, highest, limits)))
+    return tuple(sorted(found, key=lambda use: -use.peak))
+
+
+def _running(events: Sorted, record: Allocation, limits: Limits) -> str:
+    stacks = stacks_of(events.frames, [Moment(record.lane, record.time_ns, 0)], limits)
+    if stacks is None:
+        return ""
+    modules = [name for name in stacks.names if name.startswith(_MODULE)]
+    if modules:
+        return modules[-1].removeprefix(_MODULE)
+    operators = {op.name for op in events.ops}
+    return next((name for name in stacks.names if name in operators), stacks.names[-1])
