@@ -16,7 +16,7 @@ from streamlit.proto.Metric_pb2 import Metric as MetricProto
 from streamlit.testing.v1 import AppTest
 
 from analysis.messages import Message
-from analysis.wording import GENERAL_DOUBT
+from analysis.wording.trust import GENERAL_DOUBT
 from app import state
 from app.parts import pair
 from app.sources import comparisons, places

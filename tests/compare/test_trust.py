@@ -31,7 +31,7 @@ def test_what_turns_the_answer_comes_first_and_general_doubts_are_one() -> None:
 
 def test_general_doubts_alone_are_one_sentence() -> None:
     found = trust([UNPAIRED, PROFILED])
-    assert wording.trust_line(found) == f"1 doubt. {wording.GENERAL_DOUBT}"
+    assert wording.trust_line(found) == f"1 doubt. {wording.trust.GENERAL_DOUBT}"
 
 
 def test_an_error_comes_before_everything() -> None:
