@@ -14,6 +14,7 @@ from markupsafe import Markup
 from analysis import wording
 from analysis.colours import report_sheet
 from analysis.compare.comparison import Comparison
+from analysis.compare.multiple.comparison import MultipleComparison
 from analysis.compare.side import Side
 from analysis.compare.totals import totals
 from analysis.compare.trust import trust
@@ -35,6 +36,7 @@ from analysis.report.pictures.distribution import strip_plot
 from analysis.report.pictures.roofline import roofline
 from analysis.report.pictures.still import still
 from analysis.report.pictures.waterfall import waterfall
+from analysis.report.several import recorded_together, several_table
 from analysis.report.text import minus, model_name, slug, with_short_labels
 from analysis.timeline import script
 from analysis.timeline.packing import packed_json
@@ -58,12 +60,19 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
     """
     data = embedded(comparison, private=not include_environment)
     payload = timeline_payload(with_short_labels(comparison), REPORT_CALLS)
+    several = recorded_together(comparison)
     said = languages.in_each(lambda: texts(payload))
     first, *others = said
     drawing = packed_json(payload, said[first], {code: said[code] for code in others})
     page = languages.in_every_language(
         lambda codes: _page(
-            comparison, codes, payload, drawing, include_environment, len(data) if data else None
+            comparison,
+            several,
+            codes,
+            payload,
+            drawing,
+            include_environment,
+            len(data) if data else None,
         )
     )
     return page if data is None else _with_data(page, data)
@@ -78,6 +87,7 @@ def _with_data(page: str, data: str) -> str:
 
 def _page(
     comparison: Comparison,
+    several: MultipleComparison | None,
     codes: Sequence[str],
     payload: dict[str, Any],
     drawing: str,
@@ -103,6 +113,7 @@ def _page(
             shown.baseline.label: comparison.baseline.label,
             shown.candidate.label: comparison.candidate.label,
         },
+        several=several_table(comparison, several) if several is not None else None,
         payload=Markup(_script_data(drawing)),
         still=still(payload),
         method=method(shown, include_environment=include_environment),
