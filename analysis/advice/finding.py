@@ -13,9 +13,10 @@ from analysis.trace import Value
 # What can limit a run; analysis/wording/findings/ has the sentences, kinds/ a file for each.
 FindingCode = Literal[
     "communication", "copies", "dispatch_bound", "fallback", "fused_slower", "graph_growth",
-    "idle_after", "idle_before", "idle_threads", "idle_time", "large_tensors", "light_chains",
-    "low_utilisation", "memory_bound", "missed_fusion", "not_optimised", "peak_memory", "pieces",
-    "recomputed", "reorders", "run_tail", "stream_imbalance", "type_conversions", "wide_types",
+    "idle_after", "idle_before", "idle_threads", "idle_time", "large_tensors",
+    "light_after_heavy", "light_chains", "low_utilisation", "memory_bound", "missed_fusion",
+    "not_optimised", "peak_memory", "pieces", "recomputed", "reorders", "run_tail",
+    "stream_imbalance", "type_conversions", "wide_types",
 ]  # fmt: skip
 # Why a kind cannot be answered for this file.
 Unknown = Literal[

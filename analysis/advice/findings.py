@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from analysis.advice.finding import Finding, FindingCode, Findings, Gain, Unanswered
+from analysis.advice.kinds.absorbable import light_after_heavy
 from analysis.advice.kinds.chains import light_chains
 from analysis.advice.kinds.conversions import fallback, reorders, type_conversions
 from analysis.advice.kinds.data_types import wide_types
@@ -28,6 +29,7 @@ KINDS: Mapping[FindingCode, Callable[[Subject], Answer]] = {
     "missed_fusion": missed_fusion,
     "fused_slower": fused_slower,
     "light_chains": light_chains,
+    "light_after_heavy": light_after_heavy,
     "dispatch_bound": dispatch_bound,
     "communication": communication,
     "copies": copies,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.advice import Gain, Subject
+from analysis.advice import Finding, Gain, Subject
 from analysis.advice.finding import FindingCode, Unknown
 from analysis.advice.findings import KINDS
 from analysis.compare.side import side_of_trace
@@ -167,6 +167,41 @@ def test_light_operators_in_a_row() -> None:
     assert one.gain == Gain(90, 30, 150, "modelled")
     assert one.values["example"] == "Mul + Add + Relu"
     assert one.names == ("Add_2", "Mul_1", "Relu_3")
+
+
+CHANNELS = "float32[2,8,6,6]"
+
+
+def after_heavy(types: list[str], inputs: list[str]) -> Finding | None:
+    """The finding of operators of 500, 200, 200 and 100 ns."""
+    times = [(0, 500), (500, 200), (700, 200), (900, 100)]
+    calls: list[Call] = [(of, *time) for of, time in zip(types, times, strict=False)]
+    found = found_in(trace_of(calls, inputs=inputs, outputs=[None] * len(calls)))
+    return of_code(found, "light_after_heavy")
+
+
+def test_light_operators_that_follow_a_heavy_one() -> None:
+    """60 % of 400 ns are predicted to go, less a quarter of the 500 of Conv at worst."""
+    conv = "float32[2,3,8,8]; float32[8,3,3,3]"
+    norm = f"{CHANNELS}; float32[8]"
+    one = after_heavy(["Conv", "BatchNormalization", "Relu"], [conv, norm, CHANNELS])
+    assert one is not None
+    assert one.values["example"] == "Conv + BatchNormalization + Relu"
+    assert one.gain is not None
+    assert one.gain.value == pytest.approx(240)
+    assert one.gain.low == pytest.approx(240 - 125)
+    assert set(one.names) == {"BatchNormalization_1", "Relu_2"}
+    product = after_heavy(["MatMul", "Gelu"], ["float32[4,8]; float32[8,16]", "float32[4,16]"])
+    assert product is not None
+    other = "float32[2,9,6,6]"
+    for types, inputs in (
+        (["Conv", "Relu"], [conv, other]),
+        (["Conv", "BatchNormalization", "Softmax"], [conv, f"{other}; float32[9]", CHANNELS]),
+        (["Conv", "MaxPool", "Relu"], [conv, CHANNELS, CHANNELS]),
+        (["Conv", "Relu", "ReluGrad"], [conv, CHANNELS, CHANNELS]),
+        (["Conv", "triton_fused_relu"], [conv, CHANNELS]),
+    ):
+        assert after_heavy(types, inputs) is None, types
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from analysis.metrics.warmup import steady_runs
 
 _FUSIBLE = frozenset(("elementwise", "activation"))
 # What a compiler has fused: it would have taken more, had it seen that it may.
-_FUSED = re.compile(r"fusion|fused|^triton_|^GraphKernel", re.IGNORECASE)
+FUSED = re.compile(r"fusion|fused|^triton_|^GraphKernel", re.IGNORECASE)
 _MAX_TYPES = 4
 
 
@@ -35,7 +35,7 @@ def light_chains(subject: Subject) -> Answer:
     texts = trace.texts("op_class")
     fusible = np.array(
         [
-            of in _FUSIBLE and not _FUSED.search(name) and not _FUSED.search(op_type)
+            of in _FUSIBLE and not FUSED.search(name) and not FUSED.search(op_type)
             for of, name, op_type in zip(texts, trace.texts("name"), trace.texts("op_type"))
         ],
         dtype=bool,
@@ -48,14 +48,7 @@ def light_chains(subject: Subject) -> Answer:
         return "no_start_times"
     if not trace.operators["inputs"].notna().any():
         return "no_shapes"
-    calls = calls.sort_values("start_ns", kind="stable")
-    devices, lanes_of = (calls[name].cat.codes.to_numpy("int64") for name in ("device", "stream"))
-    streams, named = pd.factorize(devices * (lanes_of.max() + 2) + lanes_of)
-    runs = pd.factorize(calls["run"].to_numpy("int64", na_value=-1))[0]
-    lanes = runs * (len(named) + 1) + streams + 1  # -1: no stream
-    order = np.argsort(lanes, kind="stable")
-    of, lanes = calls["operator"].to_numpy()[order], lanes[order]
-    dur_ns = calls["dur_ns"].to_numpy(dtype=float)[order]
+    of, lanes, dur_ns = in_lanes(calls)
     joined = (lanes[1:] == lanes[:-1]) & fusible[of[1:]] & fusible[of[:-1]]
     joined &= _handed_on(trace.texts("inputs"), trace.texts("outputs"), of, joined)
     chain = np.concatenate(([0], np.cumsum(~joined)))
@@ -88,6 +81,19 @@ def light_chains(subject: Subject) -> Answer:
             confidence="low",
         ),
     )
+
+
+def in_lanes(calls: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Operator, lane and duration of each call, lane after lane and by start; a lane is a stream in
+    one run."""
+    calls = calls.sort_values("start_ns", kind="stable")
+    devices, lanes_of = (calls[name].cat.codes.to_numpy("int64") for name in ("device", "stream"))
+    streams, named = pd.factorize(devices * (lanes_of.max() + 2) + lanes_of)
+    runs = pd.factorize(calls["run"].to_numpy("int64", na_value=-1))[0]
+    lanes = runs * (len(named) + 1) + streams + 1  # -1: no stream
+    order = np.argsort(lanes, kind="stable")
+    dur_ns = calls["dur_ns"].to_numpy(dtype=float)[order]
+    return calls["operator"].to_numpy()[order], lanes[order], dur_ns
 
 
 def _handed_on(

@@ -93,6 +93,25 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         ),
         Message("Measured times of operators; order and shapes from the file."),
     ),
+    "light_after_heavy": FindingText(
+        Message("Light operators after heavy ones"),
+        Message(
+            "One execution of a light operator follows a convolution or matrix product and takes "
+            "{time_ns:duration}, {share:percent} of the time, for example {example:name}.",
+            "{n:count} executions of light operators follow a convolution or matrix product and "
+            "take {time_ns:duration}, {share:percent} of the time, for example {example:name}.",
+        ),
+        Message(
+            "Each reads what the heavy operator wrote and writes it again; as a part of that "
+            "operator it would cost next to nothing. What belongs together follows from order, "
+            "channels and shapes, as the file has no graph."
+        ),
+        Message(
+            "Fold BatchNormalization into the weights, and let a compiler or an inference engine "
+            "fuse the rest (torch.compile with freezing, ONNX Runtime, graph kernel fusion)."
+        ),
+        Message("Measured times of operators; order and shapes from the file."),
+    ),
     "dispatch_bound": FindingText(
         Message("Bound by dispatch"),
         Message(
