@@ -19,9 +19,9 @@ from app.server.same_origin import is_local
 from app.server.shelf import Shelf, weight
 
 SIDES: tuple[Role, Role] = ("baseline", "candidate")
-MAX_OPENED = 16
+MAX_OPENED = 40
 MAX_OPENED_BYTES = 256 * MIB
-_MAX_ID = 400
+_MAX_ID = 4000  # of several files
 _GROUP = "group"
 _TRACE = "trace"
 TRACE_KEY = "choose_trace"

@@ -17,15 +17,17 @@ from analysis.text import display_name
 from analysis.trace import Trace
 from analysis.wording import shown as words
 from app import state
-from app.parts import doctor, panels
+from app.parts import doctor, panels, ticks
 from app.server.same_origin import is_local
-from app.sources import choices, comparisons, loading, places, uploads
+from app.sources import choices, comparisons, loading, places, sides, uploads
 from app.sources.choices import Pair
 from app.sources.comparisons import Shown
 from app.state import Opened
 
 _SIDES = {"baseline": Message("Baseline"), "candidate": Message("Candidate")}
 _WIDTHS = (2.6, 1)
+_MANY_FATES = 4
+_FATES_HEIGHT = 420
 _SELECTORS = (1.25, 1)  # the button that swaps them stands beside the first
 
 
@@ -45,12 +47,8 @@ class Chosen:
         uploads_ = any(loading.is_upload(id_) for id_ in (self.baseline, self.candidate))
         private = uploads_ and not is_local()
         with self.main, st.spinner(words.comparing_sentence()):
-            return comparisons.compare(
-                loading.side(self.baseline, state.opened()),
-                loading.side(self.candidate, state.opened()),
-                assumptions,
-                private=private,
-            )
+            pair = loading.pair(self.baseline, self.candidate, state.opened())
+            return comparisons.compare(*pair, assumptions, private=private)
 
 
 def choose(trace_page: st.Page | None = None) -> Chosen | None:
@@ -77,6 +75,7 @@ def choose(trace_page: st.Page | None = None) -> Chosen | None:
         below = st.container(gap="xsmall")  # its place is kept, so nothing else is drawn anew
     with files:
         _files(gone, below, side, folded=own)
+        ticks.show(pair)
     with side:
         if not refused:
             _fates()
@@ -87,6 +86,8 @@ def choose(trace_page: st.Page | None = None) -> Chosen | None:
         with main:
             _nothing(pair, gone)
             alone = next(filter(None, pair), None)
+            if alone is not None and sides.is_several(alone):
+                alone = None
             if gone is None and alone is not None and trace_page is not None:
                 st.page_link(
                     trace_page,
@@ -108,16 +109,24 @@ def _asked(is_new: bool) -> tuple[Pair, str | None]:
     A session that `is_new` reads files below the folders again: they may have changed.
     """
     asked = state.compared()
-    for id_ in filter(None, asked):
-        read, told = loading.open_link(id_, {} if is_new else state.opened())
+    of_several = any(side and sides.is_several(side) for side in asked)
+    for id_ in (one for side in asked if side for one in sides.members(side)):
+        known_files = {} if is_new else state.opened()
+        read, told = loading.open_link(id_, known_files, is_one_of_several=of_several)
         told += loading.closed(state.remember(read))
         if told:
             state.tell(told)
         file = loading.opened_as(id_, state.opened())
         if file is not None:
             state.use(file.id)
-    known = {choice.id for choice in choices.choices(state.opened())}
-    missing = [id_ for id_ in asked if id_ and id_ not in known]
+    known = {choice.id for choice in _choices(asked)}
+    missing = [
+        one
+        for id_ in asked
+        if id_ and id_ not in known
+        for one in sides.members(id_)
+        if one not in known
+    ]
     first, second = (id_ if id_ in known else None for id_ in asked)
     pair: Pair = (first, second)
     gone = next(filter(loading.is_upload, missing), None)
@@ -131,9 +140,14 @@ def _asked(is_new: bool) -> tuple[Pair, str | None]:
     return pair, None
 
 
+def _choices(pair: Pair) -> tuple[choices.Choice, ...]:
+    """What can stand on a side, and the sides of several files that are asked for."""
+    return choices.with_several(choices.choices(state.opened()), pair)
+
+
 def _choose(pair: Pair) -> tuple[str, ...]:
     """The two selectors and the button that swaps them; the labels of the pair are returned."""
-    labels = {choice.id: choice.label for choice in choices.choices(state.opened())}
+    labels = {choice.id: choice.label for choice in _choices(pair)}
     state.set_selectors(*pair)
     first, right = st.columns(_SELECTORS, vertical_alignment="bottom", gap="xsmall")
     left = first.container(horizontal=True, vertical_alignment="bottom", gap="xsmall")
@@ -204,7 +218,9 @@ def _fates(still: tuple[str, ...] = ()) -> None:
     told = state.fates()
     if not told:
         return
-    with st.container(border=True):
+    # Many files would push the page far down: they scroll.
+    many = len(told) > _MANY_FATES
+    with st.container(border=True, height=_FATES_HEIGHT if many else "content"):
         for index, fate in enumerate(told):
             panels.fate(fate)
             if fate.id in state.opened():
@@ -287,9 +303,9 @@ def _follow(read: list[Opened], gone: str | None, before: str) -> None:
 def _waiting(kept: list[Opened], before: str) -> list[Opened]:
     """The profile that one profile alone is compared with: the one whose page asks for another,
     else the one that this session opened `before`, else one of those on screen."""
-    sides = state.compared()
-    alone = sides if None in sides else ()
-    for id_ in (*alone, before, *reversed(sides)):
+    shown = state.compared()
+    alone = shown if None in shown else ()
+    for id_ in (*alone, before, *reversed(shown)):
         file = state.opened().get(id_ or "")
         is_other = file is not None and file.id not in {one.id for one in kept}
         if file is not None and is_other and isinstance(file.value, Trace):

@@ -20,7 +20,7 @@ from analysis.errors import FuseScopeError
 from analysis.experiment import RECORD_NAME, Experiment, ExperimentRecord, parse_record
 from analysis.limits import MIB
 from analysis.messages import Message
-from app.sources import places
+from app.sources import places, sides
 from app.state import Opened
 
 Pair = tuple[str | None, str | None]
@@ -67,6 +67,25 @@ def choices(opened: Mapping[str, Opened]) -> tuple[Choice, ...]:
     )
 
 
+def with_several(found: Iterable[Choice], ids: Iterable[str | None]) -> tuple[Choice, ...]:
+    """What can be chosen, behind the sides of several files among `ids`, as far as all of their
+    files are there."""
+    found = tuple(found)
+    labels = {choice.id: choice.label for choice in found}
+    asked = [id_ for id_ in dict.fromkeys(ids) if id_ and sides.is_several(id_)]
+    told = {id_: label for id_ in asked if (label := sides.label_of(id_, labels)) is not None}
+    times = Counter(told.values())
+    return (
+        *(
+            Choice(
+                id_, label if times[label] == 1 else f"{label} · {labels[sides.members(id_)[0]]}"
+            )
+            for id_, label in told.items()
+        ),
+        *found,
+    )
+
+
 def first_pair() -> Pair:
     """What to compare when nobody said what: the first sample, else the newest experiment."""
     files = [(f"sample:{name}", path) for name, path in places.samples().items()]
@@ -94,9 +113,15 @@ def suggested(files: Iterable[Opened], *, in_order: bool = False) -> Pair:
     The last experiment compares its own baseline with its fastest variant that keeps the model's
     precision. Of profiles alone, the
     first and the last by name are taken, with `in_order` as they come; names like 'unfused' or
-    'before' stand in front. Those of a report keep the sides that they have there.
+    'before' stand in front. Several of each of two folders, or of names that differ in their
+    numbers alone, are two sides of several files. Those of a report keep the sides that they have
+    there.
     """
     files = list(files)
+    two = sides.two_sides(files)
+    if two is not None:
+        first, second = two if in_order else sorted(two, key=lambda side: _place(side[0]))
+        return sides.id_of([one.id for one in first]), sides.id_of([one.id for one in second])
     for file in reversed(files):
         if isinstance(file.value, Experiment) and len(file.value.traces) > 1:
             baseline, candidate = _best_pair(file.value)

@@ -9,13 +9,16 @@ import hashlib
 import itertools
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import streamlit as st
 
 from analysis import wording
+from analysis.compare.files import check_apart, side_of_files
+from analysis.compare.files.names import common_name, named_apart
 from analysis.compare.side import Side, side_of_trace, side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
@@ -27,10 +30,12 @@ from analysis.trace import Trace
 from analysis.wording.doctor import files_sentence
 from app.server.same_origin import is_local
 from app.server.shelf import megabytes
-from app.sources import places
+from app.sources import places, sides
 from app.sources.examinations import examined
 from app.state import MAX_OPENED, MAX_OPENED_BYTES, Fate, Opened, in_each
 
+_NUMBER: WeakKeyDictionary[Trace | Experiment, int] = WeakKeyDictionary()
+_COUNT = itertools.count()
 _UPLOAD = re.compile(r"upload:[0-9a-f]{12}(/|$)")
 # Folders of the command line beyond this are opened only when their path is given.
 _MAX_FILES = 500
@@ -84,7 +89,10 @@ class Missing(FuseScopeError):
 
 
 def side(id_: str, opened: Mapping[str, Opened]) -> Side:
-    """The side that `id_` names. Raises Missing, or FuseScopeError for a file that is damaged."""
+    """The side that `id_` names. Raises Missing, or FuseScopeError for a file that is damaged, and
+    for files that are no side together."""
+    if sides.is_several(id_):
+        return _side_of_several([opened_as(one, opened) for one in sides.members(id_)])
     kind, _, rest = id_.partition(":")
     if kind in ("upload", "file"):
         file = opened_as(id_, opened)
@@ -100,6 +108,31 @@ def side(id_: str, opened: Mapping[str, Opened]) -> Side:
     if known is None or name not in (files := known()):
         raise Missing()
     return _side(_value_at(files[name]), variant, name)
+
+
+def pair(baseline: str, candidate: str, opened: Mapping[str, Opened]) -> tuple[Side, Side]:
+    """Both sides, as `side`; those of several files under names that differ. Raises FuseScopeError
+    for a file that stands on both of them, too."""
+    first, second = side(baseline, opened), side(candidate, opened)
+    check_apart(first, second)
+    return named_apart(first, second)
+
+
+def _side_of_several(files: Sequence[Opened | None]) -> Side:
+    known = [file for file in files if file is not None]
+    if len(known) < len(files):
+        raise Missing()
+    numbers = tuple(_NUMBER.setdefault(file.value, next(_COUNT)) for file in known)
+    return _pooled([file.value for file in known], numbers, tuple(file.name for file in known))
+
+
+# As many as two pairs: each holds its files a second time.
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _pooled(
+    _values: Sequence[Trace | Experiment], numbers: tuple[int, ...], names: tuple[str, ...]
+) -> Side:
+    """One side of files, by the numbers of what was read of them."""
+    return side_of_files(_values, common_name(names), names, places.limits())
 
 
 def opened_as(id_: str, opened: Mapping[str, Opened]) -> Opened | None:
@@ -258,8 +291,11 @@ def _open_folder(path: Path) -> tuple[list[Opened], list[Fate]]:
     return files, [*told, *left_aside(found.covered, found.unknown if files else ())]
 
 
-def open_link(id_: str, opened: Mapping[str, Opened]) -> tuple[list[Opened], list[Fate]]:
-    """The file that a `file:` id names, where it is not among those opened, and its fate."""
+def open_link(
+    id_: str, opened: Mapping[str, Opened], *, is_one_of_several: bool = False
+) -> tuple[list[Opened], list[Fate]]:
+    """The file that a `file:` id names, where it is not among those opened, and its fate. One of
+    several has its folder in front of its name, which may be all that tells sides apart."""
     kind, _, rest = id_.partition(":")
     if kind != "file" or opened_as(id_, opened) is not None:
         return [], []
@@ -267,7 +303,10 @@ def open_link(id_: str, opened: Mapping[str, Opened]) -> tuple[list[Opened], lis
         path = places.linked_file(name)
         if name and path is not None:
             try:
-                return _files_at(path, name, display_name(path.name)), []
+                shown = display_name(path.name)
+                if is_one_of_several:
+                    shown = f"{display_name(path.parent.name)}/{shown}"
+                return _files_at(path, name, shown), []
             except FuseScopeError as error:
                 return [], [Fate(display_name(path.name), False, error)]
     return [], []
@@ -330,5 +369,6 @@ def left_aside(covered: tuple[str, ...], unknown: tuple[str, ...]) -> list[Fate]
 
 
 def is_upload(id_: str) -> bool:
-    """True for the id of an uploaded file, whether or not this session has it."""
-    return _UPLOAD.match(id_) is not None
+    """True for the id of an uploaded file, or of several with one among them, whether or not this
+    session has it."""
+    return any(_UPLOAD.match(one) is not None for one in sides.members(id_))

@@ -35,6 +35,11 @@ def named_apart(first: Side, second: Side) -> tuple[Side, Side]:
     return sides
 
 
+def group_of(name: str) -> str:
+    """What a file's name begins with, without the numbers behind it; '' for too little of it."""
+    return _beginning([name])
+
+
 def _folder(names: Sequence[str]) -> str:
     """The innermost folder that all of these files are in; '' for none."""
     folders = [name.split("/")[:-1] for name in names]
