@@ -12,6 +12,7 @@ import pandas as pd
 from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Operator, group_places
+from analysis.compare.multiple.comparison import MultipleComparison
 from analysis.compare.side import Side
 from analysis.compare.timing.latency import typical_ns
 from analysis.messages import Said
@@ -83,6 +84,59 @@ def trace_payload(side: Side, max_calls: int = MAX_CALLS) -> dict[str, Any]:
         own_ns = typical_ns(side.trace, "unprofiled_wall")
     no_groups: list[int | None] = [None] * len(side.trace.operators)
     return _payload([_side("candidate", side, rows, no_groups, own_ns, max_calls)], [])
+
+
+def several_payload(multiple: MultipleComparison, max_calls: int = MAX_CALLS) -> dict[str, Any]:
+    """Payload of timeline.js for several sides, in the order of their table, without groups.
+
+    `row` of an operator is that of the baseline's which its comparison joins it with, else one
+    number for its name on all sides. Together they have at most as many calls as the two sides of
+    a comparison.
+    """
+    places: dict[object, int] = {}
+    entries = multiple.entries
+    sides = []
+    for at in multiple.order:
+        side = multiple.sides[at]
+        joined = _joined(multiple, at)
+        names = side.trace.operators["name"].astype("object").fillna("")
+        rows = {
+            int(op): places.setdefault(joined.get(int(op), str(name)), len(places))
+            for op, name in zip(side.trace.operators["operator"], names, strict=True)
+        }
+        verdict, own_ns = entries[at].verdict, None
+        if not side.trace.sampled_runs.empty:
+            own_ns = typical_ns(side.trace, "unprofiled_wall")
+            if verdict is not None and verdict.of == "unprofiled_wall":
+                own_ns = entries[at].figures["latency"].value
+        sides.append(
+            _side(
+                "candidate" if at else "baseline",
+                side,
+                rows,
+                [None] * len(side.trace.operators),
+                own_ns,
+                2 * max_calls // len(multiple.sides),
+            )
+        )
+    return _payload(sides, [])
+
+
+def _joined(multiple: MultipleComparison, at: int) -> dict[int, object]:
+    """The baseline's operator of each operator of the side `at` that has one; empty where the
+    comparison told operators apart before it joined them, so that these are others."""
+    if at == 0:
+        return {int(op): int(op) for op in multiple.baseline.trace.operators["operator"]}
+    one = multiple.comparisons[at - 1]
+    if one.baseline.trace is not multiple.baseline.trace:
+        return {}
+    if one.candidate.trace is not multiple.sides[at].trace:
+        return {}
+    table = one.operators[["operator_baseline", "operator_candidate"]].dropna()
+    return {
+        int(other): int(own)
+        for own, other in zip(table["operator_baseline"], table["operator_candidate"], strict=True)
+    }
 
 
 def _payload(sides: list[dict[str, Any]], groups: list[dict[str, Any]]) -> dict[str, Any]:

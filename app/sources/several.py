@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from weakref import WeakKeyDictionary
 
 import streamlit as st
 
 from analysis.compare.multiple.comparison import MultipleComparison, compare_several
 from analysis.compare.side import Side
 from analysis.limits import MIB
+from analysis.messages import language
 from app.server.same_origin import is_local
 from app.server.shelf import Shelf, weight
 from app.sources.comparisons import identity
@@ -17,6 +19,7 @@ from app.sources.comparisons import identity
 _MAX = 3
 _MAX_BYTES = 192 * MIB
 _COMPARING = threading.RLock()
+_DRAWINGS: WeakKeyDictionary[MultipleComparison, dict[str, str]] = WeakKeyDictionary()
 
 
 def compare(sides: Sequence[Side], *, uploads: bool) -> MultipleComparison:
@@ -35,6 +38,19 @@ def compare(sides: Sequence[Side], *, uploads: bool) -> MultipleComparison:
             found = compare_several(sides)
             shelf.put({key: found})
     return found
+
+
+def drawing(multiple: MultipleComparison) -> str:
+    """What the timelines draw, in the language that is spoken; made when it is first asked for."""
+    from analysis.timeline.packing import packed_json
+    from analysis.timeline.payload import several_payload, texts
+
+    made = _DRAWINGS.setdefault(multiple, {})
+    spoken = language.current()
+    if spoken not in made:
+        payload = several_payload(multiple)
+        made[spoken] = packed_json(payload, texts(payload))
+    return made[spoken]
 
 
 @st.cache_resource(show_spinner=False)

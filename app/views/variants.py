@@ -11,6 +11,7 @@ from analysis.wording import shown
 from analysis.wording.multiple import comparison as words
 from analysis.wording.trust import TRUST
 from app import state
+from app.language import spoken
 from app.parts import panels
 from app.parts.several import several_table
 from app.sources import choices, loading, several
@@ -35,6 +36,7 @@ def show(compare_page: st.Page) -> None:
         _table(multiple)
         _why(multiple, ids, compare_page)
         _pareto(multiple)
+        _timelines(multiple, ids)
         _doubts(multiple)
 
 
@@ -138,6 +140,22 @@ def _pareto(multiple: MultipleComparison) -> None:
     names = [side.name for side in multiple.sides]
     alt = say("Latency of each variant against output difference and peak memory")
     panels.chart(picture(found, names, panels.mark_colours()), "pareto", alt)
+
+
+@st.fragment
+@spoken
+def _timelines(multiple: MultipleComparison, ids: tuple[str, ...]) -> None:
+    """The median run of each side, one above the other on one scale."""
+    from app.parts.timeline import timeline
+
+    with panels.guarded():
+        st.subheader(say("Timelines"), anchor=False, help=words.TIMELINES_HELP.text())
+        key = f"several:{'|'.join(ids)}"
+        before = state.selected_row(key)
+        row = timeline(several.drawing(multiple), selected=before, key="several_timelines")
+        if row != before:
+            state.select_row(key, row)
+            st.rerun(scope="fragment")
 
 
 def _doubts(multiple: MultipleComparison) -> None:

@@ -63,6 +63,7 @@ def test_the_variants_of_the_first_sample(open_variants: Open) -> None:
     assert found["Speedup"][1] == pytest.approx(2.0)
     assert found["Peak memory"] == [10_000_000, 8_000_000]
     assert found["Pareto front"] == ["beaten by fused", "on it"]
+    assert [head.value for head in page.subheader][-2:] == ["Timelines", "Can I trust this?"]
 
 
 def test_choices_follow_and_names_are_not_markup(open_variants: Open) -> None:

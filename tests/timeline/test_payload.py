@@ -14,12 +14,14 @@ from analysis.compare.choice import choose_sides
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Fusion, Group, Operator
 from analysis.compare.ledger import ledger
+from analysis.compare.multiple.choice import several_sides
+from analysis.compare.multiple.comparison import compare_several
 from analysis.compare.side import Side, side_of_variant
 from analysis.experiment import Experiment
 from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
 from analysis.timeline.packing import packed_json
-from analysis.timeline.payload import first_starts, texts, timeline_payload
+from analysis.timeline.payload import first_starts, several_payload, texts, timeline_payload
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from tests.factories import experiment_zip
 
@@ -230,3 +232,26 @@ def test_first_starts_are_those_of_the_rows() -> None:
     ops = {"row": [3, None, 3]}
     calls = {"op": [2, 1, 0, 2], "start_ns": [5, 6, 7, 8]}
     assert first_starts({"in_order": False, "ops": ops, "calls": calls}) == {3: 5}
+
+
+def test_several_sides_share_rows_by_name() -> None:
+    """In the order of the table; Conv and Gemm ran on all sides, in fused ones as other types."""
+    times = {"unfused": [10.0] * 5, "eager": [20.0] * 5, "fused": [5.0] * 5}
+    experiment = read(Source("e.zip", experiment_zip(times, control=(1.0,))))
+    multiple = compare_several(several_sides([experiment]))
+    payload = several_payload(multiple, max_calls=3)
+    sides = payload["sides"]
+    assert [(side["id"], side["label"]) for side in sides] == [
+        ("baseline", "unfused"), ("candidate", "fused"), ("candidate", "eager")
+    ]  # fmt: skip
+    # 200 µs of operators and 5 gaps of 2 µs; 160 and 3 of them.
+    assert [side["dur_ns"] for side in sides] == [210_000, 166_000, 210_000]
+    assert payload["span_ns"] == 210_000 and payload["groups"] == []
+    # As many calls as two sides have, 6, for three of them: 2 each.
+    assert [(len(side["calls"]["op"]), side["not_drawn"]) for side in sides] == [
+        (2, 2), (2, 0), (2, 2)
+    ]  # fmt: skip
+    rows = [dict(zip(side["ops"]["name"], side["ops"]["row"], strict=True)) for side in sides]
+    assert rows[0] == rows[2] and rows[1]["a/Conv"] == rows[0]["a/Conv"]
+    told = [side["caption"] for side in texts(payload)["sides"]]
+    assert "20.0 ms un-profiled" in told[2] and "5.00 ms un-profiled" in told[1]
