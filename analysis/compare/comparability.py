@@ -73,7 +73,10 @@ def _runs(first: Trace, second: Trace) -> Iterator[Diagnostic]:
     told = (first.has_runs, second.has_runs)
     if not all(told):
         return  # runs_unknown says so where one side tells its runs apart
-    counts = (len(first.profiled_runs), len(second.profiled_runs))
+    # Of several files, how many there are is no difference between their recordings.
+    counts = tuple(
+        round(len(trace.profiled_runs) / max(1, len(trace.meta.parts))) for trace in (first, second)
+    )
     if counts[0] != counts[1]:
         yield _note("warning", "runs_differ", *counts, kind=_kind(first, second))
 

@@ -124,7 +124,7 @@ def _asked(is_new: bool) -> tuple[Pair, str | None]:
         one
         for id_ in asked
         if id_ and id_ not in known
-        for one in sides.members(id_)
+        for one in sides.members(id_) or (id_,)
         if one not in known
     ]
     first, second = (id_ if id_ in known else None for id_ in asked)

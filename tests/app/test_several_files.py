@@ -44,6 +44,9 @@ def test_files_of_two_sides_dropped_together_and_a_link_to_them(start: Start) ->
     assert link["baseline"].startswith("several:upload:") and link["baseline"].count(",") == 4
     again = start(**link)
     assert is_clean(again) and headline(again) == headline(page)
+    for nobody in ("several:", "several:,,", "several:sample:mobilenetv2/unfused,x%00<b>"):
+        lost = start(**{**link, "baseline": nobody})
+        assert is_clean(lost) and "The link names something that is not here." in said(lost)
     gone = start(**{**link, "baseline": f"{link['baseline']},upload:0123456789ab"})
     assert is_clean(gone) and any("no longer here" in text for text in markdown_texts(gone))
 

@@ -94,6 +94,7 @@ def test_too_few_files_and_files_without_a_time_are_said_to_be_so() -> None:
     (name, data), *_ = profiles(UNFUSED_OPERATORS, DRIFT, 9).items()
     mixed = compare(undated[0], side_of({name: data}, "one"))
     assert (mixed.verdict.reason, mixed.verdict.processes) == ("one_process", (5, 1))
+    assert "runs_differ" not in codes(mixed)  # 6 of each file
 
 
 def test_each_file_is_a_block_of_the_pooled_trace() -> None:
