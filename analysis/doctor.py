@@ -46,8 +46,8 @@ FigureCode = Literal[
     "bytes_moved", "cache", "memory", "counters", "fusion", "timeline",
 ]  # fmt: skip
 AnswerCode = Literal[
-    "samples", "runs", "enough", "few", "no_times", "unknown_classes", "by_type", "by_name",
-    "means", "each", "starts", "some_flops", "no_heavy_operators", "classes_unknown",
+    "samples", "runs", "enough", "few", "one_process", "no_times", "unknown_classes", "by_type",
+    "by_name", "means", "each", "starts", "some_flops", "no_heavy_operators", "classes_unknown",
     "measured_peak", "no_peak", "graph", "sizes", "some_sizes", "recorded", "named", "graphs",
     "members", "inferred", "missing",
 ]  # fmt: skip
@@ -205,11 +205,19 @@ def _latency(trace: Trace, has: Mapping[str, bool]) -> Answer:
 def _verdict(trace: Trace, has: Mapping[str, bool]) -> Answer:
     if not has["samples"] and not has["runs"]:
         return Answer("verdict", False, "missing", "runs")
-    times = len(log_times(trace, time_source(trace)))
+    blocks = trace.sampled_runs["block"].nunique()
+    is_one = not trace.meta.parts and blocks < 2  # blocks and files are processes
+    times = len(trace.sampled_runs) if is_one and has["samples"] else _blocks_or_runs(trace)
     values: dict[str, Value] = {"runs": times, "least": MIN_SAMPLES}
+    if is_one and times >= MIN_SAMPLES:
+        return Answer("verdict", True, "one_process", values=values)
     return Answer(
         "verdict", times >= MIN_SAMPLES, "enough" if times >= MIN_SAMPLES else "few", values=values
     )
+
+
+def _blocks_or_runs(trace: Trace) -> int:
+    return len(trace.meta.parts) or len(log_times(trace, time_source(trace)))
 
 
 def _small_ops(trace: Trace, has: Mapping[str, bool]) -> Answer:

@@ -43,7 +43,11 @@ def test_a_profile_says_what_it_can_answer() -> None:
     found = examine(profile())
     assert words.recognised_sentence(found) == "ONNX Runtime profile, written by ONNX Runtime."
     assert words.read_sentence(found) == "6 profiled runs, 4 operators and 24 executions."
-    assert answer(found, "verdict") == (True, "Verdict: From 6 blocks or runs; 5 are needed.")
+    told = (
+        "Verdict: Beside another file of one process, only for a change beyond 30 %: its 6 runs "
+        "are of one process. Give five or more files a side for smaller ones."
+    )
+    assert answer(found, "verdict") == (True, told)
     assert answer(found, "dispatch_gap") == (True, "Dispatch gap: From start times inside runs.")
     available, sentence = answer(found, "compute_utilisation")
     assert not available

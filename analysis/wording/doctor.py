@@ -193,6 +193,10 @@ ANSWERS: Mapping[tuple[FigureCode, AnswerCode], Message] = {
     ("latency", "samples"): Message("From {runs:unprofiled_runs} in {blocks:blocks}."),
     ("latency", "runs"): Message("From {runs:profiled_runs}. Profilers slow runs down."),
     ("verdict", "enough"): Message("From {runs:count} blocks or runs; {least:count} are needed."),
+    ("verdict", "one_process"): Message(
+        "Beside another file of one process, only for a change beyond 30 %: its {runs:count} runs "
+        "are of one process. Give five or more files a side for smaller ones."
+    ),
     ("verdict", "few"): Message(
         "Only a point estimate: there are {runs:count} of the {least:count} blocks or runs that "
         "are needed. Record more runs."
