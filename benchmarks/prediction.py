@@ -37,14 +37,20 @@ _ROUNDS = 30
 
 @dataclass(frozen=True)
 class Place:
-    """A fused convolution: its times at the peak and at the bandwidth, what it took, and the
-    operators that it stands for, all in ns per run."""
+    """A fused convolution: its times at the peak and at the bandwidth, what it takes unfused, what
+    it took, and the operators that it stands for, all in ns per run."""
 
     at_peak_ns: float
     at_bandwidth_ns: float
+    now_ns: float
     is_depthwise: bool
     took_ns: float
     expected: Expected
+
+    @property
+    def facts(self) -> tuple[float, float, float, float]:
+        """What the constants are factors of."""
+        return 1.0, self.at_peak_ns, self.at_bandwidth_ns, self.now_ns
 
 
 @dataclass(frozen=True)
@@ -94,35 +100,37 @@ def _places(comparison: Comparison) -> Iterable[Place]:
 
 
 def fitted(places: Sequence[Place]) -> np.ndarray:
-    """fixed, a and b with the least absolute relative error."""
+    """fixed, a, b and c with the least absolute relative error."""
     took = np.array([place.took_ns for place in places])
-    facts = np.array([(1.0, place.at_peak_ns, place.at_bandwidth_ns) for place in places])
+    facts = np.array([place.facts for place in places])
     facts = facts / took[:, None]
-    weight, found = np.ones(len(took)), np.zeros(3)
+    weight, found = np.ones(len(took)), np.zeros(4)
     for _ in range(_ROUNDS):
         found, _ = nnls(facts * weight[:, None], weight)
         weight = 1 / np.sqrt(np.maximum(np.abs(facts @ found - 1), 1e-3))
     return np.asarray(found)
 
 
-def _without(recording: Recording, others: Sequence[Recording]) -> tuple[float, list[float]]:
-    """Error of the run and of each place, with constants of the recordings of other models."""
-    saved_ns, errors = 0.0, []
+def _without(
+    recording: Recording, others: Sequence[Recording]
+) -> tuple[float, list[tuple[Place, float]]]:
+    """Error of the run and of each place that gained, with constants of the recordings of other
+    models."""
+    saved_ns, errors = 0.0, list[tuple[Place, float]]()
     card = recording.card
     for is_depthwise in (False, True):
         known = [p for one in others for p in one.places if p.is_depthwise == is_depthwise]
         own = [place for place in recording.places if place.is_depthwise == is_depthwise]
-        constants = fitted(known) if own else np.zeros(3)
+        constants = fitted(known) if own else np.zeros(4)
         for place in own:
-            facts = np.array((1.0, place.at_peak_ns, place.at_bandwidth_ns))
-            change = float(constants @ facts) - (
+            change = float(constants @ np.array(place.facts)) - (
                 place.expected.spent_ns - place.expected.gain.value
             )
             saved_ns -= change
             measured = place.expected.spent_ns - place.took_ns
             if measured > MIN_GAIN * place.expected.spent_ns:
                 error = abs(place.expected.gain.value - change - measured) / measured
-                errors.append(error)
+                errors.append((place, error))
     run_ns = card.run_predicted.value + saved_ns
     return abs(run_ns - card.run_measured_ns) / card.run_ns, errors
 
@@ -144,7 +152,8 @@ def _of_run(card: Scorecard) -> str:
 
 def _constants(of: prediction.Convolution) -> str:
     interval = f"{_percent(of.low)} to {_percent(of.high)}"
-    return f"{of.fixed_ns / 1e3:.1f} µs | {of.at_peak:g} | {of.at_bandwidth:g} | {interval}"
+    factors = " | ".join(f"{one:g}" for one in (of.at_peak, of.at_bandwidth, of.now))
+    return f"{of.fixed_ns / 1e3:.1f} µs | {factors} | {interval}"
 
 
 def page() -> str:
@@ -164,18 +173,28 @@ def page() -> str:
             _percent(card.run_error),
             _percent(card.group_error or 0.0),
             _percent(run) if one.places else "–",
-            _percent(statistics.median(errors)) if errors else "–",
+            _percent(statistics.median(error for _, error in errors)) if errors else "–",
         ]
         rows.append(f"| {' | '.join(cells)} |")
+    kinds: dict[str, list[float]] = {}
+    for one, (_, errors) in zip((one for one in found if one.places), without, strict=True):
+        for place, error in errors:
+            name = f"{place.expected.pattern}{', in groups' if place.is_depthwise else ''}"
+            kinds.setdefault(name, []).append(error)
+    by_kind = [
+        f"| {name} | {len(errors)} | {_percent(statistics.median(errors))} |"
+        for name, errors in sorted(kinds.items(), key=lambda item: -len(item[1]))
+    ]
     run = statistics.median(one.card.run_error for one in found)
     places = statistics.median(e for one in found for e in one.card.group_errors)
     run_without = statistics.median(error for error, _ in without)
-    places_without = statistics.median(e for _, errors in without for e in errors)
+    places_without = statistics.median(e for _, errors in without for _, e in errors)
     holds = {True: "It holds", False: "It does not hold"}
     return Template(TEXT.read_text(encoding="utf-8")).substitute(
         dense=_constants(prediction.DENSE),
         depthwise=_constants(prediction.DEPTHWISE),
         rows="\n".join(rows),
+        kinds="\n".join(by_kind),
         run=_percent(run),
         places=_percent(places),
         run_without=_percent(run_without),
@@ -194,11 +213,7 @@ def main() -> None:
     for name, is_depthwise in (("dense", False), ("depthwise", True)):
         own = [place for place in every if place.is_depthwise == is_depthwise]
         constants = fitted(own)
-        ratios = [
-            place.took_ns
-            / float(constants @ np.array((1.0, place.at_peak_ns, place.at_bandwidth_ns)))
-            for place in own
-        ]
+        ratios = [place.took_ns / float(constants @ np.array(place.facts)) for place in own]
         low, high = np.quantile(ratios, (0.05, 0.95))
         print(name, len(own), constants.round(3), f"{low:.2f} to {high:.2f}")
 

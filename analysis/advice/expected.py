@@ -103,14 +103,15 @@ def _after(subject: Subject, node: Node) -> Gain | None:
     work = fused_work(subject, node)
     if work is None:
         return None
-    at_peak_ns, at_bandwidth_ns, is_depthwise = work
-    return prediction.convolution(at_peak_ns, at_bandwidth_ns, is_depthwise=is_depthwise)
+    *parts, is_depthwise = work
+    return prediction.convolution(*parts, is_depthwise=is_depthwise)
 
 
-def fused_work(subject: Subject, node: Node) -> tuple[float, float, bool] | None:
+def fused_work(subject: Subject, node: Node) -> tuple[float, float, float, bool] | None:
     """Of a convolution the time of its operations at the arithmetic peak, that of its bytes at the
-    bandwidth of main memory, in ns per run, and whether it is in groups. None where operations,
-    bytes or the peaks of the machine are not known, and for other operators."""
+    bandwidth of main memory, that which it takes now, in ns per run, and whether it is in groups.
+    None where operations, bytes or the peaks of the machine are not known, and for other
+    operators."""
     work = subject.work.get(node.name)
     roofs = subject.under.roofs
     peak, bandwidth = roofs.peak.value, roofs.bandwidth.value
@@ -118,4 +119,5 @@ def fused_work(subject: Subject, node: Node) -> tuple[float, float, bool] | None
         return None
     group = node.attributes.get("group", 1)
     is_depthwise = isinstance(group, int) and group > 1
-    return work.flops / peak * 1e9, work.bytes / bandwidth * 1e9, is_depthwise
+    now_ns = subject.times[node.name]
+    return work.flops / peak * 1e9, work.bytes / bandwidth * 1e9, now_ns, is_depthwise
