@@ -338,6 +338,11 @@ def compare(baseline: str | None, candidate: str | None) -> None:
         _link(side, value)
 
 
+def keep_compared(baseline: str | None, candidate: str | None) -> None:
+    """What the Compare page shows when it is opened, which this page is not."""
+    _session().pair = (baseline, candidate)
+
+
 def set_selectors(baseline: str | None, candidate: str | None) -> None:
     """Before the selectors are drawn: what they show. Both must be among their options.
 

@@ -5,6 +5,7 @@ Compare and Fusion show the same pair; the address of either holds it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -231,15 +232,21 @@ def _fates(still: tuple[str, ...] = ()) -> None:
         st.button(say("Hide"), key="hide_fates", type="tertiary", on_click=state.tell, args=([],))
 
 
-def _open_given() -> str | None:
-    """The files of the command line; the id of a single trace, where the address asks for
-    nothing."""
+def greet() -> None:
+    """Open the files of the command line on another page than Compare, where a session begins."""
+    if not state.greeted():
+        _open_given(state.keep_compared)
+
+
+def _open_given(keep: Callable[[str | None, str | None], None] = state.compare) -> str | None:
+    """The files of the command line, the pair of which is kept; the id of a single trace, where
+    the address asks for nothing."""
     read, told = loading.open_given()
     if told:
         state.tell(told + loading.closed(state.remember(read)))
         if read and state.compared() == (None, None):
             pair = choices.suggested(_kept(read), in_order=True)
-            state.compare(*pair)
+            keep(*pair)
             return pair[1] if pair[0] is None else None
     return None
 

@@ -12,7 +12,7 @@ from analysis.wording.multiple import comparison as words
 from analysis.wording.trust import TRUST
 from app import state
 from app.language import spoken
-from app.parts import panels
+from app.parts import pair, panels
 from app.parts.several import several_table
 from app.sources import choices, loading, several
 
@@ -22,6 +22,7 @@ _CHOSEN = (2.6, 1)
 def show(compare_page: st.Page) -> None:
     """Draw the page; files are opened on the `compare_page`."""
     with panels.page():
+        pair.greet()
         ids = _choose()
         if len(ids) < 2:
             st.subheader(say("Choose two variants or files, or more"), anchor=False)

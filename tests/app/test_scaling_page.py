@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from analysis.experiment import Settings
+from app.sources import places
 from tests.app.pages import address, is_clean, markdown_texts, texts
 from tests.factories import experiment_zip
 from tests.patience import GIVE_UP_S
@@ -19,6 +22,7 @@ compare_page = st.Page(lambda: st.write("compare"), title="Compare", url_path="c
 scaling_page = st.Page(lambda: scaling.show(compare_page), title="Scaling", default=True)
 st.navigation([scaling_page, compare_page], position="top").run()
 """
+TIMES = {"unfused": [10.0] * 8}
 HOSTILE = "![a](http://127.0.0.1:9/pix) :red[boo]"
 
 
@@ -51,3 +55,17 @@ def test_recordings_of_one_model_and_none(tree: Path) -> None:
     page = page.selectbox(key="choose_sweep").set_value(f"zoo:{HOSTILE}").run()
     assert is_clean(page)
     assert not any("![a]" in text or ":red[boo]" in text for text in markdown_texts(page))
+
+
+def test_files_of_the_command_line_are_opened_here_too(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = []
+    for threads in (1, 2):
+        paths.append(tree / f"{threads}.zip")
+        settings = Settings("unfused", threads, False, 0, 3, 3, 1, (8,))
+        paths[-1].write_bytes(experiment_zip(TIMES, changes={"settings": settings}))
+    monkeypatch.setenv(places.FILES_VARIABLE, os.pathsep.join(map(str, paths)))
+    page = opened()
+    assert is_clean(page) and page.header[0].value == "Scaling of tiny"
+    assert set(address(page)) == {"sweep"}  # the pair to compare is kept for its own page
