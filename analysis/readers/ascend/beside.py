@@ -11,7 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from analysis.memory import MemoryUse
 from analysis.readers.ascend.columns import DEVICE, STREAM, TASK, AscendRows, task_kind, unguarded
+from analysis.readers.ascend.memory import memory_of
 from analysis.readers.ascend.settings import Settings, is_settings, read_settings
 from analysis.readers.input.beside import Beside
 from analysis.readers.input.csv_table import CsvTable, has_columns, head_cells, read_csv
@@ -39,6 +41,7 @@ class AscendBeside(Beside):
         self.steps: dict[str | None, StepTime] = {}
         self.columns: dict[str, list[object]] = {}
         self.settings: dict[str, Value] = {}
+        self.memory: tuple[MemoryUse, ...] = ()
 
 
 def read_beside(source: Source, rows: AscendRows, is_main: Callable[[bytes], bool]) -> AscendBeside:
@@ -313,6 +316,7 @@ def _note_memory(
             numbers = itertools.chain.from_iterable(columns)
             values[f"{what.lower()}_mb"] = max((v for v in numbers if v is not None), default=None)
         found.notes.append(Diagnostic("info", "device_memory", values=values))
+        found.memory = memory_of(table, source.limits)
         return
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pandas as pd
 
@@ -53,6 +54,7 @@ def _read(source: Source) -> Trace:
     )
     notes += several_devices(columns["device"])
     trace = build_trace(meta, columns, runs=runs, notes=notes, limits=source.limits)
+    trace = replace(trace, memory=beside.memory)
     return trace if runs is not None else _with_period(trace, beside.steps.get(None))
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
+from dataclasses import replace
 
 from analysis.errors import FuseScopeError
 from analysis.messages import mark
@@ -63,7 +64,8 @@ def _read(source: Source) -> Trace:
     if None in steps and any(steps):
         notes.append(Diagnostic("warning", "outside_runs", steps.count(None)))
     every: dict[str, list[object]] = {**columns, **beside.columns, "run": list(steps)}
-    return build_trace(meta, every, notes=notes, limits=source.limits)
+    trace = build_trace(meta, every, notes=notes, limits=source.limits)
+    return replace(trace, memory=beside.memory)
 
 
 TRACE_VIEW = Reader(

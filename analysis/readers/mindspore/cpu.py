@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import msgspec
 
@@ -23,7 +24,7 @@ from analysis.readers.mindspore.cpu_beside import (
     is_detail,
     is_framework,
     is_types,
-    memory_at_starts,
+    memory_beside,
     only_text,
     read_framework,
     read_totals,
@@ -192,17 +193,19 @@ def _trace(name: str, source: Source, ran: Executions, notes: list[Diagnostic]) 
         inputs = shapes_of(ran, framework.shapes, beside.notes)
     op_types = [types.get(operator) or type_of(operator) for operator in ran.name]
     totals_beside(beside, is_types, op_types, once, ran.dur_ns)  # for what contradicts it
+    at_starts, memory = memory_beside(ran, beside)
     rows: dict[str, Sequence[object]] = {
         "name": ran.name,
         "start_ns": ran.start_ns,
         "dur_ns": ran.dur_ns,
         "stream": ran.stream,
         "source_row": ran.row,
-        **memory_at_starts(ran, beside),
+        **at_starts,
         **_operator_columns(op_types, inputs, beside),
     }
     meta = _meta(name, source, beside)
-    return build_trace(meta, rows, notes=[*notes, *beside.notes], limits=source.limits)
+    trace = build_trace(meta, rows, notes=[*notes, *beside.notes], limits=source.limits)
+    return replace(trace, memory=memory)
 
 
 def _operator_columns(

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.errors import FuseScopeError
+from analysis.memory import MemoryUse
+from analysis.readers.building.memory_use import memory_use
 from analysis.readers.building.trace_tables import shape_text
 from analysis.readers.input.csv_table import CsvTable, has_columns, read_csv
 from analysis.readers.input.encoding import utf8
@@ -143,8 +145,11 @@ def shapes_of(
     return inputs
 
 
-def memory_at_starts(ran: Executions, beside: MindSporeBeside) -> dict[str, list[float | None]]:
-    """Memory at the start of each execution, from the record before it; heads are those there."""
+def memory_beside(
+    ran: Executions, beside: MindSporeBeside
+) -> tuple[dict[str, list[float | None]], tuple[MemoryUse, ...]]:
+    """Memory at the start of each execution, from the record before it; heads are those there. And
+    memory over time, of which the file says no device."""
     starts = [start for start in ran.start_ns if start is not None]
 
     def fits(table: CsvTable) -> bool:
@@ -154,7 +159,7 @@ def memory_at_starts(ran: Executions, beside: MindSporeBeside) -> dict[str, list
     table = beside.first(_is_memory, read_csv, fits)
     stamps = table.find("Timestamp") if table else None
     if table is None or stamps is None:
-        return {}
+        return {}, ()
     order = sorted((at, row) for row, at in enumerate(stamps.ns("ns")) if at is not None)
     times = [at for at, _ in order]
     found = {}
@@ -168,7 +173,24 @@ def memory_at_starts(ran: Executions, beside: MindSporeBeside) -> dict[str, list
                 else None
                 for start in ran.start_ns
             ]
-    return found
+    return found, _over_time(table, stamps.ns("ns"))
+
+
+def _over_time(table: CsvTable, times: Sequence[int | None]) -> tuple[MemoryUse, ...]:
+    allocated, reserved = table.integers("Total Allocated"), table.integers("Total Reserved")
+    rows = [
+        (at, size, held)
+        for at, size, held in zip(times, allocated, reserved, strict=True)
+        if at is not None and size is not None and size >= 0
+    ]
+    known = all(held is not None and held >= 0 for _, _, held in rows)
+    use = memory_use(
+        "CPU",
+        [at for at, _, _ in rows],
+        [size for _, size, _ in rows],
+        [held or 0 for _, _, held in rows] if known else None,
+    )
+    return () if use is None else (use,)
 
 
 def only_text(texts: Sequence[str]) -> str:

@@ -161,6 +161,9 @@ def test_settings_and_versions_are_told(miniature: Trace) -> None:
         "allocated_mb": 844.75,
         "reserved_mb": 1024.0,
     }
+    [use] = miniature.memory
+    assert (use.device, use.peak, use.peak_in) == ("NPU:0", 844_750_000, "aten::add")
+    assert [size / 1e6 for size in use.allocated.tolist()] == [812.5, 844.75, 780.25]
 
 
 def test_a_core_that_worked_longer_than_its_task_is_told(miniature: Trace) -> None:

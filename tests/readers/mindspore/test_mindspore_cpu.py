@@ -108,8 +108,13 @@ def test_memory_at_the_start_of_each_execution() -> None:
     )
     trace = trace_of(STAMPS, memory=record)
     assert trace.calls["Total Allocated(Byte)"].tolist() == [100, 200, 200]
+    [use] = trace.memory
+    assert (use.device, use.allocated.tolist(), use.peak) == ("CPU", [100, 200], 200)
+    assert use.reserved is not None
+    assert use.reserved.tolist() == [900, 900]
     late = record.replace(b"17951653", b"18951653")
     assert "Total Allocated(Byte)" not in trace_of(STAMPS, memory=late).calls
+    assert trace_of(STAMPS, memory=late).memory == ()
 
 
 KERNEL = b"Default/GraphKernel_Mul_Add_fusion-op0;HostCpuOps;1000,1,0 \n"
