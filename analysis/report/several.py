@@ -11,7 +11,6 @@ from analysis.compare.side import side_of_variant
 from analysis.compare.timing.latency import are_paired
 from analysis.messages import Part, say
 from analysis.report.text import minus
-from analysis.wording import FIGURES
 from analysis.wording.multiple import comparison as words
 
 
@@ -90,7 +89,7 @@ def several_table(comparison: Comparison, multiple: MultipleComparison) -> Sever
     return SeveralTable(
         answer=words.best_parts(multiple),
         columns=tuple(
-            Column(FIGURES[code].label, words.column_basis(multiple, code))
+            Column(words.column_text(multiple, code).label, words.column_basis(multiple, code))
             for code in multiple.columns
         ),
         rows=tuple(rows),

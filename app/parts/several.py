@@ -10,6 +10,7 @@ from analysis.compare.multiple.pareto import Pareto
 from analysis.messages import Message, say
 from analysis.quantity import Quantity
 from analysis.wording.multiple import comparison as words
+from analysis.wording.texts import FigureText
 from app.parts.heads import NO_HEAD, Capital, Head
 from app.parts.table import Table
 
@@ -40,14 +41,14 @@ def several_table(multiple: MultipleComparison, found: Pareto | None) -> Table:
         Head(Message("Result")), results, Message("Whether it is told from the baseline."), 110
     )
     for code in multiple.columns:
-        _figure(table, code, entries)
+        _figure(table, code, entries, words.column_text(multiple, code))
     if found is not None:
         front = pd.Series([_front(multiple, found, at) for at in multiple.order])
         table.text(Head(_PARETO), front, words.PARETO_HELP, 160)
     return table
 
 
-def _figure(table: Table, code: str, entries: list[Entry]) -> None:
+def _figure(table: Table, code: str, entries: list[Entry], of: FigureText) -> None:
     """A column of one figure; cells sort by its value."""
     quantities = [entry.figures[code] for entry in entries]
     values = pd.Series([quantity.value for quantity in quantities], dtype=float)
@@ -56,7 +57,6 @@ def _figure(table: Table, code: str, entries: list[Entry]) -> None:
     def text(value: float) -> str:
         return wording.quantity_text(Quantity(value, basis.unit, basis.basis))
 
-    of = wording.FIGURES[code]
     table.number(NO_HEAD, Head(Capital(of.name)), values, of.definition, "%.3g", text)
 
 

@@ -10,10 +10,11 @@ from analysis.compare.multiple.pareto import Pareto
 from analysis.compare.timing.verdict import SHOWN_ALPHA, Interval, VerdictOutcome
 from analysis.compare.trust import trust
 from analysis.messages import Message, Part, listed, paragraph, passage, say
+from analysis.wording.counted import figure_text
 from analysis.wording.diagnostics import diagnostic_sentence
 from analysis.wording.quantities import BASES
 from analysis.wording.sentences import quantity_text, samples_text, why_not_told
-from analysis.wording.texts import FIGURES
+from analysis.wording.texts import FIGURES, FigureText
 
 MULTIPLE_TITLE = Message("Several variants against {baseline:name}")
 BASELINE = Message("baseline")
@@ -163,7 +164,7 @@ def bases_sentence(multiple: MultipleComparison) -> str:
     """What the figures rest on: 'Measured: latency, peak memory. Modelled: …'"""
     of: dict[str, list[str]] = {}
     for code in multiple.columns:
-        of.setdefault(column_basis(multiple, code), []).append(FIGURES[code].label)
+        of.setdefault(column_basis(multiple, code), []).append(column_text(multiple, code).label)
     told = [
         say("{figures} ({basis})", figures=listed(labels), basis=basis)
         for basis, labels in of.items()
@@ -189,6 +190,13 @@ _MORE_DOUBTS = Message(
     "{n:count} more doubt concerns profiles of single pairs; comparing two of them shows it.",
     "{n:count} more doubts concern profiles of single pairs; comparing two of them shows them.",
 )
+
+
+def column_text(multiple: MultipleComparison, code: str) -> FigureText:
+    """Name and definition of a column's figure: where no file marks its runs, the time of a file is
+    no latency."""
+    texts = [figure_text(comparison, code) for comparison in multiple.comparisons]
+    return texts[0] if len({text.label for text in texts}) == 1 else FIGURES[code]
 
 
 def column_basis(multiple: MultipleComparison, code: str) -> str:

@@ -13,7 +13,6 @@ from analysis.compare.multiple.pareto import pareto
 from analysis.messages import say
 from analysis.text import clean_text
 from analysis.units import middle_cut
-from analysis.wording import FIGURES
 from analysis.wording.multiple import comparison as words
 from analysis.wording.trust import TRUST
 
@@ -63,7 +62,7 @@ def _table(
         table.add_column(say("interval"), justify="right", no_wrap=True)
         table.add_column(say("result"), no_wrap=True)
     for code in columns:
-        table.add_column(FIGURES[code].label, justify="right", overflow="fold")
+        table.add_column(words.column_text(multiple, code).label, justify="right", overflow="fold")
     entries = multiple.entries
     for at in multiple.order:
         entry = entries[at]

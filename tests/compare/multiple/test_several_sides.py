@@ -13,14 +13,17 @@ from analysis.charts.pareto import pareto as picture
 from analysis.compare.multiple.choice import several_sides
 from analysis.compare.multiple.comparison import MultipleComparison, compare_several
 from analysis.compare.multiple.pareto import pareto
+from analysis.compare.side import side_of_trace
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment, OutputDifference
 from analysis.wording.multiple.comparison import (
     basis_sentences,
     best_sentence,
+    column_text,
     doubt_lines,
     front_sentence,
 )
+from tests.app.test_counted import trace_of as whole_file
 from tests.compare.test_comparison import experiment_of, trace_of
 from tests.factories import FUSED_OPERATORS, GEMM, UNFUSED_OPERATORS, experiment_zip, profile_json
 
@@ -111,6 +114,20 @@ def test_separate_files_are_corrected_and_told_apart_beyond_what_recordings_diff
     assert doubt_lines(multiple)[0] == (
         "after.json, between.json: recorded apart from before.json, so neither machine nor drift "
         "is controlled."
+    )
+
+
+def test_the_time_of_a_file_is_no_latency() -> None:
+    """900 and 300 µs of a convolution, which no run is told of."""
+    sides = [side_of_trace(whole_file(name, [("conv", "convolution", ns, ns)]))
+             for name, ns in (("a", 900_000), ("b", 300_000))]  # fmt: skip
+    multiple = compare_several(sides)
+    assert column_text(multiple, "latency").label == "time of the file"
+    assert column_text(multiple, "light_time").label == "light time"
+    shown = [entry.figures["latency"].value for entry in multiple.entries]
+    assert shown == pytest.approx([900_000, 300_000])
+    assert best_sentence(multiple) == (
+        "b has the shortest time, but the noise is unknown: it cannot be told from a."
     )
 
 
