@@ -288,8 +288,8 @@ class _Counted:
         return self.calls["n"].to_numpy(dtype="float64")
 
     @cached_property
-    def first(self) -> int:
-        return _first_call(self.trace)
+    def first(self) -> list[int]:
+        return _first_calls(self.trace)
 
     def frame(self, labels: np.ndarray, index: pd.Index) -> pd.DataFrame:
         values = self.by(labels, len(index))
@@ -405,21 +405,30 @@ class _Counted:
         return duration
 
     def _is_first(self, values: np.ndarray) -> np.ndarray:
-        """The first operator of the recording, unless it alone was counted."""
-        first: np.ndarray = self.calls.index.to_numpy() == self.first
+        """The first operator of each recording, unless they alone were counted."""
+        first: np.ndarray = np.isin(self.calls.index.to_numpy(), self.first)
         if not np.isfinite(values[~first]).any():
             first = np.zeros(len(first), dtype=bool)
         return first
 
 
-def _first_call(trace: Trace) -> int:
-    """Index of the earliest call without communication; -1 for none."""
+def _first_calls(trace: Trace) -> list[int]:
+    """Index of the earliest call without communication, of each part of a trace of several."""
     is_communication = trace.operators["is_communication"].to_numpy()
     calls = trace.calls[~is_communication[trace.calls["operator"].to_numpy()]]
     if calls.empty:
-        return -1
-    starts = calls["start_ns"]
-    return int(starts.idxmin()) if starts.notna().any() else int(calls.index[0])
+        return []
+    if not trace.meta.parts:
+        return [_earliest(calls)]
+    # The calls of a part follow one another, those outside every run too.
+    block = calls["run"].map(trace.runs.set_index("run")["block"]).ffill().bfill()
+    return [_earliest(of) for _, of in calls.groupby(block.to_numpy("int64", na_value=0))]
+
+
+def _earliest(calls: pd.DataFrame) -> int:
+    """The index of the earliest of these calls, of the first one where none has a start."""
+    starts = calls["start_ns"].to_numpy("int64", na_value=np.iinfo("int64").max)
+    return int(calls.index.to_numpy()[starts.argmin()])
 
 
 def _added(columns: Sequence[np.ndarray]) -> np.ndarray:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from analysis.compare import compare
@@ -13,11 +15,15 @@ from analysis.compare.side import Side, side_of_trace
 from analysis.errors import FuseScopeError
 from analysis.limits import Limits
 from analysis.metrics.breakdown import by_operator
+from analysis.metrics.counters import total_counters
+from analysis.metrics.spans import call_times, run_spans, union_ns
 from analysis.metrics.warmup import steady_runs
-from analysis.readers import read
+from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
 from analysis.redaction import redacted_sides
+from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence, verdict_basis, verdict_sentence
+from tests import miniatures
 from tests.factories import (
     CONV,
     FUSED_OPERATORS,
@@ -162,3 +168,25 @@ def test_a_file_of_the_other_side_among_those_of_one_is_a_doubt() -> None:
     (unlike,) = (note for note in comparison.diagnostics if note.code == "files_unlike")
     assert unlike.count == 1 and unlike.example == list(files)[-1]
     assert unlike.values["side"] == "baseline"
+
+
+@pytest.mark.parametrize("format_", [reader.name for reader in miniatures.FORMATS])
+def test_two_equal_recordings_of_any_format_have_the_figures_of_one(format_: str) -> None:
+    trace = read_path(miniatures.FOLDER / format_)
+    assert isinstance(trace, Trace)
+    other = replace(trace, meta=replace(trace.meta, sha256="f" * 64))
+    both = side_of_files([trace, other], "both", ["a/1", "a/2"]).trace
+    assert len(both.calls) == 2 * len(trace.calls) and len(both.operators) == len(trace.operators)
+    columns = ["name", "op_type", "per_run_ns", "count", "mean_ns", "median_ns", "share"]
+    one, two = (by_operator(of)[columns] for of in (trace, both))
+    pd.testing.assert_frame_equal(one, two, check_categorical=False)
+    if not trace.profiled_runs.empty:
+        spans = [run_spans(of)[["span_ns", "busy_ns", "kernel_ns"]].mean() for of in (trace, both)]
+        pd.testing.assert_series_equal(*spans)
+    timed = [of.calls[of.calls["start_ns"].notna()] for of in (trace, both)]
+    alone, together = (union_ns(*call_times(calls)) for calls in timed)
+    assert together == 2 * alone  # clocks that start with the recording are put behind each other
+    counters = total_counters(trace)
+    assert set(counters) == set(total_counters(both))
+    for name, found in counters.items():
+        assert total_counters(both)[name].value == pytest.approx(found.value)

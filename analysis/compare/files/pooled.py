@@ -27,11 +27,14 @@ from analysis.trace import (
 )
 
 OTHER = 0.05
+_APART_NS = 10**9
+_LATEST_NS = 2**62
 _IDENTITY = [name for name in OPERATOR_COLUMNS if name != "operator"]
 
 
 def pooled(traces: Sequence[Trace], name: str, parts: tuple[Part, ...], limits: Limits) -> Trace:
-    """The runs and calls of all `traces`, each one of `parts`, over their distinct operators.
+    """The runs and calls of all `traces`, each one of `parts`, over their distinct operators. Where
+    their clocks overlap, later files are put behind the ones before them.
 
     Leading slow runs of each file are marked as warm-up, since they are slow only beside the rest
     of their own file. Raises FuseScopeError for more calls than the limit.
@@ -47,9 +50,12 @@ def pooled(traces: Sequence[Trace], name: str, parts: tuple[Part, ...], limits: 
         )
     operators, codes = _operators(traces)
     firsts = np.cumsum([0, *(len(trace.runs) for trace in traces)])
-    runs = [_runs(trace, block, int(firsts[block])) for block, trace in enumerate(traces)]
+    shifts = _shifts(traces)
+    runs = [
+        _runs(trace, block, int(firsts[block]), shifts[block]) for block, trace in enumerate(traces)
+    ]
     calls = [
-        _calls(trace, code, int(firsts[block]))
+        _calls(trace, code, int(firsts[block]), shifts[block])
         for block, (trace, code) in enumerate(zip(traces, codes, strict=True))
     ]
     counters = dict.fromkeys(
@@ -117,20 +123,48 @@ def _operators(traces: Sequence[Trace]) -> tuple[pd.DataFrame, list[np.ndarray]]
     return operators_frame(operator=list(range(len(number))), **columns), codes
 
 
-def _runs(trace: Trace, block: int, first: int) -> pd.DataFrame:
+def _shifts(traces: Sequence[Trace]) -> list[int]:
+    """What each file's times are put off by, in ns, so that no two files run at once: many clocks
+    start with their recording."""
+    shifts, reached = [], None
+    for trace in traces:
+        spans = [
+            (int(starts.min()), int((starts + lasts.reindex(starts.index)).max()))
+            for starts, lasts in (
+                (trace.runs["start_ns"].dropna(), trace.runs["dur_ns"]),
+                (
+                    trace.calls["start_ns"].dropna(),
+                    trace.calls["span_ns"].fillna(trace.calls["dur_ns"]),
+                ),
+            )
+            if len(starts)
+        ]
+        if not spans:
+            shifts.append(0)
+            continue
+        begin, end = min(first for first, _ in spans), max(last for _, last in spans)
+        shift = 0 if reached is None else max(0, reached + _APART_NS - begin)
+        shift = shift if end + shift < _LATEST_NS else 0  # what nobody recorded must not overflow
+        shifts.append(shift)
+        reached = end + shift
+    return shifts
+
+
+def _runs(trace: Trace, block: int, first: int, shift: int) -> pd.DataFrame:
     runs = trace.runs
     counted = {*steady_runs(trace).runs}
     told = set(trace.told_runs["run"]) if not trace.profiled_runs.empty else set()
     slow = runs["run"].isin(told - counted) & runs["profiled"]
     return runs.assign(
         run=np.arange(first, first + len(runs)),
+        start_ns=runs["start_ns"] + shift,
         block=block,
         warmup=runs["warmup"] | slow,
         round=np.arange(len(runs)),
     )
 
 
-def _calls(trace: Trace, codes: np.ndarray, first: int) -> pd.DataFrame:
+def _calls(trace: Trace, codes: np.ndarray, first: int, shift: int) -> pd.DataFrame:
     calls = trace.calls
     place = pd.Index(trace.runs["run"])
     run = calls["run"].to_numpy("int64", na_value=-1)
@@ -138,7 +172,11 @@ def _calls(trace: Trace, codes: np.ndarray, first: int) -> pd.DataFrame:
     known = calls["run"].notna().to_numpy() & (at >= 0)
     numbers = pd.array(np.where(known, at + first, 0), dtype="Int64")
     numbers[~known] = pd.NA
-    return calls.assign(operator=codes[calls["operator"].to_numpy()], run=numbers)
+    return calls.assign(
+        operator=codes[calls["operator"].to_numpy()],
+        run=numbers,
+        start_ns=calls["start_ns"] + shift,
+    )
 
 
 def _joined(parts: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
