@@ -49,6 +49,26 @@ def test_one_recording_a_setting_until_an_interruption(asked: list[Recording]) -
     assert done.output.endswith("here\nNext: fusescope scaling here\n")
 
 
+def test_an_early_interruption_keeps_the_settings_before(
+    asked: list[Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = recording_run.run
+
+    def record(recording: Recording, *, progress_json: bool) -> Path:
+        if recording.batch == early:
+            raise FuseScopeError("interrupted_too_early")
+        return kept(recording, progress_json=progress_json)
+
+    monkeypatch.setattr(recording_run, "run", record)
+    arguments = ["collect", "mul_add", "--batch", "1,4", "--out", "here"]
+    early = 4
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0 and done.output.endswith("Next: fusescope scaling here\n")
+    early = 1
+    done = CliRunner().invoke(app, arguments)
+    assert isinstance(done.exception, FuseScopeError)
+
+
 def test_one_setting_is_one_file(asked: list[Recording]) -> None:
     done = CliRunner().invoke(app, ["collect", "mul_add", "--batch", "4", "--out", "x.zip"])
     assert done.exit_code == 0, done.output

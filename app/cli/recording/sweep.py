@@ -54,7 +54,13 @@ class Sweep:
             if not is_quiet:
                 print(told, flush=True)
             self.folder.mkdir(exist_ok=True)
-            if _was_interrupted(record(recording)):
+            try:
+                path = record(recording)
+            except FuseScopeError as error:
+                if error.code == "interrupted_too_early" and number > 1:
+                    break  # of this setting nothing is kept, those before are complete
+                raise
+            if _was_interrupted(path):
                 break
 
 
