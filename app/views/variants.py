@@ -7,6 +7,7 @@ import streamlit as st
 from analysis.compare.multiple.comparison import MAX_SIDES, MultipleComparison
 from analysis.compare.multiple.pareto import pareto
 from analysis.messages import Message, say
+from analysis.trace import Trace
 from analysis.wording import shown
 from analysis.wording.multiple import comparison as words
 from analysis.wording.trust import TRUST
@@ -48,6 +49,9 @@ def _choose() -> tuple[str, ...]:
         read, told = loading.open_link(id_, state.opened())
         for fate in [*told, *loading.closed(state.remember(read))]:
             panels.fate(fate)
+        file = loading.opened_as(id_, state.opened())
+        if file is not None:
+            state.use(file.id)
     labels = {choice.id: choice.label for choice in choices.choices(state.opened())}
     known = [id_ for id_ in asked if id_ in labels]
     if len(known) < len(asked):
@@ -88,14 +92,18 @@ def _choose() -> tuple[str, ...]:
 
 
 def _first() -> tuple[str, ...]:
-    """What to show when nobody said what: the variants recorded with what is compared, else both
-    sides of that."""
-    pair = tuple(filter(None, (*state.compared(), *choices.first_pair())))
+    """What to show when nobody said what: the variants recorded with what is compared; of profiles
+    both sides and the others that are open; else the variants of the first sample."""
+    pair = tuple(filter(None, state.compared()))
     for id_ in pair:
         found = choices.together(id_, state.opened())
         if len(found) > 1:
             return found
-    return pair[:2]
+    if pair:
+        profiles = [file.id for file in state.opened().values() if isinstance(file.value, Trace)]
+        return tuple(dict.fromkeys((*pair, *profiles)))[:MAX_SIDES]
+    first = next(filter(None, choices.first_pair()), "")
+    return choices.together(first, state.opened())
 
 
 def _answer(multiple: MultipleComparison) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app.sources import places
 from tests.app.pages import headline, is_clean, markdown_texts, texts
 from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json
 from tests.patience import GIVE_UP_S
@@ -64,6 +66,19 @@ def test_the_variants_of_the_first_sample(open_variants: Open) -> None:
     assert found["Peak memory"] == [10_000_000, 8_000_000]
     assert found["Pareto front"] == ["beaten by fused", "on it"]
     assert [head.value for head in page.subheader][-2:] == ["Timelines", "Can I trust this?"]
+
+
+def test_profiles_that_are_open_come_before_samples(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, open_variants: Open
+) -> None:
+    paths = [tree / name for name in ("before.json", "after.json", "other.json")]
+    for path in paths:
+        path.write_bytes(profile_json(UNFUSED_OPERATORS, runs=len(path.name)))
+    monkeypatch.setenv(places.FILES_VARIABLE, os.pathsep.join(map(str, paths)))
+    page = open_variants()
+    assert is_clean(page)
+    assert set(page.query_params) == {"variant"} and len(page.query_params["variant"]) == 3
+    assert table(page)["Variant"][0] == "before.json"
 
 
 def test_choices_follow_and_names_are_not_markup(open_variants: Open) -> None:
