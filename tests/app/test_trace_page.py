@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app.sources import places
 from tests.app.pages import address, is_clean, markdown_texts, texts
 from tests.factories import CONV, UNFUSED_OPERATORS, experiment_zip, profile_json
 from tests.patience import GIVE_UP_S
@@ -151,3 +153,32 @@ def test_every_format_has_a_page(tree: Path, open_trace: Open, name: str) -> Non
     for text in markdown_texts(page):
         assert "None" not in text
         assert "nan" not in text.split()
+
+
+LED = """
+import streamlit as st
+from app.parts import pair
+
+st.text(str(pair._open_given()))
+"""
+
+
+def test_a_single_trace_of_the_command_line_is_led_to(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two are compared, and an experiment has its own pair."""
+    one = profile_json(UNFUSED_OPERATORS, runs=3)
+    files = {"a.json": one, "b.json": profile_json(UNFUSED_OPERATORS[:2], runs=3)}
+    files["e.zip"] = experiment_zip({"unfused": [10.0] * 6, "fused": [5.0] * 6})
+    for name, data in files.items():
+        (tree / name).write_bytes(data)
+    for names, led in (
+        (["a.json"], "file:a.json"),
+        (["a.json", "b.json"], "None"),
+        (["e.zip"], "None"),
+    ):
+        given = os.pathsep.join(str(tree / name) for name in names)
+        monkeypatch.setenv(places.FILES_VARIABLE, given)
+        page = AppTest.from_string(LED, default_timeout=GIVE_UP_S).run()
+        assert not page.exception
+        assert page.text[0].value == led
