@@ -79,6 +79,8 @@ def test_profiles_that_are_open_come_before_samples(
     assert is_clean(page)
     assert set(page.query_params) == {"variant"} and len(page.query_params["variant"]) == 3
     assert table(page)["Variant"][0] == "before.json"
+    # Each name is told whole: together they are longer than a name may be.
+    assert all(f"{name}.json" in headline(page) for name in ("before", "after", "other"))
 
 
 def test_choices_follow_and_names_are_not_markup(open_variants: Open) -> None:

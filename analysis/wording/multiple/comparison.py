@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from analysis import units
 from analysis.compare.multiple.comparison import Entry, MultipleComparison
 from analysis.compare.multiple.pareto import Pareto
 from analysis.compare.timing.verdict import SHOWN_ALPHA, Interval, VerdictOutcome
 from analysis.compare.trust import trust
-from analysis.messages import Message, Part, listed, paragraph, passage, say
+from analysis.messages import Message, Part, Said, listed, paragraph, passage, say
 from analysis.wording.counted import figure_text
 from analysis.wording.diagnostics import diagnostic_sentence
 from analysis.wording.quantities import BASES
@@ -32,25 +32,24 @@ _OUTCOMES: Mapping[VerdictOutcome, Message] = {
 _FASTEST = Message(
     "**{best:name}** is the fastest of the {n:count}: every other one is slower beyond the noise."
 )
-_ONE_OF = Message("The fastest of the {n:count} is **one of these**: {names:name}.")
+_ONE_OF = Message("The fastest of the {n:count} is **one of these**: {names}.")
 _NONE_APART = Message(
-    "At this noise it **cannot be told which of the {n:count} is the fastest**: {names:name}."
+    "At this noise it **cannot be told which of the {n:count} is the fastest**: {names}."
 )
 _NOT_APART = Message("At this noise they cannot be told apart.")
 _DETECTABLE = Message(
     "A difference of {change:percent} between the first and another would have shown."
 )
 _UNKNOWN = Message(
-    "{best:name} has the shortest time, but the noise is unknown: it cannot be told from "
-    "{others:name}."
+    "{best:name} has the shortest time, but the noise is unknown: it cannot be told from {others}."
 )
 _CONTROL = Message(
     "{best:name} has the shortest time, but the two copies of the baseline differ, so this machine "
-    "was not steady: it cannot be told from {others:name}."
+    "was not steady: it cannot be told from {others}."
 )
 _NONE = Message("No two of these have times that can be compared.")
 _UNRANKED = Message(
-    "Not ranked, because their times do not compare with those of {baseline:name}: {names:name}."
+    "Not ranked, because their times do not compare with those of {baseline:name}: {names}."
 )
 
 
@@ -65,19 +64,30 @@ def best_parts(multiple: MultipleComparison) -> tuple[Part, ...]:
         told.append(_FASTEST.parts(best=members[0], n=len(members) + len(best.ruled_out)))
     elif best.noise != "known":
         message = _UNKNOWN if best.noise == "unknown" else _CONTROL
-        told.append(message.parts(best=members[0], others=listed(members[1:])))
+        told.append(message.parts(best=members[0], others=_names(members[1:])))
     else:
         total = len(members) + len(best.ruled_out)
         if best.ruled_out:
-            told += [_ONE_OF.parts(n=total, names=", ".join(members)), _NOT_APART.parts()]
+            told += [_ONE_OF.parts(n=total, names=_names(members)), _NOT_APART.parts()]
         else:
-            told.append(_NONE_APART.parts(n=total, names=", ".join(members)))
+            told.append(_NONE_APART.parts(n=total, names=_names(members)))
         if best.detectable is not None:
             told.append(_DETECTABLE.parts(change=best.detectable))
     if best.unranked and members:
-        out = ", ".join(names[at] for at in best.unranked)
+        out = _names([names[at] for at in best.unranked])
         told.append(_UNRANKED.parts(baseline=names[0], names=out))
     return passage(*told)
+
+
+_NAME, _NEXT_NAME = Message("{name:name}"), Message("{names}, {name:name}")
+
+
+def _names(names: Sequence[str]) -> Said:
+    """Names in a sentence, each of which is shown, and cut, by itself."""
+    told = _NAME.of(name=names[0])
+    for name in names[1:]:
+        told = _NEXT_NAME.of(names=told, name=name)
+    return told
 
 
 def best_sentence(multiple: MultipleComparison) -> str:
