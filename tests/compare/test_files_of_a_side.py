@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -20,6 +21,7 @@ from analysis.metrics.spans import call_times, run_spans, union_ns
 from analysis.metrics.warmup import steady_runs
 from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
+from analysis.readers.packed.tables import packed_trace, parse_trace
 from analysis.redaction import redacted_sides
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence, verdict_basis, verdict_sentence
@@ -190,3 +192,16 @@ def test_two_equal_recordings_of_any_format_have_the_figures_of_one(format_: str
     assert set(counters) == set(total_counters(both))
     for name, found in counters.items():
         assert total_counters(both)[name].value == pytest.approx(found.value)
+
+
+def test_a_packed_side_keeps_its_files_and_refuses_runs_of_none_of_them() -> None:
+    side = side_of(profiles((CONV, GEMM), (1.0, 1.1), runs=2), "both")
+    data = packed_trace(side.trace)
+    assert parse_trace(data, "side", Limits()).meta.parts == side.files
+    (told,) = (part for part in data.split(b"\n") if b'"parts":[' in part)
+    header = json.loads(told[told.index(b"{") :])
+    header["meta"]["parts"].pop()
+    cut = data.replace(told[told.index(b"{") :], json.dumps(header).encode())
+    with pytest.raises(FuseScopeError) as refused:
+        parse_trace(cut, "side", Limits())
+    assert refused.value.code == "tables_damaged"
