@@ -58,9 +58,11 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_finish() -> None:
-    """What is imported by now stays: the search for garbage need not go through it each time."""
+    """What is imported by now stays: the search for garbage need not go through it each time, nor
+    as often as where memory is short."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(100_000, 20, 100)
 
 
 # Not `-m "not exhaustive"` in addopts: a -m of the caller's own would replace it.
