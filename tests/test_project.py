@@ -152,9 +152,12 @@ def requirement_lines(name: str) -> dict[str, str]:
     return {requirement.strip(): reason.strip() for requirement, _, reason in pairs}
 
 
+OF_THE_PRODUCT = ["collect", "kernels", "tables", "dashboard"]
+
+
 @pytest.mark.parametrize(
     ("name", "extras"),
-    [("requirements.txt", ["collect", "kernels", "dashboard"]), ("requirements-dev.txt", ["dev"])],
+    [("requirements.txt", OF_THE_PRODUCT), ("requirements-dev.txt", ["dev"])],
 )
 def test_requirements_agree_with_pyproject(name: str, extras: list[str]) -> None:
     project = PYPROJECT["project"]
@@ -183,7 +186,7 @@ def test_every_import_of_the_product_is_declared() -> None:
     project = PYPROJECT["project"]
     extras = project["optional-dependencies"]
     declared = [*project["dependencies"]]
-    declared += [line for extra in ("collect", "kernels", "dashboard") for line in extras[extra]]
+    declared += [line for extra in OF_THE_PRODUCT for line in extras[extra]]
     known = {Requirement(line).name for line in declared} | set(sys.stdlib_module_names)
     known |= {"analysis", "app", "collectors"}
     imports = 0

@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
@@ -49,6 +50,8 @@ from analysis.wording.fusion.groups import KNOWN_BY_HELP, LEDGER_HELP
 from analysis.wording.fusion.terms import WATERFALL_HELP
 
 MAX_HEAD = 18  # characters
+MAX_DRAWING = 900_000  # characters of the timelines, so that a report stays below 2 MB
+_FEWEST_CALLS = 1000
 
 
 def report_html(comparison: Comparison, *, include_environment: bool = False) -> str:
@@ -59,11 +62,8 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
     `include_environment`.
     """
     data = embedded(comparison, private=not include_environment)
-    payload = timeline_payload(with_short_labels(comparison), REPORT_CALLS)
+    payload, drawing = _timelines(with_short_labels(comparison))
     several = recorded_together(comparison)
-    said = languages.in_each(lambda: texts(payload))
-    first, *others = said
-    drawing = packed_json(payload, said[first], {code: said[code] for code in others})
     page = languages.in_every_language(
         lambda codes: _page(
             comparison,
@@ -76,6 +76,20 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
         )
     )
     return page if data is None else _with_data(page, data)
+
+
+def _timelines(shown: Comparison) -> tuple[dict[str, Any], str]:
+    """The payload of the timelines and its JSON: as many executions as fit MAX_DRAWING."""
+    calls = REPORT_CALLS
+    while True:
+        payload = timeline_payload(shown, calls)
+        said = languages.in_each(partial(texts, payload))
+        first, *others = said
+        drawing = packed_json(payload, said[first], {code: said[code] for code in others})
+        most = max(len(side["calls"]["op"]) for side in payload["sides"])
+        if len(drawing) <= MAX_DRAWING or most <= _FEWEST_CALLS:
+            return payload, drawing
+        calls = max(_FEWEST_CALLS, int(0.9 * most * MAX_DRAWING / len(drawing)))
 
 
 def _with_data(page: str, data: str) -> str:

@@ -26,7 +26,7 @@ from analysis.wording.slow_executions import slow_note
 
 VISIBLE_PATTERNS = 10
 MAX_PATTERNS = 300
-MAX_GROUPS = 2000  # in all patterns together
+MAX_GROUPS = 500  # in all patterns together
 MAX_NAMES = 8  # of one group
 MAX_PICTURES = 4  # patterns that show their first group as graphs
 MAX_PICTURED = 12  # operators of a group that is drawn

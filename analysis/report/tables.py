@@ -16,7 +16,7 @@ from analysis.operators.short_names import short_names
 from analysis.report.text import known, signed_duration
 
 VISIBLE_ROWS = 20
-MAX_ROWS = 2000
+MAX_ROWS = 500
 _NAME_CHARS = 46
 _TYPE_CHARS = 32
 _SHAPE_CHARS = 44

@@ -81,6 +81,10 @@ def compare(
         Path | None,
         typer.Option("--csv", help="Write figures, operators, op types and groups here."),
     ] = None,
+    parquet: Annotated[
+        Path | None,
+        typer.Option("--parquet", help="Write those tables, runs and calls as Parquet here."),
+    ] = None,
     ascend: Annotated[
         Path | None,
         typer.Option("--ascend", help="Write both sides as Ascend tables into this folder."),
@@ -109,7 +113,7 @@ def compare(
         refused: dict[str, object] = {
             "--candidate": candidate_variant, "--baseline-runs": baseline_runs,
             "--candidate-runs": candidate_runs, "--html": html, "--markdown": markdown,
-            "--perfetto": perfetto, "--csv": csv, "--ascend": ascend,
+            "--perfetto": perfetto, "--csv": csv, "--parquet": parquet, "--ascend": ascend,
         }  # fmt: skip
         paths = [baseline, *filter(None, (candidate, *(more or ())))]
         print_several(
@@ -165,6 +169,12 @@ def compare(
 
         tables = {csv / name: data for name, data in comparison_csv(comparison).items()}
         write_files(tables, given, option="--csv", code="tables_unwritable")
+    if parquet is not None:
+        from analysis.report.exports.comparison_parquet import comparison_parquet
+        from app.cli.folders import write_files
+
+        tables = {parquet / name: data for name, data in comparison_parquet(comparison).items()}
+        write_files(tables, given, option="--parquet", code="tables_unwritable")
     if json:
         from analysis.report.exports.comparison_json import comparison_json
 

@@ -34,7 +34,7 @@ def write_files(
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         folder = where or next(iter(files)).parent
-        raise FuseScopeError(code, where=str(folder), reason=reason) from error
+        raise FuseScopeError(code, where=str(folder), reason=reason, option=option) from error
 
 
 def _write_all(files: Mapping[Path, bytes]) -> None:

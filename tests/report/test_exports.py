@@ -8,6 +8,7 @@ import json
 import re
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from analysis.compare import compare
@@ -18,6 +19,7 @@ from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report.exports.comparison_csv import comparison_csv
 from analysis.report.exports.comparison_markdown import MAX_LINES, comparison_markdown
+from analysis.report.exports.comparison_parquet import comparison_parquet
 from analysis.report.exports.perfetto import perfetto_json
 from analysis.trace import Trace
 from tests.factories import CONV, FUSED, GEMM, UNFUSED_OPERATORS, experiment_zip, profile_json
@@ -123,6 +125,37 @@ def test_tables() -> None:
     assert float(operators["a/Conv"]["per_run_ns_baseline"]) == 100_000
     assert float(operators["a/Conv"]["per_run_ns_candidate"]) == 110_000
     assert tables["fusion_ledger.csv"]
+
+
+@pytest.mark.parametrize("comparison", [of_variants(), of_profiles()])
+def test_tables_with_types(comparison: Comparison) -> None:
+    made = {
+        name.removesuffix(".parquet"): pq.read_table(io.BytesIO(data))
+        for name, data in comparison_parquet(comparison).items()
+    }
+    assert set(made) == {
+        "figures", "operators", "op_types", "findings", "fusion_ledger",
+        "runs_baseline", "runs_candidate", "calls_baseline", "calls_candidate",
+    }  # fmt: skip
+    types = {name: {field.name: str(field.type) for field in t.schema} for name, t in made.items()}
+    assert types["calls_baseline"]["dur_ns"] == types["calls_baseline"]["start_ns"] == "int64"
+    assert types["calls_baseline"]["name"] == types["operators"]["name"] == "string"
+    assert types["operators"]["per_run_ns_baseline"] == types["findings"]["gain_ns"] == "double"
+    assert types["fusion_ledger"]["gain_ns"] == types["operators"]["flops_baseline"] == "int64"
+    assert types["fusion_ledger"]["hurts"] == types["runs_baseline"]["profiled"] == "bool"
+    untyped = {(t, c) for t, of in types.items() for c, kind in of.items() if kind == "null"}
+    assert untyped == set()
+    calls = made["calls_baseline"].to_pylist()
+    assert len(calls) == len(comparison.baseline.trace.calls)
+    assert [(c["name"], c["op_type"], c["dur_ns"], c["wait_ns"]) for c in calls[:2]] == [
+        ("a/Conv", "Conv", 100_000, None),
+        ("a/BatchNormalization", "BatchNormalization", 30_000, 2000),
+    ]
+    operators = {row["name"]: row for row in made["operators"].to_pylist()}
+    assert operators["a/Relu"]["per_run_ns_baseline"] == 20_000
+    assert operators["a/Relu"]["per_run_ns_candidate"] is None, "missing, not 0 and not NaN"
+    latency = next(row for row in made["figures"].to_pylist() if row["figure"] == "latency")
+    assert latency["change"] == pytest.approx(comparison.figure("latency").change)
 
 
 def test_no_cell_starts_a_formula() -> None:

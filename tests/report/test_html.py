@@ -21,7 +21,7 @@ from analysis.compare.comparison import Comparison
 from analysis.experiment import Experiment
 from analysis.readers import read
 from analysis.readers.input.source import Source
-from analysis.report import tables
+from analysis.report import html, tables
 from analysis.report.html import report_file_name, report_html
 from analysis.trace import Trace
 from tests.factories import (
@@ -366,6 +366,20 @@ def test_many_operators_are_cut_and_counted(monkeypatch: pytest.MonkeyPatch) -> 
     assert "1 more operator with a smaller change is not in this report" in page.text
     rows = [row["data-row"] for row in page.of("tr") if row.get("data-row")]
     assert rows == ["0", "1", "2"]
+
+
+def test_timelines_of_very_many_executions_are_cut_and_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each of 3000 operators has a name of its own, which takes most of the room."""
+    names = [renamed(UNFUSED_OPERATORS[0], f"layer_{n}/Conv") for n in range(3000)]
+    trace = profile(names)
+    comparison = compare(*choose_sides(trace, trace))
+    whole = report_html(comparison)
+    monkeypatch.setattr(html, "MAX_DRAWING", 60_000)
+    cut = report_html(comparison)
+    assert len(cut) < len(whole) - 100_000
+    assert "of 3 000 executions" in Page(cut).text.replace("\u202f", " ").replace("\xa0", " ")
 
 
 def test_operators_come_largest_change_first() -> None:

@@ -38,7 +38,7 @@ _OTHER_PLACE = Message("Choose another place with {option}.")
 COMMANDS: Mapping[CommandsError, ErrorText] = {
     "ascend_tables_unwritable": ErrorText(
         Message("The Ascend tables cannot be written: {reason:name}"),
-        Message("Choose another place with --ascend."),
+        _OTHER_PLACE,
     ),
     "memory_exhausted": ErrorText(
         Message("There is not enough memory for this"),
@@ -123,6 +123,6 @@ COMMANDS: Mapping[CommandsError, ErrorText] = {
     ),
     "tables_unwritable": ErrorText(
         Message("The tables cannot be written: {reason:name}"),
-        Message("Choose another place with --csv."),
+        _OTHER_PLACE,
     ),
 }

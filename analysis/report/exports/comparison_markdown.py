@@ -10,7 +10,7 @@ from analysis.messages import Part, say
 from analysis.report import cards
 from analysis.report.exports.markdown import plain, table_row
 from analysis.report.origins import origins
-from analysis.report.text import known
+from analysis.report.text import known, minus
 from analysis.text import clean_text
 from analysis.wording import findings as finding_words
 from analysis.wording import step
@@ -70,7 +70,7 @@ def _figures(comparison: Comparison) -> list[str]:
 def _step(comparison: Comparison) -> list[str]:
     lines = [_told(line) for line in step.step_lines(comparison)]
     sentence = step.step_sentence(comparison)
-    told = [*([plain(sentence)] if sentence else []), *lines]
+    told = [*([plain(minus(sentence))] if sentence else []), *lines]
     return (
         [f"**{plain(str(step.STEP_TITLE))}**", "", *(f"- {line}" for line in told), ""]
         if told
@@ -87,7 +87,7 @@ def _patterns(comparison: Comparison) -> list[str]:
     for record in comparison.ledger.patterns.head(_PATTERNS).to_dict("records"):
         times = tuple(known(record[f"{name}_ns"]) for name in ("before", "after", "gain"))
         before, after = units.durations_apart(*times)
-        gain = units.duration(times[-1], signed=True)
+        gain = minus(units.duration(times[-1], signed=True))
         label = clean_text(f"{record['pattern']} {becomes_text(record)}", 100)
         lines.append(table_row([label, units.count(record["groups"]), before, after, gain]))
     return [*lines, ""]

@@ -23,6 +23,11 @@ _FIGURES = ("share", "bytes_removed", "difference_absolute", "difference_relativ
 
 
 def ledger_csv(comparison: Comparison) -> bytes:
+    """`ledger_table` as CSV."""
+    return table_csv(ledger_table(comparison))
+
+
+def ledger_table(comparison: Comparison) -> pd.DataFrame:
     """Groups by |gain|, then the other terms as time saved; `gain_ns` sums to the time saved.
 
     Times are whole ns per run, shares fractions; cells that do not apply are empty.
@@ -52,10 +57,11 @@ def ledger_csv(comparison: Comparison) -> bytes:
         for name, label in TERMS.items()
         if name != "groups_ns" and getattr(sum_, name) is not None
     ]
-    closing = pd.DataFrame(terms, columns=list(table.columns)).astype(
-        {"group": "Int64", **dict.fromkeys(_TIMES, "Int64")}
-    )
-    return table_csv(pd.concat([table.astype("object"), closing.astype("object")]))
+    types = dict.fromkeys(("group", *_TIMES, "bytes_removed"), "Int64")
+    numbers = dict.fromkeys(("share", "difference_absolute", "difference_relative"), "Float64")
+    closing = pd.DataFrame(terms, columns=list(table.columns))
+    whole = pd.concat([table.astype("object"), closing.astype("object")], ignore_index=True)
+    return whole.astype({**types, **numbers, "hurts": "boolean"})
 
 
 def _names(operators: tuple[Operator, ...]) -> str:
