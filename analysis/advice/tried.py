@@ -8,7 +8,7 @@ from typing import Literal
 
 from analysis.advice.finding import Gain
 from analysis.advice.remedies import Remedy
-from analysis.compare.choice import chosen_names, same_cut
+from analysis.compare.choice import PREFERRED, chosen_names, same_cut
 from analysis.compare.timing.verdict import Verdict, paired_verdict
 from analysis.experiment import MAX_DIFFERENCE, ExperimentRecord, VariantRecord
 from analysis.messages import Said
@@ -37,7 +37,8 @@ class Tried:
 def present_best(record: ExperimentRecord) -> str:
     """The fastest variant of those that run the model as it is with other settings: the most
     optimised one, unless another is faster beyond noise."""
-    best = chosen_names(record)[1]
+    optimised = (name for name in PREFERRED if name in record.names)
+    best = next(optimised, chosen_names(record)[1])
     if not is_of_settings(best):
         best = next(filter(is_of_settings, record.names), best)
     for name in filter(is_of_settings, record.names):

@@ -11,7 +11,7 @@ from analysis.spelling import nearest
 from analysis.trace import Trace
 
 # What to show first when nobody said which variant: the most optimised one there is.
-_PREFERRED = ("fused", "extended", "basic")
+PREFERRED = ("fused", "extended", "basic")
 
 
 def choose_sides(
@@ -35,7 +35,7 @@ def choose_sides(
         return side_of(first, base), side_of(first, other)
     if isinstance(first, Experiment) and isinstance(second, Experiment):
         shared = [name for name in first.record.names if name in second.record.names]
-        usual = next((name for name in _PREFERRED if name in shared), shared[0] if shared else None)
+        usual = next((name for name in PREFERRED if name in shared), shared[0] if shared else None)
         return side_of(first, baseline or usual), side_of(second, candidate or baseline or usual)
     return side_of(first, baseline), side_of(second, candidate)
 
@@ -74,7 +74,7 @@ def default_candidate(record: ExperimentRecord, baseline: str) -> str:
     for name in others:
         if same_cut(name, (baseline,)):
             return name
-    for name in _PREFERRED:
+    for name in PREFERRED:
         if name in others:
             return name
     return others[-1] if others else baseline

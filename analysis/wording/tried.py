@@ -65,11 +65,14 @@ def lines(one: Tried, best: str) -> tuple[str, ...]:
 
 
 def _of_several(verdict: Verdict) -> str:
-    """Where the interval of the pair holds a change that several pairs at once do not show."""
+    """Where the interval of the pair alone holds a change, and that of several at once does not."""
     interval = verdict.interval
-    if verdict.outcome != "cannot_tell" or interval is None or interval.low <= 1 <= interval.high:
+    if verdict.reason != "within_noise" or interval is None or interval.low <= 1 <= interval.high:
         return ""
-    return say("Several variants were tried at once: a change this small is likely to be chance.")
+    return say(
+        "Several variants were tried at once, so one of them looks changed by chance more often: "
+        "this interval alone does not show a change."
+    )
 
 
 def _difference(one: Tried) -> str:
