@@ -543,10 +543,10 @@ def ci_run(folder: Path, failing: str) -> tuple[int, list[str]]:
 def test_the_ci_script_runs_both_parts_of_the_tests_and_fails_with_either(tmp_path: Path) -> None:
     usual = "browser=1 test ARGS=--durations=40"
     rest = "browser=1 test-exhaustive ARGS=--durations=40"
-    assert ci_run(tmp_path, "") == (0, [usual, rest, "browser=1 lint"])
+    assert ci_run(tmp_path, "") == (0, [usual, rest, "browser=1 docs", "browser=1 lint"])
     assert ci_run(tmp_path, "test") == (1, [usual])
     assert ci_run(tmp_path, "test-exhaustive") == (1, [usual, rest])
-    assert ci_run(tmp_path, "lint")[0] == 1
+    assert ci_run(tmp_path, "docs")[0] == ci_run(tmp_path, "lint")[0] == 1
 
 
 def test_slow_files_start_first(tmp_path: Path) -> None:
