@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from analysis.advice.finding import Finding, FindingCode, Findings, Gain
-from analysis.advice.settings import ENGINE
+from analysis.advice.settings import ENGINE, conditions_of
 from analysis.advice.subject import Subject
 from analysis.experiment import ExperimentRecord
 from analysis.graph import Graph
@@ -86,6 +86,9 @@ def _settings(
     subject: Subject, record: ExperimentRecord, finding: Finding
 ) -> Iterator[tuple[str, Gain | None, str]]:
     graph = subject.side.graph
+    told = conditions_of(subject.side)
+    # A variant of other threads has every optimisation on: beside less it would change two things.
+    has_threads = told is not None and told.level == "all" and not told.disabled and not told.only
     match finding.code:
         case "not_optimised":
             yield "fused", finding.gain, ""
@@ -98,15 +101,15 @@ def _settings(
         case "reorders" | "graph_growth" if _is_blocked(graph):
             yield LAYOUT, None, ""
         case "dispatch_bound" | "idle_before" | "idle_time":
-            if record.settings.threads > 1:
+            if has_threads and record.settings.threads > 1:
                 yield "threads:1", None, ""
         case "low_utilisation" if finding.values.get("layout_off"):
             yield "fused", None, ""
         case "idle_threads":
-            if record.settings.threads > 1:
+            if has_threads and record.settings.threads > 1:
                 yield f"threads:{record.settings.threads // 2}", None, ""
         case "memory_bound" | "low_utilisation":
-            for threads in _other_threads(record):
+            for threads in _other_threads(record) if has_threads else ():
                 yield f"threads:{threads}", None, ""
             if finding.code == "low_utilisation" and _is_blocked(graph):
                 yield LAYOUT, None, ""

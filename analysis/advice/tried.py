@@ -13,7 +13,9 @@ from analysis.compare.timing.verdict import Verdict, paired_verdict
 from analysis.experiment import MAX_DIFFERENCE, ExperimentRecord, VariantRecord
 from analysis.messages import Said
 
-Outcome = Literal["kept", "taken_back", "cannot_tell", "other_outputs", "not_recorded"]
+Outcome = Literal[
+    "kept", "taken_back", "cannot_tell", "other_outputs", "outputs_unknown", "not_recorded"
+]
 # Variants that a script of a few lines opens: the model as it is, other settings.
 _OF_SETTINGS = ("unfused", "basic", "extended", "fused", "without", "only", "threads")
 
@@ -85,7 +87,9 @@ def _outcome(verdict: Verdict, variant: VariantRecord, difference: float | None)
         return "cannot_tell"
     if verdict.outcome == "slower":
         return "taken_back"
-    if variant.is_quantised or (difference is not None and difference > MAX_DIFFERENCE):
+    if difference is None:
+        return "outputs_unknown"
+    if variant.is_quantised or difference > MAX_DIFFERENCE:
         return "other_outputs"
     return "kept"
 

@@ -25,6 +25,7 @@ _OUTCOMES: Mapping[Outcome, Message] = {
     "taken_back": Message("Taken back: it is slower."),
     "cannot_tell": Message("Taken back: it is not shown to be faster."),
     "other_outputs": Message("It is faster, but computes something else: decide yourself."),
+    "outputs_unknown": Message("It is faster, but its outputs were not compared: decide yourself."),
     "not_recorded": Message("Not recorded: {reason}."),
 }
 _KEPT = Message("Keep {variant:name}: {factor:factor} faster than {best:name} ({interval:name}).")

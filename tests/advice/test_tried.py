@@ -100,6 +100,17 @@ def test_what_is_said_of_each(results: tuple[Tried, ...]) -> None:
     assert conclusion(results[1:3], "fused") == "Nothing that was tried is faster: keep fused."
 
 
+def test_outputs_that_were_not_compared_keep_nothing() -> None:
+    record = recorded({"fused": [10.0] * 8, "extended": [5.0] * 8})
+    bare = msgspec.structs.replace(
+        record,
+        variants=[msgspec.structs.replace(one, output_difference=None) for one in record.variants],
+    )
+    [one] = tried(bare, [Remedy("extended", "missed_fusion")])
+    assert (one.outcome, kept([one])) == ("outputs_unknown", None)
+    assert "outputs were not compared" in " ".join(lines(one, "fused"))
+
+
 def test_noise_that_is_not_known_keeps_nothing() -> None:
     """Three blocks have no interval: half the time is no reason to keep it, and none to call it
     slower."""

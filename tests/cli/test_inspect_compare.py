@@ -112,6 +112,16 @@ def test_several_variants_and_files_are_one_table(fusescope: Run, folder: Path) 
     ]
 
 
+def test_heads_of_several_variants_are_whole_words(
+    fusescope: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    out = fusescope("compare", "e.zip", "--variants", "all").stdout
+    table = out[: out.index("Pareto front")].splitlines()
+    assert max(map(len, table)) <= 80
+    assert {"utilisation", "latency", "memory"} <= {word for line in table for word in line.split()}
+
+
 def test_inspect_prints_what_a_file_can_answer(fusescope: Run) -> None:
     out = fusescope("inspect", "before.json").stdout
     assert "6 runs (6 profiled), 4 operators a run" in out

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -20,6 +21,7 @@ _CHARS = 1000  # of a line: names in it come from files
 _NAME_CHARS = (20, 28)  # on a narrow terminal, on others
 _NARROW = 100
 _WIDE = 170  # columns of the terminal from which all figures fit beside the speedup
+_GAP = 2  # characters between columns
 _FIXED = "\N{NO-BREAK SPACE}"
 _TIMES = ("latency", "throughput")
 
@@ -37,9 +39,9 @@ def print_multiple(multiple: MultipleComparison, *, is_brief: bool) -> None:
     console.print(_table(multiple, [*times, *costs] if is_wide else times, chars, has_speedup=True))
     if is_brief:
         return
-    if costs and not is_wide:
+    for part in _fitting(multiple, costs, console.width - chars - _GAP) if not is_wide else ():
         console.print()
-        console.print(_table(multiple, costs, chars, has_speedup=False))
+        console.print(_table(multiple, part, chars, has_speedup=False))
     found = pareto(multiple)
     if found is not None:
         console.print(f"\n{words.PARETO_TITLE}", style="bold")
@@ -49,6 +51,30 @@ def print_multiple(multiple: MultipleComparison, *, is_brief: bool) -> None:
         console.print(f"\n{TRUST}", style="bold")
         for line in doubts:
             console.print(Text(clean_text(f"! {line}", _CHARS)))
+
+
+def _fitting(
+    multiple: MultipleComparison, columns: Sequence[str], width: int
+) -> Iterator[list[str]]:
+    """The columns in as many tables as it takes for no word of a head to be broken."""
+    part: list[str] = []
+    left = width
+    for code in columns:
+        needed = _GAP + _width(multiple, code)
+        if part and needed > left:
+            yield part
+            part, left = [], width
+        part.append(code)
+        left -= needed
+    if part:
+        yield part
+
+
+def _width(multiple: MultipleComparison, code: str) -> int:
+    """Characters of the longest word of the head, or of the longest cell below it."""
+    words_of_head = words.column_text(multiple, code).label.split()
+    cells = [words.figure_cell(entry, code) for entry in multiple.entries]
+    return max(map(cell_len, (*words_of_head, *cells, words.column_basis(multiple, code))))
 
 
 def _table(
@@ -62,7 +88,9 @@ def _table(
         table.add_column(say("interval"), justify="right", no_wrap=True)
         table.add_column(say("result"), no_wrap=True)
     for code in columns:
-        table.add_column(words.column_text(multiple, code).label, justify="right", overflow="fold")
+        label = words.column_text(multiple, code).label
+        width = None if has_speedup else _width(multiple, code)
+        table.add_column(label, justify="right", overflow="fold", width=width)
     entries = multiple.entries
     for at in multiple.order:
         entry = entries[at]
