@@ -233,6 +233,7 @@ def test_hostile_names_reach_no_network(page: Page, url: str, tmp_path: Path) ->
     assert quiet(page)
 
 
+@pytest.mark.exhaustive  # tests/app/test_compare_page.py opens two sessions of it
 def test_a_dashboard_that_answers_others_keeps_uploads_in_their_tab(
     page: Page, tmp_path: Path, allowed_origins: set[str]
 ) -> None:
@@ -268,7 +269,7 @@ def test_a_recording_is_asked_for_and_stopped(page: Page, url: str) -> None:
 def test_a_recording_from_the_page_to_its_comparison(page: Page, url: str) -> None:
     page.goto(url)
     wait_idle(page)
-    page.get_by_role("link", name="Record").click()
+    page.get_by_role("link", name="Record", exact=True).click()
     starts_recording(page)
     expect(page.get_by_text("Recorded.")).to_be_visible()
     page.get_by_role("button", name="Open in Compare").click()

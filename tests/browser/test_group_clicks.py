@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.app.test_fusion_page import HOSTILE, fused_zip
@@ -103,6 +104,7 @@ def test_a_link_opens_the_group_and_lights_it_in_the_timelines(page: Page, url: 
     assert no_surprises(page)
 
 
+@pytest.mark.exhaustive  # the dashboard shows hostile names in test_dashboard.py
 def test_hostile_names_stay_text_in_table_and_pictures(
     page: Page, url: str, tmp_path: Path
 ) -> None:

@@ -111,6 +111,7 @@ def by_the_record_page(page: Page) -> None:
     expect(page.get_by_role("heading", name="Record a model")).to_have_count(0)
 
 
+@pytest.mark.exhaustive  # as hostile names in test_dashboard.py
 def test_hostile_results_reach_no_network(page: Page, url: str) -> None:
     """Nor does axe-core object to the card, in both themes, nor does it move as it loads."""
     open_for_the_first_time(page, f"{url}/recipes?recipe=mul_add")

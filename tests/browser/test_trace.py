@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import SIZE
@@ -38,6 +39,7 @@ def test_a_variant_by_itself(page: Page, url: str) -> None:
     assert quiet(page, below_root=True)
 
 
+@pytest.mark.exhaustive  # both are in tests/app/test_trace_page.py
 def test_one_file_leads_to_it_and_its_names_are_no_markup(
     page: Page, url: str, tmp_path: Path
 ) -> None:
