@@ -73,7 +73,7 @@ def _runs(first: Trace, second: Trace) -> Iterator[Diagnostic]:
     told = (first.has_runs, second.has_runs)
     if not all(told):
         return  # runs_unknown says so where one side tells its runs apart
-    # Of several files, how many there are is no difference between their recordings.
+    # More files on one side are not a difference between the recordings.
     counts = tuple(
         round(len(trace.profiled_runs) / max(1, len(trace.meta.parts))) for trace in (first, second)
     )

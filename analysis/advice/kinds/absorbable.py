@@ -17,7 +17,7 @@ from analysis.metrics.warmup import steady_runs
 _HEAVY = frozenset(("convolution", "matrix_product"))
 _LIGHT = frozenset(("elementwise", "activation"))
 _ASIDE = frozenset(("layout", "data_movement"))  # between two operators they hand on what is there
-# A model that learns needs what its normalisations compute, so they are no part of the weights.
+# While a model is trained, its normalisations cannot be folded into the weights.
 _LEARNS = re.compile(r"backward|grad|train|optimi[sz]er", re.IGNORECASE)
 _BATCH = re.compile(r"batch_?norm|^bn", re.IGNORECASE)
 _DIMS = re.compile(r"\[([\d,]*)\]")

@@ -22,7 +22,7 @@ _LAYOUTS = frozenset(
      "permute_copy", "formattransfer", "shuffle", "layout_transform", "nchwtonhwc",
      "nhwctonchw", "contiguous")
 )  # fmt: skip
-# Names of kernels, which are no op types: 'batched_transpose_32x32_half', 'Reformat'.
+# Names of kernels rather than op types: 'batched_transpose_32x32_half', 'Reformat'.
 _LAYOUT_KERNELS = re.compile(
     r"transpose|permute|reformat|reorder|n?chw_?to_?n?hwc|n?hwc_?to_?n?chw"
 )

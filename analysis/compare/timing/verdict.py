@@ -164,9 +164,9 @@ def unpaired_verdict(
 
     They count as different only beyond what `pairing` leaves uncontrolled: nothing where files
     alternate, DRIFT_SPREAD between recordings of several processes, PROCESS_SPREAD between single
-    processes, whose runs are no sample of processes: within it their noise is unknown. `missing`
-    is the reason without times, `processes` are as many as blocks or files where not given. Where
-    they are one pair of several, Bonferroni over `candidates`.
+    processes, whose runs say nothing of other processes: within it their noise is unknown.
+    `missing` is the reason without times, `processes` are as many as blocks or files where not
+    given. Where they are one pair of several, Bonferroni over `candidates`.
     """
     alpha = look_alpha(1, candidates)
     estimate = yuen_welch(baseline, candidate)

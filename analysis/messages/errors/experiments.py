@@ -81,7 +81,7 @@ EXPERIMENTS: Mapping[ExperimentsError, ErrorText] = {
         Message("Name fewer."),
     ),
     "experiment_among_files": ErrorText(
-        Message("An experiment holds blocks of its own and is no file among several"),
+        Message("An experiment holds its own blocks and cannot be one of several files"),
         Message("Compare it alone, or leave it out."),
     ),
     "file_on_both_sides": ErrorText(
@@ -103,7 +103,7 @@ EXPERIMENTS: Mapping[ExperimentsError, ErrorText] = {
         Message("Give recordings of one graph on each side."),
     ),
     "side_without_files": ErrorText(
-        Message("There is no recording for this side"),
+        Message("No recording was given for this side"),
         Message("Give the files of both sides: `--baseline a/*.json --candidate b/*.json`."),
     ),
     "graph_cycle": ErrorText(
