@@ -31,13 +31,13 @@ _STYLES = """<style>
 
 def start() -> None:
     """At the start of a run: follow the address, and speak its language."""
-    state.follow_language()
+    state.language.follow()
     speak()
 
 
 def speak() -> None:
     """Speak the language of this page in what runs from here on."""
-    language.speak(state.chosen_language() or language.best(_locale()) or language.ENGLISH)
+    language.speak(state.language.chosen() or language.best(_locale()) or language.ENGLISH)
 
 
 def spoken(tell: Callable[Given, Made]) -> Callable[Given, Made]:
@@ -67,7 +67,7 @@ def notices() -> None:
     """What is odd about the language: the address has another, or the catalogue is damaged."""
     codes = language.languages()
     code = language.current()
-    unknown = state.unknown_language()
+    unknown = state.language.unknown()
     if unknown:
         st.info(
             say("The language in the address does not exist. Choose one of: {codes}.",
@@ -95,14 +95,14 @@ def switch() -> None:
     _component(key="language_page", data={"code": code})
     if len(codes) < 2:
         return
-    state.show_language(code)
+    state.language.show(code)
     with st.container(key="language_switch"):
         st.selectbox(
             say("Language"),
             codes,
             format_func=language.own_name,
-            key=state.LANGUAGE_KEY,
-            on_change=state.pick_language,
+            key=state.language.KEY,
+            on_change=state.language.pick,
             label_visibility="collapsed",
             filter_mode=None,
         )

@@ -260,7 +260,7 @@ def is_literal(call: ast.Call, tree: ast.Module) -> bool:
 def call_violations(module: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Sinks that interpret text, archive extraction, and state outside its one home."""
     streamlit, imported = streamlit_names(tree)
-    banned = UNSAFE_SINKS if module == STATE else UNSAFE_SINKS + STATE_NAMES
+    banned = UNSAFE_SINKS if lies_in(module, (STATE,)) else UNSAFE_SINKS + STATE_NAMES
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     literal = {option for call in calls if is_literal(call, tree) for option in call.keywords}
     for node in ast.walk(tree):
@@ -272,7 +272,7 @@ def call_violations(module: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
             case ast.Attribute(value=ast.Name(id=base), attr=name) if base in streamlit:
                 if name in UNSAFE_SINKS:
                     yield node.lineno, f"{module} uses st.{name}, which shows text as markup"
-                elif name in STATE_NAMES and module != STATE:
+                elif name in STATE_NAMES and not lies_in(module, (STATE,)):
                     yield node.lineno, f"{module} uses st.{name}, which belongs in {STATE}"
             case ast.Call(func=ast.Attribute(value=ast.Name(id=base), attr=name)):
                 if streamlit and name in UNSAFE_SINKS and base not in imported:
@@ -567,7 +567,7 @@ def test_a_broken_rule_is_reported(tmp_path: Path, path: str, source: str, expec
         ("analysis/charts/a.py", "import plotly\nfrom analysis import wording"),
         ("analysis/advice/a.py", "from analysis.compare.ledger import x\nfrom . import b"),
         ("collectors/blocks.py", "import onnxruntime\nfrom analysis.graph import Graph"),
-        ("app/state.py", "import streamlit as st\nst.session_state.x = st.query_params"),
+        ("app/state/a.py", "import streamlit as st\nst.session_state.x = st.query_params"),
         ("app/application.py", "def f(request):\n  return request.query_params"),
         ("app/a.py", "import streamlit as st\nX = 'x'\nst.write(X, unsafe_allow_html=True)"),
         ("app/a.py", "from analysis.report import html\nimport streamlit as st\nhtml.table(1)"),

@@ -20,8 +20,8 @@ def ask(shown: Shown, baseline: str, candidate: str) -> None:
     """Ask for the runs of the side that does not mark its own; nothing where both do."""
     comparison = shown.comparison
     offered = offered_runs(comparison)
-    entered = state.entered_runs(baseline, candidate)
-    for side, id_, runs in zip(state.SIDES, (baseline, candidate), entered, strict=True):
+    entered = state.pair.entered_runs(baseline, candidate)
+    for side, id_, runs in zip(state.pair.SIDES, (baseline, candidate), entered, strict=True):
         if side in offered:
             with st.container(border=True):
                 st.text(wording.offer_sentence(side, offered[side]))
@@ -46,8 +46,8 @@ def _field(side: str, id_: str, value: int | None, *, forget: bool = False) -> N
             say("Compare by run"), key=f"{side}_runs_enter", width="stretch"
         )
     if forget and st.button(say("Forget it"), key=f"{side}_runs_forget", type="tertiary"):
-        state.enter_runs(id_, None)
+        state.pair.enter_runs(id_, None)
         st.rerun()
     if clicked and runs is not None:
-        state.enter_runs(id_, int(runs))
+        state.pair.enter_runs(id_, int(runs))
         st.rerun()

@@ -30,11 +30,11 @@ def show(shown: Shown) -> None:
 
     with panels.guarded():
         st.subheader(say("Timelines"), anchor=False, help=wording.timelines_help(shown.comparison))
-        before = state.selected_row(shown.key)
+        before = state.table.selected_row(shown.key)
         row = timeline(shown.drawing, selected=before, key="timeline")
         if row != before:
-            state.select_row(shown.key, row)
-            state.pick_beside()
+            state.table.select_row(shown.key, row)
+            state.table.pick_beside()
         _operators(shown, row)
 
 
@@ -68,12 +68,12 @@ def _operators(shown: Shown, selected: int | None) -> None:
         st.caption(say("No operator matches."))
         return
     here = list(found["row"])
-    state.mark_table(TABLE, here, selected)
+    state.table.mark_table(TABLE, here, selected)
     make(found).only(more).of(shown.comparison).draw(
         TABLE,
         _alt(shown.comparison),
         height=min(HEIGHT, ROW_HEIGHT * (len(rows) + 2) + 4),
-        on_select=lambda: state.table_clicked(TABLE, shown.key),
+        on_select=lambda: state.table.table_clicked(TABLE, shown.key),
     )
     table_rows.linked(TABLE, here.index(selected) if selected in here else None, len(here))
     if selected is not None and selected not in here:
@@ -104,7 +104,7 @@ def _found(rows: pd.DataFrame, search: DeltaGenerator, classes: DeltaGenerator) 
         say("Classes"),
         [name for name in OP_CLASSES if (rows["op_class"] == name).any()],
         format_func=lambda name: LABELS[name].text(),
-        key=state.told_choice("classes"),
+        key=state.language.told_choice("classes"),
         placeholder=say("all classes"),
         label_visibility="collapsed",
     )

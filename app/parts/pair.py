@@ -23,7 +23,7 @@ from app.server.same_origin import is_local
 from app.sources import choices, comparisons, loading, places, sides, uploads
 from app.sources.choices import Pair
 from app.sources.comparisons import Shown
-from app.state import Opened
+from app.state.opened import Opened
 
 _SIDES = {"baseline": Message("Baseline"), "candidate": Message("Candidate")}
 _WIDTHS = (2.6, 1)
@@ -43,19 +43,19 @@ class Chosen:
 
     def compare(self, assumptions: Assumptions) -> Shown:
         """The comparison of both sides, with a spinner in the wide column while it is made."""
-        runs = state.entered_runs(self.baseline, self.candidate)
+        runs = state.pair.entered_runs(self.baseline, self.candidate)
         assumptions = replace(assumptions, runs=runs)
         uploads_ = any(loading.is_upload(id_) for id_ in (self.baseline, self.candidate))
         private = uploads_ and not is_local()
         with self.main, st.spinner(words.comparing_sentence()):
-            pair = loading.pair(self.baseline, self.candidate, state.opened())
+            pair = loading.pair(self.baseline, self.candidate, state.files.opened())
             return comparisons.compare(*pair, assumptions, private=private)
 
 
 def choose(trace_page: st.Page | None = None) -> Chosen | None:
     """Draw the selectors and the uploader; None when there is nothing to compare, which it says,
     with the way to the `trace_page` where one side is there."""
-    is_new = not state.greeted()
+    is_new = not state.session.greeted()
     alone = _open_given() if is_new else None
     if alone is not None and trace_page is not None:
         st.switch_page(trace_page, query_params={"trace": alone})
@@ -65,7 +65,7 @@ def choose(trace_page: st.Page | None = None) -> Chosen | None:
     is_whole = gone is None and None not in pair
     own = is_whole and not all(choices.is_sample(id_) for id_ in pair if id_)
     # A note on other files, as of those closed to make room, is no refusal.
-    given = [fate for fate in state.fates() if fate.read is not None]
+    given = [fate for fate in state.files.fates() if fate.read is not None]
     refused = bool(given) and not any(fate.read for fate in given)
     # On a narrow page columns follow each other: files are opened above the verdict there, too.
     head, files = st.columns(_WIDTHS, gap="medium", vertical_alignment="bottom" if own else "top")
@@ -109,17 +109,17 @@ def _asked(is_new: bool) -> tuple[Pair, str | None]:
 
     A session that `is_new` reads files below the folders again: they may have changed.
     """
-    asked = state.compared()
+    asked = state.pair.compared()
     of_several = any(side and sides.is_several(side) for side in asked)
     for id_ in (one for side in asked if side for one in sides.members(side)):
-        known_files = {} if is_new else state.opened()
+        known_files = {} if is_new else state.files.opened()
         read, told = loading.open_link(id_, known_files, is_one_of_several=of_several)
-        told += loading.closed(state.remember(read))
+        told += loading.closed(state.files.remember(read))
         if told:
-            state.tell(told)
-        file = loading.opened_as(id_, state.opened())
+            state.files.tell(told)
+        file = loading.opened_as(id_, state.files.opened())
         if file is not None:
-            state.use(file.id)
+            state.files.use(file.id)
     known = {choice.id for choice in _choices(asked)}
     missing = [
         one
@@ -133,23 +133,23 @@ def _asked(is_new: bool) -> tuple[Pair, str | None]:
     gone = next(filter(loading.is_upload, missing), None)
     if gone is not None:
         return pair, gone
-    if missing and not state.fates():
-        state.tell([loading.NOT_HERE])
+    if missing and not state.files.fates():
+        state.files.tell([loading.NOT_HERE])
     if pair == (None, None):
         pair = choices.first_pair()
-    state.compare(*pair)
+    state.pair.compare(*pair)
     return pair, None
 
 
 def _choices(pair: Pair) -> tuple[choices.Choice, ...]:
     """What can stand on a side, and the sides of several files that are asked for."""
-    return choices.with_several(choices.choices(state.opened()), pair)
+    return choices.with_several(choices.choices(state.files.opened()), pair)
 
 
 def _choose(pair: Pair) -> tuple[str, ...]:
     """The two selectors and the button that swaps them; the labels of the pair are returned."""
     labels = {choice.id: choice.label for choice in _choices(pair)}
-    state.set_selectors(*pair)
+    state.pair.set_selectors(*pair)
     first, right = st.columns(_SELECTORS, vertical_alignment="bottom", gap="xsmall")
     left = first.container(horizontal=True, vertical_alignment="bottom", gap="xsmall")
     for column, side in ((left, "baseline"), (right, "candidate")):
@@ -158,8 +158,8 @@ def _choose(pair: Pair) -> tuple[str, ...]:
             list(labels),
             index=None if None in pair else 0,  # None could be cleared again
             format_func=lambda id_: labels.get(id_, ""),
-            key=state.selector_key(side),
-            on_change=state.picked,
+            key=state.pair.selector_key(side),
+            on_change=state.pair.picked,
             args=(side,),
             placeholder=say("Choose one, or open a file"),
         )
@@ -167,7 +167,7 @@ def _choose(pair: Pair) -> tuple[str, ...]:
         say("Swap"),
         key="swap",
         help=say("Swap baseline and candidate"),
-        on_click=state.swap,
+        on_click=state.pair.swap,
         disabled=None in pair,
     )
     return tuple(labels.get(id_ or "", "") for id_ in pair)
@@ -183,13 +183,13 @@ def _files(gone: str | None, below: DeltaGenerator, side: DeltaGenerator, *, fol
             say("Open files"),
             icon=":material/upload_file:",
             width="stretch",
-            key=f"folded_{state.upload_key()}",
+            key=f"folded_{state.files.upload_key()}",
         )
     with box:
         dropped = st.file_uploader(
             say("Drop traces here · nothing leaves this machine"),
             accept_multiple_files=True,
-            key=state.upload_key(),
+            key=state.files.upload_key(),
             help=panels.own(
                 say(
                     "Files of any profiler in docs/formats.md, plain or gzipped, a zip of a "
@@ -216,7 +216,7 @@ _LARGER = Message("For larger files, start with {option:name} and give the path 
 
 def _fates(still: tuple[str, ...] = ()) -> None:
     """What became of the files given last, and that the pair `still` is shown after a refusal."""
-    told = state.fates()
+    told = state.files.fates()
     if not told:
         return
     # Many files would push the page far down: they scroll.
@@ -224,27 +224,29 @@ def _fates(still: tuple[str, ...] = ()) -> None:
     with st.container(border=True, height=_FATES_HEIGHT if many else "content"):
         for index, fate in enumerate(told):
             panels.fate(fate)
-            if fate.id in state.opened():
+            if fate.id in state.files.opened():
                 with st.expander(say("What it contains"), key=f"fate_{index}"), panels.guarded():
-                    doctor.show(state.opened()[fate.id].value, whole=False)
-        if still and state.unchanged_since_told():
+                    doctor.show(state.files.opened()[fate.id].value, whole=False)
+        if still and state.files.unchanged_since_told():
             panels.note(words.unchanged_sentence(*still), ":gray[:material/info:]")
-        st.button(say("Hide"), key="hide_fates", type="tertiary", on_click=state.tell, args=([],))
+        st.button(
+            say("Hide"), key="hide_fates", type="tertiary", on_click=state.files.tell, args=([],)
+        )
 
 
 def greet() -> None:
     """Open the files of the command line on another page than Compare, where a session begins."""
-    if not state.greeted():
-        _open_given(state.keep_compared)
+    if not state.session.greeted():
+        _open_given(state.pair.keep_compared)
 
 
-def _open_given(keep: Callable[[str | None, str | None], None] = state.compare) -> str | None:
+def _open_given(keep: Callable[[str | None, str | None], None] = state.pair.compare) -> str | None:
     """The files of the command line, the pair of which is kept; the id of a single trace, where
     the address asks for nothing."""
     read, told = loading.open_given()
     if told:
-        state.tell(told + loading.closed(state.remember(read)))
-        if read and state.compared() == (None, None):
+        state.files.tell(told + loading.closed(state.files.remember(read)))
+        if read and state.pair.compared() == (None, None):
             pair = choices.suggested(_kept(read), in_order=True)
             keep(*pair)
             return pair[1] if pair[0] is None else None
@@ -253,7 +255,7 @@ def _open_given(keep: Callable[[str | None, str | None], None] = state.compare) 
 
 def _open(files: list[UploadedFile], gone: str | None, below: DeltaGenerator) -> None:
     """Read what was uploaded, and start again, which opens it."""
-    inbox = state.inbox()
+    inbox = state.files.inbox()
     names = [panels.name(display_name(file.name)) for file in files]
     with below, st.spinner(words.reading_sentence(names)):
         inbox.put(*uploads.open_uploads(files), gone)
@@ -278,21 +280,21 @@ def _path_input(gone: str | None) -> None:
         )
         clicked = row.form_submit_button(say("Open"), key="open_path")
     if clicked and text:
-        inbox = state.inbox()
+        inbox = state.files.inbox()
         inbox.put(*loading.open_paths([text]), gone)
         st.rerun()
 
 
 def _follow_read() -> None:
     """Open what was read in the run before; should this run end here, the next one goes on."""
-    inbox = state.inbox()
+    inbox = state.files.inbox()
     if not inbox.told:
         return
-    before = state.last_opened()
-    inbox.told += loading.closed(state.remember(inbox.read))
-    state.tell(list(inbox.told))
+    before = state.files.last_opened()
+    inbox.told += loading.closed(state.files.remember(inbox.read))
+    state.files.tell(list(inbox.told))
     _follow(inbox.read, inbox.gone, before)
-    state.empty_uploader()
+    state.files.empty_uploader()
     inbox.put([], [], None)
 
 
@@ -304,16 +306,16 @@ def _follow(read: list[Opened], gone: str | None, before: str) -> None:
     pair = choices.suggested(kept)
     if None in pair:
         pair = choices.suggested([*_waiting(kept, before), *kept])
-    state.compare(*pair)
+    state.pair.compare(*pair)
 
 
 def _waiting(kept: list[Opened], before: str) -> list[Opened]:
     """The profile that one profile alone is compared with: the one whose page asks for another,
     else the one that this session opened `before`, else one of those on screen."""
-    shown = state.compared()
+    shown = state.pair.compared()
     alone = shown if None in shown else ()
     for id_ in (*alone, before, *reversed(shown)):
-        file = state.opened().get(id_ or "")
+        file = state.files.opened().get(id_ or "")
         is_other = file is not None and file.id not in {one.id for one in kept}
         if file is not None and is_other and isinstance(file.value, Trace):
             return [file]
@@ -322,7 +324,7 @@ def _waiting(kept: list[Opened], before: str) -> list[Opened]:
 
 def _kept(read: list[Opened]) -> list[Opened]:
     """Those that are open still: of many at once the first make room for the others."""
-    return [file for file in read if file.id in state.opened()]
+    return [file for file in read if file.id in state.files.opened()]
 
 
 def _nothing(pair: Pair, gone: str | None) -> None:

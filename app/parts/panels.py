@@ -24,7 +24,7 @@ from analysis.compare.trust import trust as trust_of
 from analysis.errors import FuseScopeError
 from analysis.messages import Part, say
 from app import language, state
-from app.state import Fate
+from app.state.opened import Fate
 
 PAGE_WIDTH = 1320
 _IMAGES = Path(__file__).parents[1] / "images"
@@ -132,7 +132,7 @@ def switch(
         options,
         default=default or options[0],
         format_func=lambda option: segment(shown(option)),
-        key=state.told_choice(key),
+        key=state.language.told_choice(key),
         required=True,
         label_visibility="collapsed",
         help=help_,

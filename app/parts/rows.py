@@ -21,8 +21,8 @@ _component = st.components.v2.component(
 def linked(table: str, line: int | None, lines: int) -> None:
     """Link the rows of the table `table`, which selects single rows and has `lines` of them.
 
-    After a new state.pick_beside() its selected `line` is scrolled into view; None where it does
-    not show what was picked. A table that the user sorted stays where it is.
+    After a new state.table.pick_beside() its selected `line` is scrolled into view; None where it
+    does not show what was picked. A table that the user sorted stays where it is.
     """
     _component(
         key=f"rows_of_{table}",
@@ -31,6 +31,6 @@ def linked(table: str, line: int | None, lines: int) -> None:
             "line": line,
             "lines": lines,
             "rowHeight": ROW_HEIGHT,
-            "picked": state.picked_beside(),
+            "picked": state.table.picked_beside(),
         },
     )

@@ -379,7 +379,7 @@ def choice(table: Table, key: str) -> list[str]:
             list(choices),
             selection_mode="multi",
             format_func=lambda key: choices.get(key, key),
-            key=state.told_choice(key),
+            key=state.language.told_choice(key),
             persist_state="session",
             label_visibility="collapsed",
         )

@@ -9,7 +9,7 @@ from app import state
 from app.parts import panels
 from app.sources import sides
 from app.sources.choices import Pair
-from app.state import Opened
+from app.state.opened import Opened
 
 _MIN = 3  # profiles; of two there is nothing to tick
 _SIDES = ("A", "B")
@@ -17,7 +17,7 @@ _SIDES = ("A", "B")
 
 def show(pair: Pair) -> None:
     """A button that opens the list of profiles; nothing where they are too few."""
-    files = sides.profiles(state.opened().values())
+    files = sides.profiles(state.files.opened().values())
     if len(files) < _MIN:
         return
     # A new key for each pair closes it.
@@ -40,7 +40,7 @@ def show(pair: Pair) -> None:
             clicked = st.form_submit_button(say("Compare these files"), key="ticked")
         ticked = [[id_ for id_, side in chosen.items() if side == name] for name in _SIDES]
         if clicked and all(ticked):
-            state.compare(*(sides.id_of(ids) for ids in ticked))
+            state.pair.compare(*(sides.id_of(ids) for ids in ticked))
             st.rerun()
         if clicked:
             st.caption(panels.own(say("Tick at least one file into A and one into B.")))

@@ -82,7 +82,7 @@ def _form(recipe: Recipe, found: Mapping[str, Result]) -> int | None:
         format_func=lambda count: say(
             "{blocks:blocks}, {time}", blocks=count, time=length(recipe, found, count)
         ),
-        key=state.told_choice(f"recipe_blocks_{recipe.name}"),
+        key=state.language.told_choice(f"recipe_blocks_{recipe.name}"),
         help=say(
             "A block is a fresh process that runs every step. Below 5 blocks there is no interval "
             "and no verdict. 2 blocks show that everything runs."

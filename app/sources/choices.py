@@ -21,7 +21,7 @@ from analysis.experiment import RECORD_NAME, Experiment, ExperimentRecord, parse
 from analysis.limits import MIB
 from analysis.messages import Message
 from app.sources import places, sides
-from app.state import Opened
+from app.state.opened import Opened
 
 Pair = tuple[str | None, str | None]
 

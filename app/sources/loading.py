@@ -32,7 +32,8 @@ from app.server.same_origin import is_local
 from app.server.shelf import megabytes
 from app.sources import places, sides
 from app.sources.examinations import examined
-from app.state import MAX_OPENED, MAX_OPENED_BYTES, Fate, Opened, in_each
+from app.state.opened import Fate, Opened, in_each
+from app.state.session import MAX_OPENED, MAX_OPENED_BYTES
 
 _NUMBER: WeakKeyDictionary[Trace | Experiment, int] = WeakKeyDictionary()
 _COUNT = itertools.count()

@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 from analysis.compare.files.names import common_name, group_of
 from analysis.messages import Message
 from analysis.trace import Trace
-from app.state import Opened
+from app.state.opened import Opened
 
 _PREFIX = "several:"
 _LABEL = Message("{side:name} · {n:count} file", "{side:name} · {n:count} files")

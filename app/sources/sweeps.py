@@ -11,7 +11,7 @@ from analysis.compare.multiple.scaling import Scaling, model_key, scaling, setti
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment, ExperimentRecord
 from app.sources import choices, loading, places
-from app.state import Opened
+from app.state.opened import Opened
 
 _RECORDED = "recorded:"
 

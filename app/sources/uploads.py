@@ -14,7 +14,7 @@ from analysis.readers.recordings import Found
 from analysis.text import display_name
 from app.sources import loading, places
 from app.sources.loading import left_aside
-from app.state import Fate, Opened
+from app.state.opened import Fate, Opened
 
 _ID_CHARS = 12
 _FEW = 3  # unknown files that are told of one by one

@@ -122,7 +122,7 @@ def _results(
 
 def _group(shown: Shown, fusion_page: st.Page, group: int) -> None:
     """Lead to a group on the Fusion page, where its operators and timelines are."""
-    state.select_group(shown.key, group)
+    state.groups.select_group(shown.key, group)
     st.switch_page(fusion_page)
 
 
@@ -148,7 +148,7 @@ def _head(comparison: Comparison) -> None:
 def _together(chosen: Chosen, variants_page: st.Page) -> None:
     """The way to all variants that were recorded together with the candidate, where there are
     more."""
-    ids = choices.together(chosen.candidate, state.opened())
+    ids = choices.together(chosen.candidate, state.files.opened())
     if len(ids) < 3:
         return
     front = [id_ for id_ in (chosen.baseline, chosen.candidate) if id_ in ids]
@@ -161,7 +161,7 @@ def _together(chosen: Chosen, variants_page: st.Page) -> None:
             n=len(ids),
         ),
         icon=":material/table_rows:",
-        query_params=state.several_query(dict.fromkeys(shown)),
+        query_params=state.pages.several_query(dict.fromkeys(shown)),
     )
 
 

@@ -85,15 +85,15 @@ def _groups(shown: Shown) -> None:
 
     with panels.guarded():
         known = {group.id for group in shown.comparison.fusion.groups}
-        before = state.selected_group(shown.key)
+        before = state.groups.selected_group(shown.key)
         before = before if before in known else None
         st.subheader(say("Timelines"), anchor=False, help=wording.timelines_help(shown.comparison))
         chosen = group_timeline(shown.drawing, highlight=before, key="group_timeline")
         chosen = chosen if chosen in known else None
-        state.select_group(shown.key, chosen)
+        state.groups.select_group(shown.key, chosen)
         if chosen != before:
             _unfold_to(shown, chosen)
-            state.pick_beside()
+            state.table.pick_beside()
         _ledger(shown, chosen)
         if chosen is None:
             st.caption(say("Choose a group in the table or in the timelines to see its operators."))
@@ -118,7 +118,7 @@ def _ledger(shown: Shown, chosen: int | None) -> None:
             shown=lambda code: ledger.ORDER_NAMES[code].text(),
         )  # fmt: skip
     found = ledger.matching(comparison, text)
-    unfolded = state.unfolded(shown.key)
+    unfolded = state.groups.unfolded(shown.key)
     drawn = ledger.lines(comparison.ledger, by, unfolded=unfolded, found=found)
     whole = ledger.table(comparison, drawn, unfolded if found is None else {*_keys(comparison)})
     with tools:
@@ -129,7 +129,7 @@ def _ledger(shown: Shown, chosen: int | None) -> None:
     table = whole.only(more)
     here = [line.group for line in drawn]
     line = here.index(chosen) if chosen in here and chosen is not None else None
-    state.mark_line(TABLE, line)
+    state.table.mark_line(TABLE, line)
     table.draw(
         TABLE,
         say("Fusion groups by pattern, largest gain or loss first"),
@@ -155,19 +155,21 @@ def _unfold_to(shown: Shown, group: int | None) -> None:
     """A group that was picked in the timelines gets a line of its own in the ledger."""
     rows = shown.comparison.ledger.rows
     keys = rows.loc[rows["group"] == group, "key"]
-    state.unfold(shown.key, state.unfolded(shown.key) | {*keys} & {*_keys(shown.comparison)})
+    state.groups.unfold(
+        shown.key, state.groups.unfolded(shown.key) | {*keys} & {*_keys(shown.comparison)}
+    )
 
 
 def _tools(shown: Shown, table: Table, *, is_search: bool) -> list[str]:
     """The buttons beside the ledger; the columns that are shown beside the first ones."""
     keys = _keys(shown.comparison)
-    is_folded = not state.unfolded(shown.key)
+    is_folded = not state.groups.unfolded(shown.key)
     with st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
         more = choice(table, "ledger_columns")
         st.button(
             say("Unfold all") if is_folded else say("Fold all"),
             key="fold",
-            on_click=state.unfold,
+            on_click=state.groups.unfold,
             args=(shown.key, keys if is_folded else []),
             disabled=is_search or not keys,
         )
@@ -191,11 +193,13 @@ def _keys(comparison: Comparison) -> list[str]:
 
 def _clicked(of: str, drawn: list[ledger.Line]) -> None:
     """A pattern folds or unfolds, a group is shown; a second click on it hides it again."""
-    position = state.clicked_line(TABLE)
+    position = state.table.clicked_line(TABLE)
     line = drawn[position] if position is not None and position < len(drawn) else None
     if line is None:
-        state.select_group(of, None)
+        state.groups.select_group(of, None)
     elif line.group is None:
-        state.unfold(of, state.unfolded(of) ^ {line.key})
+        state.groups.unfold(of, state.groups.unfolded(of) ^ {line.key})
     else:
-        state.select_group(of, None if line.group == state.selected_group(of) else line.group)
+        state.groups.select_group(
+            of, None if line.group == state.groups.selected_group(of) else line.group
+        )

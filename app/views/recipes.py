@@ -24,11 +24,11 @@ _MACHINE_CHARS = 44
 def show(recipes_page: st.Page, compare_page: st.Page) -> None:
     """Draw one recipe where the address names one, else all of them."""
     with panels.page():
-        name = state.recipe()
+        name = state.pages.recipe()
         chosen = None
         try:
             chosen = find(name) if name is not None else None
-            state.keep_recipe(name)
+            state.pages.keep_recipe(name)
         except FuseScopeError as error:
             panels.problem(error, say("This link does not lead to a recipe."))
         if chosen is not None:
@@ -58,7 +58,7 @@ def _all(recipes_page: st.Page) -> None:
             st.page_link(
                 recipes_page,
                 label=panels.own(status.recipe),
-                query_params=state.recipe_query(status.recipe),
+                query_params=state.pages.recipe_query(status.recipe),
             )
     grid = st.grid(3, min_column_width=300, border=True, key="recipes")
     own = results.recorded()
@@ -80,7 +80,7 @@ def _tile(recipe: Recipe, found: Mapping[str, Result], recipes_page: st.Page) ->
             icon=":material/arrow_forward:",
             icon_position="right",
             help=panels.own(recipe.title),
-            query_params=state.recipe_query(recipe.name),
+            query_params=state.pages.recipe_query(recipe.name),
         )
 
 

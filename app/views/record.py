@@ -87,8 +87,10 @@ def _form() -> None:
     from collectors.record import summary_of, variant_names, zoo_models
 
     zoo, variants = zoo_models(), variant_names()
-    offered = state.offered_rules()
-    state.preset_recording(zoo, lambda name: name in offered or summary_of(name) is not None)
+    offered = state.recording.offered_rules()
+    state.recording.preset_recording(
+        zoo, lambda name: name in offered or summary_of(name) is not None
+    )
     model = _model(zoo, own.found(places.folders()))
     path = ""
     if model == OWN_FILE:
@@ -132,9 +134,9 @@ def _variants(
     """The variants that are chosen, each with what it is below."""
     from collectors.record import first_variants, summary_of
 
-    files = {**rule_files, **state.offered_rules()}
+    files = {**rule_files, **state.recording.offered_rules()}
     listed = [*variants, *(name for name in files if name not in variants)]
-    asked = [name for name in state.chosen_variants() if name not in listed]
+    asked = [name for name in state.recording.chosen_variants() if name not in listed]
     chosen = st.multiselect(
         say("Variants"),
         [*listed, *(name for name in asked if summary_of(name) is not None)],
@@ -171,7 +173,7 @@ def _settings() -> _Settings:
         list(BUDGETS),
         default=60,
         format_func=lambda seconds: panels.segment(BUDGETS[seconds].text()),
-        key=state.told_choice("record_seconds"),
+        key=state.language.told_choice("record_seconds"),
         required=True,
         help=say(
             "The number of rounds is reduced to fit. A large model may need longer for its first "
@@ -235,8 +237,8 @@ def _model(zoo: Mapping[str, Message | Said], found: OwnModels) -> str:
         from collectors.record import first_variants, variant_names
 
         known = variant_names()
-        state.choose_variants(
-            name for name in first_variants(state.chosen_model()) if name in known
+        state.recording.choose_variants(
+            name for name in first_variants(state.recording.chosen_model()) if name in known
         )
 
     first = places.FIRST_SAMPLE
@@ -245,7 +247,7 @@ def _model(zoo: Mapping[str, Message | Said], found: OwnModels) -> str:
         options,
         index=options.index(first) if first in options else 0,
         format_func=label,
-        key=state.told_choice("record_model"),
+        key=state.language.told_choice("record_model"),
         persist_state="session",
         on_change=changed,
         help=None
@@ -273,7 +275,7 @@ def _start(
     if len(variants) < 2 and not ablate:
         raise FuseScopeError("one_variant_only")
     _, from_files = read_variants([f"{RULES}{path}" for path in rule_files])
-    offered = state.offered_rules()
+    offered = state.recording.offered_rules()
     rules = {**{name: offered[name] for name in variants if name in offered}, **from_files}
     job = Recording(
         model=model,
@@ -335,7 +337,7 @@ def _kept(compare_page: st.Page) -> None:
         name = st.selectbox(
             say("Recording"),
             list(found),
-            key=state.told_choice("kept_name"),
+            key=state.language.told_choice("kept_name"),
             format_func=_recording_text,
         )
         pair = choices.recorded_pair(found[name])
@@ -359,13 +361,13 @@ def _kept(compare_page: st.Page) -> None:
             with panels.guarded(say("The recording keeps its name.")):
                 new = kept.rename(name, wanted)
                 recorder.RECORDER.moved(found[name], found[name].with_name(new))
-                state.replace_files(f"recorded:{name}", f"recorded:{new}")
+                state.pair.replace_files(f"recorded:{name}", f"recorded:{new}")
                 st.rerun()
         if is_deleted:
             with panels.guarded(say("Nothing was deleted.")):
                 kept.delete(name)
                 recorder.RECORDER.moved(found[name], None)
-                state.replace_files(f"recorded:{name}", None)
+                state.pair.replace_files(f"recorded:{name}", None)
                 st.rerun()
 
 

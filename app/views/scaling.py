@@ -22,7 +22,7 @@ def show(compare_page: st.Page) -> None:
     """Draw the page; files are opened on the `compare_page`."""
     with panels.page():
         pair.greet()
-        found = sweeps.sweeps(state.opened())
+        found = sweeps.sweeps(state.files.opened())
         if not found:
             st.subheader(say("No model was recorded with several settings"), anchor=False)
             st.markdown(say("Record one, and open the files of the folder:"))
@@ -31,20 +31,20 @@ def show(compare_page: st.Page) -> None:
                 compare_page, label=say("Open files on the {page} page", page=say("Compare"))
             )
             return
-        scaling = sweeps.load(_choose(found), state.opened())
+        scaling = sweeps.load(_choose(found), state.files.opened())
         _show(scaling)
 
 
 def _choose(found: dict[str, Sweep]) -> Sweep:
-    asked = state.swept()
+    asked = state.pages.swept()
     shown = asked if asked in found else next(iter(found))
-    state.sweep(shown)
+    state.pages.sweep(shown)
     st.selectbox(
         say("Model"),
         list(found),
         format_func=lambda key: found[key].model if key in found else "",
-        key=state.SWEEP_KEY,
-        on_change=state.pick_sweep,
+        key=state.pages.SWEEP_KEY,
+        on_change=state.pages.pick_sweep,
     )
     return found[shown]
 

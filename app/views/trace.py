@@ -42,7 +42,7 @@ def show(compare_page: st.Page, record_page: st.Page) -> None:
                 compare_page, label=say("Open files on the {page} page", page=say("Compare"))
             )
             return
-        side = loading.side(id_, state.opened())
+        side = loading.side(id_, state.files.opened())
         found = drawn(side)
         _head(side, compare_page, id_)
         _step(side)
@@ -59,26 +59,26 @@ def show(compare_page: st.Page, record_page: st.Page) -> None:
 
 def _chosen() -> str | None:
     """The selector; the id of what it shows, None where there is nothing."""
-    labels = {choice.id: choice.label for choice in choices.choices(state.opened())}
-    asked = state.traced()
+    labels = {choice.id: choice.label for choice in choices.choices(state.files.opened())}
+    asked = state.pages.traced()
     if asked is not None and asked not in labels:
-        read, _ = loading.open_link(asked, state.opened())
-        loading.closed(state.remember(read))
-        labels = {choice.id: choice.label for choice in choices.choices(state.opened())}
+        read, _ = loading.open_link(asked, state.files.opened())
+        loading.closed(state.files.remember(read))
+        labels = {choice.id: choice.label for choice in choices.choices(state.files.opened())}
     if asked is not None and asked not in labels:
         panels.fate(loading.NOT_HERE)
-    pair = (*reversed(state.compared()), *reversed(choices.first_pair()))
+    pair = (*reversed(state.pair.compared()), *reversed(choices.first_pair()))
     shown = next((id_ for id_ in (asked, *pair) if id_ in labels), None)
-    state.trace(shown)
+    state.pages.trace(shown)
     if shown is None:
         return None
-    state.show_traced(shown)
+    state.pages.show_traced(shown)
     st.selectbox(
         say("Trace or variant"),
         list(labels),
         format_func=lambda id_: labels.get(id_, ""),
-        key=state.TRACE_KEY,
-        on_change=state.pick_traced,
+        key=state.pages.TRACE_KEY,
+        on_change=state.pages.pick_traced,
     )
     return shown
 
@@ -147,11 +147,11 @@ def _operators(side: Side, found: Drawn, under: UnderRoofs, id_: str) -> None:
     with panels.guarded():
         st.subheader(say("Timeline"), anchor=False)
         key = f"trace:{id_}"
-        before = state.selected_row(key)
+        before = state.table.selected_row(key)
         row = timeline(found.drawing, selected=before, key="trace_timeline")
         if row != before:
-            state.select_row(key, row)
-            state.pick_beside()
+            state.table.select_row(key, row)
+            state.table.pick_beside()
         table = pd.concat([by_operator(side.trace), under.operators], axis=1)
         table = table.loc[:, ~table.columns.duplicated()]
         title, search = st.columns([7, 3], vertical_alignment="bottom")
@@ -162,12 +162,12 @@ def _operators(side: Side, found: Drawn, under: UnderRoofs, id_: str) -> None:
             st.caption(say("No operator matches."))
             return
         places = [int(place) for place in here.index]
-        state.mark_table(TABLE, places, row)
+        state.table.mark_table(TABLE, places, row)
         alone.operator_table(here, has_runs=side.trace.has_runs).draw(
             TABLE,
             say("Operators, longest time first"),
             height=min(HEIGHT, ROW_HEIGHT * (len(table) + 1) + 4),
-            on_select=lambda: state.table_clicked(TABLE, key),
+            on_select=lambda: state.table.table_clicked(TABLE, key),
         )
         table_rows.linked(TABLE, places.index(row) if row in places else None, len(places))
 

@@ -31,7 +31,7 @@ def show(compare_page: st.Page) -> None:
                 compare_page, label=say("Open files on the {page} page", page=say("Compare"))
             )
             return
-        sides = [loading.side(id_, state.opened()) for id_ in ids]
+        sides = [loading.side(id_, state.files.opened()) for id_ in ids]
         with st.spinner(shown.comparing_sentence()):
             multiple = several.compare(sides, uploads=any(map(loading.is_upload, ids)))
         _answer(multiple)
@@ -44,15 +44,15 @@ def show(compare_page: st.Page) -> None:
 
 def _choose() -> tuple[str, ...]:
     """The selectors; ids of what is chosen, the baseline first."""
-    asked = state.several()
+    asked = state.pages.several()
     for id_ in asked:
-        read, told = loading.open_link(id_, state.opened())
-        for fate in [*told, *loading.closed(state.remember(read))]:
+        read, told = loading.open_link(id_, state.files.opened())
+        for fate in [*told, *loading.closed(state.files.remember(read))]:
             panels.fate(fate)
-        file = loading.opened_as(id_, state.opened())
+        file = loading.opened_as(id_, state.files.opened())
         if file is not None:
-            state.use(file.id)
-    labels = {choice.id: choice.label for choice in choices.choices(state.opened())}
+            state.files.use(file.id)
+    labels = {choice.id: choice.label for choice in choices.choices(state.files.opened())}
     known = [id_ for id_ in asked if id_ in labels]
     if len(known) < len(asked):
         panels.fate(loading.NOT_HERE)
@@ -67,16 +67,16 @@ def _choose() -> tuple[str, ...]:
             )
         )
         known = known[:MAX_SIDES]
-    state.compare_several(known)
-    state.show_several(known)
+    state.pages.compare_several(known)
+    state.pages.show_several(known)
     left, right = st.columns(_CHOSEN, gap="medium", vertical_alignment="top")
     left.multiselect(
         say("Variants or files, up to {limit:count}", limit=MAX_SIDES),
         list(labels),
         format_func=lambda id_: labels.get(id_, ""),
-        key=state.SEVERAL_KEY,
+        key=state.pages.SEVERAL_KEY,
         max_selections=MAX_SIDES,
-        on_change=state.pick_several,
+        on_change=state.pages.pick_several,
         placeholder=say("Choose two or more"),
         select_all=False,
     )
@@ -84,8 +84,8 @@ def _choose() -> tuple[str, ...]:
         say("Baseline"),
         known,
         format_func=lambda id_: labels.get(id_, ""),
-        key=state.SEVERAL_BASELINE_KEY,
-        on_change=state.pick_several_baseline,
+        key=state.pages.SEVERAL_BASELINE_KEY,
+        on_change=state.pages.pick_several_baseline,
         disabled=len(known) < 2,
     )
     return tuple(known)
@@ -94,16 +94,18 @@ def _choose() -> tuple[str, ...]:
 def _first() -> tuple[str, ...]:
     """What to show when nobody said what: the variants recorded with what is compared; of profiles
     both sides and the others that are open; else the variants of the first sample."""
-    pair = tuple(filter(None, state.compared()))
+    pair = tuple(filter(None, state.pair.compared()))
     for id_ in pair:
-        found = choices.together(id_, state.opened())
+        found = choices.together(id_, state.files.opened())
         if len(found) > 1:
             return found
     if pair:
-        profiles = [file.id for file in state.opened().values() if isinstance(file.value, Trace)]
+        profiles = [
+            file.id for file in state.files.opened().values() if isinstance(file.value, Trace)
+        ]
         return tuple(dict.fromkeys((*pair, *profiles)))[:MAX_SIDES]
     first = next(filter(None, choices.first_pair()), "")
-    return choices.together(first, state.opened())
+    return choices.together(first, state.files.opened())
 
 
 def _answer(multiple: MultipleComparison) -> None:
@@ -160,10 +162,10 @@ def _timelines(multiple: MultipleComparison, ids: tuple[str, ...]) -> None:
     with panels.guarded():
         st.subheader(say("Timelines"), anchor=False, help=words.TIMELINES_HELP.text())
         key = f"several:{'|'.join(ids)}"
-        before = state.selected_row(key)
+        before = state.table.selected_row(key)
         row = timeline(several.drawing(multiple), selected=before, key="several_timelines")
         if row != before:
-            state.select_row(key, row)
+            state.table.select_row(key, row)
             st.rerun(scope="fragment")
 
 

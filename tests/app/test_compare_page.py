@@ -20,7 +20,7 @@ from analysis.wording.trust import GENERAL_DOUBT
 from app import state
 from app.parts import pair
 from app.sources import comparisons, places
-from app.state import MAX_OPENED
+from app.state.session import MAX_OPENED
 from tests.app.conftest import BLOCKS
 from tests.app.pages import (
     address,
@@ -642,8 +642,8 @@ def test_files_that_were_closed_to_make_room_are_named(start: Start) -> None:
 
 
 def test_a_note_on_other_files_is_no_refusal(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    note = state.Fate("closed", None, Message("To make room, old.json was closed.").of())
-    monkeypatch.setattr(state, "fates", lambda: [note])
+    note = state.opened.Fate("closed", None, Message("To make room, old.json was closed.").of())
+    monkeypatch.setattr(state.files, "fates", lambda: [note])
     page = start()
     assert any(text.startswith("To make room") for text in texts(page))
     assert not any("Nothing was opened" in text for text in texts(page))

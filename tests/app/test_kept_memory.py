@@ -17,9 +17,10 @@ from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.testing.v1 import AppTest
 
 from analysis.trace import Trace
-from app import application, state
+from app import application
 from app.server import memory
 from app.sources import comparisons, uploads
+from app.state import session
 from tests.factories import FUSED_OPERATORS, profile_json
 
 TABS, FILES, KEPT, COMPARED = 3, 6, 4, 2
@@ -28,7 +29,7 @@ TABS, FILES, KEPT, COMPARED = 3, 6, 4, 2
 def test_tabs_that_stay_open_hold_no_more_files_than_the_server(
     start: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(state, "MAX_OPENED", KEPT)
+    monkeypatch.setattr(session, "MAX_OPENED", KEPT)
     monkeypatch.setattr(comparisons, "MAX_COMPARISONS", COMPARED)
     traces: list[weakref.ref[Trace]] = []
     read = uploads.read_all

@@ -19,7 +19,7 @@ from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from app.sources import choices, loading, places, uploads
-from app.state import Opened
+from app.state.opened import Opened
 from tests.app.conftest import BLOCKS, Upload
 from tests.factories import FUSED_OPERATORS, experiment_zip, profile_json
 

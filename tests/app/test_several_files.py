@@ -8,7 +8,7 @@ from collections.abc import Callable
 from streamlit.testing.v1 import AppTest
 
 from app.sources import choices, loading, sides
-from app.state import Opened
+from app.state.opened import Opened
 from tests.app.pages import address, headline, is_clean, markdown_texts, options, texts
 from tests.app.test_compare_page import upload
 from tests.app.test_uploads import opened

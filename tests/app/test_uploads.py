@@ -19,7 +19,7 @@ from analysis.errors import FuseScopeError
 from analysis.readers.input.source import Source
 from analysis.report.html import report_html
 from app.sources import choices, comparisons, loading, places, uploads
-from app.state import Fate, Opened
+from app.state.opened import Fate, Opened
 from tests.app.conftest import BLOCKS, Upload
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 

@@ -37,7 +37,7 @@ def show(subject: Subject, found: Findings, record_page: st.Page) -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             can_record = is_built_in and progress.refusal() is None
             if can_record and st.button(say("Try it"), key="try_remedies"):
-                state.offer_rules({one.variant: one.rules for one in asked if one.rules})
+                state.recording.offer_rules({one.variant: one.rules for one in asked if one.rules})
                 variants = ",".join((best, *names))
                 st.switch_page(record_page, query_params={"model": name, "variants": variants})
             st.code(f"fusescope advise {name} --try {len(asked)}", language=None)

@@ -1,0 +1,80 @@
+"""Opened: a file that was opened, and what became of one that was given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from analysis.errors import FuseScopeError
+from analysis.experiment import Experiment
+from analysis.messages import Said, language
+from analysis.trace import Trace
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A file that was opened: `id` is what a link to it holds, without variant. `role` is the side
+    of a report that it comes from: baseline or candidate, else ''."""
+
+    id: str
+    name: str
+    value: Trace | Experiment
+    role: str = ""
+
+
+@dataclass(frozen=True)
+class InEach:
+    """A text that was told in every language, by code, because what it tells of may go."""
+
+    texts: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return self.texts.get(language.current()) or self.texts[language.ENGLISH]
+
+
+def in_each(tell: Callable[[], str]) -> InEach:
+    """What `tell` says in every language."""
+    texts = {}
+    for code in language.languages():
+        with language.speaking(code):
+            texts[code] = tell()
+    return InEach(texts)
+
+
+Sentence = Said | FuseScopeError | InEach
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What became of one file that was given: a sentence, and whether it was read.
+
+    `read` is None for a note on other files than those given; `id` is that of the opened file.
+    `sentence` is told when it is shown, by `text`.
+    """
+
+    name: str
+    read: bool | None
+    sentence: Sentence
+    id: str = ""
+
+    @property
+    def text(self) -> str:
+        """The sentence in the language that is spoken."""
+        return str(self.sentence)
+
+
+@dataclass
+class Inbox:
+    """What was read and has not been opened yet; `gone` is the upload that a link waits for.
+
+    A plain object: whoever clicks ends the run at its next access to the session, so what was read
+    must be safe before that.
+    """
+
+    read: list[Opened] = field(default_factory=list)
+    told: list[Fate] = field(default_factory=list)
+    gone: str | None = None
+
+    def put(self, read: list[Opened], told: list[Fate], gone: str | None) -> None:
+        """Keep what was read."""
+        self.read, self.told, self.gone = read, told, gone

@@ -1,0 +1,140 @@
+"""What the pages Trace, Variants, Scaling and Recipes show: the address holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import streamlit as st
+
+from app.state.session import LANGUAGE, MAX_ID, linked_id, session
+
+TRACE_KEY = "choose_trace"
+SEVERAL_KEY = "choose_several"
+SEVERAL_BASELINE_KEY = "choose_several_baseline"
+SWEEP_KEY = "choose_sweep"
+_TRACE = "trace"
+_SEVERAL = "variant"
+_SWEEP = "sweep"
+_RECIPE = "recipe"
+_MAX_SEVERAL = 64
+_MAX_RECIPE = 60
+
+
+def traced() -> str | None:
+    """Id of what the Trace page shows: from the address, else what this session showed last.
+
+    It may be any printable text, so whoever looks it up must check it.
+    """
+    return linked_id(_TRACE) or session().traced
+
+
+def trace(id_: str | None) -> None:
+    """Put what the Trace page shows into the address.
+
+    Always: a link inside a page hands over its query but leaves the browser's address alone.
+    """
+    session().traced = id_
+    if id_ is None:
+        st.query_params.pop(_TRACE, None)
+    else:
+        st.query_params[_TRACE] = id_
+
+
+def show_traced(id_: str | None) -> None:
+    """Before its selector is drawn: what it shows."""
+    st.session_state[TRACE_KEY] = id_
+
+
+def pick_traced() -> None:
+    """The selector of the Trace page was used."""
+    trace(st.session_state[TRACE_KEY])
+
+
+def several() -> tuple[str, ...]:
+    """Ids that the Variants page shows, the baseline first: from the address, else what this
+    session showed last.
+
+    They may be any printable text, so whoever looks them up must check them."""
+    linked = st.query_params.get_all(_SEVERAL)[:_MAX_SEVERAL]
+    asked = [id_ for id_ in linked if len(id_) <= MAX_ID and id_.isprintable()]
+    return tuple(dict.fromkeys(asked)) or session().several
+
+
+def compare_several(ids: Iterable[str]) -> None:
+    """Put what the Variants page shows into the address, the baseline first.
+
+    Always: a link inside a page hands over its query but leaves the browser's address alone.
+    """
+    session().several = tuple(ids)
+    st.query_params[_SEVERAL] = list(session().several)
+
+
+def several_query(ids: Iterable[str]) -> dict[str, list[str]]:
+    """The query of an address of the Variants page that shows these."""
+    return {_SEVERAL: list(ids)}
+
+
+def show_several(ids: Iterable[str]) -> None:
+    """Before the selectors of the Variants page are drawn: what they show."""
+    st.session_state[SEVERAL_KEY] = list(ids)
+    st.session_state[SEVERAL_BASELINE_KEY] = next(iter(ids), None)
+
+
+def pick_several() -> None:
+    """The selector of variants was used: the baseline stays in front while it is among them."""
+    chosen = [str(id_) for id_ in st.session_state[SEVERAL_KEY]]
+    front = [id_ for id_ in session().several[:1] if id_ in chosen]
+    compare_several([*front, *(id_ for id_ in chosen if id_ not in front)])
+
+
+def pick_several_baseline() -> None:
+    """The selector of the baseline was used."""
+    first = st.session_state[SEVERAL_BASELINE_KEY]
+    compare_several([first, *(id_ for id_ in session().several if id_ != first)])
+
+
+def swept() -> str | None:
+    """Key of the sweep that the Scaling page shows: from the address, else what this session showed
+    last. It may be any printable text."""
+    return linked_id(_SWEEP) or session().swept
+
+
+def sweep(key: str) -> None:
+    """Put what the Scaling page shows into the address, and into its selector, before it is
+    drawn."""
+    session().swept = key
+    st.query_params[_SWEEP] = key
+    st.session_state[SWEEP_KEY] = key
+
+
+def pick_sweep() -> None:
+    """The selector of the Scaling page was used."""
+    key = st.session_state[SWEEP_KEY]
+    session().swept = key
+    st.query_params[_SWEEP] = key
+
+
+def recipe() -> str | None:
+    """Name of the recipe in the address; None for all of them.
+
+    It is any printable text, so whoever looks it up must check it.
+    """
+    linked = st.query_params.get(_RECIPE, "")
+    return linked[:_MAX_RECIPE] if linked and linked.isprintable() else None
+
+
+def keep_recipe(name: str | None) -> None:
+    """Put the recipe that is shown into the address, None for all of them.
+
+    Always: a link inside a page hands over its query but leaves the browser's address alone.
+    """
+    if name is None:
+        spoken = {LANGUAGE: session().language} if session().language else {}
+        st.query_params.from_dict(spoken)
+    else:
+        st.query_params[_RECIPE] = name
+
+
+def recipe_query(name: str) -> dict[str, str]:
+    """The query of an address that shows this recipe."""
+    return {_RECIPE: name}

@@ -1,0 +1,106 @@
+"""The pair that is compared, which the address holds, and the runs of files without marks."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from analysis.compare.side import Role
+from app.state.session import GROUP, link, linked_id, linked_number, session
+
+SIDES: tuple[Role, Role] = ("baseline", "candidate")
+_RUNS_DIGITS = 6
+
+
+def compared() -> tuple[str | None, str | None]:
+    """Ids of baseline and candidate: from the address, else what this session compared last.
+
+    None where neither says; an id is any printable text, so whoever looks it up must check it.
+    """
+    if not any(st.query_params.get(side) for side in SIDES):
+        return session().pair
+    baseline, candidate = map(linked_id, SIDES)
+    return baseline, candidate
+
+
+def compare(baseline: str | None, candidate: str | None) -> None:
+    """Put what is compared into the address, which the page follows on its next run."""
+    kept = session()
+    if kept.pair not in ((None, None), (baseline, candidate)):
+        st.query_params.pop(GROUP, None)  # a number means another group there
+        for side in SIDES:
+            st.query_params.pop(_runs_param(side), None)  # these are the runs of another file
+    kept.pair = (baseline, candidate)
+    for side, value in zip(SIDES, (baseline, candidate), strict=True):
+        link(side, value)
+
+
+def keep_compared(baseline: str | None, candidate: str | None) -> None:
+    """What the Compare page shows when it is opened, which this page is not."""
+    session().pair = (baseline, candidate)
+
+
+def set_selectors(baseline: str | None, candidate: str | None) -> None:
+    """Before the selectors are drawn: what they show. Both must be among their options.
+
+    Set in every run: a key's value is what another page's selector showed, and the one of this
+    page, which is new, would take its first option in spite of it.
+    """
+    for side, value in zip(SIDES, (baseline, candidate), strict=True):
+        st.session_state[selector_key(side)] = value
+
+
+def replace_files(old: str, new: str | None) -> None:
+    """Ids that begin with `old` begin with `new` now; with None they are compared no more."""
+    pair = [
+        id_ if id_ is None or not id_.startswith(f"{old}/") else new and new + id_[len(old) :]
+        for id_ in session().pair
+    ]
+    if None in pair and new is None:
+        pair = [None, None]
+    compare(*pair)
+
+
+def swap() -> None:
+    """Exchange baseline and candidate."""
+    baseline, candidate = compared()
+    compare(candidate, baseline)
+
+
+def picked(side: str) -> None:
+    """The selector of `side` was used: follow it, and leave the other side as it is."""
+    sides: dict[str, str | None] = dict(zip(SIDES, compared(), strict=True))
+    compare(**{**sides, side: st.session_state.get(selector_key(side))})
+
+
+def selector_key(side: str) -> str:
+    """Widget key of the selector of `side`."""
+    return f"choose_{side}"
+
+
+def entered_runs(baseline: str, candidate: str) -> tuple[int | None, int | None]:
+    """How many runs these two hold, as entered here or in the address, which then says so."""
+    kept = session().entered_runs
+    found: list[int | None] = []
+    for side, id_ in zip(SIDES, (baseline, candidate), strict=True):
+        linked = linked_number(_runs_param(side), _RUNS_DIGITS)
+        if id_ not in kept and linked:
+            kept[id_] = linked
+        runs = kept.get(id_)
+        found.append(runs)
+        link(_runs_param(side), None if runs is None else str(runs))
+    return found[0], found[1]
+
+
+def enter_runs(id_: str, runs: int | None) -> None:
+    """Keep how many runs a file holds, None to forget it; the page follows on its next run."""
+    kept = session().entered_runs
+    kept.pop(id_, None)
+    for side, of in zip(SIDES, session().pair, strict=True):
+        if of == id_:
+            st.query_params.pop(_runs_param(side), None)
+    if runs is not None:
+        kept[id_] = runs
+
+
+def _runs_param(side: str) -> str:
+    return f"{side}_runs"

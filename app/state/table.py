@@ -1,0 +1,65 @@
+"""The operator that is highlighted in table and timeline, and the lines of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import streamlit as st
+
+from app.state.session import session
+
+
+def selected_row(of: str) -> int | None:
+    """The highlighted row of comparison `of`; None for another comparison's."""
+    name, row = session().selected
+    return row if name == of else None
+
+
+def select_row(of: str, row: int | None) -> None:
+    """Highlight `row` of comparison `of`."""
+    session().selected = (of, row)
+
+
+def picked_beside() -> int:
+    """How often the user picked something beside a table, which it must then bring into view."""
+    return session().picked_beside
+
+
+def pick_beside() -> None:
+    """The user picked something beside a table, as in the timelines."""
+    session().picked_beside += 1
+
+
+def mark_table(key: str, rows: Iterable[int], selected: int | None) -> None:
+    """Before the table is drawn: the rows that it shows, and the one that is highlighted."""
+    kept = session()
+    kept.shown_rows = tuple(rows)
+    shown = kept.shown_rows
+    mark_line(key, shown.index(selected) if selected in shown else None)
+
+
+def table_clicked(key: str, of: str) -> None:
+    """A row of the table was clicked: highlight its operator, or none."""
+    shown, position = session().shown_rows, clicked_line(key)
+    select_row(of, shown[position] if position is not None and position < len(shown) else None)
+
+
+def mark_line(key: str, position: int | None) -> None:
+    """Before the table `key` is drawn: highlight this line of it, or none."""
+    selection = {"rows": [] if position is None else [position], "columns": [], "cells": []}
+    if _selection(key) != selection:
+        st.session_state[key] = {"selection": selection}
+
+
+def clicked_line(key: str) -> int | None:
+    """The line of the table `key` that was clicked, in any of its cells; None for none."""
+    selection = _selection(key)
+    lines = [row for row, _ in selection["cells"]] or selection["rows"]
+    return lines[0] if lines else None
+
+
+def _selection(key: str) -> dict[str, list[Any]]:
+    state: Any = st.session_state.get(key) or {}
+    found = state.get("selection", {})
+    return {kind: list(found.get(kind, [])) for kind in ("rows", "columns", "cells")}
