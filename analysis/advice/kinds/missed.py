@@ -64,4 +64,4 @@ def _gain(miss: MissedFusion, stake_ns: float) -> Gain:
     if any(is_heavy(op_class(op_type)) for op_type in miss.op_types):
         return prediction.absorbed(stake_ns, max(0.0, float(miss.spent_ns or stake_ns) - stake_ns))
     by: Literal["engine", "own"] = "own" if miss.blocked_by == "no_kernel" else "engine"
-    return prediction.chained(miss.gone_ns or 0.0, by)
+    return prediction.chained(float(miss.gone_ns or 0.0), by)
