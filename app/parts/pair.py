@@ -54,12 +54,12 @@ class Chosen:
 
 def choose(trace_page: st.Page | None = None) -> Chosen | None:
     """Draw the selectors and the uploader; None when there is nothing to compare, which it says,
-    with the way to the `trace_page` where one side is there."""
+    with the way to the `trace_page` where one side is there. A single trace that was just opened
+    leads to that page."""
     is_new = not state.session.greeted()
-    alone = _open_given() if is_new else None
+    alone = (_open_given() if is_new else None) or _follow_read()
     if alone is not None and trace_page is not None:
         st.switch_page(trace_page, query_params={"trace": alone})
-    _follow_read()
     pair, gone = _asked(is_new)
     baseline, candidate = pair
     is_whole = gone is None and None not in pair
@@ -285,28 +285,33 @@ def _path_input(gone: str | None) -> None:
         st.rerun()
 
 
-def _follow_read() -> None:
-    """Open what was read in the run before; should this run end here, the next one goes on."""
+def _follow_read() -> str | None:
+    """Open what was read in the run before; should this run end here, the next one goes on. The id
+    of a trace that nothing is compared with is returned, unless there is a refusal to be read."""
     inbox = state.files.inbox()
     if not inbox.told:
-        return
+        return None
     before = state.files.last_opened()
+    refused = any(fate.read is False for fate in inbox.told)
     inbox.told += loading.closed(state.files.remember(inbox.read))
     state.files.tell(list(inbox.told))
-    _follow(inbox.read, inbox.gone, before)
+    alone = _follow(inbox.read, inbox.gone, before)
     state.files.empty_uploader()
     inbox.put([], [], None)
+    return None if refused else alone
 
 
-def _follow(read: list[Opened], gone: str | None, before: str) -> None:
-    """Compare what was just opened, unless it is what a link has been waiting for."""
+def _follow(read: list[Opened], gone: str | None, before: str) -> str | None:
+    """Compare what was just opened, unless it is what a link has been waiting for; the id of what
+    stands alone."""
     if not read or (gone is not None and any(gone.startswith(file.id) for file in read)):
-        return
+        return None
     kept = _kept(read)
     pair = choices.suggested(kept)
     if None in pair:
         pair = choices.suggested([*_waiting(kept, before), *kept])
     state.pair.compare(*pair)
+    return pair[1] if pair[0] is None else None
 
 
 def _waiting(kept: list[Opened], before: str) -> list[Opened]:

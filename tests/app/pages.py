@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
 # Elements whose text Streamlit reads as Markdown, and where it stands.
 MARKDOWN = {
@@ -86,3 +87,13 @@ def address(page: AppTest) -> dict[str, str]:
         name: value if isinstance(value, str) else value[-1]
         for name, value in page.query_params.items()
     }
+
+
+def turn_to(page: AppTest, url_path: str) -> AppTest:
+    """The page at this path of the same session, as by a click on its name in the navigation.
+
+    AppTest's own way knows only pages that are files.
+    """
+    page._page_hash = calc_hash(url_path)
+    page.query_params.clear()
+    return page.run()

@@ -32,6 +32,7 @@ from tests.app.pages import (
     options,
     table,
     texts,
+    turn_to,
 )
 from tests.factories import (
     CONV,
@@ -240,17 +241,19 @@ def test_an_experiment_compares_its_baseline_with_its_fastest_variant(start: Sta
     assert "mine · fused (mine.zip)" in options(page, "candidate")
 
 
-def test_one_profile_waits_for_a_second(start: Start) -> None:
-    page = upload(start(), ("before.json", UNFUSED))
+def test_one_profile_leads_to_its_page_once_and_waits_for_a_second(start: Start) -> None:
+    """Not where another file was refused: the refusal stands on Compare."""
+    page = upload(start(), ("before.json", UNFUSED), ("x.json", b"{"))
     assert page.subheader[0].value == "Choose a baseline to compare with"
+    page = upload(start(), ("before.json", UNFUSED))
+    assert page.header[0].value.startswith("A run of ` before.json ` takes")
+    assert address(page)["trace"].startswith("upload:")
+    page = turn_to(page, "compare")
+    assert page.subheader[0].value == "Choose a baseline to compare with"
+    assert page.file_uploader[0].value == []
     page = upload(page, ("after.json", FUSED))
     assert "after.json" in headline(page)
     assert "before.json" in headline(page)
-
-
-def test_the_uploader_is_empty_after_reading(start: Start) -> None:
-    page = upload(start(), ("before.json", UNFUSED))
-    assert page.file_uploader[0].value == []
 
 
 def test_a_gzipped_profile_and_a_name_with_a_path(start: Start) -> None:
@@ -373,7 +376,7 @@ def test_files_of_a_server_of_ones_own_outlive_a_reload(start: Start) -> None:
 
 def test_one_profile_meets_the_one_before_it_and_not_what_other_tabs_opened(start: Start) -> None:
     upload(start(), ("other.json", profile_json(FUSED_OPERATORS, runs=9)))
-    page = upload(start(), ("before.json", UNFUSED))
+    page = turn_to(upload(start(), ("before.json", UNFUSED)), "compare")
     assert page.subheader[0].value == "Choose a baseline to compare with"
     page = upload(start(**address(page)), ("after.json", FUSED))  # reloaded in between
     assert "before.json" in headline(page) and "after.json" in headline(page)
