@@ -42,6 +42,7 @@ from analysis.patterns.pattern import (
     Pattern,
     find,
 )
+from analysis.patterns.rows import rows
 from analysis.patterns.view import View
 
 # Larger ones first: an operator belongs to the first pattern that has a use for it.
@@ -98,4 +99,5 @@ __all__ = [
     "attentions",
     "chains",
     "find",
+    "rows",
 ]

@@ -22,7 +22,7 @@ def chains(graph: Graph | View, among: Collection[str] | None = None) -> list[Ma
     after: dict[str, Node] = {}
     heads: dict[str, Node] = {}
     for node in view.graph.nodes:
-        if _takes_part(node, view, among):
+        if is_elementwise(node, view, among):
             heads[node.name] = node
     inner: set[str] = set()
     for node in heads.values():
@@ -39,11 +39,12 @@ def chains(graph: Graph | View, among: Collection[str] | None = None) -> list[Ma
             run = [node]
             while run[-1].name in after:
                 run.append(after[run[-1].name])
-            found.append(_match(tuple(run)))
+            found.append(left_over(tuple(run)))
     return found
 
 
-def _takes_part(node: Node, view: View, among: Collection[str] | None) -> bool:
+def is_elementwise(node: Node, view: View, among: Collection[str] | None) -> bool:
+    """Whether a node of these (any when None) computes each value from those at its place."""
     if among is not None and node.name not in among:
         return False
     if node.domain not in STANDARD or len(node.outputs) != 1 or node.op_type in _NOT_ELEMENTWISE:
@@ -53,7 +54,8 @@ def _takes_part(node: Node, view: View, among: Collection[str] | None) -> bool:
     return not view.is_constant(node.outputs[0])
 
 
-def _match(nodes: tuple[Node, ...]) -> Match:
+def left_over(nodes: tuple[Node, ...]) -> Match:
+    """Operators that no kernel of the engine runs as one."""
     joined = " + ".join(node.op_type for node in nodes[:_SHOWN])
     if len(nodes) > _SHOWN:
         joined += f" + … ({len(nodes)} operators)"

@@ -16,8 +16,8 @@ class Kernel:
     """`module` holds `groups(graph, kernel) -> list[Group]` (collectors/kernels/group.py).
 
     `replaces` says in a sentence's middle what it stands in for. `op_types` are the only operators
-    that a group of it may hold, and each of them must be there; any that the module knows when
-    empty.
+    that a chain may hold, and each of them must be there; any that the module knows when empty. Of
+    rows they are those that reduce, of which one must be there.
     """
 
     name: str
@@ -27,12 +27,20 @@ class Kernel:
 
 
 _CHAINS = "collectors.kernels.elementwise"
+_ROWS = "collectors.kernels.rows"
 KERNELS = (
     Kernel("elementwise", _CHAINS, Message("chain of elementwise operators")),
     Kernel("mul_add", _CHAINS, Message("chain of Mul and Add"), ("Mul", "Add")),
     Kernel("sub_mul_pow", _CHAINS, Message("chain of Sub, Mul and Pow"), ("Sub", "Mul", "Pow")),
     Kernel("add_relu", _CHAINS, Message("chain of Add and Relu"), ("Add", "Relu")),
     Kernel("mul_sigmoid", _CHAINS, Message("chain of Mul and Sigmoid"), ("Mul", "Sigmoid")),
+    Kernel("softmax", _ROWS, Message("Softmax with elementwise operators"), ("Softmax",)),
+    Kernel(
+        "layer_norm",
+        _ROWS,
+        Message("normalisation in several operators, or with elementwise operators"),
+        ("LayerNormalization", "ReduceMean"),
+    ),
     Kernel("depthwise_conv", "collectors.kernels.depthwise", Message("depthwise convolution")),
 )
 

@@ -11,6 +11,7 @@ from analysis.patterns import chains
 from collectors.kernels import Kernel, compiled, formulas
 from collectors.kernels.formulas import Formula
 from collectors.kernels.group import STANDARD, Program, parts, shape_of, size
+from collectors.kernels.naming import unique
 
 MAX_ARRAYS = 8  # beyond, the compiler no longer proves that they do not overlap
 
@@ -36,7 +37,7 @@ def groups(graph: Graph, kernel: Kernel) -> list[Chain]:
         for builder in _pieces(run.nodes, graph):
             types = {node.op_type for node in builder.nodes}
             if len(builder.nodes) > 1 and types.issuperset(kernel.op_types):
-                name = _name(builder.nodes[-1], len(found), taken)
+                name = unique(builder.nodes[-1], "FusedElementwise", len(found), taken)
                 found.append(builder.chain(name))
     return found
 
@@ -210,16 +211,6 @@ def _kind(shape: Sequence[int], whole: Sequence[int]) -> tuple[Kind, Rows | None
     if aligned[first:last] != tuple(whole[first:last]):
         return None
     return "row", (size(whole[:first]), size(whole[first:last]), size(whole[last:]))
-
-
-def _name(node: Node, number: int, taken: set[str]) -> str:
-    """What the kernel is called in place of the chain that ends in `node`."""
-    scope, slash, _ = node.name.rpartition("/")
-    name = f"{scope}{slash}FusedElementwise_{number}"
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name
 
 
 def _indented(lines: Iterable[str]) -> list[str]:

@@ -154,6 +154,8 @@ def formula_of(node: Node, graph: Graph) -> tuple[tuple[str, ...], Formula] | No
             return _power(node, graph)
         case "Clip":
             return _clip(node)
+        case "Gelu":
+            return _gelu(node)
         case "LeakyRelu":
             alpha = _attribute(node, "alpha", 0.01)
             return _of_one(
@@ -180,7 +182,7 @@ def formula_of(node: Node, graph: Graph) -> tuple[tuple[str, ...], Formula] | No
     return None
 
 
-OP_TYPES = frozenset((*_PLAIN, "Pow", "Clip", "LeakyRelu", "Elu", "HardSigmoid"))
+OP_TYPES = frozenset((*_PLAIN, "Pow", "Clip", "LeakyRelu", "Elu", "HardSigmoid", "Gelu"))
 
 
 def _of_one(
@@ -194,6 +196,19 @@ def _of_one(
 def _attribute(node: Node, name: str, default: float) -> float:
     value = node.attributes.get(name, default)
     return float(value) if isinstance(value, int | float) else math.nan
+
+
+def _gelu(node: Node) -> tuple[tuple[str, ...], Formula] | None:
+    """x · Φ(x), or what `approximate` says of it by tanh."""
+    match node.attributes.get("approximate", "none"):
+        case "none":
+            inner = "erf({0} * F(0.7071067811865476))"
+        case "tanh":
+            cube = "{0} * {0} * {0} * F(0.044715)"
+            inner = f"tanh(F(0.7978845608028654) * ({{0}} + {cube}))"
+        case _:
+            return None
+    return _of_one(node, 0.0, lambda n: f"F(0.5) * {n[0]} * (F(1.0) + {inner.format(n[0])})")
 
 
 def _power(node: Node, graph: Graph) -> tuple[tuple[str, ...], Formula] | None:
