@@ -94,15 +94,7 @@ def run(
         scratch.folder(scratch.WORKER) as directory,
         tempfile.TemporaryFile(dir=directory.parent) as stderr,
     ):
-        child = subprocess.Popen(
-            [sys.executable, "-P", "-m", "collectors.workers.worker", task],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            cwd=directory,
-            env=_environment(str(directory)),
-            start_new_session=True,
-        )
+        child = _start(task, directory, stderr)
         try:
             text = _converse(child, request, limits, where, cancelled)
             code = child.wait()
@@ -121,6 +113,18 @@ def run(
     if reply.failure is not None:
         raise error_of(reply.failure, where)
     return msgspec.json.decode(reply.answer, type=answer)
+
+
+def _start(task: str, directory: Path, stderr: IO[bytes]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", "collectors.workers.worker", task],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        cwd=directory,
+        env=_environment(str(directory)),
+        start_new_session=True,
+    )
 
 
 def _converse(

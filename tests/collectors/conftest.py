@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ onnx = pytest.importorskip("onnx", reason="recording needs the extra 'collect'")
 pytest.importorskip("onnxruntime", reason="recording needs the extra 'collect'")
 
 from collectors.workers.pool import WorkerPool
+from collectors.workers import worker
 from tests import known_peaks
+from tests.collectors import forks
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -29,6 +32,15 @@ def known_machine():
     """No recording in this process measures what the machine can do."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(WorkerPool, "run", known_peaks.in_place_of_measuring())
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def workers_are_copies() -> Iterator[None]:
+    """Of one process that has loaded the engine."""
+    with contextlib.closing(forks.Copies()) as copies, pytest.MonkeyPatch.context() as patch:
+        if forks.SUPPORTED:
+            patch.setattr(worker, "_start", copies.start)
         yield
 
 

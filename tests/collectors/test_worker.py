@@ -29,6 +29,12 @@ from tests.collectors.short_recordings import short
 from tests.patience import GIVE_UP_S
 
 ROOT = Path(__file__).resolve().parents[2]
+START = worker._start
+
+
+@pytest.fixture(autouse=True)
+def started_as_for_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "_start", START)
 
 
 @pytest.fixture
