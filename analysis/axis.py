@@ -41,9 +41,14 @@ def time_ticks(span_ns: float, count: int = 8) -> tuple[Tick, ...]:
     """About `count` round ticks of a linear time axis from 0 to `span_ns`; none without span."""
     if span_ns <= 0:
         return ()
-    step = _round_step(span_ns / count)
-    marks = [k * step for k in range(int(span_ns / step) + 1)]
-    return tuple(Tick(ns / span_ns, _time(ns, span_ns)) for ns in marks)
+    return round_ticks(span_ns, lambda ns: _time(ns, span_ns), count)
+
+
+def round_ticks(most: float, text: Callable[[float], str], count: int = 8) -> tuple[Tick, ...]:
+    """About `count` round ticks of a linear axis from 0 to `most`, above 0."""
+    step = _round_step(most / count)
+    marks = [k * step for k in range(int(most / step) + 1)]
+    return tuple(Tick(value / most, text(value)) for value in marks)
 
 
 def log_time_ticks(scale: LogScale, count: int = 8) -> tuple[Tick, ...]:

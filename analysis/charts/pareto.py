@@ -7,19 +7,17 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from analysis import units
 from analysis.charts.figure import BARE, label_text
 from analysis.colours import LIGHT, Colours
-from analysis.compare.multiple.pareto import Cost, Pareto, Point
+from analysis.compare.multiple.pareto import LEAST_DIFFERENCE, Cost, Pareto, Point
 from analysis.experiment import MAX_DIFFERENCE
-from analysis.messages import say
+from analysis.wording.multiple.comparison import point_text
 from analysis.wording.texts import FIGURES
 
 # Shapes tell variants apart: so many colours could not be told by everybody.
 SYMBOLS = (
     "circle", "square", "diamond", "triangle-up", "triangle-down", "pentagon", "star", "hexagon",
 )  # fmt: skip
-_LEAST = 1e-8  # differences below, 0 too, stand here on the logarithmic axis
 _HEIGHT = 190  # of a row, px
 _GAP = 0.14
 _ROOM = 0.08
@@ -83,17 +81,10 @@ def _mark(
     value = point.costs[cost] or 0.0
     colour = colours.baseline if point.side == 0 else colours.candidate
     end = "" if row == 1 else str(row)
-    shown = units.data_size(value) if cost == "memory" else units.small_number(value)
-    hover = say(
-        "{name:name}: {latency:duration}, {cost} {value}",
-        name=name,
-        latency=point.latency_ns,
-        cost=FIGURES[cost].label,
-        value=shown,
-    )
+    hover = point_text(name, point, cost)
     return go.Scatter(
         x=[point.latency_ns / scale],
-        y=[max(value, _LEAST) if cost == "output_difference" else value / 1e6],
+        y=[max(value, LEAST_DIFFERENCE) if cost == "output_difference" else value / 1e6],
         mode="markers",
         name=label_text(name),
         legendgroup=str(point.side),
@@ -115,7 +106,7 @@ def _axis(found: Pareto, cost: Cost) -> dict[str, object]:
     values = [point.costs[cost] or 0.0 for point in found.points]
     if cost == "memory":
         return {"range": [0, max(values) / 1e6 * (1 + _ROOM)], "ticksuffix": " MB"}
-    low, high = math.log10(_LEAST), math.log10(max(MAX_DIFFERENCE, *values))
+    low, high = math.log10(LEAST_DIFFERENCE), math.log10(max(MAX_DIFFERENCE, *values))
     decades = range(int(low), math.ceil(high) + 1, 2)
     return {
         "type": "log",

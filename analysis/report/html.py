@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -31,17 +29,20 @@ from analysis.report.embedded import MAX_BYTES, embedded
 from analysis.report.ledger import ledger_table
 from analysis.report.limits import limits
 from analysis.report.method import method
+from analysis.report.multiple.table import (
+    pareto_html,
+    recorded_together,
+    several_table,
+    table_html,
+)
 from analysis.report.origins import origins
-from analysis.report.pages import asset, template
+from analysis.report.pages import asset, policy, template
 from analysis.report.pictures.distribution import strip_plot
 from analysis.report.pictures.roofline import roofline
-from analysis.report.pictures.still import still
 from analysis.report.pictures.waterfall import waterfall
-from analysis.report.several import recorded_together, several_table
 from analysis.report.text import minus, model_name, slug, with_short_labels
-from analysis.timeline import script
-from analysis.timeline.packing import packed_json
-from analysis.timeline.payload import REPORT_CALLS, texts, timeline_payload
+from analysis.report.timelines import Drawing, drawing, section, style_sheets, timeline_script
+from analysis.timeline.payload import timeline_payload
 from analysis.trace import Diagnostic
 from analysis.wording import findings as finding_words
 from analysis.wording import step as step_words
@@ -50,8 +51,6 @@ from analysis.wording.fusion.groups import KNOWN_BY_HELP, LEDGER_HELP
 from analysis.wording.fusion.terms import WATERFALL_HELP
 
 MAX_HEAD = 18  # characters
-MAX_DRAWING = 900_000  # characters of the timelines, so that a report stays below 2 MB
-_FEWEST_CALLS = 1000
 
 
 def report_html(comparison: Comparison, *, include_environment: bool = False) -> str:
@@ -62,34 +61,19 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
     `include_environment`.
     """
     data = embedded(comparison, private=not include_environment)
-    payload, drawing = _timelines(with_short_labels(comparison))
+    drawn = drawing(partial(timeline_payload, with_short_labels(comparison)))
     several = recorded_together(comparison)
     page = languages.in_every_language(
         lambda codes: _page(
             comparison,
             several,
             codes,
-            payload,
-            drawing,
+            drawn,
             include_environment,
             len(data) if data else None,
         )
     )
     return page if data is None else _with_data(page, data)
-
-
-def _timelines(shown: Comparison) -> tuple[dict[str, Any], str]:
-    """The payload of the timelines and its JSON: as many executions as fit MAX_DRAWING."""
-    calls = REPORT_CALLS
-    while True:
-        payload = timeline_payload(shown, calls)
-        said = languages.in_each(partial(texts, payload))
-        first, *others = said
-        drawing = packed_json(payload, said[first], {code: said[code] for code in others})
-        most = max(len(side["calls"]["op"]) for side in payload["sides"])
-        if len(drawing) <= MAX_DRAWING or most <= _FEWEST_CALLS:
-            return payload, drawing
-        calls = max(_FEWEST_CALLS, int(0.9 * most * MAX_DRAWING / len(drawing)))
 
 
 def _with_data(page: str, data: str) -> str:
@@ -103,33 +87,30 @@ def _page(
     comparison: Comparison,
     several: MultipleComparison | None,
     codes: Sequence[str],
-    payload: dict[str, Any],
-    drawing: str,
+    drawn: Drawing,
     include_environment: bool,
     data_bytes: int | None,
 ) -> str:
-    """The report in the language that is spoken; `codes` are all that it will be in, `drawing` is
-    the payload as JSON, `data_bytes` what both sides take in the page, None where they do not."""
+    """The report in the language that is spoken; `codes` are all that it will be in,
+    `data_bytes` what both sides take in the page, None where they do not."""
     shown = with_short_labels(comparison)
     scripts = {
-        "timeline_script": script.report_script(),
         "report_script": asset("report.js"),
         "keys_script": asset("keys.js"),
         "languages_script": asset("languages.js") if len(codes) > 1 else "",
     }
     report = "\n".join((report_sheet(), asset("report.css"), languages.style(codes)))
-    sheets = (script.style_sheet(), _dark_still(), report)
+    sheets = (*style_sheets(), report)
     return template("template.html").render(
         language=codes[0],
         switch=languages.switch(codes),
-        csp=_policy(filter(None, scripts.values())),
+        csp=policy((timeline_script(), *filter(None, scripts.values()))),
         full_names={
             shown.baseline.label: comparison.baseline.label,
             shown.candidate.label: comparison.candidate.label,
         },
-        several=several_table(comparison, several) if several is not None else None,
-        payload=Markup(_script_data(drawing)),
-        still=still(payload),
+        several=_several(comparison, several) if several is not None else None,
+        timelines_section=section(drawn, wording.drawn_text(shown)),
         method=method(shown, include_environment=include_environment),
         styles=list(map(Markup, sheets)),
         generator=GENERATOR,
@@ -141,6 +122,20 @@ def _page(
         **_tables(shown),
         **{name: Markup(text) for name, text in scripts.items()},
     )
+
+
+def _several(comparison: Comparison, multiple: MultipleComparison) -> dict[str, Any]:
+    """All variants of the recording: the table, and speed against what it costs."""
+    experiment = comparison.baseline.experiment
+    table = several_table(multiple, len(experiment.traces) if experiment else 0)
+    title = say("All recorded variants")
+    return {
+        "title": title,
+        "baseline": multiple.baseline.name,
+        "answer": table.answer,
+        "table": table_html(table, title),
+        "pareto": pareto_html(multiple, table),
+    }
 
 
 def _verdict(shown: Comparison) -> dict[str, Any]:
@@ -178,7 +173,6 @@ def _verdict(shown: Comparison) -> dict[str, Any]:
         "has_changes": shown.has_changes,
         "per": wording.per_text(shown),
         "mean_per": wording.mean_text(shown),
-        "drawn": wording.drawn_text(shown),
         "order": wording.order_text(shown),
     }
 
@@ -263,32 +257,6 @@ def _column_names(comparison: Comparison) -> tuple[str, str]:
     if max(len(first.label), len(second.label)) <= MAX_HEAD:
         return first.label, second.label
     return say("baseline"), say("candidate")
-
-
-def _dark_still() -> str:
-    """The timeline's dark colours for the still picture, which no script can switch to them."""
-    found = re.findall(r'\.fst\[data-theme="dark"\] (\{[^}]*\})', script.style_sheet())
-    rules = " ".join(f".fst.still {rule}" for rule in found)
-    return f"@media screen and (prefers-color-scheme: dark) {{ {rules} }}"
-
-
-def _script_data(json_text: str) -> str:
-    """JSON that can stand inside a script element: nothing in it can end or open one."""
-    for sign in "<>&'":
-        json_text = json_text.replace(sign, f"\\u{ord(sign):04x}")
-    return json_text
-
-
-def _policy(scripts: Any) -> str:
-    """Nothing but the page's own scripts, styles and inline images."""
-    hashes = " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-        for text in scripts
-    )
-    return (
-        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
 
 
 def _title(comparison: Comparison) -> str:

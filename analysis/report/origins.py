@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from analysis.compare.comparison import Comparison
@@ -24,7 +25,7 @@ def origins(comparison: Comparison) -> tuple[Origin, ...]:
     """The file of baseline and candidate; one where both come from the same. Two files of one name,
     as profilers give them, have what their sides are called with it."""
     sides = (comparison.baseline, comparison.candidate)
-    found = tuple(dict.fromkeys(origin_of(side) for side in sides))
+    found = tuple(origins_of(sides))
     if len(found) < 2 or found[0].file_name != found[1].file_name:
         return found
     return tuple(
@@ -34,6 +35,15 @@ def origins(comparison: Comparison) -> tuple[Origin, ...]:
         )
         for origin, side in zip(found, sides, strict=True)
     )
+
+
+def origins_of(sides: Iterable[Side]) -> dict[Origin, tuple[str, ...]]:
+    """The file of each side, once, with the names of the sides that are of it."""
+    found: dict[Origin, tuple[str, ...]] = {}
+    for side in sides:
+        origin = origin_of(side)
+        found[origin] = (*found.get(origin, ()), side.name)
+    return found
 
 
 def origin_of(side: Side) -> Origin:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 import pandas as pd
@@ -384,17 +384,19 @@ def relative_text(change: float) -> str:
 _MAX_PERCENT = 9.0
 
 
-def assumptions_sentence(comparison: Comparison) -> str:
-    """What short-operator, cache and utilisation figures were computed with."""
-    peaks = dict.fromkeys(_with_basis(peak) for peak in comparison.peaks)
-    rates = dict.fromkeys(_with_basis(roofs.bandwidth) for roofs in comparison.roofs)
+def assumptions_sentence(*comparisons: Comparison) -> str:
+    """What short-operator, cache and utilisation figures of comparisons were computed with."""
+
+    def each(quantities: Iterable[Quantity]) -> str:
+        return listed(list(dict.fromkeys(map(_with_basis, quantities))))
+
     return say(
         "Computed with τ {tau}; modelled cache {cache}; arithmetic peak {peaks}; memory bandwidth "
         "{rates}.",
-        tau=_with_basis(comparison.tau),
-        cache=_with_basis(comparison.cache_size),
-        peaks=listed(list(peaks)),
-        rates=listed(list(rates)),
+        tau=each(one.tau for one in comparisons),
+        cache=each(one.cache_size for one in comparisons),
+        peaks=each(peak for one in comparisons for peak in one.peaks),
+        rates=each(roofs.bandwidth for one in comparisons for roofs in one.roofs),
     )
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from analysis.messages import say
 from app.cli import memory, streams
 from app.cli.limits import LimitOption
 
@@ -101,7 +100,7 @@ def compare(
         from analysis.compare.choice import choose_sides, chosen_names
         from app.cli.given import reports
         from app.cli.given.sides import refuse_beside_files, sides_of, variant_of
-        from app.cli.outputs import refuse_lost
+        from app.cli.outputs import print_report, refuse_lost
         from app.cli.reading import named_by_path, read_given
 
     baseline_variant = candidate_variant = None
@@ -112,12 +111,20 @@ def compare(
 
         refused: dict[str, object] = {
             "--candidate": candidate_variant, "--baseline-runs": baseline_runs,
-            "--candidate-runs": candidate_runs, "--html": html, "--markdown": markdown,
-            "--perfetto": perfetto, "--csv": csv, "--parquet": parquet, "--ascend": ascend,
+            "--candidate-runs": candidate_runs, "--perfetto": perfetto, "--parquet": parquet,
+            "--ascend": ascend,
         }  # fmt: skip
         paths = [baseline, *filter(None, (candidate, *(more or ())))]
         print_several(
-            paths, variants, baseline_variant, refused, redact=redact, brief=brief, json=json
+            paths,
+            variants,
+            baseline_variant,
+            refused,
+            {"--html": html, "--markdown": markdown},
+            csv,
+            redact=redact,
+            brief=brief,
+            json=json,
         )
         return
     given: list[Path | None] = [baseline, candidate]
@@ -185,8 +192,7 @@ def compare(
         others = _others(comparison) if candidate is None else []
         print_comparison(comparison, others, is_brief=brief)
         if html is not None:
-            place = html.name if redact else str(html)
-            print(f"\n{say('Report: {file:name}', file=place)}")
+            print_report(html, redact=redact)
 
 
 def _write(comparison: Comparison, files: Mapping[str, Path | None]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from analysis.errors import FuseScopeError
+from analysis.messages import say
 
 _HEAD_BYTES = 64
 _ZIP = b"PK"
@@ -63,6 +64,11 @@ def write_whole(
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise FuseScopeError(code, where=str(path), reason=reason, option=option) from error
+
+
+def print_report(path: Path, *, redact: bool) -> None:
+    """Says where the report is; with `redact` without its folders."""
+    print(f"\n{say('Report: {file:name}', file=path.name if redact else str(path))}")
 
 
 def _is_stdout(path: Path) -> bool:

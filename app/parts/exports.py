@@ -9,10 +9,12 @@ from functools import partial
 import streamlit as st
 
 from analysis.compare.comparison import Comparison
+from analysis.compare.multiple.comparison import MultipleComparison
 from analysis.messages import language, say
 from analysis.recipes import RecipeTable
 from app.language import kept
 from app.parts import panels, tables
+from app.sources import several
 from app.sources.comparisons import Shown
 
 _MIME = {"json": "application/json", "csv": "text/csv", "md": "text/markdown"}
@@ -50,6 +52,70 @@ def downloads(shown: Shown) -> None:
         icon=":material/description:",
         help=say("One HTML file with everything on this page. It needs no network."),
     )
+
+
+def several_downloads(multiple: MultipleComparison) -> None:
+    """The report of several sides, and behind a small button other formats."""
+    with st.popover(say("More"), help=say("CSV, Markdown and JSON")):
+        private = _private()
+        for label, extension, write in (
+            (say("Table as Markdown"), "md", _several_markdown),
+            (say("Table as CSV"), "csv", _several_csv),
+            (say("Comparison as JSON"), "json", _several_json),
+        ):
+            st.download_button(
+                label,
+                partial(several_bytes, multiple, private, write),
+                file_name=f"variants.{extension}",
+                mime=_MIME[extension],
+                on_click="ignore",
+                key=f"download_several_{extension}",
+                width="stretch",
+            )
+    st.download_button(
+        say("Report"),
+        kept(partial(_several_report, multiple, private)),
+        file_name="variants-fusescope.html",
+        mime="text/html",
+        on_click="ignore",
+        key="download_several",
+        type="primary",
+        icon=":material/description:",
+        help=say("One HTML file with everything on this page. It needs no network."),
+    )
+
+
+def several_bytes(
+    multiple: MultipleComparison, private: bool, write: Callable[[MultipleComparison], bytes]
+) -> bytes:
+    """What `write` makes of it in English, without names of users, hosts and paths where
+    `private`."""
+    with language.speaking(language.ENGLISH):
+        return write(several.taken(multiple, private=private))
+
+
+def _several_report(multiple: MultipleComparison, private: bool) -> bytes:
+    from analysis.report.multiple.html import multiple_html
+
+    return multiple_html(several.taken(multiple, private=private)).encode()
+
+
+def _several_markdown(multiple: MultipleComparison) -> bytes:
+    from analysis.report.multiple.markdown import multiple_markdown
+
+    return multiple_markdown(multiple).encode()
+
+
+def _several_csv(multiple: MultipleComparison) -> bytes:
+    from analysis.report.multiple.csv import multiple_csv
+
+    return multiple_csv(multiple)["variants.csv"]
+
+
+def _several_json(multiple: MultipleComparison) -> bytes:
+    from analysis.report.exports.multiple_json import multiple_json
+
+    return multiple_json(multiple)
 
 
 def recipe_downloads(table: RecipeTable) -> None:

@@ -7,7 +7,7 @@ import pandas as pd
 from analysis import units, wording
 from analysis.compare.multiple.comparison import Entry, MultipleComparison
 from analysis.compare.multiple.pareto import Pareto
-from analysis.messages import Message, say
+from analysis.messages import Message
 from analysis.quantity import Quantity
 from analysis.wording.multiple import comparison as words
 from analysis.wording.texts import FigureText
@@ -15,7 +15,6 @@ from app.parts.heads import NO_HEAD, Capital, Head
 from app.parts.table import Table
 
 NAME_CHARS = 34
-_PARETO = Message("Pareto front")
 
 
 def several_table(multiple: MultipleComparison, found: Pareto | None) -> Table:
@@ -43,8 +42,8 @@ def several_table(multiple: MultipleComparison, found: Pareto | None) -> Table:
     for code in multiple.columns:
         _figure(table, code, entries, words.column_text(multiple, code))
     if found is not None:
-        front = pd.Series([_front(multiple, found, at) for at in multiple.order])
-        table.text(Head(_PARETO), front, words.PARETO_HELP, 160)
+        front = pd.Series([words.front_text(multiple, found, at) or None for at in multiple.order])
+        table.text(Head(words.PARETO_FRONT), front, words.PARETO_HELP, 160)
     return table
 
 
@@ -58,12 +57,3 @@ def _figure(table: Table, code: str, entries: list[Entry], of: FigureText) -> No
         return wording.quantity_text(Quantity(value, basis.unit, basis.basis))
 
     table.number(NO_HEAD, Head(Capital(of.name)), values, of.definition, "%.3g", text)
-
-
-def _front(multiple: MultipleComparison, found: Pareto, at: int) -> str | None:
-    point = next((one for one in found.points if one.side == at), None)
-    if point is None:
-        return None
-    if not point.dominated_by:
-        return say("on it")
-    return say("beaten by {name:name}", name=multiple.sides[point.dominated_by[0]].name)

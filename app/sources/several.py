@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 import streamlit as st
 
+from analysis.compare.assumptions import Assumptions
 from analysis.compare.multiple.comparison import MultipleComparison, compare_several
 from analysis.compare.side import Side
 from analysis.limits import MIB
@@ -20,24 +21,41 @@ _MAX = 3
 _MAX_BYTES = 192 * MIB
 _COMPARING = threading.RLock()
 _DRAWINGS: WeakKeyDictionary[MultipleComparison, dict[str, str]] = WeakKeyDictionary()
+_REDACTED: WeakKeyDictionary[MultipleComparison, MultipleComparison] = WeakKeyDictionary()
 
 
-def compare(sides: Sequence[Side], *, uploads: bool) -> MultipleComparison:
+def compare(
+    sides: Sequence[Side], assumptions: Assumptions, *, uploads: bool
+) -> MultipleComparison:
     """The first side with each other one. Of several users' dashboard, what has `uploads` in it
     stays with its session.
 
     Raises FuseScopeError for too few or too many.
     """
-    key = repr([identity(side) for side in sides])
+    key = repr(([identity(side) for side in sides], assumptions))
     if uploads and not is_local():
-        return _own(sides, key)
+        return _own(sides, assumptions, key)
     shelf = _shelf()
     with _COMPARING:
         found = shelf.get(key)
         if found is None:
-            found = compare_several(sides)
+            found = compare_several(sides, assumptions)
             shelf.put({key: found})
     return found
+
+
+def taken(multiple: MultipleComparison, *, private: bool) -> MultipleComparison:
+    """What is taken away: where `private`, without names of users, hosts and absolute paths, made
+    when the first thing is taken."""
+    if not private:
+        return multiple
+    from analysis.redaction import all_redacted
+
+    with _COMPARING:
+        if multiple not in _REDACTED:
+            assumptions = multiple.comparisons[0].assumptions
+            _REDACTED[multiple] = compare_several(all_redacted(multiple.sides), assumptions)
+        return _REDACTED[multiple]
 
 
 def drawing(multiple: MultipleComparison) -> str:
@@ -60,5 +78,5 @@ def _shelf() -> Shelf[MultipleComparison]:
 
 
 @st.cache_resource(max_entries=2, show_spinner=False, scope="session")
-def _own(_sides: Sequence[Side], key: str) -> MultipleComparison:
-    return compare_several(_sides)
+def _own(_sides: Sequence[Side], _assumptions: Assumptions, key: str) -> MultipleComparison:
+    return compare_several(_sides, _assumptions)

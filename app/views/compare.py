@@ -8,7 +8,6 @@ import streamlit as st
 
 from analysis import wording
 from analysis.advice import Subject
-from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.multiple.comparison import MAX_SIDES
 from analysis.compare.totals import totals
@@ -27,6 +26,7 @@ from app.parts import (
     pair,
     panels,
     roofline,
+    settings,
     tables,
 )
 from app.parts.advice import findings, tries
@@ -66,17 +66,6 @@ _MADE = {
     "candidate": Message("Candidate: {file:name}, {made:name}"),
 }
 HEAD_HEIGHT = 72
-_MEASURED = Message("measured, else none")
-# What the reader of the page may set: label, bounds, format, key in the address, placeholder.
-_ASSUMED = (
-    (Message("τ, longest short operator (µs)"), 0.001, 1e6, None, "tau_us",
-     Message("10 × dispatch, else 10")),
-    # 1.0, not 1: an integer field would trip over `inf` in the address.
-    (Message("Size of the modelled cache (KiB)"), 1.0, 1e9, "%.0f", "cache_kib",
-     Message("the last level, else 32768")),
-    (Message("Arithmetic peak (GFLOP/s)"), 0.001, 1e9, None, "peak_gflops", _MEASURED),
-    (Message("Bandwidth of main memory (GB/s)"), 0.001, 1e9, None, "bandwidth_gbs", _MEASURED),
-)  # fmt: skip
 MAX_TYPES = 14  # rows that are shown without scrolling
 
 
@@ -97,7 +86,7 @@ def _results(
     with chosen.side:
         tools = st.container(horizontal=True, horizontal_alignment="right", gap="xsmall")
     with tools:
-        assumptions = _assumptions()
+        assumptions = settings.assumptions()
     shown = chosen.compare(assumptions)
     comparison = shown.comparison
     with chosen.main:
@@ -243,33 +232,6 @@ def _totals(comparison: Comparison) -> None:
     with st.expander(panels.own(wording.totals_title(comparison)), key="totals"):
         alt = say("Times on this page and what each is based on")
         table.draw("totals_table", alt, placeholder="–")
-
-
-def _assumptions() -> Assumptions:
-    """What the reader of the page may set; empty fields take the recording's own value."""
-    title = say("What the modelled figures assume")
-    with st.popover(say("Settings"), help=title):
-        st.markdown(f"**{panels.own(title)}**")
-        tau, cache, peak, bandwidth = (
-            st.number_input(
-                label.text(),
-                min_value=min_value,
-                max_value=max_value,
-                value=None,
-                format=format_,
-                key=key,
-                placeholder=placeholder.text(),
-                bind="query-params",
-            )
-            for label, min_value, max_value, format_, key, placeholder in _ASSUMED
-        )
-        st.caption(say("Measured figures do not change with these settings."))
-    return Assumptions(
-        tau_ns=None if tau is None else tau * 1e3,
-        peak_flops_per_s=None if peak is None else peak * 1e9,
-        cache_bytes=None if cache is None else int(cache) * 1024,
-        bandwidth_bytes_per_s=None if bandwidth is None else bandwidth * 1e9,
-    )
 
 
 @st.fragment

@@ -13,7 +13,7 @@ from analysis.wording.multiple import comparison as words
 from analysis.wording.trust import TRUST
 from app import state
 from app.language import spoken
-from app.parts import pair, panels
+from app.parts import exports, pair, panels, settings
 from app.parts.several import several_table
 from app.sources import choices, loading, several
 
@@ -32,9 +32,18 @@ def show(compare_page: st.Page) -> None:
             )
             return
         sides = [loading.side(id_, state.files.opened()) for id_ in ids]
-        with st.spinner(shown.comparing_sentence()):
-            multiple = several.compare(sides, uploads=any(map(loading.is_upload, ids)))
-        _answer(multiple)
+        main, side = st.columns(_CHOSEN, gap="medium")
+        with side:
+            tools = st.container(horizontal=True, horizontal_alignment="right", gap="xsmall")
+        with tools:
+            assumptions = settings.assumptions()
+        with main:
+            with st.spinner(shown.comparing_sentence()):
+                uploads = any(map(loading.is_upload, ids))
+                multiple = several.compare(sides, assumptions, uploads=uploads)
+            _answer(multiple)
+        with tools:
+            exports.several_downloads(multiple)
         _table(multiple)
         _why(multiple, ids, compare_page)
         _pareto(multiple)

@@ -9,8 +9,14 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from analysis.compare.multiple.choice import several_sides
+from analysis.compare.multiple.comparison import compare_several
+from analysis.report.exports.multiple_json import multiple_json
+from analysis.report.multiple.html import multiple_html
+from app.parts.exports import several_bytes
 from app.sources import places
 from tests.app.pages import headline, is_clean, markdown_texts, texts
+from tests.compare.test_comparison import experiment_of
 from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json
 from tests.patience import GIVE_UP_S
 
@@ -81,6 +87,34 @@ def test_profiles_that_are_open_come_before_samples(
     assert table(page)["Variant"][0] == "before.json"
     # Each name is told whole: together they are longer than a name may be.
     assert all(f"{name}.json" in headline(page) for name in ("before", "after", "other"))
+
+
+def test_settings_of_the_compare_page_hold_here_and_what_is_taken_away(
+    open_variants: Open,
+) -> None:
+    ids = [f"recorded:four.zip/{name}" for name in TIMES]
+    page = open_variants(*ids)
+    # Of 200 µs of operators unfused has 0 below 10 µs, and all of them below 1 ms.
+    assert set(table(page)["Short-op ratio (time)"]) == {0.0}
+    page.number_input(key="tau_us").set_value(1000.0).run()
+    assert is_clean(page) and set(table(page)["Short-op ratio (time)"]) == {1.0}
+    assert any("τ 1.00 ms (assumed)" in str(one.value) for one in page.caption)
+    used = []
+    for peak in (1.0, 0.5):
+        page.number_input(key="peak_gflops").set_value(peak).run()
+        used.append(table(page)["Compute utilisation"][0])
+    assert used[1] == pytest.approx(2 * used[0]) and used[0] > 0  # type: ignore[operator]
+    labels = [button.proto.label for button in page.get("download_button")]
+    assert labels == ["Table as Markdown", "Table as CSV", "Comparison as JSON", "Report"]
+
+
+def test_names_of_users_are_left_out_of_what_is_taken_away() -> None:
+    times = {"unfused": [10.0] * 6, "rules:/home/jane/a.toml": [5.0] * 6, "eager": [20.0] * 6}
+    data = experiment_zip(times)
+    multiple = compare_several(several_sides([experiment_of(data, "/home/jane/e.zip")]))
+    for write in (multiple_json, lambda one: multiple_html(one).encode()):
+        assert b"jane" in several_bytes(multiple, False, write)
+        assert b"jane" not in several_bytes(multiple, True, write)
 
 
 def test_choices_follow_and_names_are_not_markup(open_variants: Open) -> None:

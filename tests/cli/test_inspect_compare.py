@@ -112,6 +112,21 @@ def test_several_variants_and_files_are_one_table(fusescope: Run, folder: Path) 
     ]
 
 
+def test_several_variants_are_written_in_every_form(fusescope: Run, folder: Path) -> None:
+    forms = ("--html", "s.html", "--markdown", "s.md", "--csv", "tables")
+    result = fusescope("compare", "e.zip", "--variants", "all", *forms)
+    assert result.returncode == 0 and "Report: s.html" in result.stdout, result.stderr
+    assert (folder / "s.html").read_text().rstrip().endswith("</html>")
+    assert (folder / "s.md").read_text().startswith("### fused is the fastest of the 2")
+    assert {path.name for path in (folder / "tables").iterdir()} == {"variants.csv", "figures.csv"}
+    # It holds no recording: given to a verb it says so.
+    again = fusescope("compare", "s.html")
+    assert again.returncode == 2 and "s.html" in again.stderr and again.stderr.count("\n") == 1
+    assert (
+        "--variants" in fusescope("compare", "e.zip", "--variants", "all", "--parquet", "p").stderr
+    )
+
+
 def test_heads_of_several_variants_are_whole_words(
     fusescope: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,7 +164,7 @@ def test_a_report_is_written_whole(fusescope: Run, folder: Path) -> None:
         (("compare", "before.json", "missing.json"), "no such file"),
         (("compare", "e.zip", "--variants", "fused"), "needs at least two variants"),
         (("compare", *("e.zip",) * 9), "too many to compare at once"),
-        (("compare", "e.zip", "--variants", "all", "--html", "x.html"), "not go together"),
+        (("compare", "e.zip", "--variants", "all", "--perfetto", "x"), "not go together"),
         (("compare", "e.zip", "--html", "no/where.html"), "report cannot be written"),
         (("compare", "e.zip", "--html", "."), "This is a folder (.)"),
     ],

@@ -21,7 +21,7 @@ from analysis.compare.comparison import Comparison
 from analysis.experiment import Experiment
 from analysis.readers import read
 from analysis.readers.input.source import Source
-from analysis.report import html, tables
+from analysis.report import tables, timelines
 from analysis.report.html import report_file_name, report_html
 from analysis.trace import Trace
 from tests.factories import (
@@ -376,7 +376,7 @@ def test_timelines_of_very_many_executions_are_cut_and_counted(
     trace = profile(names)
     comparison = compare(*choose_sides(trace, trace))
     whole = report_html(comparison)
-    monkeypatch.setattr(html, "MAX_DRAWING", 60_000)
+    monkeypatch.setattr(timelines, "MAX_DRAWING", 60_000)
     cut = report_html(comparison)
     assert len(cut) < len(whole) - 100_000
     assert "of 3 000 executions" in Page(cut).text.replace("\u202f", " ").replace("\xa0", " ")

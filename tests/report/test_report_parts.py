@@ -56,6 +56,7 @@ def payload(*boxes: tuple[int, int, str], lanes: int = 1, span: int = 1200) -> d
         "classes": [{"id": name, "label": Message(name)} for name in classes],
         "sides": [
             {
+                "id": "candidate",
                 "label": "a",
                 "caption": "",
                 "folded": "",

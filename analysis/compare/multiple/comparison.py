@@ -20,8 +20,8 @@ from analysis.quantity import Quantity
 MAX_SIDES = 8
 # Columns of the table beside the speedup; light time belongs to the small-op ratio.
 FIGURES = (
-    "latency", "throughput", "small_op_time", "light_time", "compute_utilisation", "memory",
-    "output_difference", "agreement_top1",
+    "latency", "throughput", "small_op_time", "light_time", "short_op_time", "compute_utilisation",
+    "cache_missed_bytes", "memory", "output_difference", "agreement_top1",
 )  # fmt: skip
 
 
@@ -79,12 +79,22 @@ class MultipleComparison:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Codes of the figures that a side has."""
+        """Codes of the figures that a side has, but for those that τ or the size of the modelled
+        cache keeps from being compared, because they are not the same for all."""
         rows = self.entries
+        unlike = {
+            code
+            for code, settings in (
+                ("short_op_time", {one.tau for one in self.comparisons}),
+                ("cache_missed_bytes", {one.cache_size for one in self.comparisons}),
+            )
+            if len(settings) > 1
+        }
         return tuple(
             code
             for code in FIGURES
-            if any(code in row.figures and row.figures[code].value is not None for row in rows)
+            if code not in unlike
+            and any(code in row.figures and row.figures[code].value is not None for row in rows)
         )
 
 

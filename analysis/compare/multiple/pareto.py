@@ -9,6 +9,7 @@ from analysis.compare.multiple.comparison import MultipleComparison
 from analysis.experiment import MAX_DIFFERENCE
 
 Cost = Literal["output_difference", "memory"]
+LEAST_DIFFERENCE = 1e-8  # on a logarithmic axis: what is below, 0 too, stands there
 COSTS: tuple[Cost, Cost] = ("output_difference", "memory")
 
 

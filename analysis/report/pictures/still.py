@@ -27,11 +27,13 @@ class StillLane:
 
 @dataclass(frozen=True)
 class StillSide:
-    """One side; `lanes_cut` lanes are left out, `share` is its part of the time axis.
+    """One side, baseline or candidate by its `role`; `lanes_cut` lanes are left out, `share` is its
+    part of the time axis.
 
     Nothing is drawn of what begins behind `cut_at`, a part of the axis; None where all is drawn.
     """
 
+    role: str
     label: str
     caption: str
     folded: str
@@ -43,7 +45,7 @@ class StillSide:
 
 @dataclass(frozen=True)
 class Still:
-    """Both sides on one time axis; `classes` are (id, label) of the legend."""
+    """All sides on one time axis; `classes` are (id, label) of the legend."""
 
     sides: tuple[StillSide, ...]
     ticks: tuple[Tick, ...]
@@ -70,6 +72,7 @@ def _side(side: dict[str, Any], span: int) -> StillSide:
     lanes = side["lanes"] or [{"label": "", "small": False}]
     shown = [number for number, lane in enumerate(lanes) if not lane["small"]]
     return StillSide(
+        role=side["id"],
         label=side["label"],
         caption=str(side["caption"]),
         folded=str(side["folded"] or ""),

@@ -6,14 +6,19 @@ from collections.abc import Mapping, Sequence
 
 from analysis import units
 from analysis.compare.multiple.comparison import Entry, MultipleComparison
-from analysis.compare.multiple.pareto import Pareto
+from analysis.compare.multiple.pareto import Cost, Pareto, Point
 from analysis.compare.timing.verdict import SHOWN_ALPHA, Interval, VerdictOutcome
 from analysis.compare.trust import trust
 from analysis.messages import Message, Part, Said, listed, paragraph, passage, say
 from analysis.wording.counted import figure_text
 from analysis.wording.diagnostics import diagnostic_sentence
 from analysis.wording.quantities import BASES
-from analysis.wording.sentences import quantity_text, samples_text, why_not_told
+from analysis.wording.sentences import (
+    assumptions_sentence,
+    quantity_text,
+    samples_text,
+    why_not_told,
+)
 from analysis.wording.texts import FIGURES, FigureText
 
 MULTIPLE_TITLE = Message("Several variants against {baseline:name}")
@@ -171,7 +176,7 @@ def figure_cell(entry: Entry, code: str) -> str:
 
 
 def bases_sentence(multiple: MultipleComparison) -> str:
-    """What the figures rest on: 'Measured: latency, peak memory. Modelled: …'"""
+    """What the figures rest on, and what those that are not measured were computed with."""
     of: dict[str, list[str]] = {}
     for code in multiple.columns:
         of.setdefault(column_basis(multiple, code), []).append(column_text(multiple, code).label)
@@ -179,10 +184,12 @@ def bases_sentence(multiple: MultipleComparison) -> str:
         say("{figures} ({basis})", figures=listed(labels), basis=basis)
         for basis, labels in of.items()
     ]
-    return say(
-        "What they rest on: {figures}. Small-op ratio and light time are from the profile.",
+    bases = say(
+        "What they rest on: {figures}. Small-op ratio, short-op ratio and light time are from the "
+        "profile.",
         figures=listed(told),
     )
+    return paragraph(bases, assumptions_sentence(*multiple.comparisons))
 
 
 # Doubts about comparing at all; those about single operators are left to the comparison of a pair.
@@ -261,6 +268,8 @@ PARETO_HELP = Message(
     "/ their largest value, and its peak memory. Filled: no variant that is told faster costs no "
     "more (Pareto front). Differences up to 1e-4 are rounding and count as equal."
 )
+PARETO_FRONT = Message("Pareto front")
+ROUNDING = Message("What lies below this line is rounding.")
 _FRONT = Message("Pareto front of {costs}: {names:name}.")
 _BEATEN = Message("Each of the others is told slower than one that costs no more.")
 
@@ -271,3 +280,25 @@ def front_sentence(multiple: MultipleComparison, found: Pareto) -> str:
     costs = listed([FIGURES[code].label for code in ("latency", *found.costs)])
     others = len(found.points) > len(found.front)
     return paragraph(_FRONT.text(costs=costs, names=names), _BEATEN.text() if others else "")
+
+
+def front_text(multiple: MultipleComparison, found: Pareto, at: int) -> str:
+    """How the side at `at` stands to the Pareto front; '' where nobody knows."""
+    point = next((one for one in found.points if one.side == at), None)
+    if point is None:
+        return ""
+    if not point.dominated_by:
+        return say("on it")
+    return say("beaten by {name:name}", name=multiple.sides[point.dominated_by[0]].name)
+
+
+def point_text(name: str, point: Point, cost: Cost) -> str:
+    """'fused: 4.91 ms, peak memory 93.4 MB'. The name comes from a file."""
+    value = point.costs[cost] or 0.0
+    return say(
+        "{name:name}: {latency:duration}, {cost} {value}",
+        name=name,
+        latency=point.latency_ns,
+        cost=FIGURES[cost].label,
+        value=units.data_size(value) if cost == "memory" else units.small_number(value),
+    )

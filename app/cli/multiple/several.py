@@ -6,11 +6,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from analysis.compare.multiple.choice import names_of, several_sides
-from analysis.compare.multiple.comparison import MAX_SIDES, check_number, compare_several
+from analysis.compare.multiple.comparison import (
+    MAX_SIDES,
+    MultipleComparison,
+    check_number,
+    compare_several,
+)
 from analysis.compare.side import Side
 from analysis.errors import FuseScopeError
 from analysis.experiment import ExperimentRecord
 from app.cli import streams
+from app.cli.outputs import print_report, refuse_lost, write_whole
 from app.cli.reading import named_by_path, read_given
 
 
@@ -19,6 +25,8 @@ def print_several(
     variants: str | None,
     baseline: str | None,
     refused: Mapping[str, object],
+    files: Mapping[str, Path | None],
+    csv: Path | None,
     *,
     redact: bool,
     brief: bool,
@@ -26,7 +34,8 @@ def print_several(
 ) -> None:
     """Prints the table of all sides, the first one, or the variant `baseline`, as the baseline.
 
-    `refused` are options of pairs by name. Raises FuseScopeError.
+    Before that it writes the `files`, by their options, and tables into the folder `csv`. `refused`
+    are options of pairs by name. Raises FuseScopeError.
     """
     for option, value in refused.items():
         if value is not None:
@@ -34,6 +43,7 @@ def print_several(
             raise FuseScopeError("options_exclude", first=first, second=option)
     if len(paths) > MAX_SIDES:
         check_number(len(paths))
+    refuse_lost(files, paths)
     sides = _sides(
         paths, tuple(filter(None, map(str.strip, (variants or "").split(",")))), baseline
     )
@@ -42,6 +52,16 @@ def print_several(
 
         sides = all_redacted(sides)
     multiple = compare_several(sides)
+    for option, path in files.items():
+        if path is not None:
+            data = _made(option, multiple)
+            write_whole(path, data, option=option, code="report_unwritable")
+    if csv is not None:
+        from analysis.report.multiple.csv import multiple_csv
+        from app.cli.folders import write_files
+
+        tables = {csv / name: data for name, data in multiple_csv(multiple).items()}
+        write_files(tables, paths, option="--csv", code="tables_unwritable")
     if json:
         from analysis.report.exports.multiple_json import multiple_json
 
@@ -50,6 +70,19 @@ def print_several(
         from app.cli.printing.multiple import print_multiple
 
         print_multiple(multiple, is_brief=brief)
+        html = files.get("--html")
+        if html is not None:
+            print_report(html, redact=redact)
+
+
+def _made(option: str, multiple: MultipleComparison) -> bytes:
+    if option == "--markdown":
+        from analysis.report.multiple.markdown import multiple_markdown
+
+        return multiple_markdown(multiple).encode()
+    from analysis.report.multiple.html import multiple_html
+
+    return multiple_html(multiple).encode()
 
 
 def _sides(paths: Sequence[Path], names: tuple[str, ...], baseline: str | None) -> list[Side]:

@@ -1,36 +1,45 @@
-"""All variants of the recording in one table, as text."""
+"""Several sides against one baseline in one table, as text."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+from markupsafe import Markup
 
 from analysis.compare.comparison import Comparison
 from analysis.compare.multiple.comparison import MAX_SIDES, MultipleComparison, compare_several
-from analysis.compare.multiple.pareto import pareto
+from analysis.compare.multiple.pareto import Pareto, pareto
 from analysis.compare.side import side_of_variant
 from analysis.compare.timing.latency import are_paired
 from analysis.messages import Part, say
+from analysis.report.pages import template
+from analysis.report.pictures.pareto import pareto_picture
 from analysis.report.text import minus
 from analysis.wording.multiple import comparison as words
 
 
 @dataclass(frozen=True)
 class Column:
-    """A figure of every variant: its name, and what it rests on."""
+    """A figure of every side: its code and name, what it rests on, how it is defined."""
 
+    code: str
     label: str
     basis: str
+    definition: str
 
 
 @dataclass(frozen=True)
 class Row:
-    """One variant; `cells` are in the order of the columns."""
+    """One side; `cells` are in the order of the columns. `front` says how it stands to the Pareto
+    front, '' where nobody knows."""
 
     name: str
     speedup: str
     interval: str
     result: str
     cells: tuple[str, ...]
+    front: str
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,12 @@ class SeveralTable:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
+    pareto: Pareto | None
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether any side has one."""
+        return any(row.interval for row in self.rows)
 
 
 def recorded_together(comparison: Comparison) -> MultipleComparison | None:
@@ -54,12 +69,15 @@ def recorded_together(comparison: Comparison) -> MultipleComparison | None:
     names = list(dict.fromkeys((*pair, *experiment.traces)))
     if len(names) < 3:
         return None
-    return compare_several([side_of_variant(experiment, name) for name in names[:MAX_SIDES]])
+    return compare_several(
+        [side_of_variant(experiment, name) for name in names[:MAX_SIDES]], comparison.assumptions
+    )
 
 
-def several_table(comparison: Comparison, multiple: MultipleComparison) -> SeveralTable:
-    """The table in the language that is spoken."""
-    entries = multiple.entries
+def several_table(multiple: MultipleComparison, recorded: int = 0) -> SeveralTable:
+    """The table in the language that is spoken; `recorded` are the variants that there are, where
+    the table may not have all of them."""
+    entries, found = multiple.entries, pareto(multiple)
     rows = []
     for at in multiple.order:
         entry = entries[at]
@@ -70,14 +88,12 @@ def several_table(comparison: Comparison, multiple: MultipleComparison) -> Sever
                 interval=words.interval_text(entry),
                 result=words.result_text(entry),
                 cells=tuple(minus(words.figure_cell(entry, code)) for code in multiple.columns),
+                front="" if found is None else words.front_text(multiple, found, at),
             )
         )
-    found = pareto(multiple)
-    experiment = comparison.baseline.experiment
-    left_out = len(experiment.traces) - len(rows) if experiment else 0
+    left_out = max(0, recorded - len(rows))
     notes = (
         words.basis_sentences(multiple),
-        words.front_sentence(multiple, found) if found is not None else "",
         say(
             "{n:count} more recorded variant is not in this table.",
             "{n:count} more recorded variants are not in this table.",
@@ -88,10 +104,38 @@ def several_table(comparison: Comparison, multiple: MultipleComparison) -> Sever
     )
     return SeveralTable(
         answer=words.best_parts(multiple),
-        columns=tuple(
-            Column(words.column_text(multiple, code).label, words.column_basis(multiple, code))
-            for code in multiple.columns
-        ),
+        columns=tuple(_column(multiple, code) for code in multiple.columns),
         rows=tuple(rows),
         notes=tuple(filter(None, notes)),
+        pareto=found,
     )
+
+
+def _column(multiple: MultipleComparison, code: str) -> Column:
+    text = words.column_text(multiple, code)
+    return Column(code, text.label, words.column_basis(multiple, code), text.definition)
+
+
+def table_html(table: SeveralTable, caption: str) -> Markup:
+    """The table and its notes for a page."""
+    return _made("several_table.html", table=table, caption=caption)
+
+
+def pareto_html(
+    multiple: MultipleComparison, table: SeveralTable, heading: Literal["h2", "h3"] = "h3"
+) -> Markup:
+    """The picture of speed against what it costs, and its sentence; '' where no cost is known."""
+    found = table.pareto
+    if found is None:
+        return Markup()
+    return _made(
+        "pareto.html",
+        picture=pareto_picture(multiple, found),
+        sentence=words.front_sentence(multiple, found),
+        words=words,
+        heading=heading,
+    )
+
+
+def _made(name: str, **values: object) -> Markup:
+    return Markup(template(name).render(**values))

@@ -1,0 +1,1 @@
+"""Several variants or files against one baseline: their report, and what else is taken away."""

@@ -1,0 +1,73 @@
+"""Several sides as CSV tables, by file name; all are English in every language."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from analysis.compare.multiple.comparison import MultipleComparison
+from analysis.compare.multiple.pareto import Pareto, pareto
+from analysis.messages import language
+from analysis.report.exports.table_csv import table_csv
+from analysis.wording.multiple import comparison as words
+
+
+def multiple_csv(multiple: MultipleComparison) -> dict[str, bytes]:
+    """variants.csv, a line for each side, and figures.csv, what its columns of figures are.
+
+    Times are ns, sizes bytes, ratios fractions, as in the JSON (docs/json.md); the interval is
+    corrected for the number of candidates. An empty cell is not known.
+    """
+    with language.speaking(language.ENGLISH):
+        tables = {"variants.csv": _variants(multiple), "figures.csv": _figures(multiple)}
+    return {name: table_csv(pd.DataFrame(rows)) for name, rows in tables.items()}
+
+
+def _variants(multiple: MultipleComparison) -> list[dict[str, Any]]:
+    entries, found, rows = multiple.entries, pareto(multiple), []
+    for at in multiple.order:
+        entry = entries[at]
+        verdict, side = entry.verdict, entry.side
+        corrected = verdict.corrected if verdict else None
+        rows.append(
+            {
+                "name": side.name,
+                "file": side.trace.meta.file_name,
+                "variant": side.variant.name if side.variant else None,
+                "speedup": verdict.speedup if verdict else None,
+                "speedup_low": corrected.low if corrected else None,
+                "speedup_high": corrected.high if corrected else None,
+                "outcome": verdict.outcome if verdict else "baseline",
+                "may_be_fastest": at in multiple.best.members,
+                **_front(multiple, found, at),
+                **{code: entry.figures[code].value for code in multiple.columns},
+            }
+        )
+    return rows
+
+
+def _front(multiple: MultipleComparison, found: Pareto | None, at: int) -> dict[str, Any]:
+    point = next((one for one in found.points if one.side == at), None) if found else None
+    beaten = ", ".join(multiple.sides[by].name for by in point.dominated_by) if point else ""
+    return {
+        "on_pareto_front": None if point is None else not point.dominated_by,
+        "dominated_by": beaten or None,
+    }
+
+
+def _figures(multiple: MultipleComparison) -> list[dict[str, Any]]:
+    first = multiple.entries[0].figures
+    rows = []
+    for code in multiple.columns:
+        text = words.column_text(multiple, code)
+        rows.append(
+            {
+                "column": code,
+                "label": text.label,
+                "unit": first[code].unit,
+                "basis": words.column_basis(multiple, code),
+                "definition": text.definition,
+            }
+        )
+    return rows

@@ -1,0 +1,85 @@
+"""The report of several sides: one HTML file that needs no network, the answer first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from markupsafe import Markup
+
+from analysis.colours import report_sheet
+from analysis.compare.multiple.comparison import MultipleComparison
+from analysis.messages import listed, say
+from analysis.readers.packed.report import GENERATOR
+from analysis.report import languages
+from analysis.report.method import without_folders
+from analysis.report.multiple.table import pareto_html, several_table, table_html
+from analysis.report.origins import origins_of
+from analysis.report.pages import asset, policy, template
+from analysis.report.text import minus, model_name
+from analysis.report.timelines import Drawing, drawing, section, style_sheets, timeline_script
+from analysis.timeline.payload import several_payload
+from analysis.wording.multiple import comparison as words
+from analysis.wording.trust import TRUST
+
+
+def multiple_html(multiple: MultipleComparison) -> str:
+    """The report as one HTML page: equal comparisons give equal bytes.
+
+    It loads nothing and runs only its own scripts, named by hash in its content security policy.
+    Every text of a trace is escaped. It holds no data to be opened again.
+    """
+    drawn = drawing(partial(several_payload, multiple))
+    return languages.in_every_language(lambda codes: _page(multiple, codes, drawn))
+
+
+def _page(multiple: MultipleComparison, codes: Sequence[str], drawn: Drawing) -> str:
+    table = several_table(multiple)
+    scripts = {
+        "keys_script": asset("keys.js"),
+        "languages_script": asset("languages.js") if len(codes) > 1 else "",
+    }
+    report = "\n".join((report_sheet(), asset("report.css"), languages.style(codes)))
+    caption = say("Variants against the baseline, fastest first")
+    return template("several.html").render(
+        language=codes[0],
+        switch=languages.switch(codes),
+        csp=policy((timeline_script(), *filter(None, scripts.values()))),
+        generator=GENERATOR,
+        title=_title(multiple),
+        subject=_subject(multiple),
+        baseline=multiple.baseline.name,
+        answer=table.answer,
+        table=table_html(table, caption),
+        table_help=words.MULTIPLE_HELP,
+        bases=words.bases_sentence(multiple),
+        pareto=pareto_html(multiple, table, "h2"),
+        timelines_section=section(drawn, say("in the order of the table")),
+        timelines_help=words.TIMELINES_HELP,
+        trust=TRUST,
+        doubts=[minus(line) for line in words.doubt_lines(multiple)],
+        origins=origins_of(multiple.sides),
+        columns=table.columns,
+        commands=_commands(multiple),
+        styles=list(map(Markup, (*style_sheets(), report))),
+        **{name: Markup(text) for name, text in scripts.items()},
+    )
+
+
+def _title(multiple: MultipleComparison) -> str:
+    subject = _subject(multiple)
+    told = words.MULTIPLE_TITLE.text(baseline=multiple.baseline.name)
+    return say("{label}: {text}", label=subject, text=told) if subject else told
+
+
+def _subject(multiple: MultipleComparison) -> str:
+    """The model or models; '' where no file says."""
+    names = (model_name(s.experiment.record.model) for s in multiple.sides if s.experiment)
+    return listed(list(dict.fromkeys(names)))
+
+
+def _commands(multiple: MultipleComparison) -> tuple[str, ...]:
+    """What recorded them, without folders."""
+    records = (side.experiment.record for side in multiple.sides if side.experiment)
+    told = (without_folders(record.settings.command) for record in records)
+    return tuple(dict.fromkeys(filter(None, told)))

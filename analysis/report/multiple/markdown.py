@@ -1,0 +1,54 @@
+"""Several sides for a pull request or a ticket: below 40 lines of Markdown."""
+
+from __future__ import annotations
+
+from analysis.compare.multiple.comparison import MultipleComparison
+from analysis.messages import say
+from analysis.report.exports.markdown import plain, table_row
+from analysis.report.multiple.table import several_table
+from analysis.report.origins import origins_of
+from analysis.text import clean_text
+from analysis.wording.multiple import comparison as words
+from analysis.wording.trust import TRUST
+
+MAX_LINES = 40
+_DOUBTS = 5
+_CHARS = 400  # of a sentence, which may hold names from a file
+
+
+def multiple_markdown(multiple: MultipleComparison) -> str:
+    """The answer, the table, the Pareto front and doubts; nothing that comes from a file is
+    interpreted."""
+    table = several_table(multiple)
+    heads = [say("variant"), say("speedup"), say("interval"), say("result")]
+    heads += [column.label for column in table.columns]
+    out = [
+        f"### {_told(words.best_sentence(multiple))}",
+        "",
+        *(f"{_told(note)}  " for note in table.notes),
+        "",
+        table_row(heads),
+        f"|---|---:|---:|---|{'---:|' * len(table.columns)}",
+    ]
+    for row in table.rows:
+        out.append(table_row([row.name, row.speedup, row.interval, row.result, *row.cells]))
+    out.append(table_row([say("basis"), "", "", "", *(column.basis for column in table.columns)]))
+    out.append("")
+    if table.pareto is not None:
+        out += [_told(words.front_sentence(multiple, table.pareto)), ""]
+    doubts = words.doubt_lines(multiple)
+    if doubts:
+        out += [f"**{plain(str(TRUST))}**", ""]
+        out += [f"- {_told(line)}" for line in doubts[:_DOUBTS]]
+        if len(doubts) > _DOUBTS:
+            more = say("{n:count} more doubt", "{n:count} more doubts", n=len(doubts) - _DOUBTS)
+            out.append(f"- {_told(more)}")
+        out.append("")
+    for origin in origins_of(multiple.sides):
+        made = say("{file:name}, {made:name}", file=origin.file_name, made=origin.made)
+        out.append(f"<sub>{_told(made)}</sub>  ")
+    return "\n".join(out) + "\n"
+
+
+def _told(text: str) -> str:
+    return plain(clean_text(text, _CHARS))
