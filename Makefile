@@ -19,7 +19,7 @@ exit 2
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-exhaustive check lint format bench docs validate-cache calibrate-prediction fuzz samples catalogue constraints setup setup-dev clean
+.PHONY: help run test test-exhaustive check lint format bench docs pictures validate-cache calibrate-prediction fuzz samples catalogue constraints setup setup-dev clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -56,6 +56,9 @@ bench: setup-dev ## measure the speed of FuseScope itself (minutes, on a quiet m
 
 docs: setup-dev ## build the documentation as a site below build/docs, offline
 	$(BIN)/mkdocs build --strict --quiet
+
+pictures: setup-dev ## take the pictures of the documentation again, or only ARGS=NAME (needs Chromium)
+	$(BIN)/python scripts/pictures.py $(ARGS)
 
 validate-cache: setup-dev ## hold the cache model against cachegrind (minutes; needs valgrind)
 	$(BIN)/python -m benchmarks.cache_model

@@ -1,22 +1,17 @@
-"""The documentation as a site: built offline and strictly, and what it tells to type works."""
+"""The documentation as a site: built offline and strictly, with small pictures."""
 
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
 
-import pytest
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
-from app.cli.advise import advise
-from app.cli.compare import compare
-from app.cli.inspect import inspect
+from scripts.pictures import MAX_BYTES, PICTURES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
-VERBS = {"inspect": inspect, "compare": compare, "advise": advise}
 
 
 def test_the_site_is_built_strictly_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
@@ -36,17 +31,10 @@ def test_every_page_has_a_place_in_the_navigation() -> None:
     assert sorted(named) == sorted(page.relative_to(ROOT / "docs").as_posix() for page in PAGES)
 
 
-def test_the_first_minutes_can_be_typed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "sample_traces").symlink_to(ROOT / "sample_traces")
-    monkeypatch.chdir(tmp_path)
-    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    commands = re.findall(r"`fusescope ([^`]+)`", page)
-    assert len(commands) == 5
-    for command in commands:
-        verb, path, *options = shlex.split(command)
-        assert options in ([], ["--html", "report.html"])
-        given = {"html": Path(options[1])} if options else {}
-        VERBS[verb](Path(path), **given)  # type: ignore[operator]
-        assert len(capsys.readouterr().out.splitlines()) > 5
+def test_pictures_are_small_and_used() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in [*PAGES, *ROOT.glob("README*.md")])
+    pictures = sorted((ROOT / "docs" / "images").iterdir())
+    assert len(pictures) > 10
+    assert [one.name for one in pictures if f"images/{one.name})" not in text] == []
+    assert [one.name for one in pictures if one.stat().st_size > MAX_BYTES] == []
+    assert {one.stem for one in pictures} == set(PICTURES), "`make pictures` takes all of them"

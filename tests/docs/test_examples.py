@@ -1,0 +1,107 @@
+"""What the pages tell to type can be typed, and what they show and say of it is what comes."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from app.cli.main import app
+from tests.docs.examples import (
+    PAGES,
+    ROOT,
+    SKIPPED,
+    Example,
+    blocks,
+    commands,
+    examples,
+    is_of_samples,
+    output,
+)
+
+DOCS = ROOT / "docs"
+TAUGHT = [DOCS / name for name in ("tutorial.md",)]
+SHOWN = [example for page in PAGES for example in examples(page)]
+TYPED = sorted({command for page in PAGES for command in commands(page)})
+# Words of a sentence that stand for what is left out, not for what can be typed.
+_LEFT_OUT = re.compile(r"…|\[options\]|\.\.\.")
+_TARGETS = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+# A figure as pages write it: 2.15×, 10.6 ms, 23.9 %, 9.63 MB.
+_FIGURE = re.compile(r"(?<![\w.])\d[\d.]*(?:×| (?:ns|µs|ms|s|%|pt|[kMG]B|GB/s)(?![\w/]))")
+
+
+def test_pages_show_commands() -> None:
+    assert len(SHOWN) > 4 and len(TYPED) > 60
+
+
+@pytest.mark.parametrize("command", TYPED)
+def test_every_command_is_understood(command: str) -> None:
+    """Its verb, its options and their values are; a sentence may leave out what a verb reads."""
+    if command.startswith("make "):
+        words = [word for word in shlex.split(command)[1:] if "=" not in word]
+        assert [word for word in words if word not in _TARGETS] == []
+        return
+    verb: Any = typer.main.get_command(app)
+    words = shlex.split(_LEFT_OUT.sub("", command))[1:]
+    while words and words[0] in getattr(verb, "commands", {}):
+        verb = verb.commands[words.pop(0)]
+    needs = [one for one in verb.params if one.param_type_name == "argument" and one.required]
+    if needs and not [word for word in words if not word.startswith("-")]:
+        words += ["FILE"] * len(needs)
+    verb.make_context("fusescope", words)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_commands_on_samples_end_well(page: Path) -> None:
+    for command in filter(is_of_samples, commands(page)):
+        assert output(command)
+
+
+@pytest.mark.parametrize(
+    "example", SHOWN, ids=lambda e: f"{e.page.stem}-{e.command.removeprefix('fusescope ')}"
+)
+def test_what_a_page_shows_is_what_is_printed(
+    example: Example, request: pytest.FixtureRequest
+) -> None:
+    """With --update-golden, a line that is not printed becomes the one that is most like it."""
+    printed = [line.rstrip() for line in output(example.command).splitlines()]
+    if request.config.getoption("--update-golden"):
+        update(example, printed)
+        return
+    at = 0
+    for line in example.lines:
+        if line == SKIPPED:
+            continue
+        assert line.rstrip() in printed[at:], f"make test ARGS=--update-golden; not there: {line}"
+        at = printed.index(line.rstrip(), at) + 1
+
+
+def update(example: Example, printed: list[str]) -> None:
+    text = example.page.read_text(encoding="utf-8")
+    for line in example.lines:
+        if line != SKIPPED and line.rstrip() not in printed:
+            like = difflib.get_close_matches(line, printed, n=1, cutoff=0.5)
+            text = text.replace(f"\n{line}\n", f"\n{like[0] if like else line}\n")
+    example.page.write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", TAUGHT, ids=lambda page: page.stem)
+def test_figures_of_sentences_are_those_that_are_printed(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    printed = " ".join(" ".join(output(one.command) for one in examples(page)).split())
+    known = set(_FIGURE.findall(printed))
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    said = _FIGURE.findall(prose)
+    assert said
+    assert [figure for figure in said if figure not in known] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_python_is_python(page: Path) -> None:
+    for block in blocks(page.read_text(encoding="utf-8"), "python"):
+        compile(block, page.name, "exec")
