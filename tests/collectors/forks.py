@@ -113,7 +113,7 @@ def _work(request: dict[str, str], streams: list[int]) -> None:
         os.environ.clear()
         os.environ.update(request["environment"])
         worker.main(request["task"])
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - what a program ends with, and shows
         traceback.print_exc()
     finally:
         os._exit(1)
