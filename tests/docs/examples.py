@@ -38,6 +38,11 @@ def blocks(text: str, language: str = "") -> list[str]:
     return [m["text"] for m in _BLOCK.finditer(text) if m["language"] == language]
 
 
+def sentences(text: str) -> str:
+    """A page without its code blocks."""
+    return _BLOCK.sub("", text)
+
+
 def examples(page: Path) -> Iterator[Example]:
     """Each command that a page shows with its output."""
     for block in blocks(page.read_text(encoding="utf-8")):
@@ -56,7 +61,7 @@ def commands(page: Path) -> list[str]:
         for part in re.split(r"&&|; | \| ", re.sub(r"\s#.*", "", line).removeprefix("$ "))
     ]
     found = [one for one in typed if re.match(r"(fusescope|make) ", one)]
-    return [*found, *_INLINE.findall(_BLOCK.sub("", text))]
+    return [*found, *_INLINE.findall(sentences(text))]
 
 
 def is_of_samples(command: str) -> bool:
