@@ -34,6 +34,7 @@ Duration = Annotated[int, msgspec.Meta(ge=0, le=2**50)]  # ns, up to 13 days
 Real = Annotated[float, msgspec.Meta(ge=-1e18, le=1e18)]
 PositiveFloat = Annotated[float, msgspec.Meta(gt=0, le=1e18)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Part = Annotated[float, msgspec.Meta(ge=-1e6, le=1)]
 
 
 class ModelInput(msgspec.Struct, frozen=True):
@@ -275,9 +276,37 @@ class OwnFusion(msgspec.Struct, frozen=True):
     operators: tuple[str, ...]
 
 
+class PredictedPart(msgspec.Struct, frozen=True):
+    """Of the time of a run, at 90 %: 0.1 is a tenth. `low` <= `value` <= `high`."""
+
+    value: Part
+    low: Part
+    high: Part
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.value <= self.high:
+            raise ValueError("the prediction is outside its interval")
+
+
+class Try(msgspec.Struct, frozen=True):
+    """What a finding asked for, recorded beside the baseline, the best variant so far.
+
+    `finding` is its code (docs/findings.md), `predicted` the part of the baseline's run that
+    `variant` was predicted to save, None without a prediction. `rules` is the text of its rule
+    file, '' for other variants; `refused` says in a sentence why there is no such variant.
+    """
+
+    variant: str
+    finding: str
+    predicted: PredictedPart | None = None
+    rules: str = ""
+    refused: str = ""
+
+
 class ExperimentRecord(msgspec.Struct, frozen=True):
     """experiment.json. `created` is ISO 8601 in UTC. `own_fusions` is the file inside the zip that
-    holds a list of OwnFusion, None where our own pass was not tried. In a report, `compared` are
+    holds a list of OwnFusion, None where our own pass was not tried. `tries` are what the recording
+    was made for, where it tries what findings ask for. In a report, `compared` are
     the variants on its sides: baseline and candidate, or the one that is of this experiment."""
 
     schema_version: Whole
@@ -292,6 +321,7 @@ class ExperimentRecord(msgspec.Struct, frozen=True):
     variants: Annotated[list[VariantRecord], msgspec.Meta(min_length=1)]
     model_graph: str | None = None
     own_fusions: str | None = None
+    tries: Annotated[tuple[Try, ...], msgspec.Meta(max_length=64)] = ()
     compared: Annotated[tuple[str, ...], msgspec.Meta(max_length=2)] = ()
 
     @property

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from importlib import metadata
 from pathlib import Path
@@ -19,6 +20,7 @@ from analysis.experiment import (
     Outcome,
     OutputDifference,
     Settings,
+    Try,
     VariantRecord,
 )
 from analysis.graph import graph_json
@@ -32,13 +34,15 @@ from collectors.recording import quiet
 from collectors.recording.blocks import LOOKS, ROUNDS, WARMUP_ROUNDS
 from collectors.recording.budget import Deadline
 from collectors.recording.preparation import OnProgress, Preparation, prepare
-from collectors.recording.request import Recording
+from collectors.recording.refused import NothingTried
+from collectors.recording.request import MAX_THREADS_PER_CORE, Recording
 from collectors.recording.series import Series, Stopped, expected_cost
+from collectors.runtimes import optimizers
 from collectors.workers import machine, worker
 from collectors.workers.jobs import BlockJob, BlockMeasured
 from collectors.workers.pool import WorkerPool
 
-__all__ = ["Recording", "record", "zoo_models"]
+__all__ = ["NothingTried", "Recording", "record", "zoo_models"]
 
 _OWN_FUSIONS = "own_fusions.json"
 _BLOCK = Message("Block {block:count} of {planned:count}")
@@ -89,6 +93,30 @@ def summary_of(name: str) -> Message | Said | None:
     except FuseScopeError:
         return None
     return variant.summary if variant.optimizer or variant.threads else None
+
+
+def can_try(variant: str) -> bool:
+    """Whether this machine has what that variant needs: a compiler, so many cores."""
+    if variant.startswith("custom:") and not kernels.is_compiler_there():
+        return False
+    return variants.find(variant).threads <= MAX_THREADS_PER_CORE * machine.logical_cores()
+
+
+def to_try(recording: Recording, best: str, asked: Sequence[Try]) -> Recording:
+    """The recording of what findings ask for beside the best variant, which is its baseline."""
+    return replace(
+        recording,
+        variants=(best, *(one.variant for one in asked)),
+        baseline=best,
+        rules={one.variant: one.rules for one in asked if one.rules},
+        tries=tuple(asked),
+        own_pass=False,
+    )
+
+
+def listed_optimizers() -> tuple[str, ...]:
+    """Names of all optimizers of the engine that an ablation knows."""
+    return optimizers.NAMES
 
 
 def first_variants(model: str) -> tuple[str, ...]:
@@ -283,6 +311,7 @@ class _Recorder:
             variants=[self._variant_record(name) for name in prepared.plan.names],
             model_graph="graphs/model.json",
             own_fusions=None if prepared.own_fusions is None else _OWN_FUSIONS,
+            tries=prepared.tries,
         )
 
     def _variant_record(self, name: str) -> VariantRecord:

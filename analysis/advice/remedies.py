@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import msgspec
 
 from analysis.advice.finding import Finding, FindingCode, Findings, Gain
+from analysis.advice.prediction import together
 from analysis.advice.settings import ENGINE, conditions_of
 from analysis.advice.subject import Subject
-from analysis.experiment import ExperimentRecord
+from analysis.experiment import ExperimentRecord, PredictedPart, Try
 from analysis.graph import Graph
 from analysis.operators.classes import is_heavy, op_class
 
@@ -35,22 +38,22 @@ _MADE_BY = {
 
 
 @dataclass(frozen=True)
-class Remedy:
-    """A variant that answers a finding of this kind; `gain` is the saving of a run, as profiled,
-    that is predicted for it, None without a prediction. `rules` is the text of its rule file, ''
-    for other variants."""
+class _Remedy:
+    """A variant that answers a finding of this kind; `gain` as profiled, `rules` the text of its
+    rule file."""
 
     variant: str
     code: FindingCode
-    gain: Gain | None = None
-    rules: str = ""
+    gain: Gain | None
+    rules: str
 
 
-def remedies(subject: Subject, found: Findings) -> tuple[Remedy, ...]:
+def remedies(subject: Subject, found: Findings) -> tuple[Try, ...]:
     """Variants to record beside that of the subject, in the order of the findings, each once.
 
-    Only for a variant that FuseScope recorded with ONNX Runtime; those that its experiment holds
-    are measured and left out.
+    Only for a variant that FuseScope recorded with ONNX Runtime; those that its experiment holds,
+    or that it tried, are left out. One that answers several findings of a kind saves what they say
+    together.
     """
     side = subject.side
     if side.experiment is None or side.variant is None:
@@ -58,28 +61,44 @@ def remedies(subject: Subject, found: Findings) -> tuple[Remedy, ...]:
     record = side.experiment.record
     if record.engine.name != ENGINE:
         return ()
-    best: dict[tuple[str, str], Remedy] = {}
+    asked: dict[tuple[str, str], list[_Remedy]] = {}
+    known = {*record.names, *(one.rules or one.variant for one in record.tries)}
     for finding in found.found:
-        for remedy in _answers(subject, record, finding):
-            if remedy.variant not in record.names:
-                best.setdefault((remedy.variant, remedy.rules), remedy)
-    return tuple(_numbered(list(best.values())))
+        for variant, gain, rules in _settings(subject, record, finding):
+            if (rules or variant) not in known:
+                remedy = _Remedy(variant, finding.code, gain, rules)
+                asked.setdefault((variant, rules), []).append(remedy)
+    return tuple(_numbered(_try(subject, alike) for alike in asked.values()))
 
 
-def _numbered(found: list[Remedy]) -> Iterator[Remedy]:
+def _try(subject: Subject, alike: Sequence[_Remedy]) -> Try:
+    first = alike[0]
+    gains = [one.gain for one in alike if one.code == first.code and one.gain is not None]
+    predicted = _part(subject, together(*gains)) if gains else None
+    return Try(first.variant, first.code, predicted, first.rules)
+
+
+def _part(subject: Subject, gain: Gain) -> PredictedPart | None:
+    """The gain as a part of the time of all operators as profiled, which is taken as the part of
+    an un-profiled run: profiling makes every operator longer (docs/findings.md)."""
+    whole_ns = float(subject.operators["per_run_ns"].sum())
+    if whole_ns <= 0:
+        return None
+    value, low, high = (
+        max(-1e6, min(1.0, float(ns) / whole_ns)) for ns in (gain.value, gain.low, gain.high)
+    )
+    return PredictedPart(value, low, high)
+
+
+def _numbered(found: Iterable[Try]) -> Iterator[Try]:
     """Each rule file by a name of its own."""
     place = 0
-    for remedy in found:
-        if remedy.rules:
+    for one in found:
+        if one.rules:
             place += 1
-            yield replace(remedy, variant=f"rules:missed-{place}.toml")
+            yield msgspec.structs.replace(one, variant=f"rules:missed-{place}.toml")
         else:
-            yield remedy
-
-
-def _answers(subject: Subject, record: ExperimentRecord, finding: Finding) -> Iterator[Remedy]:
-    for variant, gain, rules in _settings(subject, record, finding):
-        yield Remedy(variant, finding.code, gain, rules)
+            yield one
 
 
 def _settings(

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from analysis.advice.finding import Gain
-from analysis.advice.remedies import Remedy
 from analysis.compare.choice import PREFERRED, chosen_names, same_cut
 from analysis.compare.timing.verdict import Verdict, paired_verdict
-from analysis.experiment import MAX_DIFFERENCE, ExperimentRecord, VariantRecord
-from analysis.messages import Said
+from analysis.experiment import MAX_DIFFERENCE, ExperimentRecord, Try, VariantRecord
 
 Outcome = Literal[
     "kept", "taken_back", "cannot_tell", "other_outputs", "outputs_unknown", "not_recorded"
@@ -22,18 +20,19 @@ _OF_SETTINGS = ("unfused", "basic", "extended", "fused", "without", "only", "thr
 
 @dataclass(frozen=True)
 class Tried:
-    """One remedy. `saved` is the un-profiled time of a run that it saves, with its 95 % interval,
-    None where the noise is not known; `difference` is max|a-b| / max|a| of its outputs against
-    those of the best, None where not known. `by_kernel` is what a kernel of one's own saves against
-    the same cut without it: the cut costs time, too. `reason` says why it was not recorded."""
+    """One remedy. `predicted` and `saved` are of the un-profiled time of a run of the best, at 90
+    and at 95 %: what it was predicted to save, None without a prediction, and what it saved, None
+    where the noise is not known; `difference` is max|a-b| / max|a| of its outputs against those of
+    the best, None where not known. `by_kernel` is what a kernel of one's own saves against the same
+    cut without it: the cut costs time, too."""
 
-    remedy: Remedy
+    remedy: Try
     outcome: Outcome
     verdict: Verdict | None = None
+    predicted: Gain | None = None
     saved: Gain | None = None
     difference: float | None = None
     by_kernel: Gain | None = None
-    reason: Said | None = None
 
 
 def present_best(record: ExperimentRecord) -> str:
@@ -54,11 +53,14 @@ def is_of_settings(variant: str) -> bool:
     return variant.partition(":")[0] in _OF_SETTINGS
 
 
-def tried(record: ExperimentRecord, asked: Sequence[Remedy]) -> tuple[Tried, ...]:
-    """Each remedy that a recording against the present best, its baseline, holds."""
+def tried(record: ExperimentRecord) -> tuple[Tried, ...]:
+    """What became of each try of a recording, in its order, against the best, its baseline; empty
+    where the recording was made for none."""
     best = record.settings.baseline
-    names = frozenset(record.names)
-    return tuple(_tried(record, best, remedy) for remedy in asked if remedy.variant in names)
+    if best not in record.names:
+        return ()
+    asked = {one.variant: one for one in record.tries if one.variant != best}
+    return tuple(_tried(record, best, remedy) for remedy in asked.values())
 
 
 def kept(results: Sequence[Tried]) -> Tried | None:
@@ -67,7 +69,9 @@ def kept(results: Sequence[Tried]) -> Tried | None:
     return max(faster, key=lambda one: (one.verdict and one.verdict.speedup) or 0.0, default=None)
 
 
-def _tried(record: ExperimentRecord, best: str, remedy: Remedy) -> Tried:
+def _tried(record: ExperimentRecord, best: str, remedy: Try) -> Tried:
+    if remedy.variant not in record.names:
+        return Tried(remedy, "not_recorded")
     verdict = paired_verdict(record, best, remedy.variant)
     variant = record.variant(remedy.variant)
     difference = variant.output_difference.relative if variant.output_difference else None
@@ -76,10 +80,20 @@ def _tried(record: ExperimentRecord, best: str, remedy: Remedy) -> Tried:
         remedy,
         _outcome(verdict, variant, difference),
         verdict,
+        _predicted(remedy, verdict),
         _saved(verdict),
         difference,
         None if twin is None else _saved(paired_verdict(record, twin, remedy.variant)),
     )
+
+
+def _predicted(remedy: Try, verdict: Verdict) -> Gain | None:
+    """The predicted part of the time of the best that was measured beside the remedy."""
+    part = remedy.predicted
+    if part is None or verdict.times_ns is None:
+        return None
+    whole = verdict.times_ns[0]
+    return Gain(part.value * whole, part.low * whole, part.high * whole, "modelled")
 
 
 def _outcome(verdict: Verdict, variant: VariantRecord, difference: float | None) -> Outcome:

@@ -294,6 +294,10 @@ def _cleaned(record: ExperimentRecord) -> ExperimentRecord:
         variants=variants,
         model_graph=record.model_graph,
         own_fusions=record.own_fusions,
+        tries=tuple(
+            msgspec.structs.replace(one, rules="\n".join(map(clean_text, raw.rules.split("\n"))))
+            for one, raw in zip(facts.tries, record.tries, strict=True)
+        ),
     )
 
 

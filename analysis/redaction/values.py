@@ -18,6 +18,7 @@ from analysis.trace import CALL_COLUMNS, Diagnostic, Trace
 
 Texts = Callable[[str], str]
 ShownT = TypeVar("ShownT", bound=Shown)
+_FREE = (("model", "name"), ("tries", "refused"))  # texts that are no names
 
 
 def replaced(value: Trace | Experiment, redaction: Replacement) -> Trace | Experiment:
@@ -149,7 +150,7 @@ def _walked(value: Any, redaction: Replacement, keys: tuple[str, ...]) -> Any:
         case str():
             if keys == ("settings", "command"):
                 return redaction.command(value)
-            free = keys == ("model", "name") or keys[:2] == ("variants", "settings")
+            free = keys in _FREE or keys[:2] == ("variants", "settings")
             return redaction.text(value) if free else redaction.name(value)
         case dict():
             return {key: _walked(item, redaction, (*keys, key)) for key, item in value.items()}

@@ -42,10 +42,12 @@ from analysis.report.pictures.roofline import roofline
 from analysis.report.pictures.waterfall import waterfall
 from analysis.report.text import minus, model_name, slug, with_short_labels
 from analysis.report.timelines import Drawing, drawing, section, style_sheets, timeline_script
+from analysis.report.tried import tried_table
 from analysis.timeline.payload import timeline_payload
 from analysis.trace import Diagnostic
 from analysis.wording import findings as finding_words
 from analysis.wording import step as step_words
+from analysis.wording import tried as tried_words
 from analysis.wording.advice import NEAR_MISSES_HELP
 from analysis.wording.fusion.groups import KNOWN_BY_HELP, LEDGER_HELP
 from analysis.wording.fusion.terms import WATERFALL_HELP
@@ -160,6 +162,8 @@ def _verdict(shown: Comparison) -> dict[str, Any]:
         "step_words": step_words,
         "findings": limits(shown),
         "finding_words": finding_words,
+        "tried": tried_table(shown),
+        "tried_heads": tried_words.HEADS,
         "figures": cards.figures(shown),
         "totals_of_runs": [
             (

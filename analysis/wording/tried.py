@@ -4,48 +4,123 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from analysis.advice import Findings, Subject, missed_fusions
+from analysis.advice.settings import conditions_of
 from analysis.advice.tried import Outcome, Tried, kept
 from analysis.compare.timing.verdict import Verdict
-from analysis.messages import Message, say
+from analysis.messages import Message, paragraph, say
 from analysis.wording.findings.texts import TEXTS
 from analysis.wording.scorecard import interval_text
 from analysis.wording.sentences import pair_parts, verdict_interval
 
 TITLE = Message("Tried beside {best:name}")
-NOTHING_TO_TRY = Message(
-    "FuseScope cannot try by itself what the findings of {best:name} ask for: fusescope advise "
-    "lists them with what to do."
+_ALL_FUSED = Message("ONNX Runtime fuses everything here that it can.")
+_LITTLE_LEFT = Message("No pattern that ONNX Runtime leaves unfused here takes 2 % of the run.")
+_NOTHING_ASKED = Message("Nothing else stands out in {best:name}, so there is nothing to try.")
+_NOT_BY_ITSELF = Message(
+    "FuseScope cannot try by itself what the findings of {best:name} ask for: their remedies are "
+    "changes of the model or of the machine."
+)
+_WAS_TRIED = Message("What the findings of {best:name} ask for was tried in this recording.")
+TITLE_HELP = Message(
+    "What the findings asked for, recorded in the same processes as the best variant so far. A "
+    "variant is kept when it is faster by the verdict and its outputs are the same, else taken "
+    "back."
 )
 NOTES = Message(
-    "Predicted of a run as profiled, measured un-profiled, with 90 % and 95 % intervals. Every "
-    "variant ran in the same processes as {best:name}, in random order."
+    "Both savings are of an un-profiled run of {best:name}. Predicted: the part of its operator "
+    "time as profiled, with a 90 % interval. Measured: with a 95 % interval."
 )
 _OUTCOMES: Mapping[Outcome, Message] = {
     "kept": Message("Kept: it is faster."),
     "taken_back": Message("Taken back: it is slower."),
     "cannot_tell": Message("Taken back: it is not shown to be faster."),
-    "other_outputs": Message("It is faster, but computes something else: decide yourself."),
-    "outputs_unknown": Message("It is faster, but its outputs were not compared: decide yourself."),
-    "not_recorded": Message("Not recorded: {reason}."),
+    "other_outputs": Message(
+        "Taken back: it is faster, but its outputs differ. Use it only where they are good enough."
+    ),
+    "outputs_unknown": Message(
+        "Taken back: it is faster, but its outputs were not compared. Check them before you use it."
+    ),
+    "not_recorded": Message("Not recorded."),
 }
+_REFUSED = Message("Not recorded: {reason:name}.")
 _KEPT = Message("Keep {variant:name}: {factor:factor} faster than {best:name} ({interval:name}).")
-_NONE_KEPT = Message("Nothing that was tried is faster: keep {best:name}.")
+_NONE_KEPT = Message("Nothing that was tried is kept: {best:name} stays the best.")
+HEADS = {
+    "variant": Message("Tried"),
+    "finding": Message("For"),
+    "predicted": Message("Predicted saving"),
+    "measured": Message("Measured saving"),
+    "outcome": Message("What became of it"),
+}
+_NO_SCRIPT = Message(
+    "{variant:name} runs inside FuseScope only, so there is no script that opens the model so."
+)
+
+
+def nothing_text(subject: Subject, found: Findings) -> str:
+    """Why there is nothing to try beside the side of these findings."""
+    best, experiment = subject.side.label, subject.side.experiment
+    codes = {one.code for one in found.found}
+    if experiment is not None and experiment.record.tries:
+        rest = _WAS_TRIED
+    else:
+        rest = _NOT_BY_ITSELF if codes else _NOTHING_ASKED
+    return paragraph(_fused_text(subject, found), rest.text(best=best))
+
+
+def _fused_text(subject: Subject, found: Findings) -> str:
+    """What is left to the engine to fuse; '' where it leaves much, or where that is not known."""
+    told = conditions_of(subject.side)
+    codes = {one.code for one in found.found} | {one.code for one in found.unanswered}
+    if subject.comparison is None or told is None or "missed_fusion" in codes:
+        return ""
+    if told.level != "all" or told.disabled or told.only:
+        return ""
+    return (_LITTLE_LEFT if missed_fusions(subject.comparison) else _ALL_FUSED).text()
+
+
+def finding_text(one: Tried) -> str:
+    """The kind of finding that it answers; its code where that is of another version."""
+    known = next((text for code, text in TEXTS.items() if code == one.remedy.finding), None)
+    return one.remedy.finding if known is None else known.label.text()
 
 
 def head_text(one: Tried) -> str:
     """What was tried, and the kind of finding that it answers."""
-    label = TEXTS[one.remedy.code].label.text()
-    return say("{variant:name}, for: {label}", variant=one.remedy.variant, label=label)
+    return say(
+        "{variant:name}, for: {label:name}", variant=one.remedy.variant, label=finding_text(one)
+    )
 
 
 def lines(one: Tried, best: str) -> tuple[str, ...]:
     """What came, beside what was predicted; what became of the outputs and of the remedy."""
+    savings = (
+        say("Predicted saving: {gain:name}.", gain=predicted_text(one)) if one.predicted else "",
+        say("Measured saving: {gain:name}.", gain=measured_text(one)) if one.saved else "",
+    )
+    first, *rest = outcome_lines(one, best)
+    return tuple(filter(None, (first, *savings, *rest)))
+
+
+def predicted_text(one: Tried) -> str:
+    """What it was predicted to save, with the interval; '' without a prediction."""
+    return interval_text(one.predicted) if one.predicted else ""
+
+
+def measured_text(one: Tried) -> str:
+    """What it saved, with the interval; '' where the noise is not known."""
+    return interval_text(one.saved) if one.saved else ""
+
+
+def outcome_lines(one: Tried, best: str) -> tuple[str, ...]:
+    """The verdict, what became of the outputs, and whether it is kept."""
     verdict = one.verdict
     if verdict is None:
-        return (_OUTCOMES[one.outcome].text(reason=str(one.reason or "")),)
+        refused = one.remedy.refused
+        return (_REFUSED.text(reason=refused) if refused else _OUTCOMES[one.outcome].text(),)
     sentence = "".join(part.text for part in pair_parts(verdict, best, one.remedy.variant))
     interval = verdict_interval(verdict)
-    gain, saved = one.remedy.gain, one.saved
     return tuple(
         filter(
             None,
@@ -53,8 +128,6 @@ def lines(one: Tried, best: str) -> tuple[str, ...]:
                 say("{verdict:name} ({interval}).", verdict=sentence, interval=interval)
                 if interval
                 else say("{verdict:name}.", verdict=sentence),
-                say("Predicted saving: {gain:name}.", gain=interval_text(gain)) if gain else "",
-                say("Measured saving: {gain:name}.", gain=interval_text(saved)) if saved else "",
                 say("The kernel alone, against the same cut: {gain:name}.",
                     gain=interval_text(one.by_kernel)) if one.by_kernel else "",
                 _of_several(verdict),
@@ -63,6 +136,11 @@ def lines(one: Tried, best: str) -> tuple[str, ...]:
             ),
         )
     )  # fmt: skip
+
+
+def no_script_text(variant: str) -> str:
+    """Why nothing repeats that variant."""
+    return _NO_SCRIPT.text(variant=variant)
 
 
 def _of_several(verdict: Verdict) -> str:

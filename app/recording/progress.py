@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -139,9 +139,10 @@ def result(
     compare_page: st.Page,
     query: Mapping[str, str],
     verdicts: Iterable[str] = (),
+    beside: Callable[[], None] | None = None,
 ) -> None:
     """What came of a recording that is over: how its variants compare, in sentences; `query` is
-    the comparison to open, {} for none."""
+    the comparison to open, {} for none, and `beside` draws what else there is to show."""
     with st.container(border=True):
         if status.error is not None:
             st.error(say("Nothing was recorded."), icon=":material/error:")
@@ -151,6 +152,8 @@ def result(
             st.code(status.path.name, language=None)
             for sentence in verdicts:
                 st.text(sentence)
+            if beside is not None:
+                beside()
             if status.progress is not None:
                 st.text(str(status.progress.message))
             if query and st.button(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable
+from dataclasses import dataclass
 
 import streamlit as st
 
+from analysis.experiment import Try
 from app.state.session import MAX_ID
 
 
@@ -22,14 +24,31 @@ def preset_recording(models: Container[str], is_variant: Callable[[str], bool]) 
         choose_variants(asked)
 
 
-def offer_rules(texts: Mapping[str, str]) -> None:
-    """Rule files, by the names of their variants, that the Record page offers beside its own."""
-    st.session_state["record_rules"] = dict(texts)
+@dataclass(frozen=True)
+class Offer:
+    """What a page asks the Record page to try: `asked` beside `best` of the model, as the form
+    names it, under the settings of the experiment that the findings are of."""
+
+    model: str
+    best: str
+    asked: tuple[Try, ...]
+    threads: int | None = None
+    batch: int | None = None
+    shapes: str = ""
 
 
-def offered_rules() -> dict[str, str]:
-    """Texts of rule files by the names of their variants."""
-    return dict(st.session_state.get("record_rules", {}))
+def offer(offered: Offer) -> None:
+    """Before the Record page is drawn: what it offers and how it is set."""
+    st.session_state["record_offer"] = offered
+    st.session_state["record_threads"] = offered.threads
+    st.session_state["record_batch"] = offered.batch
+    st.session_state["record_shapes"] = offered.shapes
+
+
+def offered() -> Offer | None:
+    """What was offered last; None before."""
+    found = st.session_state.get("record_offer")
+    return found if isinstance(found, Offer) else None
 
 
 def chosen_model() -> str:

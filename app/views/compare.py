@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 
 import streamlit as st
 
@@ -29,7 +30,7 @@ from app.parts import (
     settings,
     tables,
 )
-from app.parts.advice import findings, tries
+from app.parts.advice import findings, tried, tries
 from app.parts.heads import SIDES, told
 from app.parts.pair import Chosen
 from app.parts.table import choice
@@ -99,6 +100,9 @@ def _results(
     with panels.trust(comparison):
         doctor.link(comparison)
     _step(comparison)
+    experiment = comparison.candidate.experiment
+    if experiment is not None:
+        tried.show(experiment.record, Path(experiment.file_name).stem)
     findings.show(shown.findings, comparison.candidate.name, partial(_group, shown, fusion_page))
     tries.show(Subject(comparison.candidate, comparison), shown.findings, record_page)
     _cards(comparison)

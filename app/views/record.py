@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -11,10 +12,12 @@ import streamlit as st
 from analysis import units, wording
 from analysis.compare.timing.verdict import paired_verdict
 from analysis.errors import FuseScopeError
+from analysis.experiment import Try
 from analysis.messages import Message, Said, say
 from analysis.wording.sentences import pair_parts
 from app import state
 from app.parts import panels
+from app.parts.advice import tried
 from app.parts.heads import told
 from app.recording import own_models as own
 from app.recording import progress, recorder
@@ -37,6 +40,10 @@ RULES = "rules:"
 _NO_RULE_FILES = Message(
     "To choose your own rule file here, put it, as a {suffix:name} file, into a folder that the "
     "dashboard is started with: {command:name}."
+)
+_TRYING = Message(
+    "This recording tries what the findings ask for. Each variant is kept if it is faster and its "
+    "outputs are the same; what comes is shown beside what was predicted."
 )
 _HOW = (
     Message(
@@ -66,7 +73,7 @@ def show(compare_page: st.Page) -> None:
                 progress.running()
                 return
             if status is not None:
-                progress.result(status, compare_page, _recorded(status), _verdicts(status))
+                _result(status, compare_page)
             _form()
             _kept(compare_page)
 
@@ -87,7 +94,7 @@ def _form() -> None:
     from collectors.record import summary_of, variant_names, zoo_models
 
     zoo, variants = zoo_models(), variant_names()
-    offered = state.recording.offered_rules()
+    offered = _offered_rules()
     state.recording.preset_recording(
         zoo, lambda name: name in offered or summary_of(name) is not None
     )
@@ -103,6 +110,8 @@ def _form() -> None:
         )
     rule_files = {f"{RULES}{name}": path for name, path in places.rule_files().items()}
     chosen = _variants(model, variants, rule_files)
+    if _tries(model, chosen):
+        st.info(_TRYING.text(), icon=":material/science:")
     ablate = st.toggle(
         say("Also record what each optimizer brings"),
         key="record_ablate",
@@ -122,6 +131,7 @@ def _form() -> None:
                 path if model == OWN_FILE else model.removeprefix(OWN_PREFIX),
                 model not in zoo,
                 chosen,
+                _tries(model, chosen),
                 [rule_files[name] for name in chosen if name in rule_files],
                 ablate,
                 settings,
@@ -134,7 +144,7 @@ def _variants(
     """The variants that are chosen, each with what it is below."""
     from collectors.record import first_variants, summary_of
 
-    files = {**rule_files, **state.recording.offered_rules()}
+    files = {**rule_files, **_offered_rules()}
     listed = [*variants, *(name for name in files if name not in variants)]
     asked = [name for name in state.recording.chosen_variants() if name not in listed]
     chosen = st.multiselect(
@@ -263,6 +273,7 @@ def _start(
     model: str,
     is_path: bool,
     variants: list[str],
+    tries: tuple[Try, ...],
     rule_files: Iterable[Path],
     ablate: bool,
     settings: _Settings,
@@ -275,13 +286,16 @@ def _start(
     if len(variants) < 2 and not ablate:
         raise FuseScopeError("one_variant_only")
     _, from_files = read_variants([f"{RULES}{path}" for path in rule_files])
-    offered = state.recording.offered_rules()
+    offered, offer = _offered_rules(), state.recording.offered()
     rules = {**{name: offered[name] for name in variants if name in offered}, **from_files}
     job = Recording(
         model=model,
         out=progress.folder(),
         variants=tuple(variants),
+        baseline=offer.best if offer and tries else None,
         rules=rules,
+        tries=tries,
+        own_pass=not tries,
         ablate=ablate,
         seconds=float(settings.seconds) if settings.seconds else None,
         threads=settings.threads,
@@ -292,6 +306,31 @@ def _start(
     )
     recorder.RECORDER.start(job, record)
     st.rerun()
+
+
+def _offered_rules() -> dict[str, str]:
+    """Texts of the rule files that another page asks to try, by the names of their variants."""
+    offer = state.recording.offered()
+    return {one.variant: one.rules for one in offer.asked if one.rules} if offer else {}
+
+
+def _tries(model: str, variants: Iterable[str]) -> tuple[Try, ...]:
+    """What these variants of the model try of what another page asks for; nothing without the best
+    variant that they are tried beside."""
+    offer, chosen = state.recording.offered(), list(variants)
+    if offer is None or offer.model != model or offer.best not in chosen:
+        return ()
+    return tuple(one for one in offer.asked if one.variant in chosen)
+
+
+def _result(status: Status, compare_page: st.Page) -> None:
+    """What came of the last recording; of tries what was predicted beside what they brought."""
+    record = None if status.path is None else choices.record_at(status.path)
+    if status.path is None or record is None or not record.tries:
+        progress.result(status, compare_page, _recorded(status), _verdicts(status))
+        return
+    show = partial(tried.show, record, status.path.stem)
+    progress.result(status, compare_page, _recorded(status), beside=show)
 
 
 def _recorded(status: Status) -> dict[str, str]:

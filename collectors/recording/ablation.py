@@ -13,6 +13,7 @@ from typing import Literal
 from analysis.errors import FuseScopeError
 from analysis.messages import Message, Said
 from collectors import variants
+from collectors.recording.refused import Refused
 from collectors.recording.request import Plan, Value
 from collectors.runtimes import optimizers
 from collectors.variants import Variant
@@ -49,13 +50,17 @@ class Effect:
     operators: int
 
 
-def with_ablation(plan: Plan, *, search: bool, ask: Ask, report: Report) -> Plan:
+def with_ablation(
+    plan: Plan, *, search: bool, ask: Ask, report: Report, refused: Refused | None = None
+) -> Plan:
     """The plan of a recording with, after a `search`, an ablation of the optimizers that change
     most operators. `ask` gives the structures of the model under settings.
 
-    Raises FuseScopeError for an ablation that changes nothing: its optimizer does not act on this
-    model, or there is none of that name; and for a search that finds nothing.
+    Raises FuseScopeError for an ablation that changes nothing, unless `refused` takes it: its
+    optimizer does not act on this model, or there is none of that name; and for a search that
+    finds nothing.
     """
+    refused = refused or Refused(())
     if not search and not any(variant.optimizer for variant in plan.variants):
         return plan
     planned = plan.variants
@@ -73,7 +78,9 @@ def with_ablation(plan: Plan, *, search: bool, ask: Ask, report: Report) -> Plan
             settings["fused"]["optimizers_left_out"] = ", ".join(e.optimizer for e in left_out)
     planned = tuple(dict.fromkeys(planned))
     for variant in planned:
-        _refuse_without_effect(variant, graphs)
+        with refused.unless(variant.name):
+            _refuse_without_effect(variant, graphs)
+    planned = refused.left(planned)
     only = [variant.name for variant in planned if variant.only]
     if only and graphs.differ(ALL_OFF, NONE):
         settings |= {name: {"unlisted_optimizers_act": True} for name in only}

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
 from analysis.errors import FuseScopeError
-from analysis.experiment import Machine, OwnFusion, Peaks
+from analysis.experiment import Machine, OwnFusion, Peaks, Try
 from analysis.messages import Message, Said
 from collectors import variants
 from collectors.files import cache
@@ -20,6 +20,7 @@ from collectors.progress import Progress, Stage
 from collectors.recording import ablation, quiet
 from collectors.recording.blocks import lanes
 from collectors.recording.budget import Deadline
+from collectors.recording.refused import Refused
 from collectors.recording.request import Plan, Recording
 from collectors.recording.trials import Trials
 from collectors.workers import machine
@@ -59,8 +60,8 @@ OnProgress = Callable[[Progress], None]
 class Preparation:
     """`started` is ISO 8601 in UTC, `machine` holds the load of then. `model` is the working copy,
     `plan` the variants to record, `trials` what each of them did alone. `own_fusions` is what our
-    own pass would fuse, None where it was not tried or did not end in time. `seconds` is what all
-    of this took."""
+    own pass would fuse, None where it was not tried or did not end in time. `tries` are those of
+    the recording, with what refused them. `seconds` is what all of this took."""
 
     started: str
     machine: Machine
@@ -70,6 +71,7 @@ class Preparation:
     trials: Trials
     peaks: Peaks
     own_fusions: tuple[OwnFusion, ...] | None
+    tries: tuple[Try, ...]
     seconds: float
 
     @property
@@ -86,7 +88,8 @@ def prepare(
     deadline: Deadline,
     on_progress: OnProgress,
 ) -> Preparation:
-    """Files go into the folder. Raises FuseScopeError for what keeps a variant from running."""
+    """Files go into the folder. Raises FuseScopeError for what keeps a variant from running; one of
+    the tries is left out in place of that."""
 
     def report(stage: Stage, message: Message | Said, done: int = 0, total: int = 1) -> None:
         on_progress(Progress(stage, done, total, message))
@@ -95,6 +98,7 @@ def prepare(
         return pool.run("structures", StructuresJob(settings, switches), tuple[Structure, ...])
 
     begun = time.monotonic()
+    refused = Refused(recording.tries)
     started = datetime.now(UTC).isoformat(timespec="seconds")
     facts = msgspec.structs.replace(machine.facts(), load_before=machine.load())
     preparing = _PREPARING if quiet.was_calm(facts) else _PREPARING_BUSY
@@ -117,25 +121,32 @@ def prepare(
         search=recording.ablate,
         ask=structures,
         report=lambda message: report("prepare", message),
+        refused=refused,
     )
-    derived = {}
+    derived: dict[str, Derived] = {}
     for name in (variant.name for variant in plan.variants if variant.kind):
         report("prepare", _MAKING.of(variant=name))
-        made = pool.run("derive", _derive_job(recording, settings, name, folder), Derived)
-        if "fused_groups" in made.settings:
-            report("prepare", _FUSES.of(variant=name, groups=made.settings["fused_groups"]))
-        derived[name] = made
+        with refused.unless(name):
+            made = pool.run("derive", _derive_job(recording, settings, name, folder), Derived)
+            if "fused_groups" in made.settings:
+                report("prepare", _FUSES.of(variant=name, groups=made.settings["fused_groups"]))
+            derived[name] = made
+    plan = replace(plan, variants=refused.left(plan.variants))
     settings = msgspec.structs.replace(settings, derived=derived)
     trials = Trials(settings, plan.baseline, Path(model.graph), folder, pool.memory_bytes, pool.run)
     order = sorted(plan.names, key=lambda name: name != plan.baseline)
     for done, name in enumerate(order):
         report("check", _TRYING.of(variant=name), done, len(order))
         maximum = AGREEMENT_SHARE * pool.seconds
-        trials.check(name, _within(deadline, AGREEMENT_SHARE / len(order), maximum))
+        with refused.unless(name):
+            trials.check(name, _within(deadline, AGREEMENT_SHARE / len(order), maximum))
+        if name not in trials.checked:
+            continue
         if trials.is_optimised(name):
             report("check", _FOLLOWING.of(variant=name), done, len(order))
             trials.match(name, _within(deadline, MATCHING_SHARE / len(order), pool.seconds))
         trials.drop_dump(name)
+    plan = replace(plan, variants=refused.left(plan.variants))
     own_fusions = None
     if recording.own_pass and any(one.optimization != "none" for one in plan.variants):
         report("check", _OWN_PASS)
@@ -145,7 +156,9 @@ def prepare(
     job = PeaksJob(settings.threads, settings.spin, facts.caches, pool.memory_bytes // 4)
     peaks = pool.run("peaks", job, Peaks)
     took_s = time.monotonic() - begun
-    return Preparation(started, facts, model, settings, plan, trials, peaks, own_fusions, took_s)
+    return Preparation(
+        started, facts, model, settings, plan, trials, peaks, own_fusions, refused.tries, took_s
+    )
 
 
 def _own_fusions(

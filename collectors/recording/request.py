@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from analysis.errors import FuseScopeError
+from analysis.experiment import Try
 from analysis.spelling import nearest
 from analysis.text import shown
 from collectors import kernels, variants, zoo
@@ -19,6 +20,7 @@ from collectors.variants import Variant
 from collectors.workers import machine
 from collectors.workers.jobs import PrepareJob
 
+MAX_THREADS_PER_CORE = 4
 Value = str | int | float | bool
 
 
@@ -54,7 +56,8 @@ class Recording:
     rules that are built in none is needed. `custom_op_library` is the user's own library of
     operators, registered in every session: code that is run, so only the command line sets it.
     `own_pass` also tries our own fusion pass on the model, so that the page can say where it would
-    fuse what the engine does not.
+    fuse what the engine does not. `tries` says of variants which findings they answer; one of them
+    that cannot be recorded is left out, and the file says why.
     """
 
     model: str
@@ -82,6 +85,7 @@ class Recording:
     profiled_rounds: int = PROFILED_ROUNDS
     run_timeout: float = 300.0
     own_pass: bool = True
+    tries: tuple[Try, ...] = ()
 
     def plan(self) -> Plan:
         """What is certain before the model is read. Raises FuseScopeError for what cannot be
@@ -140,9 +144,9 @@ class Recording:
     def _check_numbers(self, found: Sequence[Variant]) -> None:
         for option, minimum, maximum, value in (
             ("--batch", 1, 1 << 20, self.batch),
-            ("--threads", 1, 4 * machine.logical_cores(), self.threads),
+            ("--threads", 1, MAX_THREADS_PER_CORE * machine.logical_cores(), self.threads),
             *(
-                (variant.name, 1, 4 * machine.logical_cores(), variant.threads)
+                (variant.name, 1, MAX_THREADS_PER_CORE * machine.logical_cores(), variant.threads)
                 for variant in found
                 if variant.threads
             ),

@@ -22,7 +22,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("analysis", "app", "collectors")
 NOT_VALUES = {"where", "nearest"}  # of FuseScopeError itself
 # Where an error is made of one that there is already.
-HANDED_ON = {"analysis/errors.py", "collectors/workers/failures.py"}
+HANDED_ON = {
+    "analysis/errors.py", "collectors/recording/refused.py", "collectors/workers/failures.py",
+}  # fmt: skip
 # Placeholders without a format hold texts of our own, never one of a file, a trace or a user.
 OWN_TEXTS = {
     "content", "extra", "first", "form", "given", "instead", "kind", "known", "line", "needed",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -15,9 +15,10 @@ SCHEMA_VERSION = 1
 
 
 def tried_json(
-    best: str, results: Sequence[Tried], experiment: Path | None, script: Path | None
+    best: str, results: Sequence[Tried], experiment: Path | None, written: Mapping[str, Path]
 ) -> bytes:
-    """All results as indented JSON; times in ns of one run, predictions as profiled."""
+    """All results as indented JSON; times in ns of one un-profiled run. `written` are the files
+    that repeat what is kept, by their suffix."""
     one = kept(results)
     with language.speaking(language.ENGLISH):
         values = {
@@ -26,7 +27,8 @@ def tried_json(
             "keep": best if one is None else one.remedy.variant,
             "tried": [_values(result) for result in results],
             "experiment": None if experiment is None else str(experiment),
-            "script": None if script is None else str(script),
+            "rules": str(written[".toml"]) if ".toml" in written else None,
+            "script": str(written[".py"]) if ".py" in written else None,
         }
         return msgspec.json.format(msgspec.json.encode(values), indent=2)
 
@@ -35,8 +37,8 @@ def _values(result: Tried) -> dict[str, object]:
     verdict = result.verdict
     return {
         "variant": result.remedy.variant,
-        "finding": result.remedy.code,
-        "predicted_ns": None if result.remedy.gain is None else asdict(result.remedy.gain),
+        "finding": result.remedy.finding,
+        "predicted_ns": None if result.predicted is None else asdict(result.predicted),
         "measured_ns": None if result.saved is None else asdict(result.saved),
         "speedup": None if verdict is None else verdict.speedup,
         "interval": None
@@ -45,5 +47,5 @@ def _values(result: Tried) -> dict[str, object]:
         "output_difference": result.difference,
         "kernel_alone_ns": None if result.by_kernel is None else asdict(result.by_kernel),
         "outcome": result.outcome,
-        "reason": None if result.reason is None else str(result.reason),
+        "reason": result.remedy.refused or None,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from app.cli import streams
 from app.cli.recording import run as recording_run
 
 if TYPE_CHECKING:
-    from analysis.advice.remedies import Remedy
+    from analysis.advice import Findings, Subject
     from analysis.advice.tried import Tried
     from analysis.experiment import Experiment, ExperimentRecord
     from collectors.record import Recording
@@ -38,7 +38,7 @@ class Trial:
 
 
 def try_out(trial: Trial) -> None:
-    """Records, compares, prints, and writes a script for what is kept. Raises FuseScopeError."""
+    """Records, compares, prints, and writes what repeats what is kept. Raises FuseScopeError."""
     if not 1 <= trial.most <= MOST:
         raise FuseScopeError(
             "number_out_of_range", option="--try", given=trial.most, smallest=1, largest=MOST
@@ -48,27 +48,26 @@ def try_out(trial: Trial) -> None:
     from analysis.advice import findings
     from analysis.advice.remedies import remedies
     from analysis.advice.sides import advised
-    from analysis.advice.tried import present_best, tried
+    from analysis.advice.tried import Tried, present_best, tried
 
     first, recording = _first(trial)
+    from collectors.record import NothingTried, can_try, to_try
+
     best = trial.variant or present_best(first.record)
     subject = advised(first, best)
-    found = remedies(subject, findings(subject))
-    asked = [remedy for remedy in found if _is_possible(remedy)][: trial.most]
-    path, refused = _record(trial, recording, best, asked) if asked else (None, ())
-    if path is None:
-        _tell(trial, best, refused, None, None)
+    found = findings(subject)
+    asked = [one for one in remedies(subject, found) if can_try(one.variant)][: trial.most]
+    if not asked:
+        _tell_none(trial, subject, found)
+        return
+    try:
+        path = recording_run.run(to_try(recording, best, asked))
+    except NothingTried as error:
+        _tell(trial, best, [Tried(one, "not_recorded") for one in error.tries], None, {})
         return
     record = _read(path).record
-    results = tried(record, asked)
-    _tell(trial, best, (*results, *refused), path, _script(path, record, best, results))
-
-
-def _is_possible(remedy: Remedy) -> bool:
-    """Whether what makes the variant is installed."""
-    from collectors.record import variant_names
-
-    return not remedy.variant.startswith("custom:") or remedy.variant in variant_names()
+    results = tried(record)
+    _tell(trial, best, results, path, _written(path, record, results))
 
 
 def _first(trial: Trial) -> tuple[Experiment, Recording]:
@@ -109,77 +108,62 @@ def _first(trial: Trial) -> tuple[Experiment, Recording]:
     )
 
 
-def _record(
-    trial: Trial, recording: Recording, best: str, asked: Sequence[Remedy]
-) -> tuple[Path | None, tuple[Tried, ...]]:
-    """The file that holds the best and what can be recorded of the remedies, and those that cannot:
-    an optimizer that changes nothing here, a model that cannot be quantised."""
-    from analysis.advice.tried import Tried
-
-    left, refused = list(asked), list[Tried]()
-    while left:
-        variants = (best, *(remedy.variant for remedy in left))
-        wanted = replace(
-            recording,
-            variants=variants,
-            baseline=best,
-            rules={remedy.variant: remedy.rules for remedy in left if remedy.rules},
-            own_pass=False,
-        )
-        try:
-            return recording_run.run(wanted), tuple(refused)
-        except FuseScopeError as error:
-            named = str(error.values.get("variant", "")), str(error.where or "")
-            lost = next((one for one in left if one.variant in named), None)
-            if lost is None:
-                raise
-            left.remove(lost)
-            refused.append(Tried(lost, "not_recorded", reason=error.said))
-    return None, tuple(refused)
-
-
-def _script(
-    path: Path, record: ExperimentRecord, best: str, results: Sequence[Tried]
-) -> Path | None:
-    """A file beside the recording that repeats what is kept: a rule file, or a script that opens
-    the model so; None where neither can, as for kernels of one's own."""
-    from analysis.advice.tried import kept
-    from analysis.report.exports.session_script import session_script
+def _written(path: Path, record: ExperimentRecord, results: Sequence[Tried]) -> dict[str, Path]:
+    """The files beside the recording that repeat what is kept, by their suffix."""
+    from analysis.report.exports.session_script import kept_files
     from app.cli.outputs import write_whole
+    from collectors.record import listed_optimizers
 
-    one = kept(results)
-    rules = "" if one is None else one.remedy.rules
-    text = rules or session_script(record, best if one is None else one.remedy.variant)
-    if text is None:
-        return None
-    script = path.with_suffix(".toml" if rules else ".py")
-    write_whole(script, text.encode(), option="--out", code="table_unwritable")
-    return script
+    texts = kept_files(record, results, listed_optimizers())
+    for suffix, text in texts.items():
+        write_whole(
+            path.with_suffix(suffix), text.encode(), option="--out", code="table_unwritable"
+        )
+    return {suffix: path.with_suffix(suffix) for suffix in texts}
 
 
 def _tell(
-    trial: Trial, best: str, results: Sequence[Tried], path: Path | None, script: Path | None
+    trial: Trial,
+    best: str,
+    results: Sequence[Tried],
+    path: Path | None,
+    written: dict[str, Path],
 ) -> None:
     if trial.as_json:
         from analysis.report.exports.tried_json import tried_json
 
-        streams.write_json(tried_json(best, results, path, script))
+        streams.write_json(tried_json(best, results, path, written))
         return
-    from analysis.wording.tried import NOTHING_TO_TRY
+    from analysis.advice.tried import kept
+    from analysis.wording.tried import no_script_text
     from app.cli.printing.tried import print_tried
 
-    if not results:
-        print(NOTHING_TO_TRY.text(best=best))
-        return
     print_tried(best, results)
-    for written in filter(None, (path, script)):
-        print(shlex.quote(recording_run.relative(written)))
-    if script is not None and script.suffix == ".toml":
-        shown = shlex.quote(recording_run.relative(script))
+    for file in filter(None, (path, *written.values())):
+        print(shlex.quote(recording_run.relative(file)))
+    if path is None:
+        return
+    if ".toml" in written:
+        shown = shlex.quote(recording_run.relative(written[".toml"]))
         command = f"fusescope fuse MODEL.onnx --rules {shown} --out fused.onnx"
         print(say("To write the fused model: {command:name}", command=command))
-    elif script is not None:
+    if ".py" in written:
         print(say("The script opens the model with the settings to keep."))
+    else:
+        one = kept(results)
+        print(no_script_text(best if one is None else one.remedy.variant))
+
+
+def _tell_none(trial: Trial, subject: Subject, found: Findings) -> None:
+    """Why there is nothing to try."""
+    if trial.as_json:
+        from analysis.report.exports.tried_json import tried_json
+
+        streams.write_json(tried_json(subject.side.label, (), None, {}))
+        return
+    from analysis.wording.tried import nothing_text
+
+    print(nothing_text(subject, found))
 
 
 def _read(path: Path) -> Experiment:

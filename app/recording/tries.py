@@ -1,0 +1,30 @@
+"""What a page can try of what findings ask for, and what repeats what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from analysis.advice.tried import Tried
+from analysis.experiment import ExperimentRecord, Try
+from app.recording import progress
+
+
+def possible(asked: Iterable[Try]) -> tuple[Try, ...]:
+    """Those for which this machine has what they need; all where nothing can be recorded here."""
+    if progress.missing():
+        return tuple(asked)
+    from collectors.record import can_try
+
+    return tuple(one for one in asked if can_try(one.variant))
+
+
+def kept_files(record: ExperimentRecord, results: Sequence[Tried]) -> dict[str, str]:
+    """Texts by their suffix of files that repeat what is kept; empty where none can."""
+    from analysis.report.exports import session_script
+
+    listed: tuple[str, ...] = ()
+    if not progress.missing():
+        from collectors.record import listed_optimizers
+
+        listed = listed_optimizers()
+    return session_script.kept_files(record, results, listed)

@@ -1,0 +1,67 @@
+"""Tries that cannot be recorded: the recording goes on without them, and says why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import msgspec
+
+from analysis.errors import FuseScopeError
+from analysis.experiment import Try
+from analysis.messages import language
+from collectors.variants import Variant
+
+_CUT, _KERNEL = "segments:", "custom:"
+
+
+class NothingTried(FuseScopeError):
+    """No try of a recording can be recorded: the first's error, and all `tries` with theirs."""
+
+    def __init__(self, first: FuseScopeError, tries: tuple[Try, ...]) -> None:
+        super().__init__(first.code, where=first.where, **first.values)
+        self.tries = tries
+
+
+class Refused:
+    """`asked` are the tries of a recording, `by_name` those that failed, each with its error."""
+
+    def __init__(self, asked: Sequence[Try]) -> None:
+        self._asked = asked
+        self.by_name: dict[str, FuseScopeError] = {}
+
+    @contextmanager
+    def unless(self, variant: str) -> Iterator[None]:
+        """What may fail for a variant: of a try the error is kept, of any other raised."""
+        try:
+            yield
+        except FuseScopeError as error:
+            name = self._try_of(variant)
+            if name is None:
+                raise
+            self.by_name.setdefault(name, error)
+
+    def left(self, planned: Sequence[Variant]) -> tuple[Variant, ...]:
+        """The variants without those of refused tries. Raises NothingTried where none but the
+        baseline is left."""
+        left = tuple(one for one in planned if self._try_of(one.name) not in self.by_name)
+        if self.by_name and len(left) < 2:
+            raise NothingTried(next(iter(self.by_name.values())), self.tries)
+        return left
+
+    @property
+    def tries(self) -> tuple[Try, ...]:
+        """All of them, with why there is no variant; in English, as the experiment has it."""
+        with language.speaking(language.ENGLISH):
+            return tuple(
+                msgspec.structs.replace(one, refused=self.by_name[one.variant].what)
+                if one.variant in self.by_name
+                else one
+                for one in self._asked
+            )
+
+    def _try_of(self, variant: str) -> str | None:
+        """The try that a variant is recorded for: a kernel's also brings its cut."""
+        names = [one.variant for one in self._asked]
+        kernel = _KERNEL + variant.removeprefix(_CUT) if variant.startswith(_CUT) else variant
+        return next((name for name in (variant, kernel) if name in names), None)

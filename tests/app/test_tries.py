@@ -1,0 +1,116 @@
+"""What findings ask for: from the button to the recording, and what came beside what was
+predicted."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import collectors.record
+from analysis.experiment import PredictedPart, Try
+from app.recording import recorder
+from collectors.record import Recording
+from tests.app.conftest import BLOCKS
+from tests.app.pages import is_clean, markdown_texts, texts
+from tests.app.test_fusion_page import MISSED
+from tests.factories import experiment_zip
+from tests.patience import GIVE_UP_S
+
+SCRIPT = """
+import streamlit as st
+from app.views import compare, record
+
+record_page = st.Page(lambda: record.show(compare_page), title="Record", url_path="record")
+compare_page = st.Page(
+    lambda: compare.show(record_page, record_page, record_page, record_page),
+    title="Compare", url_path="compare", default=True,
+)
+st.navigation([compare_page, record_page], position="top").run()
+"""
+KERNEL = "custom:elementwise"
+RULES = "rules:missed-1.toml"
+HOSTILE = "rules:![b](http://127.0.0.1:9/y)<img src=x>.toml"
+TRIED_MS = {"fused": [10.0] * 8, KERNEL: [12.5] * 8, RULES: [8.0] * 8}
+PREDICTED = PredictedPart(0.15, 0.05, 0.3)
+
+
+def test_from_the_button_to_what_it_brought(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """15 % of 10 ms are predicted, 2 ms are saved by the one, -2.5 by the other."""
+    started: list[Recording] = []
+
+    def record(job: Recording, **_: Any) -> Path:
+        started.append(job)
+        assert job.out is not None
+        path = job.out / "tried-1.zip"
+        tries = (
+            *job.tries,
+            Try(RULES, "missed_fusion", PREDICTED, "a = 1\n"),
+            Try(HOSTILE, "<b>", refused="<img src=x> does not build"),
+        )
+        path.write_bytes(experiment_zip(TRIED_MS, model_name="mul_add", changes={"tries": tries}))
+        return path
+
+    monkeypatch.setattr(recorder, "RECORDER", recorder.Recorder())
+    monkeypatch.setattr(collectors.record, "record", record)
+    rows = {"unfused": MISSED, "fused": MISSED}
+    sample = experiment_zip(BLOCKS, rows, model_name="mul_add")
+    (tree / "samples" / "mobilenetv2.zip").write_bytes(sample)
+
+    page = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S).run()
+    assert is_clean(page)
+    assert "fusescope advise mul_add --try 2" in texts(page)
+    page.button(key="try_remedies").click().run()
+    assert is_clean(page)
+    assert page.selectbox(key="record_model").value == "mul_add"
+    assert page.multiselect(key="record_variants").value == ["fused", KERNEL, "threads:1"]
+    assert page.number_input(key="record_threads").value == 2, "as the experiment was recorded"
+    assert page.info[0].value.startswith("This recording tries what the findings ask for.")
+    page.button(key="record_start").click().run()
+    deadline = time.monotonic() + GIVE_UP_S
+    while not started or recorder.RECORDER.status is None or recorder.RECORDER.status.running:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    [job] = started
+    assert (job.baseline, job.variants, job.own_pass) == (
+        "fused",
+        ("fused", KERNEL, "threads:1"),
+        False,
+    )
+    asked, other = job.tries
+    assert (asked.variant, asked.finding) == (KERNEL, "missed_fusion")
+    assert asked.predicted is not None and other.predicted is None
+
+    page.run()
+    assert_tells(page)
+    again = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S)
+    again.query_params["baseline"] = "recorded:tried-1.zip/fused"
+    again.query_params["candidate"] = f"recorded:tried-1.zip/{KERNEL}"
+    assert_tells(again.run())
+
+
+def assert_tells(page: AppTest) -> None:
+    assert is_clean(page)
+    assert any("Tried beside fused" in head.value for head in page.subheader)
+    assert any(text.startswith(f"Keep {RULES}: 1.25× faster than fused") for text in texts(page))
+    [table] = [one.value for one in page.dataframe if "Predicted saving" in str(one.value.columns)]
+    cells = {str(row.iloc[0]): list(map(str, row)) for _, row in table.iterrows()}
+    assert cells[RULES][2:4] == [
+        "1.50 ms (500 µs to 3.00 ms)", "2.00 ms (1.99 ms to 2.01 ms)",
+    ]  # fmt: skip
+    assert cells[RULES][4].endswith("Kept: it is faster.")
+    assert cells[KERNEL][4].endswith("Taken back: it is slower.")
+    assert cells[HOSTILE][4] == "Not recorded: <img src=x> does not build."
+    assert not any("<img" in text or "![b]" in text for text in markdown_texts(page))
+    labels = [button.label for button in page.get("download_button")]
+    assert "Rule file of what is kept" in labels
+
+
+def test_nothing_to_try_is_said(tree: Path) -> None:
+    page = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S).run()
+    assert is_clean(page)
+    assert not [button for button in page.button if button.key == "try_remedies"]
+    assert any("nothing to try" in text or "cannot try" in text for text in texts(page))

@@ -1,0 +1,109 @@
+"""Tries: recorded beside the best, or left out with the reason, and what then repeats the best."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+import pytest
+from onnx import helper
+from typer.testing import CliRunner
+
+from analysis.advice.tried import tried
+from analysis.errors import FuseScopeError
+from analysis.experiment import PredictedPart, Try
+from analysis.report.exports.session_script import session_script
+from app.cli.main import app
+from collectors.record import NothingTried, can_try, to_try
+from tests.collectors.short_recordings import File, run, short
+
+SaveModel = Callable[..., Path]
+RULES = 'level = "O3"\noptimization = "all"\n'
+GONE = "without:GeluFusionL2"
+
+
+def chain(save_model: SaveModel, name: str = "chain") -> Path:
+    """Mul, Add, Mul, Add: our own pass makes one operator of each pair."""
+    size = [1, 256, 256]
+    nodes = [
+        helper.make_node("Mul", ["x", "a"], ["m"], name="m"),
+        helper.make_node("Add", ["m", "b"], ["s"], name="s"),
+        helper.make_node("Mul", ["s", "a"], ["n"], name="n"),
+        helper.make_node("Add", ["n", "b"], ["y"], name="y"),
+    ]
+    weights = {key: np.full(size, 0.5, np.float32) for key in ("a", "b")}
+    return save_model(nodes, {"x": ("float32", size)}, ["y"], weights, name)
+
+
+def test_tries_that_cannot_be_recorded_are_left_out_and_said(
+    save_model: SaveModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others are recorded beside the best; the script of a rule file fuses as it was."""
+    model = chain(save_model)
+    part = PredictedPart(0.2, 0.1, 0.3)
+    asked = (
+        Try(GONE, "fused_slower", part),
+        Try("rules:missed-1.toml", "missed_fusion", part, RULES),
+        Try("custom:sub_mul_pow", "missed_fusion"),
+    )
+    file, _ = run(to_try(short(model, tmp_path), "fused", asked))
+    assert file.record.names == ("fused", "rules:missed-1.toml")
+    assert file.record.settings.baseline == "fused"
+    first, second, third = file.record.tries
+    assert second == asked[1]
+    assert first.refused.startswith("GeluFusionL2 changes nothing in this model")
+    assert third.refused
+    outcomes = [one.outcome for one in tried(file.record)]
+    assert outcomes == ["not_recorded", "cannot_tell", "not_recorded"], "one block tells nothing"
+
+    text = session_script(file.record, second.variant, second.rules)
+    assert text is not None
+    script, fused = tmp_path / "open.py", tmp_path / "fused.onnx"
+    script.write_text(text)
+    monkeypatch.setattr(sys, "argv", [str(script), str(model), str(fused)])
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
+    opened = runpy.run_path(str(script))["session"]
+    value = np.ones((1, 256, 256), np.float32)
+    [expected] = ort.InferenceSession(str(model)).run(None, {"x": value})
+    np.testing.assert_allclose(opened.run(None, {"x": value})[0], expected, rtol=1e-5)
+    assert fused.is_file()
+
+
+def test_where_nothing_can_be_recorded_it_says_why(save_model: SaveModel, tmp_path: Path) -> None:
+    with pytest.raises(NothingTried, match="changes nothing in this model") as told:
+        run(to_try(short(chain(save_model), tmp_path), "fused", (Try(GONE, "fused_slower"),)))
+    [one] = told.value.tries
+    assert "GeluFusionL2" in one.refused
+    assert not list(tmp_path.glob("*.zip"))
+    assert not can_try("threads:9999")
+    with pytest.raises(FuseScopeError, match="Did you mean 'fused'"):
+        run(short(chain(save_model), tmp_path, variants=("unfused", "fuse")))
+
+
+def test_from_a_model_to_what_is_kept(save_model: SaveModel, tmp_path: Path) -> None:
+    """`advise MODEL --try`: records it, tries what it asks for, and writes what to keep."""
+    model = chain(save_model)
+    out = tmp_path / "out"
+    out.mkdir()
+    arguments: list[Any] = ["advise", model, "--try", 1, "--seconds", 1, "--out", out, "--json"]
+    result = CliRunner().invoke(app, list(map(str, arguments)))
+    assert result.exit_code == 0, result.output
+    values = json.loads(result.stdout)
+    [one] = values["tried"]
+    assert one["finding"] == "missed_fusion"
+    record = File.open(Path(values["experiment"])).record
+    assert record.names[0] == record.settings.baseline == values["best"] == "fused"
+    assert one["variant"] in record.names
+    [asked] = record.tries
+    assert asked.predicted is not None
+    assert one["predicted_ns"]["low"] <= one["predicted_ns"]["value"]
+    assert values["keep"] == (one["variant"] if one["outcome"] == "kept" else "fused")
+    if one["outcome"] != "kept":  # else a kernel of one's own has no script
+        assert [path.suffix for path in sorted(out.iterdir())].count(".py") == 1
+        assert Path(values["script"]).parent == out
