@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
+from analysis.metrics.stretch import Stretch
 from analysis.quantity import Basis
 from analysis.trace import Value
 
@@ -53,7 +54,8 @@ class Finding:
     None where nothing measured allows a prediction. `where` says what `names` are; `confidence` is
     high where measurement alone shows it, medium where the remedy's effect is modelled, low where
     the cause is not certain. `of_ns` is the run that the times are of where it is not the mean run
-    as profiled.
+    as profiled. `stretch` is where in the run that timelines show it can be seen best, on the
+    trace's clock; None where it is no matter of time or the file has no start times.
     """
 
     code: FindingCode
@@ -66,6 +68,7 @@ class Finding:
     names: tuple[str, ...] = ()
     confidence: Confidence = "medium"
     of_ns: float | None = None
+    stretch: Stretch | None = None
 
 
 @dataclass(frozen=True)

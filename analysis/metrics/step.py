@@ -102,8 +102,24 @@ def exposed_of_file(trace: Trace) -> Exposed | None:
     return Exposed(busy, with_communication - computing, busy - with_communication)
 
 
-@once
-def _found(trace: Trace) -> tuple[StepParts, Gaps] | NoStep:
+@dataclass(frozen=True, eq=False)
+class TimedRun:
+    """The calls that the parts of a run are made of, clipped to it, in ns on the trace's clock.
+
+    `operators` are their rows of the trace's operators; `start_ns` of the run is None where the
+    file does not have it.
+    """
+
+    run: int
+    operators: np.ndarray
+    starts_ns: np.ndarray
+    ends_ns: np.ndarray
+    start_ns: int | None
+    span_ns: int
+
+
+def timed_run(trace: Trace) -> TimedRun | NoStep:
+    """The median run as `step_of` takes it, or why there is none."""
     run = median_run(trace)
     on_device = (trace.operators["level"] == "device_kernel").to_numpy()
     if on_device.any() != on_device.all():
@@ -122,20 +138,28 @@ def _found(trace: Trace) -> tuple[StepParts, Gaps] | NoStep:
         inside = (starts < end) & (ends > begin)
         calls = calls[inside]
         starts, ends = np.maximum(starts[inside], begin), np.minimum(ends[inside], end)
-    of = calls["operator"].to_numpy()
+    return TimedRun(run, calls["operator"].to_numpy(), starts, ends, begin, int(row["dur_ns"]))
+
+
+@once
+def _found(trace: Trace) -> tuple[StepParts, Gaps] | NoStep:
+    timed = timed_run(trace)
+    if isinstance(timed, str):
+        return timed
+    of, starts, ends = timed.operators, timed.starts_ns, timed.ends_ns
     computing, with_communication, busy = _unions(trace, of, starts, ends - starts)
-    span_ns = int(row["dur_ns"])
+    span_ns = timed.span_ns
     if busy > span_ns:
         return "longer_than_run"
     parts = StepParts(
-        run=run,
+        run=timed.run,
         span_ns=span_ns,
         computing_ns=computing,
         communication_ns=with_communication - computing,
         copies_ns=busy - with_communication,
         idle_ns=span_ns - busy,
     )
-    return parts, _gaps(trace, of, starts, ends, begin, span_ns - busy)
+    return parts, _gaps(trace, of, starts, ends, timed.start_ns, span_ns - busy)
 
 
 def _unions(

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from analysis.advice import TOP, Finding, Findings, Subject, findings
 from analysis.compare.comparison import Comparison
 from analysis.messages import Part
+from analysis.timeline.payload import drawn_at
 from analysis.wording import findings as words
 
 
 @dataclass(frozen=True)
 class Limit:
-    """One finding; parts that are names come from the file."""
+    """One finding; parts that are names come from the file. `stretch` is where it can be seen on
+    the timeline, from where to where in ns."""
 
     label: str
     limits: tuple[Part, ...]
@@ -23,6 +26,7 @@ class Limit:
     remedy: str
     names: str
     source: str
+    stretch: tuple[int, int] | None
 
 
 @dataclass(frozen=True)
@@ -37,10 +41,10 @@ class Limits:
     unknown: Sequence[str]
 
 
-def limits(comparison: Comparison) -> Limits:
-    """What limits the candidate of a comparison."""
+def limits(comparison: Comparison, drawn: dict[str, Any]) -> Limits:
+    """What limits the candidate of a comparison; `drawn` is its side of the timelines' payload."""
     found = findings(Subject(comparison.candidate, comparison))
-    made = tuple(_limit(found, finding) for finding in found.found)
+    made = tuple(_limit(found, finding, drawn) for finding in found.found)
     return Limits(
         title=words.FINDINGS_TITLE.parts(side=comparison.candidate.label),
         top=made[:TOP],
@@ -51,7 +55,8 @@ def limits(comparison: Comparison) -> Limits:
     )
 
 
-def _limit(found: Findings, finding: Finding) -> Limit:
+def _limit(found: Findings, finding: Finding, drawn: dict[str, Any]) -> Limit:
+    stretch = finding.stretch
     return Limit(
         label=words.label_text(finding),
         limits=words.limit_parts(finding),
@@ -61,4 +66,5 @@ def _limit(found: Findings, finding: Finding) -> Limit:
         remedy=words.remedy_text(finding),
         names=words.names_text(finding),
         source=words.source_text(finding),
+        stretch=None if stretch is None else drawn_at(drawn, stretch),
     )

@@ -24,7 +24,7 @@ def packed_json(
     """
     sides = [
         {
-            **side,
+            **{name: value for name, value in side.items() if name != "origin_ns"},
             **told,
             "ops": {name: _operator_column(name, values) for name, values in side["ops"].items()},
             "calls": {name: packed(values) for name, values in side["calls"].items()},

@@ -18,6 +18,7 @@ from analysis.compare.timing.latency import typical_ns
 from analysis.messages import Said
 from analysis.metrics.breakdown import by_operator, steady_calls
 from analysis.metrics.step import median_run
+from analysis.metrics.stretch import Stretch
 from analysis.operators.classes import LABELS, OP_CLASSES
 from analysis.quantity import Quantity
 from analysis.timeline.lane import Lane, lanes
@@ -47,7 +48,8 @@ def timeline_payload(comparison: Comparison, max_calls: int = MAX_CALLS) -> dict
     A run of more than `max_calls` calls is cut: all that began before `shown_ns` is drawn, nothing
     of what began later. A side `in_order` has no start times: its calls stand one after the other
     in the order of the file. `caption` and `folded` (or None) say all that in words, to be told
-    with `texts`.
+    with `texts`. `origin_ns` of a side is for `drawn_at` and not in the JSON, in which it would not
+    be exact.
     """
     groups = comparison.fusion.groups
     claims = ([group.baseline for group in groups], [group.candidate for group in groups])
@@ -139,6 +141,18 @@ def _joined(multiple: MultipleComparison, at: int) -> dict[int, object]:
     }
 
 
+def drawn_at(side: dict[str, Any], stretch: Stretch) -> tuple[int, int] | None:
+    """Where a side of a payload draws a stretch of its trace, in ns from the start of what it
+    shows; None where that is outside of it, or drawn without start times."""
+    if side["origin_ns"] is None:
+        return None
+    start, end = (
+        min(max(0, ns - side["origin_ns"]), side["dur_ns"])
+        for ns in (stretch.start_ns, stretch.end_ns)
+    )
+    return (start, end) if start < end else None
+
+
 def _payload(sides: list[dict[str, Any]], groups: list[dict[str, Any]]) -> dict[str, Any]:
     used = {name for side in sides for name in side["ops"]["op_class"]}
     return {
@@ -221,7 +235,8 @@ class _Run:
 
     `total` calls have a place, `unplaced` have none because they lack a start where others have
     one. `end_ns` is where the last of all ends; `shown_ns` where the first begins that is not
-    drawn, None where all are.
+    drawn, None where all are. Times are after `origin_ns` of the trace's clock, None where they
+    are no times of it.
     """
 
     calls: pd.DataFrame
@@ -233,6 +248,7 @@ class _Run:
     in_order: bool
     end_ns: int
     shown_ns: int | None
+    origin_ns: int | None
 
 
 def _run(trace: Trace, max_calls: int) -> _Run:
@@ -244,6 +260,7 @@ def _run(trace: Trace, max_calls: int) -> _Run:
     has_start = calls["start_ns"].notna().to_numpy()
     in_order = len(calls) > 0 and not has_start.any()
     unplaced = 0 if in_order else int((~has_start).sum())
+    origin: int | None = None
     if in_order:
         dur_ns = calls["dur_ns"].to_numpy(dtype="int64")
         start = np.cumsum(dur_ns) - dur_ns
@@ -254,7 +271,8 @@ def _run(trace: Trace, max_calls: int) -> _Run:
         order = np.lexsort((-dur_ns, start))
         calls, start, dur_ns = calls.iloc[order], start[order], dur_ns[order]
         known = len(row) > 0 and not pd.isna(row["start_ns"].iloc[0])
-        start = start - (int(row["start_ns"].iloc[0]) if known else start[0] if len(start) else 0)
+        origin = int(row["start_ns"].iloc[0]) if known else int(start[0]) if len(start) else 0
+        start = start - origin
     total = len(calls)
     return _Run(
         calls=calls.iloc[:max_calls],
@@ -266,6 +284,7 @@ def _run(trace: Trace, max_calls: int) -> _Run:
         in_order=in_order,
         end_ns=int((start + dur_ns).max(initial=0)),
         shown_ns=int(start[max_calls]) if total > max_calls else None,
+        origin_ns=origin,
     )
 
 
@@ -292,6 +311,7 @@ def _side(
         "shown_ns": dur_ns if run.shown_ns is None else run.shown_ns,
         "not_drawn": run.total - len(run.calls),
         "in_order": run.in_order,
+        "origin_ns": run.origin_ns,
         "lanes": [{"label": each.label, "small": each.is_small} for each in found],
         "ops": _operators(trace, operators, rows, group_of, max_chars),
         "calls": {

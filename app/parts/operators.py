@@ -31,7 +31,9 @@ def show(shown: Shown) -> None:
     with panels.guarded():
         st.subheader(say("Timelines"), anchor=False, help=wording.timelines_help(shown.comparison))
         before = state.table.selected_row(shown.key)
-        row = timeline(shown.drawing, selected=before, key="timeline")
+        row = timeline(
+            shown.drawing, selected=before, key="timeline", stretch=state.table.stretch(shown.key)
+        )
         if row != before:
             state.table.select_row(shown.key, row)
             state.table.pick_beside()

@@ -15,7 +15,9 @@ _component = st.components.v2.component(
 )
 
 
-def timeline(drawing: str, *, selected: int | None, key: str) -> int | None:
+def timeline(
+    drawing: str, *, selected: int | None, key: str, stretch: tuple[int, int, int] | None = None
+) -> int | None:
     """Draw a packed payload and return the selected row of the operator table, or None.
 
     The canvas highlights the row `selected`. The answer is `selected` as well, except in the one
@@ -24,9 +26,12 @@ def timeline(drawing: str, *, selected: int | None, key: str) -> int | None:
 
         row = timeline(drawing, selected=row_before, key="timeline")
 
+    `stretch` is one of the candidate's time to show, from where to where in ns, and its number: it
+    is shown when the number is new.
+
     Hovering, zooming, panning and the mode stay in the browser; an equal payload keeps the zoom.
     """
-    return _draw(drawing, "row", selected, "time", key)
+    return _draw(drawing, "row", selected, "time", key, stretch)
 
 
 def group_timeline(
@@ -43,8 +48,14 @@ def group_timeline(
 
 
 def _draw(
-    drawing: str, by: Literal["row", "group"], selected: int | None, mode: Mode, key: str
+    drawing: str,
+    by: Literal["row", "group"],
+    selected: int | None,
+    mode: Mode,
+    key: str,
+    stretch: tuple[int, int, int] | None = None,
 ) -> int | None:
+    names = ("from", "to", "number")
     result = _component(
         key=key,
         data={
@@ -53,6 +64,7 @@ def _draw(
             "by": by,
             "selected": selected,
             "mode": mode,
+            "stretch": stretch and {"side": "candidate", **dict(zip(names, stretch, strict=True))},
         },
         on_picked_change=_rerun,
     )

@@ -41,6 +41,8 @@ class Session:
     unfolded: tuple[str, frozenset[str]] = ("", frozenset())
     shown_rows: tuple[int, ...] = ()
     picked_beside: int = 0
+    stretch: tuple[str, tuple[int, int]] = ("", (0, 0))
+    stretches: int = 0
     entered_runs: dict[str, int] = field(default_factory=dict)
     greeted: bool = False
     language: str = ""

@@ -31,6 +31,21 @@ def pick_beside() -> None:
     session().picked_beside += 1
 
 
+def show_stretch(of: str, stretch: tuple[int, int]) -> None:
+    """Show a stretch of time, in ns of the candidate's timeline, of what `of` names."""
+    kept = session()
+    kept.stretch = (of, stretch)
+    kept.stretches += 1
+
+
+def stretch(of: str) -> tuple[int, int, int] | None:
+    """The stretch shown last, from where to where, and its number in this session; None for that
+    of something else."""
+    kept = session()
+    name, (start, end) = kept.stretch
+    return (start, end, kept.stretches) if name == of and kept.stretches else None
+
+
 def mark_table(key: str, rows: Iterable[int], selected: int | None) -> None:
     """Before the table is drawn: the rows that it shows, and the one that is highlighted."""
     kept = session()

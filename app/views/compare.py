@@ -13,8 +13,10 @@ from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.multiple.comparison import MAX_SIDES
 from analysis.compare.totals import totals
 from analysis.messages import Message, say
+from analysis.metrics.stretch import Stretch
 from analysis.report import cards
 from analysis.report.origins import origins
+from analysis.timeline.payload import drawn_at
 from analysis.wording import step as step_words
 from app import state
 from app.language import spoken
@@ -103,7 +105,12 @@ def _results(
     experiment = comparison.candidate.experiment
     if experiment is not None:
         tried.show(experiment.record, Path(experiment.file_name).stem)
-    findings.show(shown.findings, comparison.candidate.name, partial(_group, shown, fusion_page))
+    findings.show(
+        shown.findings,
+        comparison.candidate.name,
+        partial(_stretch, shown),
+        partial(_group, shown, fusion_page),
+    )
     tries.show(Subject(comparison.candidate, comparison), shown.findings, record_page)
     _cards(comparison)
     _bought(comparison, fusion_page)
@@ -117,6 +124,13 @@ def _group(shown: Shown, fusion_page: st.Page, group: int) -> None:
     """Lead to a group on the Fusion page, where its operators and timelines are."""
     state.groups.select_group(shown.key, group)
     st.switch_page(fusion_page)
+
+
+def _stretch(shown: Shown, stretch: Stretch) -> None:
+    """Show a stretch of the candidate on its timeline."""
+    at = drawn_at(shown.payload["sides"][1], stretch)
+    if at is not None:
+        state.table.show_stretch(shown.key, at)
 
 
 def _head(comparison: Comparison) -> None:

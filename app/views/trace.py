@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
@@ -13,7 +15,9 @@ from analysis.compare.side import Side
 from analysis.messages import Message, say
 from analysis.metrics.breakdown import by_operator, by_type
 from analysis.metrics.hierarchy import hierarchies, hierarchy
+from analysis.metrics.stretch import Stretch
 from analysis.report.origins import origin_of
+from analysis.timeline.payload import drawn_at
 from analysis.wording import hierarchy as tree_words
 from analysis.wording import single as memory_words
 from analysis.wording import step as step_words
@@ -46,7 +50,7 @@ def show(compare_page: st.Page, record_page: st.Page) -> None:
         found = drawn(side)
         _head(side, compare_page, id_)
         _step(side)
-        findings.show(found.findings, side.label)
+        findings.show(found.findings, side.label, partial(_stretch, found, id_))
         tries.show(Subject(side), found.findings, record_page)
         _tree(side)
         under = under_roofs(Assumptions(), side)
@@ -81,6 +85,13 @@ def _chosen() -> str | None:
         on_change=state.pages.pick_traced,
     )
     return shown
+
+
+def _stretch(found: Drawn, id_: str, stretch: Stretch) -> None:
+    """Show a stretch of the trace on its timeline."""
+    shown = drawn_at(found.payload["sides"][0], stretch)
+    if shown is not None:
+        state.table.show_stretch(f"trace:{id_}", shown)
 
 
 def _head(side: Side, compare_page: st.Page, id_: str) -> None:
@@ -148,7 +159,9 @@ def _operators(side: Side, found: Drawn, under: UnderRoofs, id_: str) -> None:
         st.subheader(say("Timeline"), anchor=False)
         key = f"trace:{id_}"
         before = state.table.selected_row(key)
-        row = timeline(found.drawing, selected=before, key="trace_timeline")
+        row = timeline(
+            found.drawing, selected=before, key="trace_timeline", stretch=state.table.stretch(key)
+        )
         if row != before:
             state.table.select_row(key, row)
             state.table.pick_beside()

@@ -17,6 +17,7 @@ from analysis.advice.findings import KINDS
 from analysis.compare.side import side_of_trace
 from analysis.memory import MemoryUse
 from analysis.metrics.hierarchy import hierarchy
+from analysis.metrics.stretch import Stretch
 from analysis.trace import Trace, calls_frame, runs_frame
 from analysis.wording import findings as words
 from analysis.wording.findings.texts import TEXTS
@@ -47,6 +48,11 @@ def test_a_run_that_waits_for_dispatch() -> None:
     assert one is not None
     assert (one.at_most_ns, one.share, one.of_ns) == (630, 0.63, 1000)
     assert one.values["each_ns"] == 63
+    assert one.stretch == Stretch(0, 93), "all tenths are equal"
+    longer = trace_of([*(("MatMul", 100 * at, 30) for at in range(9)), ("Conv", 960, 20)])
+    one = of_code(found_in(longer), "dispatch_bound")
+    assert one is not None
+    assert one.stretch == Stretch(882, 980)
     half = trace_of([("MatMul", 100 * at, 50) for at in range(10)])
     assert of_code(found_in(half), "dispatch_bound") is None
 
@@ -57,6 +63,7 @@ def test_one_gap_is_not_dispatch() -> None:
     one = of_code(found, "idle_before")
     assert one is not None
     assert (one.names, one.at_most_ns, one.share) == (("Conv_1",), 800, 0.8)
+    assert one.stretch == Stretch(100, 900)
     assert of_code(found, "dispatch_bound") is None
     assert of_code(found_in(trace_of(BUSY)), "idle_before") is None
 
@@ -67,6 +74,7 @@ def test_gaps_that_are_spread() -> None:
     one = of_code(found_in(trace_of(calls)), "idle_time")
     assert one is not None
     assert (one.at_most_ns, one.values["gap_ns"], one.names) == (300, 140, ("Conv_1",))
+    assert one.stretch == Stretch(400, 540)
     found = found_in(trace_of([("MatMul", 0, 500), ("Conv", 520, 480)]))
     assert of_code(found, "idle_time") is None, "less than 5 %"
 
@@ -77,6 +85,7 @@ def test_a_run_that_goes_on_after_its_last_operator() -> None:
     one = of_code(found, "idle_after")
     assert one is not None
     assert (one.at_most_ns, one.share, one.names) == (700, 0.7, ())
+    assert one.stretch == Stretch(300, 1000)
     assert not {"dispatch_bound", "idle_before", "idle_time"} & {of.code for of in found.found}
     assert (
         of_code(found_in(trace_of([("MatMul", 0, 200), ("Conv", 500, 500)])), "idle_after") is None
@@ -87,6 +96,7 @@ def test_a_gap_before_the_first_operator() -> None:
     one = of_code(found_in(trace_of([("MatMul", 400, 300), ("Conv", 700, 300)])), "idle_before")
     assert one is not None
     assert (one.names, one.at_most_ns) == (("MatMul_0",), 400)
+    assert one.stretch == Stretch(0, 400)
 
 
 def test_a_gap_that_another_stream_fills_is_none() -> None:
@@ -105,6 +115,7 @@ def test_communication_and_copies_count_where_nothing_hides_them() -> None:
     assert other is not None
     assert (one.at_most_ns, one.share) == (200, 0.2)
     assert (other.at_most_ns, other.share) == (100, 0.1)
+    assert (one.stretch, other.stretch) == (Stretch(500, 700), Stretch(700, 800))
     hidden: list[Call] = [("MatMul", 0, 1000), ("AllReduce", 400, 300), ("Memcpy HtoD", 700, 100)]
     found = found_in(trace_of(hidden, is_communication=[False, True, False]))
     assert of_code(found, "communication") is None
@@ -117,6 +128,7 @@ def test_streams_of_which_one_does_the_work() -> None:
     one = of_code(found_in(trace_of(calls, streams=["7", "8"])), "stream_imbalance")
     assert one is not None
     assert one.at_most_ns == 300
+    assert one.stretch == Stretch(0, 800)
     even: list[Call] = [("MatMul", 0, 500), ("Conv", 500, 300)]
     assert of_code(found_in(trace_of(even, streams=["7", "8"])), "stream_imbalance") is None
     for other in ({"provider": ["AI_CORE", "AI_CPU"]}, {"op_type": ["MatMul", "Memcpy HtoD"]}):

@@ -139,6 +139,17 @@ def test_what_pytorch_says_of_code_and_memory(tree: Path, open_trace: Open) -> N
         assert not any(piece in text for piece in DANGEROUS), text
 
 
+def test_a_finding_leads_to_its_place_on_the_timeline(tree: Path, open_trace: Open) -> None:
+    """The run of 300 µs goes on after its last kernel, which ends at 90.625."""
+    shutil.copytree(SAMPLES / "kineto", tree / "open" / "kineto")
+    page = open_trace(trace="file:kineto")
+    [way] = [one for one in page.button if one.label == "Show on the timeline"]
+    way.click().run()
+    assert is_clean(page)
+    kept = page.session_state["fusescope"]
+    assert (kept.stretch, kept.stretches) == (("trace:file:kineto", (90_625, 300_000)), 1)
+
+
 @pytest.mark.exhaustive  # every format; a profile and an experiment are above
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_has_a_page(tree: Path, open_trace: Open, name: str) -> None:

@@ -139,6 +139,49 @@ def test_zoom_by_button_drag_and_reset(show: Callable[[Any], Timeline], page: Pa
     assert timeline.window() == (0, SPAN)
 
 
+def test_a_stretch_is_summed_up(show: Callable[[Any], Timeline], page: Page) -> None:
+    """350 to 600 µs: 50 of Conv and 100 of BatchNormalization, 100 of nothing; the other run ends
+    at 500."""
+    timeline = show(small())
+    summary = timeline.root.get_by_role("region", name="Selected stretch of time")
+    expect(summary).to_be_hidden()
+    (left, y), (right, _) = timeline.at(350_000), timeline.at(600_000)
+    page.keyboard.down("Shift")
+    page.mouse.move(left, y)
+    page.mouse.down()
+    page.mouse.move(right, y, steps=4)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    assert timeline.window() == (0, SPAN), "it does not pan"
+    expect(summary).to_contain_text(
+        re.compile(r"unfused: something ran for 150 µs \(60\.\d %\), nothing for (99\.\d|100) µs")
+    )
+    expect(summary).to_contain_text("The run ends after 150 µs of it; shares are of these.")
+    rows = [row.split() for row in summary.get_by_role("row").all_inner_texts()]
+    assert rows[1][0] == "normalisation" and rows[1][-1] == "1"
+    assert rows[2][0] == "convolution"
+    summary.get_by_role("button", name="Select bn").click()
+    expect(timeline.root).to_have_attribute("data-selected-row", "8")
+    summary.get_by_role("button", name="Zoom to it").click()
+    assert timeline.window() == pytest.approx((350_000, 600_000), abs=2500)
+    timeline.canvas.focus()
+    page.keyboard.press("Escape")
+    expect(summary).to_be_hidden()
+    page.keyboard.press("x")  # what is shown
+    assert [
+        round(float(ns), -4) for ns in (timeline.root.get_attribute("data-stretch") or "").split()
+    ] == [350_000, 600_000]
+    # One that is asked for: of one side, in the middle.
+    page.evaluate(
+        "() => document.getElementById('timeline').dispatchEvent(new CustomEvent('fst-stretch', "
+        "{detail: {side: 'baseline', from: 400000, to: 500000}}))"
+    )
+    expect(timeline.root).to_have_attribute("data-stretch", "400000 500000")
+    assert timeline.window() == (350_000, 550_000)
+    expect(summary).to_contain_text("unfused: something ran for 0 ns (0.00 %), nothing for 100 µs")
+    expect(summary).not_to_contain_text("fused: something ran for 150")
+
+
 def test_click_selects_the_operator_on_both_sides(show: Callable[[Any], Timeline]) -> None:
     timeline = show(small())
     assert timeline.colour(600_000) == ORANGE

@@ -16,12 +16,21 @@ from analysis.compare.groups.fusion import Fusion, Group, Operator
 from analysis.compare.ledger import ledger
 from analysis.compare.multiple.choice import several_sides
 from analysis.compare.multiple.comparison import compare_several
-from analysis.compare.side import Side, side_of_variant
+from analysis.compare.side import Side, side_of_trace, side_of_variant
 from analysis.experiment import Experiment
+from analysis.metrics.stretch import Stretch, after_last
 from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
+from analysis.report.html import report_html
 from analysis.timeline.packing import packed_json
-from analysis.timeline.payload import first_starts, several_payload, texts, timeline_payload
+from analysis.timeline.payload import (
+    drawn_at,
+    first_starts,
+    several_payload,
+    texts,
+    timeline_payload,
+    trace_payload,
+)
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from tests.factories import experiment_zip
 
@@ -255,3 +264,20 @@ def test_several_sides_share_rows_by_name() -> None:
     assert rows[0] == rows[2] and rows[1]["a/Conv"] == rows[0]["a/Conv"]
     told = [side["caption"] for side in texts(payload)["sides"]]
     assert "20.0 ms un-profiled" in told[2] and "5.00 ms un-profiled" in told[1]
+
+
+def test_a_stretch_of_the_file_is_drawn_from_the_start_of_the_run() -> None:
+    """The last kernel of the second run, which is shown, ends 90.625 µs after its start."""
+    trace = read_path(SAMPLES / "formats" / "kineto")
+    assert isinstance(trace, Trace)
+    stretch = after_last(trace)
+    assert stretch is not None
+    side = trace_payload(side_of_trace(trace))["sides"][0]
+    assert drawn_at(side, stretch) == (90_625, 300_000)
+    assert drawn_at(side, Stretch(0, stretch.start_ns)) == (0, 90_625), "no more than is shown"
+    assert drawn_at(side, Stretch(0, 1)) is None
+    assert drawn_at({**side, "origin_ns": None}, stretch) is None
+    payload = trace_payload(side_of_trace(trace))
+    assert "origin_ns" not in packed_json(payload, texts(payload))
+    page = report_html(compare(*choose_sides(trace, trace)))
+    assert 'href="#timelines" data-from="90625" data-to="300000"' in page

@@ -11,6 +11,7 @@ from analysis.advice.kinds.idle import no_step
 from analysis.advice.subject import MIN_SHARE, Answer, Subject
 from analysis.metrics.device import copies_of
 from analysis.metrics.step import exposed_of_file
+from analysis.metrics.stretch import longest_exposed
 
 
 def communication(subject: Subject) -> Answer:
@@ -58,5 +59,6 @@ def _exposed(
             of_ns=float(of_ns),
             where="operators",
             names=names,
+            stretch=longest_exposed(subject.trace, code),
         ),
     )

@@ -7,6 +7,7 @@ import numpy as np
 from analysis.advice.finding import Finding, Unknown
 from analysis.advice.subject import Answer, Subject, shown
 from analysis.metrics.step import StepParts, why_no_step
+from analysis.metrics.stretch import Stretch, after_last, longest_gap, most_idle
 
 # Variants of our own that hand tensors from session to session.
 _IN_PIECES = frozenset(("eager", "segments", "custom"))
@@ -41,6 +42,7 @@ def dispatch_bound(subject: Subject) -> Answer:
             at_most_ns=float(idle_ns),
             share=share,
             of_ns=float(step.span_ns),
+            stretch=most_idle(subject.trace),
         ),
     )
 
@@ -67,6 +69,7 @@ def idle_before(subject: Subject) -> Answer:
             at_most_ns=gap_ns,
             share=gap_ns / step.span_ns,
             of_ns=float(step.span_ns),
+            stretch=_gap(subject, place),
             where="operators",
             names=(name,),
             confidence="low",
@@ -90,6 +93,7 @@ def idle_after(subject: Subject) -> Answer:
             at_most_ns=float(subject.idle_after_ns),
             share=share,
             of_ns=float(step.span_ns),
+            stretch=after_last(subject.trace),
             confidence="low",
         ),
     )
@@ -120,6 +124,7 @@ def idle_time(subject: Subject) -> Answer:
             at_most_ns=float(step.idle_ns),
             share=share,
             of_ns=float(step.span_ns),
+            stretch=_gap(subject, place),
             where="operators",
             names=(name,),
             confidence="low",
@@ -143,6 +148,7 @@ def pieces(subject: Subject) -> Answer:
             at_most_ns=float(step.idle_ns),
             share=share,
             of_ns=float(step.span_ns),
+            stretch=_gap(subject, int(np.argmax(subject.gaps_ns))),
         ),
     )
 
@@ -171,6 +177,11 @@ def _before_one(subject: Subject, step: StepParts) -> int | None:
     gaps = subject.gaps_ns
     place = int(np.argmax(gaps)) if len(gaps) > 1 else None
     return place if place is not None and _is_most(float(gaps[place]), step) else None
+
+
+def _gap(subject: Subject, place: int) -> Stretch | None:
+    """The longest of the gaps before the operator of a row."""
+    return longest_gap(subject.trace, int(subject.operators["operator"].iloc[place]))
 
 
 def _is_most(gap_ns: float, step: StepParts) -> bool:

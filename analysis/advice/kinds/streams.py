@@ -11,6 +11,7 @@ from analysis.advice.subject import Answer, Subject, shown
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.device import copies_of
 from analysis.metrics.spans import call_times, union_ns
+from analysis.metrics.stretch import longest_alone
 from analysis.metrics.warmup import steady_runs
 
 _MIN_BUSY = 0.05  # of the busiest stream's time: with less a stream only serves the others
@@ -31,8 +32,8 @@ def stream_imbalance(subject: Subject) -> Answer:
     of = calls["operator"].to_numpy()
     on_host = np.isin(np.array(trace.texts("provider"), dtype=object), list(HOSTS))
     is_communication = trace.operators["is_communication"].to_numpy()
-    computes = (on_device & ~is_communication & ~copies_of(trace) & ~on_host)[of]
-    calls = calls[computes]
+    computes = on_device & ~is_communication & ~copies_of(trace) & ~on_host
+    calls = calls[computes[of]]
     if calls.empty or calls["device"].nunique() > 1 or calls["stream"].nunique() < 2:
         return ()
     if calls["start_ns"].isna().any():
@@ -49,17 +50,19 @@ def stream_imbalance(subject: Subject) -> Answer:
     most_ns = (first - second) / 2
     if (subject.share(most_ns) or 0.0) < _MIN_SHARE:
         return ()
+    names = [str(streams[place]) for place in order[:2]]
     return (
         Finding(
             "stream_imbalance",
             values={
-                "first": shown(str(streams[order[0]])),
-                "second": shown(str(streams[order[1]])),
+                "first": shown(names[0]),
+                "second": shown(names[1]),
                 "first_ns": first,
                 "second_ns": second,
             },
             at_most_ns=most_ns,
             share=subject.share(most_ns),
             confidence="low",
+            stretch=longest_alone(trace, computes, *names),
         ),
     )

@@ -53,6 +53,15 @@
     if (fold) fold.open = true;
   });
 
+  addEventListener("click", (event) => {
+    const way = event.target.closest?.("a.to-stretch");
+    if (!way) return;
+    const [from, to] = [Number(way.dataset.from), Number(way.dataset.to)];
+    timeline.dispatchEvent(
+      new CustomEvent("fst-stretch", { detail: { side: "candidate", from, to } }),
+    );
+  });
+
   // Browsers that print only what is open: doubts are on paper in any case. All else prints as it
   // stands: who wants a folded table on paper opens it.
   let closed = [];

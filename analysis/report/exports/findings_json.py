@@ -55,7 +55,12 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "share": finding.share,
         "basis": finding.basis,
         "confidence": finding.confidence,
-        "where": {"kind": finding.where, "names": list(finding.names)},
+        "where": {
+            "kind": finding.where,
+            "names": list(finding.names),
+            "start_ns": None if finding.stretch is None else finding.stretch.start_ns,
+            "end_ns": None if finding.stretch is None else finding.stretch.end_ns,
+        },
         "group": finding.values.get("group"),
     }
 

@@ -1,7 +1,8 @@
 /* Report host: draws the page's own JSON, in the colours that the reader's system prefers.
    The element tells the page what the user picked by the events "fst-picked" and
    "fst-picked-group", and takes what to pick by "fst-pick" and "fst-pick-group"; `detail` is a row
-   of the operator table, or the id of a fusion group, or null. */
+   of the operator table, or the id of a fusion group, or null. "fst-stretch" shows a stretch of
+   time, `detail` is {side, from, to}. */
 
 import { mount } from "./timeline.js";
 
@@ -26,6 +27,10 @@ function start(root, payload) {
   });
   dark.addEventListener("change", () => view.setTheme(theme()));
   root.addEventListener("fst-pick", (event) => view.select(event.detail));
+  root.addEventListener(
+    "fst-stretch",
+    ({ detail: { side, from, to } }) => view.showStretch(side, from, to),
+  );
   root.addEventListener("fst-pick-group", (event) => view.selectGroup(event.detail));
 }
 

@@ -1,10 +1,12 @@
-/* Streamlit host. `data` is {payload, by, selected, mode}: `by` says whether the page follows rows
-   of the operator table or fusion groups, and `selected` is one of those. Streamlit calls this again for new data and for a new theme, with the same
+/* Streamlit host. `data` is {payload, by, selected, mode, stretch}: `by` says whether the page follows rows
+   of the operator table or fusion groups, and `selected` is one of those;
+   `stretch`, which may be null, is {side, from, to, number}: a new number shows it. Streamlit calls this again for new data and for a new theme, with the same
    parentElement for as long as the component stays on the page. */
 
 import { mount } from "./timeline.js";
 
 const views = new WeakMap();
+let lastStretch = 0; // number of the one shown last, also in a timeline that is gone
 
 function isDark(root) {
   const pen = document.createElement("canvas").getContext("2d");
@@ -58,6 +60,13 @@ export default function (component) {
     host.told = data.selected;
     if (data.by === "group") host.view.selectGroup(data.selected);
     else host.view.select(data.selected);
+  }
+
+  if (data.stretch && data.stretch.number !== lastStretch) {
+    const { side, from, to, number } = data.stretch;
+    lastStretch = number;
+    host.view.showStretch(side, from, to);
+    host.root.scrollIntoView({ block: "center" });
   }
 
   // Streamlit keeps the clean-up of the last call, but may also run one of an overtaken call.

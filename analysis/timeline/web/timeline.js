@@ -1,14 +1,15 @@
 /* The timeline: one or two runs on one time scale.
 
    mount(root, payload, {theme, mode, byGroup, onSelect}) draws into `root` and returns
-   {update(payload), select(row), selectGroup(id), setTheme(theme), destroy()}. onSelect(row, group),
+   {update(payload), select(row), selectGroup(id), showStretch(side, from, to), setTheme(theme),
+   destroy()}; `side` is an id, times are ns. onSelect(row, group),
    either may be null, is called when the user selects something else. `mode` is one of modes.js, to
    begin with; with `byGroup` a selected operator always lights its whole fusion group. Times are
    integer ns from the start of the run. Every text of the payload comes from a trace and is
    hostile: it is drawn on the canvas or set as textContent, never read as markup. The root's data-*
    attributes say what is shown: mode, from-ns, to-ns, selected-row, selected-group,
    highlighted-<side> (calls), over-group, lane-centres (px below the canvas's top), plot-left, band
-   (px: top and bottom of the ribbons), folded-lanes (how many are). */
+   (px: top and bottom of the ribbons), folded-lanes (how many are), stretch (from and to, in ns). */
 
 import { knownClass, middleCall, middleOf, unpackPayload } from "./data/calls.js";
 import { createCursor } from "./input/cursor.js";
@@ -22,6 +23,8 @@ import { createPainter } from "./drawing/painter.js";
 import { createPicking } from "./input/picking.js";
 import { createPointer, listenToPointer, listenToWheel } from "./input/pointer.js";
 import { plainText } from "./data/text.js";
+import { createStretch } from "./input/stretch.js";
+import { createSummary } from "./page/summary.js";
 import { createTheme, listenToPaper } from "./page/theme.js";
 import { createTooltip } from "./page/tooltip.js";
 import { newView } from "./data/view.js";
@@ -53,7 +56,11 @@ function createFrames(root, painter) {
 }
 
 /* What is drawn: the payload in the wanted mode. */
-function createContent(root, view, { canvas, cursor, timeWindow, picking, legend, modes, folded }) {
+function createContent(
+  root,
+  view,
+  { canvas, cursor, timeWindow, picking, legend, modes, folded, stretch },
+) {
   let payload = null;
 
   /* Puts every call where the wanted mode has it; what was in the middle stays there. */
@@ -61,6 +68,7 @@ function createContent(root, view, { canvas, cursor, timeWindow, picking, legend
     const size = view.to - view.from;
     const middle = size < view.span ? middleCall(view) : null;
     cursor.clear();
+    const before = view.mode;
     Object.assign(view, arrange(payload, modes.wanted));
     root.dataset.mode = view.mode;
     modes.refresh();
@@ -68,6 +76,7 @@ function createContent(root, view, { canvas, cursor, timeWindow, picking, legend
     if (centre === null) timeWindow.showAll();
     else timeWindow.show(centre - size / 2, centre + size / 2);
     picking.setSelected(view.selected);
+    if (view.mode !== before && view.mode === "aligned") stretch.clear();
     folded.refresh();
   }
 
@@ -83,6 +92,7 @@ function createContent(root, view, { canvas, cursor, timeWindow, picking, legend
     if (view.selected?.side >= 0 && view.selected.row === null) view.selected = null;
     place();
     if (keep && mode === view.mode) timeWindow.show(from, to);
+    if (!keep) stretch.clear();
     const runs = inTurn(
       view.sides.map((side) => say("labelled", { label: side.label, text: side.caption })),
     );
@@ -121,7 +131,7 @@ export function mount(root, firstPayload, options = {}) {
   const { redraw } = frames;
   const tooltip = createTooltip(view);
   const legend = createLegend(view, redraw);
-  const timeWindow = createWindow(root, view, redraw);
+  const timeWindow = createWindow(root, view, redraw, () => stretch.selectShown());
   const cursor = createCursor(root, view, { canvas, painter, tooltip, live, timeWindow, redraw });
   const folded = createFolded(view, () => {
     cursor.set(null);
@@ -134,6 +144,12 @@ export function mount(root, firstPayload, options = {}) {
     redraw,
     onSelect: options.onSelect,
   });
+  const summary = createSummary(view, {
+    pick: (call) => picking.pick(call),
+    zoomTo: () => stretch.zoomTo(),
+    clear: () => stretch.clear(),
+  });
+  const stretch = createStretch(root, view, { timeWindow, modes, summary, live, redraw });
   const content = createContent(root, view, {
     canvas,
     cursor,
@@ -142,21 +158,33 @@ export function mount(root, firstPayload, options = {}) {
     legend,
     modes,
     folded,
+    stretch,
   });
   const theme = createTheme(root, view, {
     painter,
     legend,
     modes,
+    summary,
     tooltip,
     cursor,
     paint: frames.paint,
   });
-  fillPage(root, { modes, legend, tools: timeWindow.tools, canvas, folded, hint, tooltip, live });
+  fillPage(root, {
+    modes,
+    legend,
+    tools: timeWindow.tools,
+    canvas,
+    summary,
+    folded,
+    hint,
+    tooltip,
+    live,
+  });
 
   const pointer = createPointer(view, { canvas, painter, tooltip, cursor, redraw });
-  listenToPointer(on, view, { canvas, painter, cursor, pointer, timeWindow, picking });
+  listenToPointer(on, view, { canvas, painter, cursor, pointer, timeWindow, picking, stretch });
   listenToWheel(on, view, { canvas, painter, pointer, timeWindow });
-  listenToKeys(on, view, { canvas, painter, cursor, timeWindow, picking });
+  listenToKeys(on, view, { canvas, painter, cursor, timeWindow, picking, stretch });
   listenToPaper(on, theme);
   // The tooltip hangs on the window, the page moves away below it.
   on(window, "scroll", () => {
@@ -182,5 +210,12 @@ export function mount(root, firstPayload, options = {}) {
   }
 
   const { select, selectGroup } = picking;
-  return { update: content.update, select, selectGroup, setTheme: theme.set, destroy };
+  return {
+    update: content.update,
+    select,
+    selectGroup,
+    showStretch: stretch.show,
+    setTheme: theme.set,
+    destroy,
+  };
 }

@@ -34,6 +34,7 @@ FINDINGS_HELP = Message(
 NOTHING = Message("Nothing stands out among what can be answered here.")
 MORE = Message("One more finding", "{n:count} more findings")
 UNKNOWN_TITLE = Message("What these files cannot answer")
+SHOW_STRETCH = Message("Show on the timeline")
 CONFIDENCE: Mapping[Confidence, Message] = {
     "high": Message("high confidence"),
     "medium": Message("medium confidence"),

@@ -32,8 +32,9 @@ WORDS: Mapping[str, str] = {
     "group": mark("group"),
     "hint": mark(
         "Click, then scroll to zoom, or hold [Ctrl] / [⌘] and scroll; drag to pan, double-click "
-        "to reset. [←] [→] pan, [+] [−] zoom, [↑] [↓] step through operators, [Enter] select, "
-        "[F] zoom to it, [0] reset."
+        "to reset. Drag along the axis, or with [Shift], to sum up a stretch of time. [←] [→] pan, "
+        "[+] [−] zoom, [↑] [↓] step through operators, [Enter] select, [F] zoom to it, [X] sum up "
+        "what is shown, [0] reset."
     ),
     "hurts": mark("slower beyond noise"),
     "in_side": mark("in {side}"),
@@ -59,6 +60,8 @@ WORDS: Mapping[str, str] = {
     "replaced": mark("fused or replaced"),
     "reset": mark("Reset"),
     "reset_zoom": mark("Reset zoom"),
+    "select": mark("Sum up"),
+    "select_shown": mark("Sum up the stretch of time that is shown"),
     "share_drawn": mark("share of the time drawn"),
     "share_run": mark("share of run"),
     "shared_pixel": mark(
@@ -70,6 +73,29 @@ WORDS: Mapping[str, str] = {
     "single_out": mark("Single out {class}"),
     "spoken": mark("{side}, {number} of {count}: {name}, {type}, {class}, {facts}"),
     "start": mark("start"),
+    "stretch": mark("Selected stretch of time"),
+    "stretch_busy": mark(
+        "something ran for {busy} ({busy_share}), nothing for {idle} ({idle_share}); executions: "
+        "{count}."
+    ),
+    "stretch_class": mark("Class"),
+    "stretch_clear": mark("Clear the selection"),
+    "stretch_count": mark("Executions"),
+    "stretch_cut": mark("Executions that are not drawn are not counted."),
+    "stretch_ended": mark("the run has ended before."),
+    "stretch_ends": mark("The run ends after {time} of it; shares are of these."),
+    "stretch_note": mark(
+        "Measured, as profiled, of the run shown. An execution counts as far as it lies in the "
+        "stretch; executions that overlap add up to more than the time in which something ran."
+    ),
+    "stretch_of": mark("{range} ({time})"),
+    "stretch_operator": mark("Operator"),
+    "stretch_pick": mark("Select {operator}"),
+    "stretch_ran": mark("something ran for {busy} ({busy_share}); executions: {count}."),
+    "stretch_rest": mark("other operators: {count}"),
+    "stretch_share": mark("Share"),
+    "stretch_time": mark("Time"),
+    "stretch_zoom": mark("Zoom to it"),
     "then": mark("{start}; {next}"),
     "these_runs": mark("these two runs"),
     "time": mark("true time"),

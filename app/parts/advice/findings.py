@@ -8,35 +8,45 @@ import streamlit as st
 
 from analysis.advice import TOP, Finding, Findings
 from analysis.messages import say
+from analysis.metrics.stretch import Stretch
 from analysis.wording import findings as words
 from app.language import spoken
 from app.parts import panels
 from app.parts.heads import told
 
 ToGroup = Callable[[int], None]
+ToStretch = Callable[[Stretch], None]
 
 
 @st.fragment
 @spoken
-def show(found: Findings, name: str, to_group: ToGroup | None = None) -> None:
-    """The list, five at first, and what the files cannot answer; `name` is that of the side, and
-    `to_group` leads to a group by its id."""
+def show(
+    found: Findings, name: str, to_stretch: ToStretch, to_group: ToGroup | None = None
+) -> None:
+    """The list, five at first, and what the files cannot answer; `name` is that of the side,
+    `to_stretch` shows one on its timeline, and `to_group` leads to a group by its id."""
     with panels.guarded():
         title = panels.parts_text(words.FINDINGS_TITLE.parts(side=name), "gray")
         st.subheader(title, anchor=False, help=told(words.FINDINGS_HELP))
         if not found.found:
             st.markdown(panels.own(words.NOTHING.text()))
         for place, finding in enumerate(found.found[:TOP], 1):
-            _finding(found, finding, place, to_group)
+            _finding(found, finding, place, to_stretch, to_group)
         rest = found.found[TOP:]
         if rest:
             with st.expander(words.MORE.text(n=len(rest)), key="more_findings"):
                 for place, finding in enumerate(rest, TOP + 1):
-                    _finding(found, finding, place, to_group)
+                    _finding(found, finding, place, to_stretch, to_group)
         _unknown(found)
 
 
-def _finding(found: Findings, finding: Finding, place: int, to_group: ToGroup | None) -> None:
+def _finding(
+    found: Findings,
+    finding: Finding,
+    place: int,
+    to_stretch: ToStretch,
+    to_group: ToGroup | None,
+) -> None:
     """What limits, what it would bring to change that, and, unfolded, why and how."""
     with st.container(border=True, gap="xxsmall"):
         limits = panels.parts_text(words.limit_parts(finding), "gray")
@@ -46,7 +56,8 @@ def _finding(found: Findings, finding: Finding, place: int, to_group: ToGroup | 
         confidence = panels.own(words.CONFIDENCE[finding.confidence].text())
         st.markdown(f"{gain} :gray[{confidence}]")
         st.text(say("Try: {remedy:name}", remedy=words.remedy_text(finding)))
-        with st.popover(say("Why, and where"), key=f"finding_{place}"):
+        ways = st.container(horizontal=True, vertical_alignment="center", gap="small")
+        with ways.popover(say("Why, and where"), key=f"finding_{place}"):
             st.text(words.why_text(finding))  # may name what the file names
             if names := words.names_text(finding):
                 st.text(say("Operators: {names:name}", names=names))
@@ -55,6 +66,11 @@ def _finding(found: Findings, finding: Finding, place: int, to_group: ToGroup | 
                 if st.button(say("Show this group"), key=key, type="tertiary"):
                     to_group(int(str(finding.values["group"])))
             st.caption(panels.own(words.source_text(finding)))
+        if finding.stretch is not None:
+            key = f"stretch_of_finding_{place}"
+            if ways.button(words.SHOW_STRETCH.text(), key=key, type="tertiary"):
+                to_stretch(finding.stretch)
+                st.rerun()
 
 
 def _unknown(found: Findings) -> None:

@@ -20,6 +20,7 @@ export function newView(byGroup) {
     onlyClass: null, // the class that the legend singles out
     cursor: null, // {side, lane, index, by}: the call with the tooltip, by pointer or keyboard
     overGroup: null, // the group whose ribbon is under the pointer
+    stretch: null, // {from, to, side} in ns: what is selected of the time, as input/stretch.js says
     pointerX: null,
   };
 }

@@ -2,6 +2,7 @@
 
 import { drawAxis, drawPointer, drawScrollbar } from "./axis.js";
 import { drawHeader, drawRow } from "./lanes.js";
+import { drawStretch } from "./marks.js";
 import { layOutSides } from "./layout.js";
 import { readPalette } from "./palette.js";
 import { drawRibbons, drawRibbonsOf } from "./ribbons.js";
@@ -63,6 +64,7 @@ export function createPainter(canvas, view) {
     screen.clearRect(0, 0, canvas.width, canvas.height);
     screen.drawImage(base, 0, 0);
     screen.setTransform(sheet.density(), 0, 0, sheet.density(), 0, 0);
+    drawStretch(screen, view, painter);
     drawRings(screen, view, painter, selectedCalls(view), true);
     if (view.printing) return;
     const over = view.overGroup ?? (view.cursor && groupOfCall(view, view.cursor));

@@ -80,6 +80,8 @@ export function readPalette(root) {
     classes,
     sides: { baseline: sideColour("baseline"), candidate: sideColour("candidate") },
     tones,
+    accent: css(read("accent")),
+    marked: css(read("accent"), 0.2),
     text: css(text),
     muted: css(text, 0.72),
     thumb: css(text, 0.4),

@@ -2,7 +2,7 @@
 
 import { across, neighbour } from "./steps.js";
 
-export function listenToKeys(on, view, { canvas, painter, cursor, timeWindow, picking }) {
+export function listenToKeys(on, view, { canvas, painter, cursor, timeWindow, picking, stretch }) {
   const { zoom } = timeWindow;
   const zoomAtPointer = (factor) =>
     zoom(factor, view.pointerX === null ? undefined : painter.timeAt(view.pointerX));
@@ -21,6 +21,7 @@ export function listenToKeys(on, view, { canvas, painter, cursor, timeWindow, pi
     s: () => zoomAtPointer(2),
     0: timeWindow.showAll,
     f: cursor.zoomTo,
+    x: stretch.selectShown,
     "]": () => step(neighbour, 1),
     "[": () => step(neighbour, -1),
     ArrowDown: (event) => step(event.shiftKey ? across : neighbour, 1),
@@ -30,6 +31,7 @@ export function listenToKeys(on, view, { canvas, painter, cursor, timeWindow, pi
     Escape: () => {
       cursor.set(null);
       picking.pick(null);
+      stretch.clear();
     },
   };
   on(canvas, "keydown", (event) => {

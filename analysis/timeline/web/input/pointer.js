@@ -64,12 +64,15 @@ export function createPointer(view, { canvas, painter, tooltip, cursor, redraw }
 export function listenToPointer(
   on,
   view,
-  { canvas, painter, cursor, pointer, timeWindow, picking },
+  { canvas, painter, cursor, pointer, timeWindow, picking, stretch },
 ) {
   let drag = null;
+  const timeOf = (x) => Math.min(view.to, Math.max(view.from, painter.timeAt(x)));
   on(canvas, "pointerdown", (event) => {
     if (event.button !== 0) return;
-    drag = { x: event.clientX, from: view.from, to: view.to, moved: false };
+    const [x, y] = pointer.placeOf(event);
+    const selects = view.mode !== "aligned" && (event.shiftKey || y >= painter.axisTop);
+    drag = { x: event.clientX, from: view.from, to: view.to, moved: false, selects, at: timeOf(x) };
     canvas.setPointerCapture(event.pointerId);
   });
   on(canvas, "pointermove", (event) => {
@@ -78,12 +81,19 @@ export function listenToPointer(
     if (!drag.moved) return;
     view.pointerX = null;
     cursor.clear();
+    if (drag.selects) {
+      canvas.dataset.over = "select";
+      stretch.draw(drag.at, timeOf(pointer.placeOf(event)[0]));
+      return;
+    }
     canvas.dataset.over = "drag";
     const shift = ((drag.x - event.clientX) / painter.plotWidth()) * (drag.to - drag.from);
     timeWindow.show(drag.from + shift, drag.to + shift);
   });
   on(canvas, "pointerup", (event) => {
-    if (drag && !drag.moved) {
+    if (drag?.moved && drag.selects) {
+      stretch.select(drag.at, timeOf(pointer.placeOf(event)[0]));
+    } else if (drag && !drag.moved) {
       const call = pointer.callUnder(event);
       picking.pick(call, call === null ? pointer.groupUnder(event) : null);
     }
@@ -91,6 +101,7 @@ export function listenToPointer(
     pointer.hover(event);
   });
   on(canvas, "pointercancel", () => {
+    if (drag?.moved && drag.selects) stretch.clear();
     drag = null;
     pointer.leave();
   });

@@ -6,13 +6,15 @@ import { say } from "../data/words.js";
 
 const MIN_WINDOW_NS = 10;
 
-export function createWindow(root, view, redraw) {
+/* `onSelect` is called to select the time that is shown. */
+export function createWindow(root, view, redraw, onSelect) {
   const range = element("span", "fst-range");
   const zoomOut = button(say("zoom_out"), "−", () => zoom(2));
   const zoomIn = button(say("zoom_in"), "+", () => zoom(0.5));
   const reset = button(say("reset_zoom"), say("reset"), () => showAll());
+  const select = button(say("select_shown"), say("select"), onSelect);
   const tools = element("div", "fst-tools");
-  tools.append(range, zoomOut, zoomIn, reset);
+  tools.append(range, select, zoomOut, zoomIn, reset);
 
   function rangeText(size) {
     if (view.mode === "aligned") return say("wide", { time: duration(size) });
@@ -30,6 +32,7 @@ export function createWindow(root, view, redraw) {
     range.textContent = rangeText(size);
     reset.disabled = zoomOut.disabled = size >= view.span;
     zoomIn.disabled = size <= MIN_WINDOW_NS;
+    select.disabled = view.mode === "aligned";
     redraw();
   }
 

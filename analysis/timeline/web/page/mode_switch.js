@@ -16,10 +16,7 @@ export function createModes(view, name, first, onChoose) {
     input.type = "radio";
     input.name = name;
     input.value = mode;
-    input.addEventListener("change", () => {
-      lastMode = modes.wanted = mode;
-      onChoose();
-    });
+    input.addEventListener("change", () => modes.choose(mode));
     const item = element("label");
     item.append(input, element("span", "", say(mode)));
     box.append(item);
@@ -30,6 +27,10 @@ export function createModes(view, name, first, onChoose) {
     box,
     note,
     wanted: lastMode ?? first,
+    choose(mode) {
+      lastMode = modes.wanted = mode;
+      onChoose();
+    },
     /* Shows the view's mode; without groups there is nothing to choose. */
     refresh() {
       box.hidden = view.ribbons.length === 0;

@@ -1,6 +1,10 @@
 /* Light, dark, and on paper always light. */
 
-export function createTheme(root, view, { painter, legend, modes, tooltip, cursor, paint }) {
+export function createTheme(
+  root,
+  view,
+  { painter, legend, modes, summary, tooltip, cursor, paint },
+) {
   let theme = "light";
 
   function refresh() {
@@ -9,6 +13,7 @@ export function createTheme(root, view, { painter, legend, modes, tooltip, curso
     painter.readTheme(root);
     legend.fill();
     modes.refresh();
+    summary.fill();
     if (view.cursor) tooltip.fill(view.cursor);
   }
 

@@ -1,0 +1,22 @@
+/* The selected stretch of time, over the lanes of the sides that it is of. */
+
+export function drawStretch(screen, view, painter) {
+  const { stretch } = view;
+  if (stretch === null || view.mode === "aligned") return;
+  const left = painter.xOf(stretch.from);
+  const right = Math.max(left + 1, painter.xOf(stretch.to));
+  screen.save();
+  screen.beginPath();
+  screen.rect(painter.plotLeft, 0, painter.plotWidth(), painter.height);
+  screen.clip();
+  view.sides.forEach((side, sideIndex) => {
+    if (stretch.side >= 0 && stretch.side !== sideIndex) return;
+    const top = (painter.rows.find((row) => row.side === sideIndex)?.top ?? side.bottom) - 3;
+    const height = side.bottom + 6 - top;
+    screen.fillStyle = view.palette.marked;
+    screen.fillRect(left, top, right - left, height);
+    screen.fillStyle = view.palette.accent;
+    for (const x of [left - 1, right - 1]) screen.fillRect(x, top, 2, height);
+  });
+  screen.restore();
+}

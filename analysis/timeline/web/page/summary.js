@@ -1,0 +1,129 @@
+/* The table of what ran in the stretch that is selected, below the canvas. */
+
+import { sumUp } from "../data/sums.js";
+import { duration, moment, plainText, share } from "../data/text.js";
+import { paragraph, say } from "../data/words.js";
+import { button, element, swatch } from "./elements.js";
+
+const MOST = 10; // operators with a line of their own
+
+export function createSummary(view, actions) {
+  const box = element("section", "fst-stretch");
+  box.setAttribute("aria-label", say("stretch"));
+  box.hidden = true;
+
+  const title = ({ from, to }) => {
+    const point = (ns) => (ns === 0 ? "0" : moment(ns, view.span, (to - from) / 1000));
+    const range = say("from_to", { start: point(from), end: point(to) });
+    return say("stretch_of", { range, time: duration(to - from) });
+  };
+
+  /* The sides that it is of, with their sums. */
+  function sums() {
+    const { from, to, side } = view.stretch;
+    return view.sides.map((each, index) => ({ side: each, index }))
+      .filter(({ index }) => side < 0 || index === side)
+      .map(({ side: each, index }) => ({ side: each, found: sumUp(each, index, from, to) }));
+  }
+
+  function sentence(side, found) {
+    const size = found.to - found.from;
+    if (size <= 0) return say("stretch_ended");
+    const facts = [
+      say(side.inOrder || !found.isWhole ? "stretch_ran" : "stretch_busy", {
+        count: found.executions,
+        busy: duration(found.busy),
+        busy_share: share(found.busy, size),
+        idle: duration(size - found.busy),
+        idle_share: share(size - found.busy, size),
+      }),
+    ];
+    if (found.to < view.stretch.to) facts.push(say("stretch_ends", { time: duration(size) }));
+    if (!found.isWhole) facts.push(say("stretch_cut"));
+    return paragraph(facts);
+  }
+
+  function table(head, rows, size) {
+    const made = element("table");
+    const line = element("tr");
+    for (const text of [head, say("stretch_time"), say("stretch_share"), say("stretch_count")]) {
+      const cell = element("th", "", text);
+      cell.scope = "col";
+      line.append(cell);
+    }
+    const top = element("thead");
+    top.append(line);
+    const body = element("tbody");
+    for (const { name, time, count } of rows) {
+      const row = element("tr");
+      const first = element("th");
+      first.scope = "row";
+      first.append(...name);
+      const cells = [duration(time), share(time, size), String(count)];
+      row.append(first, ...cells.map((text) => element("td", "", text)));
+      body.append(row);
+    }
+    made.append(top, body);
+    return made;
+  }
+
+  function operatorName(side, { key, call }) {
+    const name = plainText(side.ops.name[key]) || say("unnamed");
+    const pick = button(say("stretch_pick", { operator: name }), name, () => actions.pick(call));
+    return [pick, element("small", "", plainText(side.ops.op_type[key]) || say("untyped"))];
+  }
+
+  function ofSide({ side, found }) {
+    const part = element("div", "fst-stretch-side");
+    const lead = say("labelled", { label: side.label, text: sentence(side, found) });
+    part.append(element("p", "", lead));
+    const size = found.to - found.from;
+    if (size <= 0 || found.executions === 0) return part;
+    const classes = found.classes.map(({ key, time, count }) => ({
+      name: [
+        swatch(view.palette.classes[key]),
+        element("span", "", view.classLabels.get(key) ?? key),
+      ],
+      time,
+      count,
+    }));
+    const rows = found.operators.slice(0, MOST)
+      .map((sum) => ({ ...sum, name: operatorName(side, sum) }));
+    const rest = found.operators.slice(MOST);
+    if (rest.length > 0) {
+      rows.push({
+        name: [element("span", "", say("stretch_rest", { count: rest.length }))],
+        time: rest.reduce((sum, each) => sum + each.time, 0),
+        count: rest.reduce((sum, each) => sum + each.count, 0),
+      });
+    }
+    part.append(table(say("stretch_class"), classes, size));
+    part.append(table(say("stretch_operator"), rows, size));
+    return part;
+  }
+
+  function fill() {
+    box.hidden = view.stretch === null;
+    if (view.stretch === null) return box.replaceChildren();
+    const head = element("div", "fst-stretch-head");
+    head.append(
+      element("strong", "", title(view.stretch)),
+      button(say("stretch_zoom"), say("stretch_zoom"), () => actions.zoomTo()),
+      button(say("stretch_clear"), "×", () => actions.clear()),
+    );
+    const sides = element("div", "fst-stretch-sides");
+    sides.append(...sums().map(ofSide));
+    box.replaceChildren(head, sides, element("p", "fst-note", say("stretch_note")));
+  }
+
+  /* For a screen reader. */
+  const text = () =>
+    paragraph([
+      title(view.stretch),
+      ...sums().map(({ side, found }) =>
+        say("labelled", { label: side.label, text: sentence(side, found) })
+      ),
+    ]);
+
+  return { box, fill, text };
+}
