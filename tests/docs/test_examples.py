@@ -26,7 +26,7 @@ from tests.docs.examples import (
 )
 
 DOCS = ROOT / "docs"
-TAUGHT = [DOCS / name for name in ("tutorial.md", "cases.md")]
+TAUGHT = [DOCS / name for name in ("tutorial.md", "cases.md", "faq.md")]
 SHOWN = [example for page in PAGES for example in examples(page)]
 TYPED = sorted({command for page in PAGES for command in commands(page)})
 # Words of a sentence that stand for what is left out, not for what can be typed.
