@@ -42,7 +42,7 @@ def run() -> None:
         lambda: variants.show(compare_page), title=say("Variants"), url_path="variants"
     )
     record_page: StreamlitPage = st.Page(
-        lambda: record.show(compare_page), title=say("Record"), url_path="record"
+        lambda: record.show(compare_page, scaling_page), title=say("Record"), url_path="record"
     )
     recipes_page: StreamlitPage = st.Page(
         lambda: recipes.show(recipes_page, compare_page), title=say("Recipes"), url_path="recipes"

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from analysis.messages import say
+from analysis.messages import Said, say
 from app.cli.recording import run as recording_run
-from app.cli.recording import sweep as sweeping
+from app.recording import sweep as sweeping
 
 NAMED_TENSORS = ("--shape", "--input-range")
 
@@ -178,10 +178,15 @@ def collect(
     def run(one: Recording) -> Path:
         return recording_run.run(one, progress_json=progress_json)
 
+    def tell(number: int, told: Said) -> None:
+        if not progress_json:
+            print(told, flush=True)
+        folder.mkdir(exist_ok=True)
+
     if sweeping.is_sweep(batches, numbers):
-        sweep = sweeping.sweep(recording, batches, numbers)
-        sweep.run(run, is_quiet=progress_json)
-        path, verb = sweep.folder.absolute(), "scaling"
+        folder = sweeping.sweep_folder(recording)
+        sweeping.sweep(recording, batches, numbers, folder).run(run, tell)
+        path, verb = folder.absolute(), "scaling"
     else:
         path, verb = run(recording), "compare"
     if not progress_json:

@@ -101,9 +101,10 @@ def running() -> None:
             st.text(what)
         else:
             st.text(status.model)
+        if status.told is not None:
+            st.text(str(status.told))
         progress = status.progress
-        share = progress.done / max(1, progress.total) if progress is not None else 0.0
-        st.progress(min(1.0, share), text=_stage_text(status))
+        st.progress(_share(status), text=_stage_text(status))
         st.text(
             str(progress.message) if progress is not None else say("Starting the first process")
         )
@@ -113,7 +114,9 @@ def running() -> None:
             icon=":material/stop_circle:",
             disabled=status.cancelling,
             on_click=recorder.RECORDER.cancel,
-            help=say("Complete blocks are kept."),
+            help=say("Complete blocks are kept, and so are the settings before.")
+            if status.settings
+            else say("Complete blocks are kept."),
         )
         st.caption(
             say(
@@ -123,15 +126,62 @@ def running() -> None:
         )
 
 
+def _share(status: Status) -> float:
+    """How far the job is, of all settings together."""
+    progress = status.progress
+    share = min(1.0, progress.done / max(1, progress.total)) if progress is not None else 0.0
+    # Only blocks take as long as their share says: what comes before is short.
+    if progress is not None and status.settings and progress.stage not in ("blocks", "write"):
+        share = 0.0
+    before = max(0, status.setting - 1)
+    return (before + share) / status.settings if status.settings else share
+
+
 def _stage_text(status: Status) -> str:
     if status.progress is None:
         return say("Starting")
     stage, seconds = STAGES[status.progress.stage], status.progress.seconds_left
     if seconds is None:
         return stage.text()
+    if status.settings:
+        return say(
+            "{stage} · about {left:count} s left of this setting", stage=stage, left=round(seconds)
+        )
     if seconds < 90:
         return say("{stage} · about {left:count} s left", stage=stage, left=round(seconds))
     return say("{stage} · about {left:count} min left", stage=stage, left=round(seconds / 60))
+
+
+def sweep_result(status: Status, scaling_page: st.Page, query: Mapping[str, str]) -> None:
+    """What came of a sweep that is over, also where a setting failed; `query` is the model to show
+    on the `scaling_page`, {} where fewer than two settings are there."""
+    with st.container(border=True):
+        kept = say(
+            "Recorded settings: {kept:count} of {n:count}.",
+            kept=len(status.paths),
+            n=status.settings,
+        )
+        if status.error is not None:
+            failed = say("{setting} was not recorded.", setting=str(status.told or ""))
+            st.error(failed, icon=":material/error:")
+            st.code(status.error.text, language=None, wrap_lines=True)
+            st.text(kept)
+        else:
+            st.success(say("Recorded."), icon=":material/check_circle:")
+            st.text(kept)
+        if status.paths:
+            st.code("\n".join(path.name for path in status.paths), language=None)
+        if query and st.button(
+            say("Open in Scaling"), key="record_open", type="primary", icon=":material/show_chart:"
+        ):
+            st.switch_page(scaling_page, query_params=dict(query))
+        _dismiss()
+
+
+def _dismiss() -> None:
+    st.button(
+        say("Dismiss"), key="record_dismiss", on_click=recorder.RECORDER.forget, type="tertiary"
+    )
 
 
 def result(
@@ -163,6 +213,4 @@ def result(
                 icon=":material/compare_arrows:",
             ):
                 st.switch_page(compare_page, query_params=dict(query))
-        st.button(
-            say("Dismiss"), key="record_dismiss", on_click=recorder.RECORDER.forget, type="tertiary"
-        )
+        _dismiss()

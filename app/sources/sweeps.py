@@ -29,12 +29,17 @@ def sweeps(opened: Mapping[str, Opened]) -> dict[str, Sweep]:
     """Those among the opened files and the recordings of this machine, by key."""
     found: dict[str, list[tuple[str, ExperimentRecord]]] = {}
     for id_, record in _records(opened):
-        found.setdefault(":".join(model_key(record)), []).append((id_, record))
+        found.setdefault(key_of(record), []).append((id_, record))
     return {
         key: Sweep(key, of[0][1].model.name, tuple(id_ for id_, _ in of))
         for key, of in found.items()
         if len({setting(record) for _, record in of}) > 1
     }
+
+
+def key_of(record: ExperimentRecord) -> str:
+    """The key of the sweep that a recording is of."""
+    return ":".join(model_key(record))
 
 
 def load(sweep: Sweep, opened: Mapping[str, Opened]) -> Scaling:

@@ -99,6 +99,11 @@ def swept() -> str | None:
     return linked_id(_SWEEP) or session().swept
 
 
+def sweep_query(key: str) -> dict[str, str]:
+    """The query of an address of the Scaling page that shows this."""
+    return {_SWEEP: key}
+
+
 def sweep(key: str) -> None:
     """Put what the Scaling page shows into the address, and into its selector, before it is
     drawn."""

@@ -40,8 +40,8 @@ class Offer:
 def offer(offered: Offer) -> None:
     """Before the Record page is drawn: what it offers and how it is set."""
     st.session_state["record_offer"] = offered
-    st.session_state["record_threads"] = offered.threads
-    st.session_state["record_batch"] = offered.batch
+    for name, number in (("threads", offered.threads), ("batch", offered.batch)):
+        st.session_state[f"record_{name}"] = "" if number is None else str(number)
     st.session_state["record_shapes"] = offered.shapes
 
 

@@ -20,11 +20,11 @@ from app.parts import panels
 from app.parts.advice import tried
 from app.parts.heads import told
 from app.recording import own_models as own
-from app.recording import progress, recorder
+from app.recording import progress, recorder, sweep
 from app.recording.own_models import OwnModels
 from app.recording.recorder import Status
 from app.recording.shapes import shapes_of
-from app.sources import choices, places
+from app.sources import choices, places, sweeps
 
 OWN_FILE = ""
 BUDGETS = {
@@ -35,6 +35,8 @@ BUDGETS = {
     0: Message("until decided"),
 }
 OWN_PREFIX = "file:"
+MAX_THREADS, MAX_BATCH = 1024, 65536
+_MAX_NUMBERS = 200  # characters
 OWN_RULES = Message("FuseScope's own fusion pass with your rule file")
 RULES = "rules:"
 _NO_RULE_FILES = Message(
@@ -56,8 +58,8 @@ _HOW = (
 )
 
 
-def show(compare_page: st.Page) -> None:
-    """Draw the page; `compare_page` is where a result opens."""
+def show(compare_page: st.Page, scaling_page: st.Page) -> None:
+    """Draw the page; the others are where a result opens."""
     with panels.page():
         st.header(say("Record a model"), anchor=False)
         form, beside = st.columns([2, 1], gap="large")
@@ -72,7 +74,9 @@ def show(compare_page: st.Page) -> None:
             if status is not None and status.running:
                 progress.running()
                 return
-            if status is not None:
+            if status is not None and status.settings:
+                progress.sweep_result(status, scaling_page, _swept(status))
+            elif status is not None:
                 _result(status, compare_page)
             _form()
             _kept(compare_page)
@@ -169,11 +173,12 @@ def _variants(
 
 @dataclass(frozen=True)
 class _Settings:
-    """How it is recorded: None where the recorder chooses, `seconds` 0 for no time budget."""
+    """How it is recorded: `threads` and `batch` as typed, one number or several; `seconds` 0 for
+    no time budget."""
 
     seconds: int | None
-    threads: int | None
-    batch: int | None
+    threads: str
+    batch: str
     shapes: str
 
 
@@ -192,22 +197,27 @@ def _settings() -> _Settings:
         persist_state="session",
     )
     left, right = st.columns(2)
-    threads = left.number_input(
+    several = say(
+        "A number, or several with commas between them, as {example:name}: then every combination "
+        "of batch size and threads is recorded, one after the other within the time budget, and "
+        "shown on the {page} page.",
+        example="1,4,16",
+        page=say("Scaling"),
+    )
+    threads = left.text_input(
         say("Threads"),
-        min_value=1,
-        max_value=1024,
-        value=None,
+        max_chars=_MAX_NUMBERS,
         placeholder=say("physical cores"),
         key="record_threads",
+        help=several,
         persist_state="session",
     )
-    batch = right.number_input(
+    batch = right.text_input(
         say("Batch size"),
-        min_value=1,
-        max_value=65536,
-        value=None,
+        max_chars=_MAX_NUMBERS,
         placeholder=say("that of the model, else 1"),
         key="record_batch",
+        help=several,
         persist_state="session",
     )
     with st.expander(say("More settings"), key="record_more"):
@@ -224,7 +234,7 @@ def _settings() -> _Settings:
             ),
             persist_state="session",
         )
-    return _Settings(seconds, threads, batch, shapes or "")
+    return _Settings(seconds, threads or "", batch or "", shapes or "")
 
 
 def _model(zoo: Mapping[str, Message | Said], found: OwnModels) -> str:
@@ -285,6 +295,8 @@ def _start(
         model = str(places.path_below_folders(model))
     if len(variants) < 2 and not ablate:
         raise FuseScopeError("one_variant_only")
+    threads = sweep.numbers(settings.threads, say("Threads"), MAX_THREADS)
+    batches = sweep.numbers(settings.batch, say("Batch size"), MAX_BATCH)
     _, from_files = read_variants([f"{RULES}{path}" for path in rule_files])
     offered, offer = _offered_rules(), state.recording.offered()
     rules = {**{name: offered[name] for name in variants if name in offered}, **from_files}
@@ -298,13 +310,17 @@ def _start(
         own_pass=not tries,
         ablate=ablate,
         seconds=float(settings.seconds) if settings.seconds else None,
-        threads=settings.threads,
-        batch=settings.batch,
+        threads=threads[0],
+        batch=batches[0],
         shapes=shapes_of(settings.shapes),
         allow_external_data=False,
         command="recorded on the Record page",
     )
-    recorder.RECORDER.start(job, record)
+    if sweep.is_sweep(batches, threads):
+        folder, prefix = progress.folder(), sweep.file_prefix(job)
+        recorder.RECORDER.start_sweep(sweep.sweep(job, batches, threads, folder, prefix), record)
+    else:
+        recorder.RECORDER.start(job, record)
     st.rerun()
 
 
@@ -331,6 +347,15 @@ def _result(status: Status, compare_page: st.Page) -> None:
         return
     show = partial(tried.show, record, status.path.stem)
     progress.result(status, compare_page, _recorded(status), beside=show)
+
+
+def _swept(status: Status) -> dict[str, str]:
+    """The query that shows what was recorded on the Scaling page; {} where there is nothing."""
+    records = filter(None, map(choices.record_at, status.paths))
+    found = sweeps.sweeps(state.files.opened())
+    keys = (sweeps.key_of(record) for record in records)
+    key = next((key for key in keys if key in found), None)
+    return {} if key is None or len(status.paths) < 2 else state.pages.sweep_query(key)
 
 
 def _recorded(status: Status) -> dict[str, str]:

@@ -53,7 +53,7 @@ pages = {{
         default="{first}" == "fusion"),
     "recipes": st.Page(lambda: recipes.show(pages["recipes"], pages["compare"]), title="r",
         url_path="recipes", default="{first}" == "recipes"),
-    "record": st.Page(lambda: record.show(pages["compare"]), title="d", url_path="record",
+    "record": st.Page(lambda: record.show(*[pages["compare"]] * 2), title="d", url_path="record",
         default="{first}" == "record"),
 }}
 shown = st.navigation(sorted(pages.values(), key=lambda page: not page._default), position="hidden")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from collectors.progress import Progress
 from collectors.record import Recording
 from tests.app.conftest import BLOCKS
 from tests.app.pages import is_clean, texts
+from tests.compare.multiple.test_scaling import recorded_zip
 from tests.factories import experiment_zip
 from tests.patience import GIVE_UP_S
 
@@ -49,11 +51,14 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Recording]]:
 # AppTest opens only the first page of functions: here that is Record.
 SCRIPT = """
 import streamlit as st
-from app.views import compare, record
+from app.views import compare, record, scaling
 
 compare_page = st.Page(compare.show, title="Compare", url_path="compare")
-record_page = st.Page(lambda: record.show(compare_page), title="Record", default=True)
-st.navigation([record_page, compare_page], position="top").run()
+scaling_page = st.Page(lambda: scaling.show(compare_page), title="Scaling", url_path="scaling")
+record_page = st.Page(
+    lambda: record.show(compare_page, scaling_page), title="Record", default=True
+)
+st.navigation([record_page, compare_page, scaling_page], position="top").run()
 """
 
 
@@ -78,7 +83,7 @@ def test_a_recording_from_form_to_comparison(open_page: Open, asked: list[Record
     page = open_page()
     assert is_clean(page)
     page.selectbox(key="record_model").set_value("mul_add").run()
-    page.number_input(key="record_threads").set_value(1)
+    page.text_input(key="record_threads").set_value("1")
     page.button(key="record_start").click().run()
     assert is_clean(page)
     [job] = asked
@@ -102,6 +107,105 @@ def test_a_recording_from_form_to_comparison(open_page: Open, asked: list[Record
     assert any(text.startswith("fused is 2.00× faster than unfused (95 %") for text in texts(page))
     page.button(key="record_dismiss").click().run()
     assert not page.success
+
+
+def test_settings_that_cannot_be_are_one_sentence(open_page: Open, asked: list[Recording]) -> None:
+    page = open_page()
+    page.selectbox(key="record_model").set_value("mul_add").run()
+    six = "1,2,3,4,5,6"
+    for threads, batch, says in (
+        ("1;2", "", "'1;2' is not a value of Threads. Write 1,4,16."),
+        ("0", "", "Threads cannot be 0. Give a number from 1 to "),
+        ("", "1,65537", "Batch size cannot be 65537. "),
+        (six, six, "36 combinations are too many to record: the limit is 32. "),
+    ):
+        page.text_input(key="record_threads").set_value(threads)
+        page.text_input(key="record_batch").set_value(batch)
+        page.button(key="record_start").click().run()
+        assert not asked and is_clean(page)
+        assert any(text.startswith(says) for text in texts(page)), says
+
+
+def test_several_settings_are_recorded_and_shown_as_scaling(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each recording waits for its turn; the last one is stopped."""
+    jobs: list[Recording] = []
+    turns = [threading.Event() for _ in range(3)]
+
+    def record(job: Recording, *, on_progress: Any, cancelled: Any, **_: Any) -> Path:
+        jobs.append(job)
+        on_progress(Progress("blocks", 4, 8, Message("Block 5 of 8"), 21.0))
+        turn = turns[len(jobs) - 1]
+        while not turn.wait(0.01) and not cancelled():
+            pass
+        assert job.out is not None
+        stopped = "blocks" if turn.is_set() else "interrupted"
+        outcome = {"blocks": 8, "blocks_replaced": 0, "stopped": stopped}
+        job.out.write_bytes(recorded_zip(job.batch or 0, job.threads or 0, 10.0, outcome=outcome))
+        return job.out
+
+    monkeypatch.setattr(recorder, "RECORDER", recorder.Recorder())
+    monkeypatch.setattr(collectors.record, "record", record)
+    page = open_page()
+    page.selectbox(key="record_model").set_value("mul_add").run()
+    page.text_input(key="record_threads").set_value("1, 2")
+    page.text_input(key="record_batch").set_value("1,4")
+    page.button(key="record_start").click().run()
+    turns[0].set()
+    wait_until(lambda status: status.setting == 2 and status.progress is not None)
+    page.run()
+    assert "Setting 2 of 4: batch size 1, 2 threads" in texts(page)
+    [bar] = page.get("progress")
+    # One setting of four, and half of the blocks of the next one.
+    assert bar.proto.value == 37 and bar.proto.text == (
+        "Recording · about 21 s left of this setting"
+    )
+    turns[1].set()
+    wait_until(lambda status: status.setting == 3 and status.progress is not None)
+    page.run()
+    page.button(key="record_cancel").click().run()
+    wait()
+    page.run()
+    assert is_clean(page) and "Recorded settings: 3 of 4." in texts(page)
+    assert [(job.batch, job.threads, job.seconds) for job in jobs] == [
+        (1, 1, 15.0), (1, 2, 15.0), (4, 1, 15.0)
+    ]  # fmt: skip
+    names = [job.out.name for job in jobs if job.out]
+    assert names[0].startswith("mul_add-20") and names[2].endswith("-batch4-threads1.zip")
+    page.button(key="record_open").click().run()
+    assert is_clean(page)
+    [frame] = [one.value for one in page.dataframe]
+    assert list(frame["Batch size"]) == ["1", "1", "4"] and list(frame["Threads"]) == [1, 2, 1]
+
+
+def test_a_setting_that_fails_keeps_those_before(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def record(job: Recording, **_: Any) -> Path:
+        assert job.out is not None
+        if job.batch == 4:
+            raise FuseScopeError("engine_refused", reason="<b>x</b>")
+        job.out.write_bytes(recorded_zip(job.batch or 0, 1, 10.0))
+        return job.out
+
+    monkeypatch.setattr(recorder, "RECORDER", recorder.Recorder())
+    monkeypatch.setattr(collectors.record, "record", record)
+    page = open_page()
+    page.selectbox(key="record_model").set_value("mul_add").run()
+    page.text_input(key="record_batch").set_value("1,2,4")
+    page.button(key="record_start").click().run()
+    wait()
+    page.run()
+    assert page.error[0].value == "Setting 3 of 3: batch size 4 was not recorded."
+    assert any(text.startswith("The engine refused the model: <b>x</b>.") for text in texts(page))
+    assert "Recorded settings: 2 of 3." in texts(page)
+    assert [button for button in page.button if button.key == "record_open"]
+    # A file that is deleted is no longer told of.
+    [status] = filter(None, [recorder.RECORDER.status])
+    recorder.RECORDER.moved(status.paths[0], None)
+    page.run()
+    assert "Recorded settings: 1 of 3." in texts(page)
 
 
 def test_a_link_presets_model_and_variants_once(tree: Path) -> None:

@@ -24,7 +24,9 @@ SCRIPT = """
 import streamlit as st
 from app.views import compare, record
 
-record_page = st.Page(lambda: record.show(compare_page), title="Record", url_path="record")
+record_page = st.Page(
+    lambda: record.show(compare_page, compare_page), title="Record", url_path="record"
+)
 compare_page = st.Page(
     lambda: compare.show(record_page, record_page, record_page, record_page),
     title="Compare", url_path="compare", default=True,
@@ -67,7 +69,7 @@ def test_from_the_button_to_what_it_brought(tree: Path, monkeypatch: pytest.Monk
     assert is_clean(page)
     assert page.selectbox(key="record_model").value == "mul_add"
     assert page.multiselect(key="record_variants").value == ["fused", KERNEL, "threads:1"]
-    assert page.number_input(key="record_threads").value == 2, "as the experiment was recorded"
+    assert page.text_input(key="record_threads").value == "2", "as the experiment was recorded"
     assert page.info[0].value.startswith("This recording tries what the findings ask for.")
     page.button(key="record_start").click().run()
     deadline = time.monotonic() + GIVE_UP_S

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from analysis.errors import FuseScopeError
 from app.cli.main import app
 from app.cli.recording import run as recording_run
-from app.cli.recording import sweep
+from app.recording import sweep
 from collectors.record import Recording
 from tests.compare.multiple.test_scaling import recorded
 from tests.factories import experiment_zip

@@ -116,7 +116,7 @@ COMMANDS: Mapping[CommandsError, ErrorText] = {
     ),
     "sweep_too_large": ErrorText(
         Message("{n:count} combinations are too many to record: the limit is {limit:count}"),
-        Message("Give fewer numbers to --batch or --threads."),
+        Message("Give fewer batch sizes or numbers of threads."),
     ),
     "table_unwritable": ErrorText(
         Message("The table cannot be written: {reason:name}"), _OTHER_PLACE

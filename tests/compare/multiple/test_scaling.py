@@ -21,6 +21,12 @@ from tests.factories import experiment_zip
 
 
 def recorded(batch: int, threads: int, ms: float, **more: Any) -> Experiment:
+    """`recorded_zip` as it is read."""
+    data = recorded_zip(batch, threads, ms, **more)
+    return experiment_of(data, f"batch{batch}-threads{threads}.zip")
+
+
+def recorded_zip(batch: int, threads: int, ms: float, **more: Any) -> bytes:
     """unfused takes `ms` in every block, 5 % more or less in turn; fused half of `ms`."""
     times = {"unfused": [ms * 1.05, ms / 1.05] * 4, "fused": [ms / 2] * 8}
     name = more.pop("model", "tiny")
@@ -29,8 +35,7 @@ def recorded(batch: int, threads: int, ms: float, **more: Any) -> Experiment:
         "settings": Settings("unfused", threads, False, 0, 3, 3, 1, (8,)),
         **more,
     }
-    file = f"batch{batch}-threads{threads}.zip"
-    return experiment_of(experiment_zip(times, changes=changes), file)
+    return experiment_zip(times, changes=changes)
 
 
 @pytest.fixture(scope="module")
