@@ -270,10 +270,13 @@ class VariantRecord(msgspec.Struct, frozen=True):
 
 class OwnFusion(msgspec.Struct, frozen=True):
     """Operators of the model that FuseScope's own pass makes one, tried and verified on this
-    model: node names in the order that data flows."""
+    model: node names in the order that data flows. `rewrites` are the names that rule files have
+    for what makes it, `makes` is its op type; empty in older files."""
 
     pattern: str
     operators: tuple[str, ...]
+    rewrites: tuple[str, ...] = ()
+    makes: str = ""
 
 
 class PredictedPart(msgspec.Struct, frozen=True):

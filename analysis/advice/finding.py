@@ -43,6 +43,14 @@ class Gain:
         if not self.low <= self.value <= self.high:
             raise ValueError(f"the gain {self.value} is outside {self.low} to {self.high}")
 
+    def scaled(self, part: float) -> Gain:
+        """That of a run that takes `part` of the time."""
+        return Gain(part * self.value, part * self.low, part * self.high, self.basis)
+
+    def less(self, ns: float) -> Gain:
+        """That against a run that takes `ns` less."""
+        return Gain(self.value - ns, self.low - ns, self.high - ns, self.basis)
+
 
 @dataclass(frozen=True)
 class Finding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -15,7 +15,7 @@ from analysis.compare.groups.fusion import Fusion, Group
 from analysis.compare.side import Side
 from analysis.graph import Graph, Node
 from analysis.metrics.breakdown import by_operator
-from analysis.operators.classes import op_class
+from analysis.operators.classes import is_heavy, op_class
 from analysis.patterns import (
     CHECKED_WITH,
     PATTERNS,
@@ -28,6 +28,7 @@ from analysis.patterns import (
     attentions,
     chains,
     find,
+    rows,
 )
 from analysis.quantity import Basis
 from analysis.text import clean_text
@@ -96,10 +97,11 @@ def missed_fusions(comparison: Comparison) -> tuple[MissedFusion, ...]:
 
 
 def unjudged_attention(comparison: Comparison) -> Unjudged | None:
-    """The attention that the candidate runs as operators of their own; None where there is none.
+    """The attention that the candidate runs as operators of their own, and that our own pass was
+    not seen to fuse; None where there is none.
 
-    Its fusions depend on more than the graph says (masks, heads, past keys), so it is named and
-    not judged.
+    The engine's fusions of it depend on more than the graph says (masks, heads, past keys), so it
+    is named and not judged.
     """
     side = comparison.candidate
     told = conditions_of(side)
@@ -112,7 +114,11 @@ def unjudged_attention(comparison: Comparison) -> Unjudged | None:
     places = [
         tuple(node.name for node in nodes)
         for nodes in attentions(survey.view)
-        if any(survey.survives(node) for node in nodes if node.op_type == "Softmax")
+        if any(
+            survey.survives(node) and not survey.own_places((node.name,))
+            for node in nodes
+            if node.op_type == "Softmax"
+        )
     ]
     if not places:
         return None
@@ -196,9 +202,33 @@ class _Survey:
                 if not claimed.issuperset(left):
                     claimed.update(left)
                     yield self.miss(match, left)
-        alone = {n.name for n in self.graph.nodes if n.name not in claimed and self.survives(n)}
-        for match in chains(self.view, alone):
-            yield self.miss(match, tuple(node.name for node in match.nodes))
+        for own in self.own_only(claimed):
+            left = tuple(node.name for node in own.absorbed)
+            claimed.update(left)
+            yield self.miss(own, left)
+        for kind in (rows, chains):
+            alone = {n.name for n in self.graph.nodes if n.name not in claimed and self.survives(n)}
+            for match in kind(self.view, alone):
+                names = tuple(node.name for node in match.nodes)
+                claimed.update(names)
+                yield self.miss(match, names)
+
+    def own_only(self, claimed: Collection[str]) -> Iterator[Match]:
+        """What our own pass makes one operator around a heavy one, and no pattern of the engine
+        does, with the light operators of it that the candidate still runs."""
+        known = self.side.experiment.own_fusions if self.side.experiment else None
+        for own in known or ():
+            nodes = [self.graph.node[name] for name in own.operators if name in self.graph.node]
+            light = [node for node in nodes if not is_heavy(op_class(node.op_type))]
+            left = [n for n in light if self.survives(n) and n.name not in claimed]
+            if len(left) < 2 or len(light) == len(nodes) or len(nodes) < len(own.operators):
+                continue
+            facts: dict[str, Fact] = {
+                "makes": own.makes or own.pattern,
+                "rewrites": ", ".join(own.rewrites) or own.pattern,
+            }
+            block = Block("own_only", values=facts)
+            yield Match(own.pattern, tuple(nodes), tuple(left), (), "", (block,))
 
     def survives(self, node: Node) -> bool:
         """True where the candidate still runs this operator as one of its own."""

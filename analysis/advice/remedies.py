@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import msgspec
 
 from analysis.advice.finding import Finding, FindingCode, Findings, Gain
+from analysis.advice.findings import findings
+from analysis.advice.own_kernels import kernel_for, own_kernel
 from analysis.advice.prediction import together
 from analysis.advice.settings import ENGINE, conditions_of
+from analysis.advice.sides import advised
 from analysis.advice.subject import Subject
+from analysis.compare.choice import PREFERRED
 from analysis.experiment import ExperimentRecord, PredictedPart, Try
 from analysis.graph import Graph
-from analysis.operators.classes import is_heavy, op_class
+from analysis.operators.classes import is_heavy
 
 # A pattern of more operators is known by the name that our own pass has for it.
 _MAX_LISTED = 3
-_LIGHT = frozenset(("elementwise", "activation"))
+_REWRITE = re.compile(r"[a-z]+(?:-[a-z]+)*").fullmatch  # the name of one; else a file of another
 LAYOUT = "without:NchwcTransformer"
 # The optimizer of ONNX Runtime that makes an operator of this type.
 _MADE_BY = {
@@ -39,8 +44,8 @@ _MADE_BY = {
 
 @dataclass(frozen=True)
 class _Remedy:
-    """A variant that answers a finding of this kind; `gain` as profiled, `rules` the text of its
-    rule file."""
+    """A variant that answers a finding of this kind; `gain` is that of an un-profiled run, `rules`
+    the text of its rule file."""
 
     variant: str
     code: FindingCode
@@ -49,7 +54,8 @@ class _Remedy:
 
 
 def remedies(subject: Subject, found: Findings) -> tuple[Try, ...]:
-    """Variants to record beside that of the subject, in the order of the findings, each once.
+    """Variants to record beside that of the subject, in the order of the findings, each once; those
+    that are predicted to lose come last.
 
     Only for a variant that FuseScope recorded with ONNX Runtime; those that its experiment holds,
     or that it tried, are left out. One that answers several findings of a kind saves what they say
@@ -61,28 +67,54 @@ def remedies(subject: Subject, found: Findings) -> tuple[Try, ...]:
     record = side.experiment.record
     if record.engine.name != ENGINE:
         return ()
-    asked: dict[tuple[str, str], list[_Remedy]] = {}
     known = {*record.names, *(one.rules or one.variant for one in record.tries)}
+    asked: dict[tuple[str, str], _Remedy] = {}
+    for one in (*_of(subject, record, found), *_of_most_optimised(subject, record)):
+        if (one.rules or one.variant) not in known:
+            asked.setdefault((one.variant, one.rules), one)
+    made = (Try(o.variant, o.code, _part(subject, o.gain), o.rules) for o in asked.values())
+    loses = sorted(made, key=lambda one: one.predicted is not None and one.predicted.value < 0)
+    return tuple(_numbered(loses))
+
+
+def _of(subject: Subject, record: ExperimentRecord, found: Findings) -> Iterator[_Remedy]:
+    """Those of the findings, each once, with what it saves of all findings of its kind."""
+    asked: dict[tuple[str, str], list[_Remedy]] = {}
     for finding in found.found:
         for variant, gain, rules in _settings(subject, record, finding):
-            if (rules or variant) not in known:
-                remedy = _Remedy(variant, finding.code, gain, rules)
-                asked.setdefault((variant, rules), []).append(remedy)
-    return tuple(_numbered(_try(subject, alike) for alike in asked.values()))
+            remedy = _Remedy(variant, finding.code, gain, rules)
+            asked.setdefault((variant, rules), []).append(remedy)
+    for alike in asked.values():
+        first = alike[0]
+        gains = [one.gain for one in alike if one.code == first.code and one.gain is not None]
+        # Profiling makes every operator longer: the part of one run is taken as that of the other.
+        gain = together(*gains).scaled(subject.unprofiled_part) if gains else None
+        kind, _, kernel = first.variant.partition(":")
+        if kind == "custom":
+            gain = own_kernel(subject, kernel) or gain
+        yield replace(first, gain=gain)
 
 
-def _try(subject: Subject, alike: Sequence[_Remedy]) -> Try:
-    first = alike[0]
-    gains = [one.gain for one in alike if one.code == first.code and one.gain is not None]
-    predicted = _part(subject, together(*gains)) if gains else None
-    return Try(first.variant, first.code, predicted, first.rules)
+def _of_most_optimised(subject: Subject, record: ExperimentRecord) -> Iterator[_Remedy]:
+    """Where a variant that optimises less is faster, what the most optimised one misses, or would
+    be better without, may still make that the faster one."""
+    side, told = subject.side, conditions_of(subject.side)
+    name = next((name for name in PREFERRED if name in record.names), None)
+    if told is None or told.level == "all" or name is None or side.experiment is None:
+        return
+    if side.variant is None or name == side.variant.name:
+        return
+    most = advised(side.experiment, name)
+    behind_ns = (most.unprofiled_ns or 0.0) - (subject.unprofiled_ns or 0.0)
+    for remedy in _of(most, record, findings(most)):
+        gain = remedy.gain
+        yield replace(remedy, gain=None if gain is None else gain.less(behind_ns))
 
 
-def _part(subject: Subject, gain: Gain) -> PredictedPart | None:
-    """The gain as a part of the time of all operators as profiled, which is taken as the part of
-    an un-profiled run: profiling makes every operator longer (docs/findings.md)."""
-    whole_ns = float(subject.operators["per_run_ns"].sum())
-    if whole_ns <= 0:
+def _part(subject: Subject, gain: Gain | None) -> PredictedPart | None:
+    """The gain as a part of an un-profiled run (docs/findings.md)."""
+    whole_ns = subject.unprofiled_ns or subject.operators_ns
+    if gain is None or whole_ns <= 0:
         return None
     value, low, high = (
         max(-1e6, min(1.0, float(ns) / whole_ns)) for ns in (gain.value, gain.low, gain.high)
@@ -146,10 +178,14 @@ def _fused_otherwise(finding: Finding) -> Iterator[tuple[str, Gain | None, str]]
     if values["blocked_by"] in ("level", "disabled"):
         yield "fused", finding.gain, ""
     if values["own_places"]:
-        patterns = f"patterns = {json.dumps([op_types])}\n" if len(op_types) <= _MAX_LISTED else ""
+        listed: list[object] = [op_types] if len(op_types) <= _MAX_LISTED else []
+        if values["blocked_by"] == "own_only":
+            listed = [name for name in str(values["rewrites"]).split(", ") if _REWRITE(name)]
+        patterns = f"patterns = {json.dumps(listed)}\n" if listed else ""
         yield "rules:", finding.gain, f'level = "O3"\n{patterns}optimization = "all"\n'
-    if values["blocked_by"] == "no_kernel" and {op_class(of) for of in op_types} <= _LIGHT:
-        yield "custom:elementwise", finding.gain, ""
+    kernel = kernel_for(op_types) if values["blocked_by"] == "no_kernel" else ""
+    if kernel:
+        yield f"custom:{kernel}", finding.gain, ""
 
 
 def _maker(subject: Subject, finding: Finding, graph: Graph | None) -> str:

@@ -113,6 +113,25 @@ class Subject:
         return total if total > 0 else None
 
     @cached_property
+    def unprofiled_ns(self) -> float | None:
+        """The median un-profiled run of a variant; None without any."""
+        walls = np.array(self.side.variant.samples.wall_ns if self.side.variant else (), float)
+        return float(np.median(walls[walls > 0])) if (walls > 0).any() else None
+
+    @property
+    def operators_ns(self) -> float:
+        """All operators of a run as profiled."""
+        return float(self.operators["per_run_ns"].sum())
+
+    @property
+    def unprofiled_part(self) -> float:
+        """By what a time as profiled is multiplied for an un-profiled run: profiling makes every
+        operator longer. 1 where either is not known."""
+        if self.unprofiled_ns is None or not self.operators_ns:
+            return 1.0
+        return self.unprofiled_ns / self.operators_ns
+
+    @cached_property
     def texts(self) -> pd.DataFrame:
         """Columns of `operators` as plain text, '' for null: name, op_type, op_class, provider."""
         return pd.DataFrame(

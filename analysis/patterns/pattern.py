@@ -29,7 +29,7 @@ Blocker = Literal[
     "shape_or_broadcast", "unknown_shape", "axis", "rank", "operand_order", "no_bias", "layout",
     "cannot_block", "form", "no_kernel", "needs_gemm", "reshape_between", "opset", "level",
     "disabled", "other_provider", "merged_duplicates", "engine_declined", "optimisation_off",
-    "own_pass", "own_kernel", "same_cut", "quantised",
+    "own_pass", "own_kernel", "own_only", "same_cut", "quantised",
 ]  # fmt: skip
 # Why our own fusion pass left what could be fused.
 HeldBack = Literal[

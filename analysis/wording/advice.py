@@ -419,6 +419,16 @@ ADVICE: Mapping[Blocker, Advice] = {
         ),
         _OWN_PASS_NOTHING.remedy,
     ),
+    "own_only": Advice(
+        Message(
+            "The engine has the operator {makes:name}, and none of its optimizers made it here. "
+            "FuseScope's own pass does, verified on this model."
+        ),
+        Message(
+            "Record a rule file with the pattern {rewrites:name}, or export the model with "
+            "{makes:name}."
+        ),
+    ),
     "own_kernel": Advice(
         Message(
             "In the variant '{variant:name}', custom kernels run {groups:groups} of operators. The "

@@ -1,7 +1,7 @@
 """Every rewrite that the fusion pass knows. To add a pattern, add an entry.
 
 Each is tried in this order, so what could lose an operator to another pattern stands before it:
-the half of a Gelu is also a factor of the matrix product behind.
+the half of a Gelu is also a factor of the matrix product behind, the scale of scores one of theirs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from analysis import patterns
 from analysis.patterns.conditions import dtype, number, op_types, scalar, single_use
 from analysis.patterns.pattern import Block, Site
 from analysis.patterns.template import Step
-from collectors.fusion import convolutions, elementwise, products
+from collectors.fusion import attention, convolutions, elementwise, products
 from collectors.fusion.rewrite import LEVELS, Level, Rewrite, ranks, stored
 
 _FLOAT = dtype("x", "float32")
@@ -35,6 +35,15 @@ def _each_float(site: Site) -> Iterator[Block]:
 
 
 REWRITES: tuple[Rewrite, ...] = (
+    Rewrite(
+        "attention",
+        "O3",
+        attention.ATTENTION,
+        "MultiHeadAttention",
+        (single_use, scalar("root"), stored("root"), attention.heads_fit, attention.mask_fits,
+         dtype("q", "float32")),
+        attention.attention,
+    ),
     Rewrite(
         "layer-norm",
         "O3",

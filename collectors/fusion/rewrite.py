@@ -20,11 +20,12 @@ LEVELS: dict[Level, str] = {
     "O0": "nothing",
     "O1": "what follows a convolution folded into its weights",
     "O2": "and a convolution or matrix product with the operators around it",
-    "O3": "and residual additions and chains of elementwise operators",
+    "O3": "and residual additions, attention, and chains of elementwise operators",
 }
 CONTRIB = "com.microsoft"  # ONNX Runtime's own operators
 
 Numbers = npt.NDArray[np.float64]
+Stored = npt.NDArray[np.float64] | npt.NDArray[np.int64]
 Attribute = int | float | str | list[float]
 
 
@@ -47,7 +48,8 @@ class Source(Protocol):
 @dataclass(frozen=True)
 class NewNode:
     """The operator that stands for a match. It is named after the step `named`, and where that
-    has the same work to do (`keeps`), has its attributes too. `weights` are new, in float32."""
+    has the same work to do (`keeps`), has its attributes too. `weights` are new: whole numbers as
+    they are, others in float32. `before` are operators that make what it reads."""
 
     op_type: str
     inputs: tuple[str, ...]
@@ -56,7 +58,8 @@ class NewNode:
     outputs: tuple[str, ...] = ()  # of the last step where empty
     keeps: bool = False
     attributes: Mapping[str, Attribute] = field(default_factory=lambda: MappingProxyType({}))
-    weights: Mapping[str, Numbers] = field(default_factory=lambda: MappingProxyType({}))
+    weights: Mapping[str, Stored] = field(default_factory=lambda: MappingProxyType({}))
+    before: tuple[NewNode, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -55,8 +55,8 @@ class Verification:
         before = [
             self._nodes[known] for known in sorted(wanted | around, key=self._place.__getitem__)
         ]
-        after = working.nodes[name]
-        outputs = [output for output in after.output if output]
+        after = working.written(name)
+        outputs = [output for output in after[-1].output if output]
         found: float | None = None
         for draw in _DRAWS:
             feeds = self._feeds(before, draw)
@@ -64,7 +64,7 @@ class Verification:
                 return None
             reference = self._run(before, self._weights, feeds, outputs)
             try:
-                result = self._run([after], working.weights, feeds, outputs)
+                result = self._run(after, working.weights, feeds, outputs)
             except Exception as error:  # noqa: BLE001 - the engine raises many kinds
                 raise EngineRefused(clean(str(error))) from None
             _, relative = difference_of(reference, result)

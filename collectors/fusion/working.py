@@ -12,7 +12,7 @@ from onnx import helper, numpy_helper
 
 from analysis.graph import Graph, Node, Tensor
 from analysis.patterns import Match, View
-from collectors.fusion.rewrite import CONTRIB, NewNode, Numbers, Place, Rewrite
+from collectors.fusion.rewrite import CONTRIB, NewNode, Numbers, Place, Rewrite, Stored
 from collectors.models import graphs
 
 
@@ -51,6 +51,7 @@ class Working:
         self._tensors = dict(graph.tensor)
         self._names = {*self._tensors, *(name for node in graph.nodes for name in node.outputs)}
         self._view: View | None = None
+        self._before_of: dict[str, tuple[str, ...]] = {}
 
     @property
     def opset(self) -> int:
@@ -125,15 +126,22 @@ class Working:
             rewrite.pattern.title or " + ".join(self.op_types(match)),
         )
         gone = {of.name for of in (*match.nodes, *between)}
-        for name, values in new.weights.items():
-            stored = numpy_helper.from_array(np.array(values, np.float32, order="C"), name)
-            self.weights[name] = stored
-            self._tensors[name] = Tensor(name, "float32", tuple(values.shape), constant=True)
+        for made in (*new.before, new):
+            self._store(made.weights)
         for name in gone:
             del self.nodes[name], self.origins[name]
-        self.nodes[node.name] = node
+        place = self._place[last.name]
+        before = [self._proto(made, match.steps[made.named], last) for made in new.before]
+        for made in (*before, node):
+            self.nodes[made.name] = made
+            self.origins[made.name] = Origin((), ())
+            self._place[made.name] = place
         self.origins[node.name] = origin
-        self._place[node.name] = self._place[last.name]
+        self._before_of[node.name] = tuple(made.name for made in before)
+
+    def written(self, name: str) -> list[onnx.NodeProto]:
+        """The node of a group, after those that were written before it."""
+        return [self.nodes[made] for made in (*self._before_of.get(name, ()), name)]
 
     def groups(self) -> dict[str, Origin]:
         """What was rewritten, by the name of the node that stands for it."""
@@ -159,6 +167,13 @@ class Working:
         if any(node.domain == CONTRIB for node in ordered):
             use_contrib(result)
         return result
+
+    def _store(self, weights: Mapping[str, Stored]) -> None:
+        for name, values in weights.items():
+            dtype = np.int64 if values.dtype.kind == "i" else np.float32
+            array = np.array(values, dtype, order="C")
+            self.weights[name] = numpy_helper.from_array(array, name)
+            self._tensors[name] = Tensor(name, array.dtype.name, array.shape, constant=True)
 
     def _proto(self, new: NewNode, named: Node, last: Node) -> onnx.NodeProto:
         node = onnx.NodeProto()

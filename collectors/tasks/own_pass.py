@@ -20,7 +20,7 @@ def run(job: Job) -> tuple[OwnFusion, ...]:
         onnx.load(job.settings.model), job.settings, Rules(), folder, seed=job.seed
     ).report
     return tuple(
-        OwnFusion(found.pattern, found.operators)
+        OwnFusion(found.pattern, found.operators, found.rewrites, found.makes)
         for found in report.opportunities
         if found.outcome == "applied"
     )

@@ -122,6 +122,24 @@ def affine(b: Builder, first: str, second: str, *, channels: bool = False) -> st
     return b.node(second, b.node(first, x, b.number(1.7)), b.number(0.3))
 
 
+def attention(
+    b: Builder, scale: str = "", mask: tuple[int, ...] = (), *, turned: bool = False
+) -> str:
+    """Two heads of width 4 (values 3); queries of length 5, keys of 6, two samples."""
+
+    def heads(width: int, length: int, perm: list[int]) -> str:
+        split = b.node("Reshape", b.input(2, length, 2 * width), b.integers(2, length, 2, width))
+        return b.node("Transpose", split, perm=perm)
+
+    q, v = heads(4, 5, [0, 2, 1, 3]), heads(3, 6, [0, 2, 1, 3])
+    k = heads(4, 6, [0, 2, 1, 3] if turned else [0, 2, 3, 1])
+    y = b.node("MatMul", q, swap(b, k) if turned else k)
+    y = b.node(scale, y, b.number(1.7)) if scale else y
+    y = b.node("Add", b.input(*mask), y) if mask else y
+    y = b.node("MatMul", b.node("Softmax", y, axis=-1), v)
+    return b.node("Reshape", b.node("Transpose", y, perm=[0, 2, 1, 3]), b.integers(0, 0, 6))
+
+
 def silu(b: Builder, alpha: float | None = None) -> str:
     x = b.input(2, 8)
     return b.node("Mul", x, b.node("Sigmoid", b.node("Mul", x, b.number(alpha)) if alpha else x))
@@ -185,6 +203,12 @@ CASES: list[Case] = [
     ("gelu with bias", lambda b: gelu(b, b.node("Add", b.weight(8), b.input(2, 3, 8)), 0),
      ["BiasGelu"]),
     ("fast gelu", fast_gelu, ["FastGelu"]),
+    ("attention", attention, ["MultiHeadAttention"]),
+    ("attention turned", lambda b: attention(b, "Mul", turned=True), ["MultiHeadAttention"]),
+    ("attention masked", lambda b: attention(b, "Div", (2, 2, 5, 6)), ["MultiHeadAttention"]),
+    *((f"attention {mask}", lambda b, mask=mask: attention(b, "Div", mask),
+       ["Expand", "MultiHeadAttention"])
+      for mask in ((2, 1, 1, 6), (1, 2, 5, 1))),
     ("silu", silu, ["QuickGelu"]),
     ("quick gelu", lambda b: silu(b, 1.702), ["QuickGelu"]),
     ("layer norm", lambda b: layer_norm(b, b.input(2, 3, 8)), ["LayerNormalization"]),

@@ -1,0 +1,81 @@
+"""Kernels of one's own: what `custom:<kernel>` would save, the cut around them included."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analysis.advice import prediction
+from analysis.advice.finding import Gain
+from analysis.advice.subject import Subject
+from analysis.compare.choice import side_of
+from analysis.graph import Graph
+from analysis.operators.classes import op_class
+from analysis.patterns import Match, chains, rows
+
+_LIGHT = frozenset(("elementwise", "activation"))
+_UNFUSED = "unfused"
+
+
+def kernel_for(op_types: Sequence[str]) -> str:
+    """The name of the kernel that runs these operators as one; '' where there is none."""
+    if "Where" in op_types:  # its condition is no float
+        return ""
+    classes = {op_class(op_type) for op_type in op_types}
+    if "Softmax" in op_types:
+        return "softmax" if classes <= _LIGHT else ""
+    if classes & {"normalisation", "reduction"}:
+        return "layer_norm" if classes <= _LIGHT | {"normalisation", "reduction"} else ""
+    return "elementwise" if classes <= _LIGHT else ""
+
+
+def own_kernel(subject: Subject, kernel: str) -> Gain | None:
+    """What an un-profiled run of the variant saves against the subject; None where the experiment
+    has no unfused variant, no graph of the model, or no un-profiled runs.
+
+    The kernel saves a part of all but the longest operator of each place, as measured unfused; each
+    piece that the model is cut into costs time, and nothing else is optimised in them.
+    """
+    experiment = subject.side.experiment
+    graph = experiment.model_graph if experiment else None
+    if experiment is None or graph is None or _UNFUSED not in experiment.record.names:
+        return None
+    unfused = Subject(side_of(experiment, _UNFUSED))
+    if unfused.unprofiled_ns is None or subject.unprofiled_ns is None:
+        return None
+    places = _places(graph, kernel)
+    gone_ns = 0.0
+    for match in places:
+        times = [unfused.times.get(node.name, 0.0) for node in match.nodes]
+        gone_ns += sum(times) - max(times)
+    gone_ns *= unfused.unprofiled_part
+    optimised_ns = unfused.unprofiled_ns - subject.unprofiled_ns
+    return prediction.in_pieces(gone_ns, pieces_of(graph, places), optimised_ns)
+
+
+def pieces_of(graph: Graph, places: Sequence[Match]) -> int:
+    """Into how many pieces a model is cut around these places: one for each, and one for other
+    operators wherever they stand before, between or after them on the longest way."""
+    place_of = {node.name: at for at, match in enumerate(places) for node in match.nodes}
+    rank: dict[str, int] = {}  # how often a way to the node enters or leaves a place
+    ranks: set[int] = set()
+    for node in graph.nodes:
+        mine = place_of.get(node.name)
+        found = 0 if mine is None else 1
+        for name in (*node.inputs, *node.captured):
+            made = graph.producer.get(name)
+            if made is None or made.name not in rank:
+                continue
+            theirs = place_of.get(made.name)
+            crosses = theirs != mine
+            found = max(found, rank[made.name] + (crosses and (theirs is None or mine is None)))
+        rank[node.name] = found
+        if mine is None:
+            ranks.add(found)
+    return len(places) + len(ranks)
+
+
+def _places(graph: Graph, kernel: str) -> list[Match]:
+    if kernel == "elementwise":
+        return chains(graph)
+    found = rows(graph)
+    return [m for m in found if kernel_for([node.op_type for node in m.nodes]) == kernel]
