@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.extensions import ExtensionArray
 
+from analysis.host_waits import HostWaits
 from analysis.limits import DEFAULT_LIMITS
 from analysis.memory import MemoryUse
 from analysis.messages import Said
@@ -191,7 +192,8 @@ class Meta:
 class Trace:
     """One recording: `runs`, distinct `operators`, their `calls`, and what was noticed; `stacks`
     is where in the host's code they come from, None where the file does not say it, `memory` the
-    memory of each device over time, where it does."""
+    memory of each device over time, where it does; `host_waits` are calls of the host that wait for
+    the device, None where the file has no calls of the host to a device."""
 
     meta: Meta
     runs: pd.DataFrame
@@ -200,6 +202,7 @@ class Trace:
     diagnostics: tuple[Diagnostic, ...] = ()
     stacks: Stacks | None = None
     memory: tuple[MemoryUse, ...] = ()
+    host_waits: HostWaits | None = None
 
     def __post_init__(self) -> None:
         _check("runs", self.runs, RUN_COLUMNS)

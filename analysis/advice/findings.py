@@ -12,6 +12,7 @@ from analysis.advice.kinds.conversions import fallback, reorders, type_conversio
 from analysis.advice.kinds.data_types import wide_types
 from analysis.advice.kinds.exposed import communication, copies
 from analysis.advice.kinds.graphs import graph_growth, large_tensors, recomputed
+from analysis.advice.kinds.host_waits import host_waits
 from analysis.advice.kinds.idle import dispatch_bound, idle_after, idle_before, idle_time, pieces
 from analysis.advice.kinds.memory import peak_memory
 from analysis.advice.kinds.missed import missed_fusion
@@ -33,6 +34,7 @@ KINDS: Mapping[FindingCode, Callable[[Subject], Answer]] = {
     "dispatch_bound": dispatch_bound,
     "communication": communication,
     "copies": copies,
+    "host_waits": host_waits,
     "idle_before": idle_before,
     "idle_after": idle_after,
     "idle_time": idle_time,

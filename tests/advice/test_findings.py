@@ -15,9 +15,11 @@ from analysis.advice import Finding, Gain, Subject
 from analysis.advice.finding import FindingCode, Unknown
 from analysis.advice.findings import KINDS
 from analysis.compare.side import side_of_trace
+from analysis.limits import Limits
 from analysis.memory import MemoryUse
 from analysis.metrics.hierarchy import hierarchy
 from analysis.metrics.stretch import Stretch
+from analysis.readers.building.wait_calls import host_waits
 from analysis.trace import Trace, calls_frame, runs_frame
 from analysis.wording import findings as words
 from analysis.wording.findings.texts import TEXTS
@@ -120,6 +122,23 @@ def test_communication_and_copies_count_where_nothing_hides_them() -> None:
     found = found_in(trace_of(hidden, is_communication=[False, True, False]))
     assert of_code(found, "communication") is None
     assert of_code(found, "copies") is None
+
+
+def test_the_device_runs_dry_while_the_host_waits() -> None:
+    """MatMul to 300, Conv from 500 to 900. The first wait began before 300; the second when nothing
+    ran any more, and the last one ends after Conv: neither keeps the device waiting."""
+    trace = trace_of([("MatMul", 0, 300), ("Conv", 500, 400)])
+    assert reason(found_in(trace), "host_waits") == "no_host_calls"
+    waits = [("aten::item", 100, 320), ("cudaStreamSynchronize", 310, 350), ("end", 600, 990)]
+    waiting = replace(trace, host_waits=host_waits(waits, Limits()))
+    one = of_code(found_in(waiting), "host_waits")
+    assert one is not None
+    assert (one.at_most_ns, one.share, one.stretch) == (200, 0.2, Stretch(300, 500))
+    assert (one.values["waits"], one.values["places"], one.values["call"]) == (3, 1, "aten::item")
+    for harmless in ([], waits[1:]):
+        free = replace(trace, host_waits=host_waits(harmless, Limits()))
+        assert of_code(found_in(free), "host_waits") is None
+        assert reason(found_in(free), "host_waits") is None
 
 
 def test_streams_of_which_one_does_the_work() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import pandas as pd
@@ -23,6 +23,7 @@ from analysis.readers.building.kernels import kernel_columns
 from analysis.readers.building.launch_calls import LaunchCall, is_launch, with_launches
 from analysis.readers.building.processes import several_processes
 from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.building.wait_calls import host_waits, is_wait
 from analysis.readers.input.source import Source
 from analysis.readers.input.sqlite import Database, Table, open_database, schema_names
 from analysis.readers.reader import ALWAYS, Declined, Reader
@@ -87,6 +88,13 @@ def _read(source: Source) -> Trace:
         del columns["correlation"], columns["process"]
         meta = _meta(NSYS.name, database, source)
     trace = build_trace(meta, columns, runs=runs, notes=notes, limits=source.limits)
+    if launches:
+        waits = (
+            (call.name, call.start, call.end)
+            for call in launches.values()
+            if call.name is not None and call.end is not None and is_wait(call.name)
+        )
+        trace = replace(trace, host_waits=host_waits(waits, source.limits))
     return with_launches(trace, _launch_calls(launches, marks))
 
 

@@ -14,12 +14,15 @@ from dataclasses import replace
 import msgspec
 
 from analysis.errors import FuseScopeError
+from analysis.host_waits import HostWaits
+from analysis.limits import Limits
 from analysis.messages import mark
 from analysis.readers.building.call_stacks import Moment, stacks_of
 from analysis.readers.building.iterations import profiled_runs
 from analysis.readers.building.launch_calls import LaunchCall, is_launch, with_launches
 from analysis.readers.building.processes import several_processes
 from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.building.wait_calls import host_waits, is_wait
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.json_events import EventFile, decode_file
 from analysis.readers.input.json_value import decode
@@ -107,6 +110,7 @@ def _read(source: Source) -> Trace:
     del events
     steps = Steps(found)
     devices = _devices(file)
+    launches = None
     if found.kernels:
         launches = Launches(found)
         launched = [launches.of(kernel) for kernel in found.kernels]
@@ -133,6 +137,7 @@ def _read(source: Source) -> Trace:
         trace,
         stacks=stacks_of(found.frames, moments, source.limits),
         memory=memory_of(found, source.limits),
+        host_waits=_waits(found, launches, source.limits) if found.launches and launches else None,
     )
     return with_launches(trace, _launch_calls(found, steps)) if found.kernels else trace
 
@@ -173,6 +178,18 @@ def _launched(kernels: Sequence[Span], launched: Sequence[Launch]) -> list[Momen
         for kernel, launch in zip(kernels, launched, strict=True)
         if launch.lane is not None and launch.time_ns is not None
     ]
+
+
+def _waits(found: Sorted, launches: Launches, limits: Limits) -> HostWaits:
+    """Calls that wait for the device, by the operator around each where there is one."""
+    return host_waits(
+        (
+            (launches.around(call) or call.name, call.start_ns, call.end_ns)
+            for call in found.launches
+            if is_wait(call.name)
+        ),
+        limits,
+    )
 
 
 def _launch_calls(found: Sorted, steps: Steps) -> list[LaunchCall]:

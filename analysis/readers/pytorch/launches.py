@@ -78,6 +78,11 @@ class Launches:
         """The operator around an operator; -1 for none."""
         return self._nesting.parents[op]
 
+    def around(self, call: Span) -> str | None:
+        """Name of the innermost operator that ran when a call of its thread began."""
+        inside = self._nesting.holder(call.lane, call.start_ns)
+        return None if inside is None else self._ops[inside].name
+
     def _call(
         self, correlation: bytes, start_ns: int
     ) -> tuple[tuple[bytes, bytes] | None, int | None]:

@@ -77,6 +77,26 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         ),
         Message("Measured: the group's times on both sides, with their interval."),
     ),
+    "host_waits": FindingText(
+        Message("The host waits for the device"),
+        Message(
+            "Calls that wait for the device in a run: {waits:count}. After one of them, "
+            "{call:name}, the device has nothing to do for {idle_ns:duration}, {share:percent} of "
+            "the run.",
+            "Calls that wait for the device in a run: {waits:count}. After {n:count} of them the "
+            "device has nothing to do, for {idle_ns:duration} together, {share:percent} of the "
+            "run; the longest time after {call:name}.",
+        ),
+        Message(
+            "While the host waits it starts nothing, so the device runs dry and stands still until "
+            "the next operator is started."
+        ),
+        Message(
+            "Read values of the device less often (item, nonzero, printing, .cpu()), or once at "
+            "the end; copy from pinned memory without waiting; leave out synchronize."
+        ),
+        Message("Measured: calls of the host and the median run as profiled, on one clock."),
+    ),
     "light_chains": FindingText(
         Message("Chains of light operators"),
         Message(

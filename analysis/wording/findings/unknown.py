@@ -18,6 +18,7 @@ REASONS: Mapping[Unknown, Message] = {
     "no_counted_flops": Message("The operations of the operators cannot be counted from this file"),
     "no_graph": Message("This needs the graphs, which only an experiment contains"),
     "no_groups": Message("No groups of operators of the two sides are known"),
+    "no_host_calls": Message("The file does not hold what the host called on the device"),
     "no_members": Message("The file does not say which operators a fused one contains"),
     "no_memory": Message("The file has no memory over time"),
     "no_operators": Message("The file has no operators"),
