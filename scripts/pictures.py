@@ -75,13 +75,18 @@ PICTURES = {
         "", "What limits fused now", until="What fusion bought, by pattern", height=560
     ),
     "tutorial-waterfall": Picture("fusion", "From baseline to candidate", until="Timelines"),
-    "tutorial-flow": Picture("fusion", "Timelines", until="Why not fused"),
+    "tutorial-flow": Picture("fusion", "Timelines", until="Ledger"),
     "tutorial-group": Picture("fusion?group=4", "Ledger", until="Why not fused", height=900),
     "tutorial-missed": Picture(
         f"fusion?{LAYOUT_ONLY}", "Why not fused", until="What each optimizer brings", height=420
     ),
-    "tutorial-try": Picture("", height=760, act=_click("Try it")),
+    "tutorial-try": Picture("", height=980, act=_click("Try it")),
     "tutorial-report": Picture(REPORT, height=760),
+    "page-trace": Picture(
+        "trace?trace=sample:mobilenetv2/unfused", "Where the time goes", until="Timeline"
+    ),
+    "page-variants": Picture("variants", height=900),
+    "page-recipe": Picture("recipes?recipe=conv3x3", height=900),
 }
 
 
