@@ -28,8 +28,8 @@ TITLE_HELP = Message(
     "back."
 )
 NOTES = Message(
-    "Both savings are of an un-profiled run of {best:name}. Predicted: the part of its operator "
-    "time as profiled, with a 90 % interval. Measured: with a 95 % interval."
+    "Both savings are of an un-profiled run of {best:name}: predicted from profiles, with a 90 % "
+    "interval, and measured, with a 95 % interval."
 )
 _OUTCOMES: Mapping[Outcome, Message] = {
     "kept": Message("Kept: it is faster."),

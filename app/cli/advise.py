@@ -40,6 +40,13 @@ def advise(
     seconds: Annotated[
         float | None, typer.Option(help="With --try: time budget of each recording.")
     ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.onnx",
+            help="With --try of an experiment of your own model: the file of that model.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="With --try: folder of what is written. Default: here."),
@@ -52,9 +59,9 @@ def advise(
 
         if redact:
             raise FuseScopeError("options_exclude", first="--try", second="--redact")
-        try_out(Trial(path, variant, try_most, seconds, out or Path.cwd(), json))
+        try_out(Trial(path, model, variant, try_most, seconds, out or Path.cwd(), json))
         return
-    for option, given in (("--seconds", seconds), ("--out", out)):
+    for option, given in (("--seconds", seconds), ("--out", out), ("--model", model)):
         if given is not None:
             raise FuseScopeError("option_needs_other", option=option, needed="--try")
     with memory.lasting():

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import streamlit as st
 
+from analysis.experiment import ModelFacts
 from app.sources import places
 
 MAX_MODELS = 200
 _MAX_ENTRIES = 20_000  # of all folders together, so that a page does not wait for a disk
 _MAX_DEPTH = 6
 _FRESH_S = 5.0
+PREFIX = "file:"  # of their names in the form
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,15 @@ def found(folders: tuple[Path, ...]) -> OwnModels:
             elif inside is not None:
                 walk.is_cut = True
     return OwnModels(dict(sorted(sizes.items())), walk.is_cut)
+
+
+def name_in_form(model: ModelFacts) -> str | None:
+    """How the form calls the file of a recorded model; None where no file, or several, could be it.
+    Its content is compared when it is recorded."""
+    if model.source != "file":
+        return None
+    named = [name for name in found(places.folders()).bytes_of if Path(name).stem == model.name]
+    return PREFIX + named[0] if len(named) == 1 else None
 
 
 class _Walk:

@@ -27,7 +27,8 @@ def preset_recording(models: Container[str], is_variant: Callable[[str], bool]) 
 @dataclass(frozen=True)
 class Offer:
     """What a page asks the Record page to try: `asked` beside `best` of the model, as the form
-    names it, under the settings of the experiment that the findings are of."""
+    names it, under the settings of the experiment that the findings are of. `sha256` is that of a
+    file of one's own, '' for a model that is built in."""
 
     model: str
     best: str
@@ -35,6 +36,7 @@ class Offer:
     threads: int | None = None
     batch: int | None = None
     shapes: str = ""
+    sha256: str = ""
 
 
 def offer(offered: Offer) -> None:

@@ -34,7 +34,6 @@ BUDGETS = {
     180: Message("3 min"),
     0: Message("until decided"),
 }
-OWN_PREFIX = "file:"
 MAX_THREADS, MAX_BATCH = 1024, 65536
 _MAX_NUMBERS = 200  # characters
 OWN_RULES = Message("FuseScope's own fusion pass with your rule file")
@@ -99,10 +98,12 @@ def _form() -> None:
 
     zoo, variants = zoo_models(), variant_names()
     offered = _offered_rules()
+    listed = own.found(places.folders())
+    models = [*zoo, *(f"{own.PREFIX}{name}" for name in listed.bytes_of)]
     state.recording.preset_recording(
-        zoo, lambda name: name in offered or summary_of(name) is not None
+        models, lambda name: name in offered or summary_of(name) is not None
     )
-    model = _model(zoo, own.found(places.folders()))
+    model = _model(zoo, listed)
     path = ""
     if model == OWN_FILE:
         path = st.text_input(
@@ -132,7 +133,7 @@ def _form() -> None:
     ):
         with panels.guarded(say("This cannot be recorded.")):
             _start(
-                path if model == OWN_FILE else model.removeprefix(OWN_PREFIX),
+                path if model == OWN_FILE else model.removeprefix(own.PREFIX),
                 model not in zoo,
                 chosen,
                 _tries(model, chosen),
@@ -239,8 +240,8 @@ def _settings() -> _Settings:
 
 def _model(zoo: Mapping[str, Message | Said], found: OwnModels) -> str:
     """The model that is chosen: the name of one that is built in, a file of one's own behind
-    OWN_PREFIX, or OWN_FILE for one that is not listed. Another model brings its own variants."""
-    files = {f"{OWN_PREFIX}{name}": size for name, size in found.bytes_of.items()}
+    own.PREFIX, or OWN_FILE for one that is not listed. Another model brings its own variants."""
+    files = {f"{own.PREFIX}{name}": size for name, size in found.bytes_of.items()}
     options = [*zoo, *files]
     if places.folders() and (found.is_cut or not files):
         options.append(OWN_FILE)
@@ -249,7 +250,7 @@ def _model(zoo: Mapping[str, Message | Said], found: OwnModels) -> str:
         if name == OWN_FILE:
             return say("my own ONNX file, by its path")
         if name in files:
-            file = name.removeprefix(OWN_PREFIX)
+            file = name.removeprefix(own.PREFIX)
             return say("{file:name}, {size:bytes}", file=file, size=files[name])
         return say("{model:name}: {what}", model=name, what=told(zoo[name]))
 
@@ -308,6 +309,7 @@ def _start(
         rules=rules,
         tries=tries,
         own_pass=not tries,
+        sha256=offer.sha256 if offer and tries else "",
         ablate=ablate,
         seconds=float(settings.seconds) if settings.seconds else None,
         threads=threads[0],

@@ -106,6 +106,8 @@ def prepare(
     if pool.library is not None:
         pool.run("library", LibraryJob(pool.library.path), type(None))
     model = pool.run("prepare", recording.prepare_job(plan, folder), Prepared)
+    if recording.sha256 and model.sha256 != recording.sha256:
+        raise FuseScopeError("model_differs", where=Path(recording.model).name)
     settings = SessionSettings(
         model=model.model,
         inputs=model.inputs,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
 from analysis.errors import FuseScopeError
-from analysis.experiment import Try
+from analysis.experiment import ExperimentRecord, Try
 from analysis.spelling import nearest
 from analysis.text import shown
 from collectors import kernels, variants, zoo
@@ -21,6 +22,7 @@ from collectors.workers import machine
 from collectors.workers.jobs import PrepareJob
 
 MAX_THREADS_PER_CORE = 4
+_UNIFORM = re.compile(r"uniform (-?[\d.e+-]+) to (-?[\d.e+-]+)$")  # as inputs.drawn calls it
 Value = str | int | float | bool
 
 
@@ -55,6 +57,7 @@ class Recording:
     variant may take. `rules` holds the text of the rule file of each `rules:` variant, by name; for
     rules that are built in none is needed. `custom_op_library` is the user's own library of
     operators, registered in every session: code that is run, so only the command line sets it.
+    `sha256` is what the model must have, '' for any.
     `own_pass` also tries our own fusion pass on the model, so that the page can say where it would
     fuse what the engine does not. `tries` says of variants which findings they answer; one of them
     that cannot be recorded is left out, and the file says why.
@@ -86,6 +89,26 @@ class Recording:
     run_timeout: float = 300.0
     own_pass: bool = True
     tries: tuple[Try, ...] = ()
+    sha256: str = ""
+
+    @classmethod
+    def like(cls, record: ExperimentRecord, model: str = "") -> Recording:
+        """A recording of the model of that one, or of its file `model`, with its inputs and
+        threads. Values that came from a file are drawn."""
+        inputs = record.model.inputs
+        drawn = {one.name: _UNIFORM.search(one.source) for one in inputs}
+        return cls(
+            model=model or record.model.name,
+            batch=None if model else record.model.batch,
+            shapes={one.name: one.shape for one in inputs if one.shape} if model else {},
+            input_ranges={
+                name: (float(found[1]), float(found[2])) for name, found in drawn.items() if found
+            },
+            threads=record.settings.threads,
+            spin=record.settings.spin,
+            seed=record.settings.seed,
+            sha256=record.model.sha256 if model else "",
+        )
 
     def plan(self) -> Plan:
         """What is certain before the model is read. Raises FuseScopeError for what cannot be

@@ -7,11 +7,15 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import collectors.record
-from analysis.experiment import PredictedPart, Try
+from analysis.experiment import Experiment, PredictedPart, Try
+from analysis.readers import read
+from analysis.readers.input.source import Source
 from app.recording import recorder
 from collectors.record import Recording
 from tests.app.conftest import BLOCKS
@@ -68,7 +72,7 @@ def test_from_the_button_to_what_it_brought(tree: Path, monkeypatch: pytest.Monk
     page.button(key="try_remedies").click().run()
     assert is_clean(page)
     assert page.selectbox(key="record_model").value == "mul_add"
-    assert page.multiselect(key="record_variants").value == ["fused", KERNEL, "threads:1"]
+    assert page.multiselect(key="record_variants").value == ["fused", "threads:1", KERNEL]
     assert page.text_input(key="record_threads").value == "2", "as the experiment was recorded"
     assert page.info[0].value.startswith("This recording tries what the findings ask for.")
     page.button(key="record_start").click().run()
@@ -79,10 +83,10 @@ def test_from_the_button_to_what_it_brought(tree: Path, monkeypatch: pytest.Monk
     [job] = started
     assert (job.baseline, job.variants, job.own_pass) == (
         "fused",
-        ("fused", KERNEL, "threads:1"),
+        ("fused", "threads:1", KERNEL),
         False,
     )
-    asked, other = job.tries
+    other, asked = job.tries
     assert (asked.variant, asked.finding) == (KERNEL, "missed_fusion")
     assert asked.predicted is not None and other.predicted is None
 
@@ -116,3 +120,26 @@ def test_nothing_to_try_is_said(tree: Path) -> None:
     assert is_clean(page)
     assert not [button for button in page.button if button.key == "try_remedies"]
     assert any("nothing to try" in text or "cannot try" in text for text in texts(page))
+
+
+def test_a_model_of_ones_own_is_found_below_the_folders(tree: Path) -> None:
+    """The button leads to the form with the file, its shapes and its hash; without the file the
+    command says what is needed."""
+    value = read(Source("made.zip", experiment_zip(BLOCKS)))
+    assert isinstance(value, Experiment)
+    facts = msgspec.structs.replace(value.record.model, name="mine", source="file")
+    rows = {"unfused": MISSED, "fused": MISSED}
+    sample = experiment_zip(BLOCKS, rows, changes={"model": facts})
+    (tree / "samples" / "mobilenetv2.zip").write_bytes(sample)
+    page = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S).run()
+    assert is_clean(page)
+    assert "fusescope advise mobilenetv2.zip --try 2 --model MODEL.onnx" in texts(page)
+    assert not [button for button in page.button if button.key == "try_remedies"]
+    st.cache_data.clear()
+    (tree / "open" / "mine.onnx").write_bytes(b"x")
+    page = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S).run()
+    page.button(key="try_remedies").click().run()
+    assert is_clean(page)
+    assert page.selectbox(key="record_model").value == "file:mine.onnx"
+    assert page.text_input(key="record_shapes").value == "t0=1,3,8,8"
+    assert page.session_state["record_offer"].sha256 == facts.sha256

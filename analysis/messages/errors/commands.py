@@ -15,6 +15,7 @@ CommandsError = Literal[
     "memory_limit_too_low",
     "model_instead_of_recording",
     "model_not_here",
+    "model_option_without_experiment",
     "not_a_folder",
     "option_malformed",
     "option_needs_other",
@@ -28,6 +29,7 @@ CommandsError = Literal[
     "output_is_a_zip",
     "package_missing",
     "profile_instead_of_experiment",
+    "recording_has_no_model",
     "report_unwritable",
     "sweep_needs_folder",
     "sweep_too_large",
@@ -58,8 +60,15 @@ COMMANDS: Mapping[CommandsError, ErrorText] = {
         ),
     ),
     "model_not_here": ErrorText(
-        Message("This does not contain the model, so nothing can be tried with it"),
-        Message("Name the model in its place: fusescope advise MODEL.onnx --try N."),
+        Message("A recording does not contain its model, and this one's is not built in"),
+        Message(
+            "Give the file that was recorded: fusescope advise {given:name} --try N "
+            "--model MODEL.onnx."
+        ),
+    ),
+    "model_option_without_experiment": ErrorText(
+        Message("--model needs an experiment, and this is a model"),
+        Message("Leave --model out: this model is recorded first."),
     ),
     "not_a_folder": ErrorText(
         Message("This is not a folder"), Message("Give a folder to --folder.")
@@ -106,6 +115,10 @@ COMMANDS: Mapping[CommandsError, ErrorText] = {
     "profile_instead_of_experiment": ErrorText(
         Message("This is a profile, not an experiment"),
         Message("Give a file that fusescope recipe or fusescope collect recorded."),
+    ),
+    "recording_has_no_model": ErrorText(
+        Message("Only what FuseScope recorded can be tried, and this is a file of a profiler"),
+        Message("Name the model in its place: fusescope advise MODEL.onnx --try N."),
     ),
     "report_unwritable": ErrorText(
         Message("The report cannot be written: {reason:name}"), _OTHER_PLACE

@@ -15,6 +15,7 @@ RequestsError = Literal[
     "dimension_below_one",
     "interrupted_too_early",
     "library_not_given",
+    "model_differs",
     "model_is_a_folder",
     "model_unknown",
     "model_unknown_in_zoo",
@@ -56,6 +57,10 @@ REQUESTS: Mapping[RequestsError, ErrorText] = {
     "library_not_given": ErrorText(
         Message("'{variant:name}' needs a library of operators"),
         Message("Give one on the command line with --custom-op-library PATH."),
+    ),
+    "model_differs": ErrorText(
+        Message("This is not the model that the experiment recorded: its content differs"),
+        Message("Give the file that was recorded, or record this one anew."),
     ),
     "model_is_a_folder": ErrorText(
         Message("'{model:name}' is a folder, not a model"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,10 +26,11 @@ _COMMAND = "fusescope advise --try"
 
 @dataclass(frozen=True)
 class Trial:
-    """What is asked: a model or an experiment, how many remedies at most, the time budget of each
-    recording, and the folder for what is written."""
+    """What is asked: a model or an experiment, and the file of the model of that; how many remedies
+    at most, the time budget of each recording, and the folder for what is written."""
 
     given: Path
+    model: Path | None
     variant: str | None
     most: int
     seconds: float | None
@@ -81,6 +82,8 @@ def _first(trial: Trial) -> tuple[Experiment, Recording]:
 
     name = str(trial.given)
     if name in zoo_models() or trial.given.suffix.lower() == ".onnx":
+        if trial.model is not None:
+            raise FuseScopeError("model_option_without_experiment", where=trial.given.name)
         recording = Recording(
             model=name,
             out=trial.folder,
@@ -91,21 +94,15 @@ def _first(trial: Trial) -> tuple[Experiment, Recording]:
         path = recording_run.run(recording, progress_json=False)
         return _read(path), recording
     value = read_given(trial.given)
-    if not isinstance(value, Experiment) or value.record.model.source != "zoo":
-        raise FuseScopeError("model_not_here", where=trial.given.name)
-    record = value.record
-    if record.model.name not in zoo_models():
-        raise FuseScopeError("model_not_here", where=trial.given.name)
-    return value, Recording(
-        model=record.model.name,
-        out=trial.folder,
-        batch=record.model.batch,
-        threads=record.settings.threads,
-        spin=record.settings.spin,
-        seed=record.settings.seed,
-        seconds=trial.seconds,
-        command=_COMMAND,
-    )
+    if not isinstance(value, Experiment):
+        raise FuseScopeError("recording_has_no_model", where=trial.given.name)
+    facts = value.record.model
+    if trial.model is None and (facts.source != "zoo" or facts.name not in zoo_models()):
+        raise FuseScopeError(
+            "model_not_here", where=trial.given.name, given=shlex.quote(str(trial.given))
+        )
+    recording = Recording.like(value.record, "" if trial.model is None else str(trial.model))
+    return value, replace(recording, out=trial.folder, seconds=trial.seconds, command=_COMMAND)
 
 
 def _written(path: Path, record: ExperimentRecord, results: Sequence[Tried]) -> dict[str, Path]:

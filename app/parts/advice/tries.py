@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
+
 import streamlit as st
 
 from analysis.advice import Findings, Subject
 from analysis.advice.settings import ENGINE
+from analysis.experiment import ExperimentRecord, Try
 from analysis.messages import listed, say
+from analysis.text import display_name
 from app import state
 from app.parts import panels
-from app.recording import progress, tries
+from app.recording import own_models, progress, tries
 from app.state.recording import Offer
 
 MOST = 4
@@ -29,9 +33,9 @@ def show(subject: Subject, found: Findings, record_page: st.Page) -> None:
         if not asked:
             st.text(nothing_text(subject, found))
             return
-        best, record = subject.side.label, experiment.record
-        is_built_in = progress.is_built_in(record.model)
-        name = record.model.name if is_built_in else "MODEL.onnx"
+        best, model = subject.side.label, experiment.record.model
+        is_built_in = progress.is_built_in(model)
+        in_form = model.name if is_built_in else own_models.name_in_form(model)
         names = [one.variant for one in asked]
         st.text(
             say(
@@ -42,12 +46,22 @@ def show(subject: Subject, found: Findings, record_page: st.Page) -> None:
             )
         )
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            can_record = is_built_in and progress.refusal() is None
+            can_record = in_form is not None and progress.refusal() is None
             if can_record and st.button(say("Try it"), key="try_remedies"):
-                settings = record.settings
-                state.recording.offer(
-                    Offer(name, best, asked, settings.threads, record.model.batch)
-                )
-                variants = ",".join((best, *names))
-                st.switch_page(record_page, query_params={"model": name, "variants": variants})
-            st.code(f"fusescope advise {name} --try {len(asked)}", language=None)
+                state.recording.offer(_offer(in_form or "", best, asked, experiment.record))
+                query = {"model": in_form or "", "variants": ",".join((best, *names))}
+                st.switch_page(record_page, query_params=query)
+            given = model.name if is_built_in else shlex.quote(display_name(experiment.file_name))
+            command = f"fusescope advise {given} --try {len(asked)}"
+            st.code(command if is_built_in else f"{command} --model MODEL.onnx", language=None)
+
+
+def _offer(model: str, best: str, asked: tuple[Try, ...], record: ExperimentRecord) -> Offer:
+    """What the Record page is asked, with the settings of the recording."""
+    threads, facts = record.settings.threads, record.model
+    if facts.source == "zoo":
+        return Offer(model, best, asked, threads, facts.batch)
+    shapes = "; ".join(
+        f"{one.name}={','.join(map(str, one.shape))}" for one in facts.inputs if one.shape
+    )
+    return Offer(model, best, asked, threads, shapes=shapes, sha256=facts.sha256)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import onnxruntime as ort
 import pytest
@@ -17,11 +18,14 @@ from typer.testing import CliRunner
 
 from analysis.advice.tried import tried
 from analysis.errors import FuseScopeError
-from analysis.experiment import PredictedPart, Try
+from analysis.experiment import Experiment, ModelInput, PredictedPart, Try
+from analysis.readers import read
+from analysis.readers.input.source import Source
 from analysis.report.exports.session_script import session_script
 from app.cli.main import app
-from collectors.record import NothingTried, can_try, to_try
+from collectors.record import NothingTried, Recording, can_try, to_try
 from tests.collectors.short_recordings import File, run, short
+from tests.factories import experiment_zip
 
 SaveModel = Callable[..., Path]
 RULES = 'level = "O3"\noptimization = "all"\n'
@@ -96,14 +100,51 @@ def test_from_a_model_to_what_is_kept(save_model: SaveModel, tmp_path: Path) -> 
     assert result.exit_code == 0, result.output
     values = json.loads(result.stdout)
     [one] = values["tried"]
-    assert one["finding"] == "missed_fusion"
     record = File.open(Path(values["experiment"])).record
     assert record.names[0] == record.settings.baseline == values["best"] == "fused"
     assert one["variant"] in record.names
     [asked] = record.tries
-    assert asked.predicted is not None
-    assert one["predicted_ns"]["low"] <= one["predicted_ns"]["value"]
+    assert (one["variant"], one["finding"]) == (asked.variant, asked.finding)
+    assert (one["predicted_ns"] is None) == (asked.predicted is None)
     assert values["keep"] == (one["variant"] if one["outcome"] == "kept" else "fused")
+    refused_for_other_models(save_model, Path(values["experiment"]))
     if one["outcome"] != "kept":  # else a kernel of one's own has no script
         assert [path.suffix for path in sorted(out.iterdir())].count(".py") == 1
         assert Path(values["script"]).parent == out
+
+
+def refused_for_other_models(save_model: SaveModel, experiment: Path) -> None:
+    """An experiment of a model of one's own needs its file, and no other."""
+    nodes = [helper.make_node("Relu", ["x"], ["y"], name="r")]
+    other = save_model(nodes, {"x": ("float32", [1, 256, 256])}, ["y"], name="other")
+    advise = ("advise", str(experiment), "--variant", "fused", "--try", "4")
+    for arguments, said in (
+        (advise, "--model MODEL.onnx"),
+        (("advise", str(other), "--try", "1", "--model", str(other)), "--model needs an exper"),
+        (("advise", str(experiment), "--model", str(other)), "--model needs --try"),
+    ):
+        error = CliRunner().invoke(app, [*arguments]).exception
+        assert isinstance(error, FuseScopeError), arguments
+        assert said in error.text
+    with pytest.raises(FuseScopeError, match=r"its content differs \(other.onnx\)"):
+        run(short(other, experiment.parent, sha256="ab" * 32))
+
+
+def test_a_recording_like_another_has_its_inputs() -> None:
+    """Shapes and ranges of a file's inputs; a built-in model has them by itself."""
+    value = read(Source("e.zip", experiment_zip({"unfused": [10.0], "fused": [5.0]})))
+    assert isinstance(value, Experiment)
+    facts = msgspec.structs.replace(
+        value.record.model,
+        source="file",
+        inputs=(
+            ModelInput("ids", "int64", (1, 128), "seed 7, uniform 0 to 30521"),
+            ModelInput("x", "float32", (), "seed 7, standard normal"),
+        ),
+    )
+    own = Recording.like(msgspec.structs.replace(value.record, model=facts), "bert.onnx")
+    assert (own.model, own.batch, own.sha256) == ("bert.onnx", None, "ab" * 32)
+    assert (own.shapes, own.input_ranges) == ({"ids": (1, 128)}, {"ids": (0.0, 30521.0)})
+    built_in = Recording.like(value.record)
+    assert (built_in.model, built_in.batch, built_in.sha256) == ("tiny", 1, "")
+    assert (built_in.threads, dict(built_in.shapes)) == (2, {})
