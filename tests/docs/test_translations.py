@@ -15,6 +15,7 @@ PAGES = {
     "docs/formats.md": "docs/zh/formats.md",
     "docs/fusion.md": "docs/zh/fusion.md",
     "docs/glossary.md": "docs/zh/glossary.md",
+    "docs/tutorial.md": "docs/zh/tutorial.md",
     "docs/verdict.md": "docs/zh/verdict.md",
 }
 HAN = "\u4e00-\u9fff"
