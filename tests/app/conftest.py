@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
-from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1 import AppTest, local_script_runner
 
 import analysis.compare
 from analysis.compare import Assumptions, Comparison, Side
@@ -31,6 +31,21 @@ BLOCKS = {"unfused": [10.0 + b / 10 for b in range(8)], "fused": [5.0 + b / 20 f
 manifest_scanner.scan_component_manifests = functools.cache(
     manifest_scanner.scan_component_manifests
 )
+
+
+_look_each_ms = local_script_runner.require_widgets_deltas
+
+
+def wait_for_end(runner: local_script_runner.LocalScriptRunner, timeout: float = 3) -> None:
+    """Until the page has been drawn: to look each millisecond whether any of all its events was
+    the last one takes a twelfth of what the page does."""
+    thread = runner._script_thread
+    assert thread is not None
+    thread.join(timeout)
+    _look_each_ms(runner, 0 if thread.is_alive() else 1)
+
+
+local_script_runner.require_widgets_deltas = wait_for_end
 
 
 @functools.cache

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests import known_peaks
-from tests.factories import experiment_zip
 from tests.patience import GIVE_UP_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,12 +50,9 @@ class Server:
 
 @contextmanager
 def started(command: list[str], folder: Path, cwd: Path = ROOT) -> Iterator[Server]:
-    """A server whose log and recordings lie in `folder`; one recording is there, tiny.zip."""
+    """A server whose log and recordings lie in `folder`."""
     recordings = folder / "recordings"
     recordings.mkdir(exist_ok=True)
-    tiny = recordings / "tiny.zip"
-    if not tiny.exists():
-        tiny.write_bytes(experiment_zip(BLOCKS))
     log = folder / "server.log"
     env = {**os.environ, "FUSESCOPE_RECORDINGS": str(recordings), "PYTHONUNBUFFERED": "1"}
     if command[0] == sys.executable and "-c" in command:

@@ -253,11 +253,16 @@ def test_a_dashboard_that_answers_others_keeps_uploads_in_their_tab(
         expect(verdict(other)).to_contain_text("took 0.79× the time")
 
 
-def test_a_recording_is_asked_for_and_stopped(page: Page, url: str) -> None:
+def test_the_page_that_asks_for_a_recording(page: Page, url: str) -> None:
     open_for_the_first_time(page, f"{url}/record")
     draws_in_dark_and_light(page)
     fits_narrow_pages(page)
-    page.set_viewport_size({"width": SIZE[0], "height": SIZE[1]})
+    assert quiet(page, below_root=True)
+
+
+@pytest.mark.exhaustive  # tests/app/test_record_page.py stops one
+def test_a_recording_is_asked_for_and_stopped(page: Page, url: str) -> None:
+    page.goto(f"{url}/record")
     starts_recording(page)
     page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Stop").click()
     expect(page.get_by_test_id("stAlert")).to_contain_text("Nothing was recorded.")

@@ -83,6 +83,7 @@ def test_a_pattern_unfolds_and_a_group_shows_what_is_inside(page: Page, url: str
         )
         assert width > 80
     expect(page.get_by_text("gain per run")).to_be_visible()
+    pictures_follow_the_theme(page)
     click_line(page, 3)
     expect(pictures).to_have_count(0)
     click_line(page, 2)
@@ -90,6 +91,7 @@ def test_a_pattern_unfolds_and_a_group_shows_what_is_inside(page: Page, url: str
     assert no_surprises(page)
 
 
+@pytest.mark.exhaustive  # tests/app/test_fusion_page.py opens a link to a group
 def test_a_link_opens_the_group_and_lights_it_in_the_timelines(page: Page, url: str) -> None:
     page.goto(f"{url}{SAMPLE}&group=1")
     expect(page.get_by_test_id("stImage").locator("img")).to_have_count(2)

@@ -19,15 +19,12 @@ from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
 from tests.patience import GIVE_UP_S
 
 
-def expect_verdict(page: Page, url: str, allowed_origins: set[str], query: str = "") -> None:
+def expect_verdict(page: Page, url: str, allowed_origins: set[str]) -> None:
     allowed_origins.add(f"{url}/")
-    page.goto(f"{url}/{query}")
+    page.goto(f"{url}/")
     expect(page.get_by_role("heading", level=2).first).to_contain_text(
         re.compile("faster|slower|Cannot tell|the time of")
     )
-
-
-TINY = "?baseline=recorded:tiny.zip/unfused&candidate=recorded:tiny.zip/fused"
 
 
 @pytest.mark.parametrize(
@@ -50,7 +47,6 @@ def test_streamlit_run(
     with started([*start, "run", script, *options], tmp_path, cwd) as server:
         # The settings are found from anywhere: 127.0.0.1 comes from them.
         url = server.wait_for(RUNS_AT)
-        expect_verdict(page, url, allowed_origins, TINY)
         expect_verdict(page, url, allowed_origins)
         expect_files_over_1_mb_are_refused(page, tmp_path)
     assert page.outside_requests == []

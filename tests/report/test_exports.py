@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import re
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -27,6 +29,7 @@ from tests.factories import CONV, FUSED, GEMM, UNFUSED_OPERATORS, experiment_zip
 HOSTILE = "<img src=x> [a](http://127.0.0.1:9/x) `b` **c** | www.d.example\n# e/Conv"
 
 
+@cache
 def of_variants(named: str = "a/Conv", model: str = "tiny") -> Comparison:
     before = [(named if one is CONV else one[0], *one[1:]) for one in UNFUSED_OPERATORS]
     after = [(named, *FUSED[1:]), GEMM]
@@ -40,6 +43,7 @@ def of_variants(named: str = "a/Conv", model: str = "tiny") -> Comparison:
     return compare(*choose_sides(value))
 
 
+@cache
 def of_profiles() -> Comparison:
     sides = [
         read(Source(f"{name}.json", profile_json(operators, runs=3)))
@@ -49,9 +53,11 @@ def of_profiles() -> Comparison:
     return compare(*choose_sides(first, second))
 
 
-@pytest.mark.parametrize("comparison", [of_variants(), of_profiles()])
-def test_a_comment_is_short_and_says_what_the_page_says(comparison: Comparison) -> None:
-    text = comparison_markdown(comparison)
+@pytest.mark.parametrize("compared", [of_variants, of_profiles])
+def test_a_comment_is_short_and_says_what_the_page_says(
+    compared: Callable[[], Comparison],
+) -> None:
+    text = comparison_markdown(compared())
     lines = text.splitlines()
     assert len(lines) < MAX_LINES
     assert lines[0].startswith("### ")
@@ -127,8 +133,9 @@ def test_tables() -> None:
     assert tables["fusion_ledger.csv"]
 
 
-@pytest.mark.parametrize("comparison", [of_variants(), of_profiles()])
-def test_tables_with_types(comparison: Comparison) -> None:
+@pytest.mark.parametrize("compared", [of_variants, of_profiles])
+def test_tables_with_types(compared: Callable[[], Comparison]) -> None:
+    comparison = compared()
     made = {
         name.removesuffix(".parquet"): pq.read_table(io.BytesIO(data))
         for name, data in comparison_parquet(comparison).items()

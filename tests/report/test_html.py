@@ -6,8 +6,9 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,11 @@ def of_experiment(times: Mapping[str, Sequence[float]] = TIMES, **more: Any) -> 
     return compare(*choose_sides(recorded, None, None, recorded.record.variants[1].name))
 
 
+@cache
+def plain_report() -> str:
+    return report_html(of_experiment())
+
+
 def of_profiles(runs: int = 1) -> Comparison:
     first = profile(UNFUSED_OPERATORS, runs, "before.json")
     second = profile(FUSED_OPERATORS, runs, "after.json")
@@ -101,7 +107,7 @@ def renamed(operator: Operator, name: str, op_type: str | None = None) -> Operat
 
 
 def test_verdict_numbers_and_tables_are_text_that_needs_no_script() -> None:
-    page = Page(report_html(of_experiment()))
+    page = Page(plain_report())
     # trimmed mean of 10.00 … 10.07 ms is 10.035 ms: 2.007 times 5 ms
     assert "fused is 2.01× faster than unfused" in page.text
     assert "95 % interval" in page.text
@@ -133,7 +139,7 @@ def test_every_definition_is_listed_and_linked() -> None:
 
 
 def test_policy_names_exactly_the_scripts_of_the_page() -> None:
-    page = Page(report_html(of_experiment()))
+    page = Page(plain_report())
     policy = next(
         meta["content"]
         for meta in page.of("meta")
@@ -151,7 +157,7 @@ def test_policy_names_exactly_the_scripts_of_the_page() -> None:
 
 
 def test_nothing_is_loaded_and_no_handler_is_inline() -> None:
-    html = report_html(of_experiment())
+    html = plain_report()
     page = Page(html)
     assert len(page.elements) > 100
     for _, attributes in page.elements:
@@ -172,7 +178,7 @@ def test_hostile_names_stay_text(hostile: str) -> None:
     comparison = of_experiment(
         times, operators=dict.fromkeys(times, operators), model_name=hostile, name=f"{hostile}.zip"
     )
-    plain = Page(report_html(of_experiment()))
+    plain = Page(plain_report())
     html = report_html(comparison, include_environment=True)
     page = Page(html)
     assert len(page.scripts) == len(plain.scripts)
@@ -186,7 +192,7 @@ def test_hostile_names_stay_text(hostile: str) -> None:
 
 
 def test_payload_is_the_timeline_in_json() -> None:
-    page = Page(report_html(of_experiment()))
+    page = Page(plain_report())
     text = next(text for attributes, text in page.scripts if attributes.get("type"))
     payload = json.loads(text)
     assert [side["label"] for side in payload["sides"]] == ["unfused", "fused"]
@@ -383,26 +389,26 @@ def test_timelines_of_very_many_executions_are_cut_and_counted(
 
 
 def test_operators_come_largest_change_first() -> None:
-    page = Page(report_html(of_experiment()))
+    page = Page(plain_report())
     names = [th["title"] for th in page.of("th") if "name" in (th.get("class") or "").split()]
     # −30 µs, −20 µs, +10 µs, 0
     assert names == ["a/BatchNormalization", "a/Relu", "a/Conv", "head/Gemm"]
 
 
 @pytest.mark.parametrize(
-    ("comparison", "name"),
+    ("compared", "name"),
     [
-        (of_experiment(), "tiny-fused-vs-unfused-fusescope.html"),
-        (of_profiles(), "after-vs-before-fusescope.html"),
+        (of_experiment, "tiny-fused-vs-unfused-fusescope.html"),
+        (of_profiles, "after-vs-before-fusescope.html"),
         (
-            of_experiment({"../../é": [1.0], "¿?": [1.0]}, model_name="…"),
+            partial(of_experiment, {"../../é": [1.0], "¿?": [1.0]}, model_name="…"),
             "vs-e-fusescope.html",
         ),
-        (of_experiment(model_name="m" * 200), f"{'m' * 60}-fusescope.html"),
+        (partial(of_experiment, model_name="m" * 200), f"{'m' * 60}-fusescope.html"),
     ],
 )
-def test_file_name_is_a_slug(comparison: Comparison, name: str) -> None:
-    assert report_file_name(comparison) == name
+def test_file_name_is_a_slug(compared: Callable[[], Comparison], name: str) -> None:
+    assert report_file_name(compared()) == name
     assert re.fullmatch(r"[a-z0-9-]{1,60}-fusescope\.html", name)
 
 

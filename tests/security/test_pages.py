@@ -92,7 +92,14 @@ def test_a1_the_doctor_of_every_format_says_text() -> None:
     assert shown.count("<img") > 20
 
 
-@pytest.mark.parametrize("name", ["kineto", "ascend_kernel_details", "tensorrt_profile"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ascend_kernel_details",
+        pytest.param("kineto", marks=pytest.mark.exhaustive),
+        pytest.param("tensorrt_profile", marks=pytest.mark.exhaustive),
+    ],
+)
 def test_a1_every_view_of_hostile_operators_is_no_markup(start: Start, name: str) -> None:  # noqa: F811
     plain = miniatures.zipped(miniatures.files(BY_NAME[name]))
     page = upload(

@@ -151,7 +151,7 @@ def test_h7_hash_seeds_change_no_byte(tmp_path: Path) -> None:
         "from analysis.readers import read_path\n"
         "from analysis.report.html import report_html\n"
         "first, second = (read_path(Path(text)) for text in sys.argv[1:])\n"
-        "for sides in ((first, second), (second, first), (first, first)):\n"
+        "for sides in ((first, second), (second, first)):\n"
         "    html = report_html(compare(*choose_sides(*sides)))\n"
         "    print(hashlib.sha256(html.encode()).hexdigest())\n"
     )
@@ -164,7 +164,7 @@ def test_h7_hash_seeds_change_no_byte(tmp_path: Path) -> None:
         for seed in ("1", "2")
     }  # fmt: skip
     assert len(said) == 1
-    assert len(said.pop().split()) == 3
+    assert len(said.pop().split()) == 2
 
 
 @each_kind
