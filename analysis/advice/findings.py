@@ -17,6 +17,7 @@ from analysis.advice.kinds.idle import dispatch_bound, idle_after, idle_before, 
 from analysis.advice.kinds.memory import peak_memory
 from analysis.advice.kinds.missed import missed_fusion
 from analysis.advice.kinds.rooflines import low_utilisation, memory_bound
+from analysis.advice.kinds.slow_kernels import slow_kernel
 from analysis.advice.kinds.slower import fused_slower
 from analysis.advice.kinds.streams import stream_imbalance
 from analysis.advice.kinds.tail import run_tail
@@ -29,6 +30,7 @@ KINDS: Mapping[FindingCode, Callable[[Subject], Answer]] = {
     "not_optimised": not_optimised,
     "missed_fusion": missed_fusion,
     "fused_slower": fused_slower,
+    "slow_kernel": slow_kernel,
     "light_chains": light_chains,
     "light_after_heavy": light_after_heavy,
     "dispatch_bound": dispatch_bound,

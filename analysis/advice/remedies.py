@@ -11,6 +11,7 @@ import msgspec
 
 from analysis.advice.finding import Finding, FindingCode, Findings, Gain
 from analysis.advice.findings import findings
+from analysis.advice.optimizers import MADE_BY
 from analysis.advice.own_kernels import kernel_for, own_kernel
 from analysis.advice.prediction import together
 from analysis.advice.settings import ENGINE, conditions_of
@@ -25,21 +26,6 @@ from analysis.operators.classes import is_heavy
 _MAX_LISTED = 3
 _REWRITE = re.compile(r"[a-z]+(?:-[a-z]+)*").fullmatch  # the name of one; else a file of another
 LAYOUT = "without:NchwcTransformer"
-# The optimizer of ONNX Runtime that makes an operator of this type.
-_MADE_BY = {
-    "Attention": "AttentionFusion",
-    "BiasGelu": "BiasGeluFusion",
-    "BiasSoftmax": "BiasSoftmaxFusion",
-    "DynamicQuantizeMatMul": "DynamicQuantizeMatMulFusion",
-    "EmbedLayerNormalization": "EmbedLayerNormFusion",
-    "FastGelu": "FastGeluFusion",
-    "FusedConv": "ConvActivationFusion",
-    "FusedGemm": "GemmActivationFusion",
-    "FusedMatMul": "MatmulTransposeFusion",
-    "MatMulIntegerToFloat": "MatMulIntegerToFloatFusion",
-    "QuickGelu": "QuickGeluFusion",
-    "SkipLayerNormalization": "SkipLayerNormFusion",
-}
 
 
 @dataclass(frozen=True)
@@ -149,6 +135,10 @@ def _settings(
             optimizer = _maker(subject, finding, graph)
             if optimizer:
                 yield f"without:{optimizer}", finding.gain, ""
+        case "slow_kernel":
+            yield f"without:{finding.values['optimizer']}", finding.gain, ""
+            if kernel := kernel_for([str(finding.values["op_type"])]):
+                yield f"custom:{kernel}", finding.gain, ""
         case "reorders" | "graph_growth" if _is_blocked(graph):
             yield LAYOUT, None, ""
         case "dispatch_bound" | "idle_before" | "idle_time":
@@ -197,8 +187,8 @@ def _maker(subject: Subject, finding: Finding, graph: Graph | None) -> str:
         node = graph.node.get(operator.name)
         if node is not None and node.domain.endswith("nchwc"):
             return LAYOUT.partition(":")[2]
-        if operator.op_type in _MADE_BY:
-            return _MADE_BY[operator.op_type]
+        if operator.op_type in MADE_BY:
+            return MADE_BY[operator.op_type]
     return ""
 
 

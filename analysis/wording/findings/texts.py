@@ -97,6 +97,24 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         ),
         Message("Measured: calls of the host and the median run as profiled, on one clock."),
     ),
+    "slow_kernel": FindingText(
+        Message("Slow kernel"),
+        Message(
+            "One operator ({op_type:name}) moves its data at {rate:bandwidth} where the run's "
+            "elementwise operators reach {others:bandwidth}, and takes {time_ns:duration}, "
+            "{share:percent} of the time.",
+            "{n:count} operators ({op_type:name}) move their data at {rate:bandwidth} where the "
+            "run's elementwise operators reach {others:bandwidth}, and take {time_ns:duration}, "
+            "{share:percent} of the time.",
+        ),
+        Message(
+            "The optimizer {optimizer:name} puts {op_type:name} in place of several operators. "
+            "This saves bytes, but its kernel takes longer than those operators would at the rate "
+            "of the others."
+        ),
+        Message("Leave the optimizer out: without:{optimizer:name} in a recording."),
+        Message("Measured times of operators; bytes and the saving are modelled from shapes."),
+    ),
     "light_chains": FindingText(
         Message("Chains of light operators"),
         Message(
