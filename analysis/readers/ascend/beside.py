@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from analysis.memory import MemoryUse
 from analysis.readers.ascend.columns import DEVICE, STREAM, TASK, AscendRows, task_kind, unguarded
-from analysis.readers.ascend.memory import memory_of
+from analysis.readers.ascend.memory import memory_of, recorded_memory
 from analysis.readers.ascend.settings import Settings, is_settings, read_settings
 from analysis.readers.input.beside import Beside
 from analysis.readers.input.csv_table import CsvTable, has_columns, head_cells, read_csv
@@ -53,6 +53,7 @@ def read_beside(source: Source, rows: AscendRows, is_main: Callable[[bytes], boo
         (_is_cache, _join_cache),
         (is_statistic, _check_statistic),
         (_is_memory, _note_memory),
+        (_is_record, _take_record),
         (is_settings, _take_settings),
     ):
         if candidates := found.those(sniff):
@@ -303,11 +304,7 @@ def _note_memory(
         table = found.load(source, read_csv)
         if table is None:
             continue
-        times = [ns for ns in table.ns("Allocation Time") if ns is not None]
-        is_near = bool(times and starts) and (
-            min(times) <= max(starts) + _HOUR_NS and max(times) >= min(starts) - _HOUR_NS
-        )
-        if not is_near and not (is_alone and not starts):
+        if not _is_near(table.ns("Allocation Time"), starts, is_alone=is_alone):
             continue
         found.files.append(source.path)
         values: dict[str, Value] = {}
@@ -318,6 +315,35 @@ def _note_memory(
         found.notes.append(Diagnostic("info", "device_memory", values=values))
         found.memory = memory_of(table, source.limits)
         return
+
+
+def _is_record(head: bytes) -> bool:
+    return has_columns(head, "Component", "Timestamp", "Total Allocated")
+
+
+def _take_record(
+    sources: list[Source], rows: AscendRows, found: AscendBeside, is_alone: bool
+) -> None:
+    """Memory over time where no table of operators has told it."""
+    starts = [start for start in rows.columns["start_ns"] if isinstance(start, int)]
+    for source in [] if found.memory else sources:
+        table = found.load(source, read_csv)
+        if table is None or not _is_near(table.ns("Timestamp"), starts, is_alone=is_alone):
+            continue
+        memory = recorded_memory(table, source.limits)
+        if memory:
+            found.files.append(source.path)
+            found.memory = memory
+            return
+
+
+def _is_near(times: Sequence[int | None], starts: Sequence[int], *, is_alone: bool) -> bool:
+    """Whether times are within an hour of the kernels, or nothing is known of them and no other
+    recording is there."""
+    known = [ns for ns in times if ns is not None]
+    if not known or not starts:
+        return is_alone and not starts
+    return min(known) <= max(starts) + _HOUR_NS and max(known) >= min(starts) - _HOUR_NS
 
 
 def _take_settings(

@@ -1,4 +1,5 @@
-"""Memory over time from operator_memory.csv: what each device had allocated at every change."""
+"""Memory over time: what each device had allocated at every change, from operator_memory.csv, else
+memory_record.csv."""
 
 from __future__ import annotations
 
@@ -12,6 +13,8 @@ from analysis.text import clean_text
 
 _MB = 10**6  # bytes, so that figures read as in the file
 _MAX_MB = 1e12
+_SIZES = {"b": 1, "byte": 1, "kb": 10**3, "mb": _MB, "gb": 10**9}  # of units in heads
+_MAX_BYTES = _MAX_MB * _MB
 _MAX_DEVICES = 16
 # When, the totals behind it, and the name of what allocated; a change of a device.
 _Change = tuple[int, float, float | None, str]
@@ -47,3 +50,51 @@ def memory_of(table: CsvTable, limits: Limits) -> tuple[MemoryUse, ...]:
             highest = max(rows, key=lambda row: row[1])
             found.append(replace(use, peak_in=clean_text(highest[3], limits.name_chars)))
     return tuple(sorted(found, key=lambda use: -use.peak))
+
+
+def recorded_memory(table: CsvTable, limits: Limits) -> tuple[MemoryUse, ...]:
+    """The memory of each device of memory_record.csv, most first; what ran at its peak is not told.
+
+    A device has a series a component (PTA, GE, PTA+GE, WORKSPACE, APP), some of which hold others:
+    the one that had most allocated is taken. One of which only the reserved memory is known is not.
+    """
+    allocated, scale = _bytes(table, "Total Allocated")
+    reserved, reserved_scale = _bytes(table, "Total Reserved")
+    series: dict[str, dict[str, list[tuple[int, float, float | None]]]] = {}
+    columns = zip(
+        table.ns("Timestamp"),
+        allocated,
+        reserved,
+        table.texts("Device Type", "Device"),
+        table.texts("Component"),
+        strict=True,
+    )
+    for time_ns, used, kept, device, component in columns:
+        size = None if used is None else used * scale
+        if time_ns is None or size is None or not 0 <= size < _MAX_BYTES:
+            continue
+        of_device = series.setdefault(device or "NPU", {})
+        held = None if kept is None else kept * reserved_scale
+        of_device.setdefault(component or "", []).append((time_ns, size, held))
+    found = []
+    for device, components in list(series.items())[:_MAX_DEVICES]:
+        rows = max(components.values(), key=lambda rows: max(row[1] for row in rows))
+        known = all(row[2] is not None and 0 <= row[2] < _MAX_BYTES for row in rows)
+        use = memory_use(
+            clean_text(device, limits.name_chars),
+            [row[0] for row in rows],
+            [round(row[1]) for row in rows],
+            [round(row[2] or 0.0) for row in rows] if known else None,
+        )
+        if use is not None:
+            found.append(use)
+    return tuple(sorted(found, key=lambda use: -use.peak))
+
+
+def _bytes(table: CsvTable, name: str) -> tuple[list[float | None], int]:
+    """The cells of a column and the bytes that one of its unit is; no cells of an unknown unit."""
+    column = table.find(name)
+    scale = None if column is None else _SIZES.get(column.unit.lower() or "mb")
+    if column is None or scale is None:
+        return [None] * len(table), _MB
+    return column.numbers(), scale

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 
@@ -78,7 +79,8 @@ def _read(source: Source) -> Trace:
         files=dict.fromkeys(files),
     )
     found = [*rows.notes, *notes, *beside.notes]
-    return build_trace(meta, columns, runs=runs, run_kind=kind, notes=found, limits=source.limits)
+    trace = build_trace(meta, columns, runs=runs, run_kind=kind, notes=found, limits=source.limits)
+    return replace(trace, memory=beside.memory)
 
 
 def _parts(beside: Beside) -> list[Source]:

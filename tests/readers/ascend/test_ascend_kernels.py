@@ -166,6 +166,46 @@ def test_settings_and_versions_are_told(miniature: Trace) -> None:
     assert [size / 1e6 for size in use.allocated.tolist()] == [812.5, 844.75, 780.25]
 
 
+ONE_KERNEL = f"{HEAD}\n5,Mul,Mul,AI_VECTOR_CORE,1736405443881410.320\t,2.5,0,1\n"
+RECORD = "Component,Timestamp(us),Total Allocated({unit}),Total Reserved({unit}),Device Type\n"
+
+
+def recorded(rows: str, *beside: Source, unit: str = "MB") -> Trace:
+    data = (RECORD.format(unit=unit) + rows).encode()
+    return trace_of(ONE_KERNEL, Source("memory_record.csv", data), *beside)
+
+
+def test_memory_over_time_of_the_record() -> None:
+    """PTA+GE holds PTA; APP says only what is reserved; what is no size is left out."""
+    at = "17364054438814"
+    rows = (
+        f"PTA,{at}00.5\t,10,64,NPU:0\nPTA+GE,{at}00.6\t,12.5,64,NPU:0\n"
+        f"PTA+GE,{at}09.25\t,20.25,128,NPU:0\nAPP,{at}10,,9999,NPU:0\n"
+        f"PTA+GE,{at}12,-1,64,NPU:0\nPTA+GE,{at}13,nan,64,NPU:0\nPTA+GE,{at}14,1e300,64,NPU:0\n"
+        f"PTA+GE,later,5,64,NPU:0\nPTA,{at}15,3,,<img src=x>\n"
+    )
+    trace = recorded(rows)
+    first, second = trace.memory
+    assert (first.device, first.peak, first.peak_in) == ("NPU:0", 20_250_000, "")
+    assert first.allocated.tolist() == [12_500_000, 20_250_000]
+    assert first.reserved is not None
+    assert first.reserved.tolist() == [64_000_000, 128_000_000]
+    assert first.times_ns.tolist() == [1736405443881400600, 1736405443881409250]
+    assert (second.device, second.peak, second.reserved) == ("<img src=x>", 3_000_000, None)
+    assert "memory_record.csv" in trace.meta.files
+    [in_kb] = recorded(f"PTA,{at}00.5,10,64,NPU:0\n", unit="KB").memory
+    assert in_kb.peak == 10_000
+
+
+def test_a_record_that_does_not_fit_or_is_not_needed_is_left_out() -> None:
+    assert recorded("PTA,1,10,64,NPU:0\n").memory == (), "decades before the kernels"
+    assert recorded("PTA,1736405443881400,10,64,NPU:0\n", unit="pages").memory == ()
+    head = "Name,Size(KB),Allocation Time(us),Allocation Total Allocated(MB)"
+    named = Source("operator_memory.csv", f"{head}\nadd,1,1736405443881400,7\n".encode())
+    [use] = recorded("PTA,1736405443881400,10,64,NPU:0\n", named).memory
+    assert (use.peak, use.peak_in) == (7_000_000, "add")
+
+
 def test_a_core_that_worked_longer_than_its_task_is_told(miniature: Trace) -> None:
     found = note(miniature, "contradiction")
     assert (found.count, str(found.example)) == (
