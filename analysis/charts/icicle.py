@@ -68,7 +68,7 @@ def icicle(nodes: Sequence[Node], colours: Colours = LIGHT) -> go.Figure | None:
             pathbar={"visible": True, "thickness": 24},
         )
     )
-    figure.update_layout(
+    figure.layout = dict(
         height=_HEIGHT,
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
         uniformtext={"minsize": 11, "mode": "hide"},  # no text where it would be too small to read

@@ -72,7 +72,7 @@ def interval(verdict: Verdict, colours: Colours = LIGHT) -> go.Figure | None:
             hovertemplate=f"{speedup}<extra></extra>",
         )
     )
-    figure.update_layout(
+    figure.layout = dict(
         height=64,
         margin={"l": 8, "r": 8, "t": 2, "b": 24},
         **BARE,

@@ -46,7 +46,7 @@ def memory(uses: Sequence[MemoryUse], start_ns: int, colours: Colours = LIGHT) -
                     hovertemplate=f"%{{y:.4~g}} {bytes_unit}<extra>%{{fullData.name}}</extra>",
                 )
             )
-    figure.update_layout(
+    figure.layout = dict(
         height=260,
         margin={"l": 8, "r": 8, "t": 4, "b": 8},
         **BARE,

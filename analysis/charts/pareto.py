@@ -33,7 +33,7 @@ def pareto(found: Pareto, names: Sequence[str], colours: Colours = LIGHT) -> go.
     for row, cost in enumerate(found.costs, 1):
         for point in found.points:
             figure.add_trace(_mark(point, cost, names[point.side], row, scale, colours))
-    figure.update_layout(
+    figure.layout = dict(
         height=_HEIGHT * rows + 90,
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
         **BARE,

@@ -33,7 +33,7 @@ def roofline(picture: Picture, names: tuple[str, str], colours: Colours = LIGHT)
         if any(dot.int8 for dot in picture.dots)
         else say("attained")
     )
-    figure.update_layout(
+    figure.layout = dict(
         height=440,
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
         **BARE,

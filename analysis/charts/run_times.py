@@ -49,7 +49,7 @@ def run_times_of(
     times = found.times_ns
     scale = LogScale(float(times.min()) / _ROOM, float(times.max()) * _ROOM)
     count = len(found.columns)
-    figure.update_layout(
+    figure.layout = dict(
         height=320,
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
         **BARE,

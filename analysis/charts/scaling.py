@@ -64,7 +64,7 @@ def scaling(
             )
         )
     order = sorted({getattr(point, across) for point in points}, key=lambda value: value or 0)
-    figure.update_layout(
+    figure.layout = dict(
         height=280,
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
         **BARE,

@@ -43,7 +43,7 @@ def step(bars: Sequence[StepBar], colours: Colours = LIGHT) -> go.Figure | None:
                 hovertemplate="%{customdata}<extra></extra>",
             )
         )
-    figure.update_layout(
+    figure.layout = dict(
         height=36 * len(bars) + 84,
         margin={"l": 8, "r": 8, "t": 4, "b": 8},
         **BARE,

@@ -33,7 +33,7 @@ def waterfall(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | N
     ends = [end / scale for end in ends_ns(steps)]
     sizes = [step.value_ns / scale for step in steps]
     figure = go.Figure(_bars(steps, sizes, ends, colours))
-    figure.update_layout(
+    figure.layout = dict(
         height=_BAR_HEIGHT * len(steps) + 56,
         # A loss has its number on the right, perhaps past the end of the axis.
         margin={"l": 8, "r": 56 if any(s.value_ns > 0 for s in steps[1:-1]) else 8, "t": 4, "b": 8},
