@@ -18,12 +18,14 @@ from scipy.optimize import nnls
 from analysis import units
 from analysis.advice import prediction
 from analysis.advice.expected import Expected, expected_fusions, fused_work
+from analysis.advice.own_kernels import own_kernel
 from analysis.advice.scorecard import Scorecard, scorecard
 from analysis.advice.settings import conditions_of
 from analysis.advice.subject import Subject
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import side_of_variant
+from analysis.compare.timing.verdict import paired_verdict
 from analysis.experiment import Experiment
 from analysis.readers import read_path
 
@@ -78,6 +80,35 @@ def recordings() -> list[Recording]:
             model = f"{value.record.model.name} {value.record.model.batch}"
             found.append(Recording(path.stem, model, card, tuple(_places(comparison))))
     return found
+
+
+def _cuts() -> list[str]:
+    """A row for each sample of a kernel of one's own: what a piece costs, and for chains of
+    elementwise operators what `custom:` was predicted to save of the unfused run, and saved."""
+    rows = []
+    for path in sorted((SAMPLES / "recipes").glob("*.zip")):
+        value = read_path(path)
+        assert isinstance(value, Experiment)
+        record = value.record
+        for name in record.names:
+            kind, _, kernel = name.partition(":")
+            if kind != "segments":
+                continue
+            pieces = record.variant(name).settings["pieces"]
+            assert isinstance(pieces, int)
+            whole_ns, cut_ns = paired_verdict(record, "unfused", name).times_ns or (0.0, 0.0)
+            _, ours_ns = paired_verdict(record, "unfused", f"custom:{kernel}").times_ns or (0, 0)
+            predicted = "–"
+            if kernel != "depthwise_conv":
+                gain = own_kernel(Subject(side_of_variant(value, "unfused")), "elementwise")
+                assert gain is not None
+                low, high = map(units.duration, (gain.low, gain.high))
+                predicted = f"{units.duration(gain.value)} ({low} to {high})"
+            each = units.duration((cut_ns - whole_ns) / pieces)
+            saved = units.duration(whole_ns - ours_ns)
+            cells = [path.stem, str(pieces), units.duration(whole_ns), each, predicted, saved]
+            rows.append(f"| {' | '.join(cells)} |")
+    return rows
 
 
 def _places(comparison: Comparison) -> Iterable[Place]:
@@ -194,6 +225,7 @@ def page() -> str:
         dense=_constants(prediction.DENSE),
         depthwise=_constants(prediction.DEPTHWISE),
         rows="\n".join(rows),
+        cuts="\n".join(_cuts()),
         kinds="\n".join(by_kind),
         run=_percent(run),
         places=_percent(places),
