@@ -86,9 +86,9 @@ def test_a_real_pair_does_not_contradict_itself(name: str) -> None:
     ("name", "other"),
     [
         ("ascend_kernel_details", "kineto"),
-        ("mindspore_cpu", "openvino_graph"),
+        pytest.param("mindspore_cpu", "openvino_graph", marks=pytest.mark.exhaustive),
         ("nsys_db", "tensorrt_profile"),
-        ("rocprof", "xplane"),
+        pytest.param("rocprof", "xplane", marks=pytest.mark.exhaustive),
     ],
 )
 def test_miniatures_do_not_contradict_themselves(name: str, other: str) -> None:

@@ -62,6 +62,7 @@ def test_recordings_by_turns_are_told_apart_and_recordings_in_turn_only_beyond_d
     assert judged("ABAB", steady[:4], 1.0).reason == "few_runs"
 
 
+@pytest.mark.exhaustive  # the verdicts behind these rates are judged one by one above
 def test_rates_on_recorded_processes(shared_traces: Path) -> None:
     """What docs/verdict.md says: MobileNetV2, 168 processes, two graphs."""
     packed = (shared_traces.parent / "lab/blocks/mbv2.jsonl.gz").read_bytes()
