@@ -98,8 +98,9 @@ def compare(
         from analysis.compare import compare as compare_sides
         from analysis.compare.assumptions import Assumptions
         from analysis.compare.choice import choose_sides, chosen_names
+        from analysis.errors import FuseScopeError
         from app.cli.given import reports
-        from app.cli.given.sides import refuse_beside_files, sides_of, variant_of
+        from app.cli.given.sides import refuse_runs, sides_of, variant_of
         from app.cli.outputs import print_report, refuse_lost
         from app.cli.reading import named_by_path, read_given
 
@@ -138,14 +139,10 @@ def compare(
     assumptions = Assumptions()
     held = reports.report_at(baseline) if baseline and candidate is None else None
     if baseline is None:
-        refuse_beside_files(
-            {
-                "--variants": variants,
-                "--baseline-runs": baseline_runs,
-                "--candidate-runs": candidate_runs,
-            }
-        )
+        if variants is not None:
+            raise FuseScopeError("options_exclude", first="--baseline FILE", second="--variants")
         sides = sides_of(baselines or (), candidates or ())
+        refuse_runs(sides, {"--baseline-runs": baseline_runs, "--candidate-runs": candidate_runs})
     elif held is not None:
         sides = reports.sides_of(held, baseline_variant, candidate_variant)
         assumptions = reports.assumptions_of(held)

@@ -87,8 +87,6 @@ def choose(trace_page: st.Page | None = None) -> Chosen | None:
         with main:
             _nothing(pair, gone)
             alone = next(filter(None, pair), None)
-            if alone is not None and sides.is_several(alone):
-                alone = None
             if gone is None and alone is not None and trace_page is not None:
                 st.page_link(
                     trace_page,

@@ -86,6 +86,12 @@ def with_several(found: Iterable[Choice], ids: Iterable[str | None]) -> tuple[Ch
     )
 
 
+def of_all(opened: Mapping[str, Opened], ids: Iterable[str | None]) -> tuple[Choice, ...]:
+    """What can be chosen where no pair is ticked: `choices` behind the sides of several files among
+    `ids`, and those that opened profiles make."""
+    return with_several(choices(opened), (*ids, *sides.groups(opened.values())))
+
+
 def first_pair() -> Pair:
     """What to compare when nobody said what: the first sample, else the newest experiment."""
     files = [(f"sample:{name}", path) for name, path in places.samples().items()]

@@ -9,7 +9,7 @@ import hashlib
 import itertools
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from weakref import WeakKeyDictionary
@@ -19,6 +19,7 @@ import streamlit as st
 from analysis import wording
 from analysis.compare.files import check_apart, side_of_files
 from analysis.compare.files.names import common_name, named_apart
+from analysis.compare.multiple.comparison import MAX_SIDES
 from analysis.compare.side import Side, side_of_trace, side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
@@ -119,6 +120,25 @@ def pair(baseline: str, candidate: str, opened: Mapping[str, Opened]) -> tuple[S
     return named_apart(first, second)
 
 
+def several(ids: Iterable[str], opened: Mapping[str, Opened]) -> list[Side]:
+    """Each side, as `side`. Raises FuseScopeError for a file that stands on two of them, one of
+    which is of several, too."""
+    found = [side(id_, opened) for id_ in ids]
+    for one, other in itertools.combinations(found, 2):
+        check_apart(one, other)
+    return found
+
+
+def open_links(
+    ids: Iterable[str], opened: Callable[[], Mapping[str, Opened]]
+) -> Iterator[tuple[list[Opened], list[Fate]]]:
+    """`open_link` for every file of these sides, among those `opened` by then."""
+    ids = tuple(ids)
+    of_several = any(map(sides.is_several, ids))
+    for id_ in (one for side_ in ids for one in sides.members(side_)):
+        yield open_link(id_, opened(), is_one_of_several=of_several)
+
+
 def _side_of_several(files: Sequence[Opened | None]) -> Side:
     known = [file for file in files if file is not None]
     if len(known) < len(files):
@@ -127,8 +147,8 @@ def _side_of_several(files: Sequence[Opened | None]) -> Side:
     return _pooled([file.value for file in known], numbers, tuple(file.name for file in known))
 
 
-# As many as two pairs: each holds its files a second time.
-@st.cache_resource(max_entries=4, show_spinner=False)
+# As many as the Variants page compares: each holds its files a second time.
+@st.cache_resource(max_entries=MAX_SIDES, show_spinner=False)
 def _pooled(
     _values: Sequence[Trace | Experiment], numbers: tuple[int, ...], names: tuple[str, ...]
 ) -> Side:

@@ -49,6 +49,18 @@ def profiles(opened: Iterable[Opened]) -> list[Opened]:
     return [file for file in opened if isinstance(file.value, Trace)]
 
 
+def groups(opened: Iterable[Opened]) -> list[str]:
+    """Ids of the sides of several files that the opened profiles make: those of one folder, and
+    of no folder those of one beginning of names, where they are two or more."""
+    found: dict[str, list[str]] = {}
+    for file in profiles(opened):
+        folder = file.name.rpartition("/")[0]
+        key = f"{folder}/" if folder else group_of(file.name)
+        if key:
+            found.setdefault(key, []).append(file.id)
+    return [id_of(ids) for ids in found.values() if len(ids) >= _FEWEST]
+
+
 def two_sides(files: Sequence[Opened]) -> tuple[list[Opened], list[Opened]] | None:
     """Profiles that were opened together, as two sides of several, in the order of their names:
     those of two folders, else of two beginnings of names. None where they do not fall into two

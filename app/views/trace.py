@@ -63,12 +63,11 @@ def show(compare_page: st.Page, record_page: st.Page) -> None:
 
 def _chosen() -> str | None:
     """The selector; the id of what it shows, None where there is nothing."""
-    labels = {choice.id: choice.label for choice in choices.choices(state.files.opened())}
     asked = state.pages.traced()
-    if asked is not None and asked not in labels:
-        read, _ = loading.open_link(asked, state.files.opened())
+    for read, _ in loading.open_links(filter(None, (asked,)), state.files.opened):
         loading.closed(state.files.remember(read))
-        labels = {choice.id: choice.label for choice in choices.choices(state.files.opened())}
+    ids = (asked, *state.pair.compared())
+    labels = {choice.id: choice.label for choice in choices.of_all(state.files.opened(), ids)}
     if asked is not None and asked not in labels:
         panels.fate(loading.NOT_HERE)
     pair = (*reversed(state.pair.compared()), *reversed(choices.first_pair()))

@@ -7,7 +7,6 @@ import streamlit as st
 from analysis.compare.multiple.comparison import MAX_SIDES, MultipleComparison
 from analysis.compare.multiple.pareto import pareto
 from analysis.messages import Message, say
-from analysis.trace import Trace
 from analysis.wording import shown
 from analysis.wording.multiple import comparison as words
 from analysis.wording.trust import TRUST
@@ -15,7 +14,7 @@ from app import state
 from app.language import spoken
 from app.parts import exports, pair, panels, settings
 from app.parts.several import several_table
-from app.sources import choices, loading, several
+from app.sources import choices, loading, several, sides
 
 _CHOSEN = (2.6, 1)
 
@@ -31,7 +30,7 @@ def show(compare_page: st.Page) -> None:
                 compare_page, label=say("Open files on the {page} page", page=say("Compare"))
             )
             return
-        sides = [loading.side(id_, state.files.opened()) for id_ in ids]
+        chosen = loading.several(ids, state.files.opened())
         main, side = st.columns(_CHOSEN, gap="medium")
         with side:
             tools = st.container(horizontal=True, horizontal_alignment="right", gap="xsmall")
@@ -40,7 +39,7 @@ def show(compare_page: st.Page) -> None:
         with main:
             with st.spinner(shown.comparing_sentence()):
                 uploads = any(map(loading.is_upload, ids))
-                multiple = several.compare(sides, assumptions, uploads=uploads)
+                multiple = several.compare(chosen, assumptions, uploads=uploads)
             _answer(multiple)
         with tools:
             exports.several_downloads(multiple)
@@ -54,14 +53,15 @@ def show(compare_page: st.Page) -> None:
 def _choose() -> tuple[str, ...]:
     """The selectors; ids of what is chosen, the baseline first."""
     asked = state.pages.several()
-    for id_ in asked:
-        read, told = loading.open_link(id_, state.files.opened())
+    for read, told in loading.open_links(asked, state.files.opened):
         for fate in [*told, *loading.closed(state.files.remember(read))]:
             panels.fate(fate)
+    for id_ in (one for side in asked for one in sides.members(side)):
         file = loading.opened_as(id_, state.files.opened())
         if file is not None:
             state.files.use(file.id)
-    labels = {choice.id: choice.label for choice in choices.choices(state.files.opened())}
+    ids = (*asked, *state.pair.compared())
+    labels = {choice.id: choice.label for choice in choices.of_all(state.files.opened(), ids)}
     known = [id_ for id_ in asked if id_ in labels]
     if len(known) < len(asked):
         panels.fate(loading.NOT_HERE)
@@ -102,16 +102,22 @@ def _choose() -> tuple[str, ...]:
 
 def _first() -> tuple[str, ...]:
     """What to show when nobody said what: the variants recorded with what is compared; of profiles
-    both sides and the others that are open; else the variants of the first sample."""
+    both sides and the others that are open, in groups where these are two or more; else the
+    variants of the first sample."""
     pair = tuple(filter(None, state.pair.compared()))
     for id_ in pair:
         found = choices.together(id_, state.files.opened())
         if len(found) > 1:
             return found
     if pair:
-        profiles = [
-            file.id for file in state.files.opened().values() if isinstance(file.value, Trace)
-        ]
+        opened = state.files.opened().values()
+        groups = sides.groups(opened)
+        if len(groups) > 1 or any(map(sides.is_several, pair)):
+            shown = [id_ for id_ in pair if sides.is_several(id_)]
+            taken = {one for id_ in shown for one in sides.members(id_)}
+            shown += [id_ for id_ in groups if taken.isdisjoint(sides.members(id_))]
+            return tuple(shown)[:MAX_SIDES]
+        profiles = [file.id for file in sides.profiles(opened)]
         return tuple(dict.fromkeys((*pair, *profiles)))[:MAX_SIDES]
     first = next(filter(None, choices.first_pair()), "")
     return choices.together(first, state.files.opened())

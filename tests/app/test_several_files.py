@@ -5,14 +5,20 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
+from analysis.compare.multiple.comparison import compare_several
+from analysis.errors import FuseScopeError
 from app.sources import choices, loading, sides
 from app.state.opened import Opened
 from tests.app.pages import address, headline, is_clean, markdown_texts, options, texts
 from tests.app.test_compare_page import upload
+from tests.app.test_trace_page import SCRIPT as TRACE
 from tests.app.test_uploads import opened
+from tests.app.test_variants_page import SCRIPT as VARIANTS
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json, profiles
+from tests.patience import GIVE_UP_S
 
 Start = Callable[..., AppTest]
 DRIFT = (1.0, 1.2, 1.5, 1.4, 1.1)
@@ -49,6 +55,39 @@ def test_files_of_two_sides_dropped_together_and_a_link_to_them(start: Start) ->
         assert is_clean(lost) and "The link names something that is not here." in said(lost)
     gone = start(**{**link, "baseline": f"{link['baseline']},upload:0123456789ab"})
     assert is_clean(gone) and any("no longer here" in text for text in markdown_texts(gone))
+
+
+def test_the_pages_variants_and_trace_take_sides_of_several_files(start: Start) -> None:
+    """Two groups of five files that were dropped together, on the pages that show any number."""
+    before, after = (
+        opened(**{name.replace(".", "__"): data for name, data in files.items()})[0]
+        for files in (BEFORE, AFTER)
+    )
+    files = {file.id: file for file in (*before, *after)}
+    both = sides.groups(files.values())
+    assert both == [sides.id_of([file.id for file in side]) for side in (before, after)]
+    labels = [choice.label for choice in choices.of_all(files, ())]
+    assert labels[:2] == ["unfused · 5 files", "fused · 5 files"] and len(labels) > 10
+    multiple = compare_several(loading.several(both, files))
+    assert [side.name for side in multiple.sides] == ["unfused", "fused"]
+    assert multiple.comparisons[0].verdict.pairing == "paired_files"
+    one = sides.id_of([before[0].id, after[0].id])
+    with pytest.raises(FuseScopeError) as refused:
+        loading.several([both[0], one], files)
+    assert refused.value.code == "file_on_both_sides"
+
+    page = upload(start(), *AFTER.items(), *BEFORE.items())
+    link = address(page)
+    for script, query, told in (
+        (VARIANTS, "variant", "fused is the fastest of the 2"),
+        (TRACE, "trace", "A run of unfused takes "),
+    ):
+        other = AppTest.from_string(script, default_timeout=GIVE_UP_S)
+        asked = [link["baseline"], link["candidate"]]
+        other.query_params[query] = asked if query == "variant" else asked[0]
+        other.run()
+        assert is_clean(other) and "names something that is not here" not in said(other)
+        assert headline(other).startswith(told)
 
 
 def test_files_are_ticked_into_a_and_b(start: Start) -> None:

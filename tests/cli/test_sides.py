@@ -83,7 +83,8 @@ def test_a_folder_a_side_and_one_side_after_the_other(
         ("--baseline a --candidate a", "file_on_both_sides", "a/run_2026-11-24_08-00-00_000.json"),
         ("--baseline a", "side_without_files", "--candidate"),
         ("", "side_without_files", "--baseline"),
-        ("--baseline a --candidate b --baseline-runs 3", "options_exclude", None),
+        ("--baseline a --candidate b --baseline-runs 3", "runs_of_several_files", None),
+        ("--baseline a --candidate b --variants all", "options_exclude", None),
         ("a b --baseline one --baseline two", "options_exclude", None),
         ("--baseline nothing/*.jsn none.json --candidate b", "no_such_file", "none.json"),
     ],
@@ -123,6 +124,21 @@ def test_files_that_one_was_read_with_are_no_files_of_their_own(
     assert values["verdict"]["processes"] == [2, 2]
 
 
+def test_several_sides_of_several_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "d").mkdir()
+    slower = tuple(1.02 * factor for factor in DRIFT)
+    for name, data in profiles(FUSED_OPERATORS, slower, 100).items():
+        (folder / "d" / name).write_bytes(data)
+    values = json.loads(run(folder, monkeypatch, "a b d --json"))
+    assert [one["name"] for one in values["variants"]] == ["a", "b", "d"]
+    b, d = (one["verdict"] for one in values["variants"][1:])
+    # b was recorded by turns with a, d after it; 0.05 / 2 for two candidates.
+    assert (b["pairing"], b["outcome"], b["alpha"]) == ("paired_files", "faster", 0.025)
+    assert d["pairing"] == "separate_files"
+    with pytest.raises(FuseScopeError, match="This file stands on both sides"):
+        run(folder, monkeypatch, "a b a")
+
+
 def test_one_file_a_side_is_a_plain_comparison(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,3 +146,5 @@ def test_one_file_a_side_is_a_plain_comparison(
     (tmp_path / "after.json").write_bytes(profile_json(FUSED_OPERATORS, runs=6))
     text = run(tmp_path, monkeypatch, "--baseline before.json --candidate after.json --brief")
     assert "after.json" in text and "before.json" in text
+    runs = "--baseline before.json --candidate after.json --baseline-runs 3 --brief"
+    assert run(tmp_path, monkeypatch, runs) == text  # it marks its own

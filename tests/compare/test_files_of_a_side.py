@@ -138,6 +138,15 @@ OTHER: tuple[Operator, ...] = (("x/Lstm", "LSTM", 900, [(9, 1, 77)], [(9, 1, 78)
             },
         ),
         (
+            "profilers_on_one_side",
+            {
+                "a.json": profile_json((CONV,)),
+                "b.json": (
+                    miniatures.FOLDER / "tensorrt_profile" / "small.profile.json"
+                ).read_bytes(),
+            },
+        ),
+        (
             "experiment_among_files",
             {"a.json": profile_json((CONV,)), "b.zip": experiment_zip({"unfused": [1.0]})},
         ),

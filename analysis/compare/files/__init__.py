@@ -14,6 +14,8 @@ from analysis.experiment import Experiment
 from analysis.limits import DEFAULT_LIMITS, Limits
 from analysis.trace import Part, Trace
 
+_UNKNOWN = "unknown"  # a tool of a trace that does not tell
+
 
 def side_of_files(
     values: Sequence[Trace | Experiment],
@@ -25,8 +27,8 @@ def side_of_files(
 
     Each file is one block of its trace; `names` are what the files are called, else by their own
     names. Of a single file it is that file's side. Raises FuseScopeError for an experiment among
-    several, for a file that stands there twice, for files of several formats or models, and for
-    more rows than the limit.
+    several, for a file that stands there twice, for files of several profilers, formats or models,
+    and for more rows than the limit.
     """
     if not values:
         raise FuseScopeError("side_without_files", where=label)
@@ -69,12 +71,15 @@ def _check(traces: Sequence[Trace], names: Sequence[str]) -> None:
     first = traces[0]
     for trace, name in zip(traces[1:], names[1:], strict=True):
         if trace.meta.format != first.meta.format:
+            tools = (trace.meta.tool, first.meta.tool)
+            if tools[0] == tools[1] or _UNKNOWN in tools:
+                raise FuseScopeError("formats_on_one_side", where=name, other=names[0])
             raise FuseScopeError(
-                "formats_on_one_side",
+                "profilers_on_one_side",
                 where=name,
-                format=trace.meta.format,
+                tool=tools[0],
                 other=names[0],
-                other_format=first.meta.format,
+                other_tool=tools[1],
             )
         if _are_other_models(first, trace):
             raise FuseScopeError("models_on_one_side", where=name, other=names[0])

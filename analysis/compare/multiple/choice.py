@@ -15,9 +15,11 @@ _PREFERRED = ("fused", "extended", "basic")
 
 
 def several_sides(
-    files: Sequence[Trace | Experiment], variants: Sequence[str] = (), baseline: str | None = None
+    files: Sequence[Trace | Experiment | Side],
+    variants: Sequence[str] = (),
+    baseline: str | None = None,
 ) -> list[Side]:
-    """The sides, the baseline first.
+    """The sides, the baseline first; one that is given as a side stays as it is.
 
     Of each experiment those `variants`, or all of them where that is what they say; without names
     all of one experiment, and of several files the most optimised variant that all experiments
@@ -33,7 +35,7 @@ def several_sides(
         for file in files
         for name in (_named(file.record, names) if isinstance(file, Experiment) else (None,))
     ]
-    sides = [side_of(file, name) for file, name in wanted]
+    sides = [file if isinstance(file, Side) else side_of(file, name) for file, name in wanted]
     first = files[0]
     if isinstance(first, Experiment):
         own = [side for side in sides if side.experiment is first]

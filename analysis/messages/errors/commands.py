@@ -31,6 +31,7 @@ CommandsError = Literal[
     "profile_instead_of_experiment",
     "recording_has_no_model",
     "report_unwritable",
+    "runs_of_several_files",
     "sweep_needs_folder",
     "sweep_too_large",
     "table_unwritable",
@@ -122,6 +123,13 @@ COMMANDS: Mapping[CommandsError, ErrorText] = {
     ),
     "report_unwritable": ErrorText(
         Message("The report cannot be written: {reason:name}"), _OTHER_PLACE
+    ),
+    "runs_of_several_files": ErrorText(
+        Message("{option} is for a side of one file"),
+        Message(
+            "Leave it out: of several files each is one sample, by its whole time or by the runs "
+            "that it marks."
+        ),
     ),
     "sweep_needs_folder": ErrorText(
         Message("Several recordings need a folder, and this is a file"),

@@ -14,7 +14,7 @@ ExperimentsError = Literal[
     "not_an_experiment", "one_side", "profile_has_no_variants", "scaling_of_one_setting",
     "scaling_of_several_models", "too_few_variants", "too_many_experiments", "too_many_variants",
     "variant_unprofiled", "experiment_among_files", "file_on_both_sides", "file_twice",
-    "formats_on_one_side", "models_on_one_side", "side_without_files",
+    "formats_on_one_side", "models_on_one_side", "profilers_on_one_side", "side_without_files",
 ]  # fmt: skip
 EXPERIMENTS: Mapping[ExperimentsError, ErrorText] = {
     "not_an_experiment": ErrorText(
@@ -92,9 +92,13 @@ EXPERIMENTS: Mapping[ExperimentsError, ErrorText] = {
         Message("Give each file once."),
     ),
     "formats_on_one_side": ErrorText(
+        Message("The files of one side have different formats: this one and {other:name}"),
+        Message("Give files that the profiler wrote in the same way."),
+    ),
+    "profilers_on_one_side": ErrorText(
         Message(
-            "The files of one side have different formats: {format:name} here, {other_format:name} "
-            "in {other:name}"
+            "The files of one side are from different profilers: {tool:name} here, "
+            "{other_tool:name} in {other:name}"
         ),
         Message("Give files of one profiler."),
     ),

@@ -68,11 +68,11 @@ def variant_of(words: Sequence[str] | None) -> str | None:
     return words[0] if words else None
 
 
-def refuse_beside_files(options: Mapping[str, object]) -> None:
-    """Raises FuseScopeError for an option, by name, that has a value beside files of two sides."""
-    for option, value in options.items():
-        if value is not None:
-            raise FuseScopeError("options_exclude", first="--baseline FILE", second=option)
+def refuse_runs(sides: Sequence[Side], runs: Mapping[str, int | None]) -> None:
+    """Raises FuseScopeError for a number of `runs`, by its option, of a side of several files."""
+    for side, (option, number) in zip(sides, runs.items(), strict=True):
+        if side.files and number is not None:
+            raise FuseScopeError("runs_of_several_files", option=option)
 
 
 def sides_of(baseline: Sequence[str], candidate: Sequence[str]) -> tuple[Side, Side]:
@@ -85,14 +85,15 @@ def sides_of(baseline: Sequence[str], candidate: Sequence[str]) -> tuple[Side, S
     for option, paths in zip(OPTIONS, given, strict=True):
         if not paths:
             raise FuseScopeError("side_without_files", where=option)
-    first, second = (_side(paths) for paths in given)
+    first, second = (side_at(paths) for paths in given)
     check_apart(first, second)
     if not first.files and not second.files:
         first, second = named_by_path((first, second), (given[0][0], given[1][0]))
     return named_apart(first, second)
 
 
-def _side(paths: Sequence[Path]) -> Side:
+def side_at(paths: Sequence[Path]) -> Side:
+    """The side of the files at these paths. Raises FuseScopeError."""
     from analysis.compare.files import side_of_files
     from analysis.compare.files.names import common_name
     from app.sources import places

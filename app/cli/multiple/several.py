@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 
+from analysis.compare.files import check_apart
 from analysis.compare.multiple.choice import names_of, several_sides
 from analysis.compare.multiple.comparison import (
     MAX_SIDES,
@@ -14,8 +16,11 @@ from analysis.compare.multiple.comparison import (
 )
 from analysis.compare.side import Side
 from analysis.errors import FuseScopeError
-from analysis.experiment import ExperimentRecord
+from analysis.experiment import Experiment, ExperimentRecord
+from analysis.readers.experiment import Wanted
+from analysis.trace import Trace
 from app.cli import streams
+from app.cli.given.sides import side_at
 from app.cli.outputs import print_report, refuse_lost, write_whole
 from app.cli.reading import named_by_path, read_given
 
@@ -91,9 +96,22 @@ def _sides(paths: Sequence[Path], names: tuple[str, ...], baseline: str | None) 
         check_number(max(2, len(chosen)))
         return tuple(dict.fromkeys((*chosen, *filter(None, (baseline,)))))
 
-    files = [read_given(path, wanted if len(paths) == 1 else None) for path in paths]
-    sides = several_sides(files, names, baseline)
+    files = [_read(path, wanted if len(paths) == 1 else None) for path in paths]
+    found = several_sides(files, names, baseline)
+    for one, other in combinations(found, 2):
+        check_apart(one, other)
     of = {id(file): path for file, path in zip(files, paths, strict=True)}
-    traces = [side for side in sides if side.experiment is None]
-    named = iter(named_by_path(traces, [of[id(side.trace)] for side in traces]))
-    return [side if side.experiment is not None else next(named) for side in sides]
+    traces = [side for side in found if side.experiment is None]
+    given = [of[id(side if side.files else side.trace)] for side in traces]
+    named = iter(named_by_path(traces, given))
+    return [side if side.experiment is not None else next(named) for side in found]
+
+
+def _read(path: Path, wanted: Wanted | None) -> Trace | Experiment | Side:
+    """What is there; of a folder of profiles the side that they are together."""
+    try:
+        return read_given(path, wanted)
+    except FuseScopeError as error:
+        if error.code != "several_recordings" or wanted is not None:
+            raise
+    return side_at([path])
