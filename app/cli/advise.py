@@ -16,8 +16,8 @@ def advise(
     path: Annotated[
         Path,
         typer.Argument(
-            help="Trace or experiment, a file or folder; with --try also a model, by its name or "
-            "its ONNX file.",
+            help="Trace or experiment, a file or folder; a folder of models or experiments; with "
+            "--try also a model, by its name or its ONNX file.",
             show_default=False,
         ),
     ],
@@ -38,7 +38,8 @@ def advise(
         ),
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option(help="With --try: time budget of each recording.")
+        float | None,
+        typer.Option(help="With --try or a folder of models: time budget of each recording."),
     ] = None,
     model: Annotated[
         Path | None,
@@ -49,7 +50,10 @@ def advise(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="With --try: folder of what is written. Default: here."),
+        typer.Option(
+            metavar="DIR",
+            help="With --try or a folder of models: folder of what is written. Default: here.",
+        ),
     ] = None,
     limit: LimitOption = None,  # in force by now
 ) -> None:
@@ -60,6 +64,12 @@ def advise(
         if redact:
             raise FuseScopeError("options_exclude", first="--try", second="--redact")
         try_out(Trial(path, model, variant, try_most, seconds, out or Path.cwd(), json))
+        return
+    from app.cli.recording.models import Asked, collection_at, rank
+
+    collection = collection_at(path)
+    if collection is not None and model is None:
+        rank(collection, Asked(variant, seconds, out or Path.cwd(), json, redact))
         return
     for option, given in (("--seconds", seconds), ("--out", out), ("--model", model)):
         if given is not None:

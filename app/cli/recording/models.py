@@ -1,0 +1,195 @@
+"""`fusescope advise DIR`: what all models of a folder miss; those without a recording get one."""
+
+from __future__ import annotations
+
+import sys
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analysis.errors import FuseScopeError
+from analysis.messages import say
+from analysis.text import display_name
+from app.cli import streams
+from app.cli.recording import run as recording_run
+
+if TYPE_CHECKING:
+    from analysis.advice.ranking import Judged
+    from analysis.experiment import ExperimentRecord
+
+SECONDS = 20.0
+_VARIANTS = ("unfused", "fused")
+_RECORD_BYTES = 1 << 26
+_UNREADABLE = (
+    FuseScopeError, KeyError, NotImplementedError, OSError, RuntimeError, ValueError, EOFError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Models and experiments of one folder, by name; other files are not looked at."""
+
+    models: tuple[Path, ...]
+    experiments: Mapping[Path, ExperimentRecord | None]
+
+    @property
+    def unrecorded(self) -> tuple[Path, ...]:
+        """Models without an experiment of their name that is younger than they are."""
+        return tuple(path for path in self.models if not any(self._are_of(path)))
+
+    def _are_of(self, model: Path) -> Iterator[bool]:
+        changed = model.stat().st_mtime
+        for record in self.experiments.values():
+            if record is not None and record.model.name == model.stem:
+                yield changed <= datetime.fromisoformat(record.created).timestamp()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a folder: the variant of every model, the time budget of each recording that
+    is made, the folder that it goes to, and how it is told."""
+
+    variant: str | None
+    seconds: float | None
+    folder: Path
+    as_json: bool
+    redact: bool
+
+
+def collection_at(path: Path) -> Collection | None:
+    """What there is, where that is models or several experiments; None for anything else, as for
+    the files of one recording."""
+    if not path.is_dir():
+        return None
+    files = sorted(one for one in path.iterdir() if one.is_file() and one.name[0] != ".")
+    models = tuple(one for one in files if one.suffix.lower() == ".onnx")
+    experiments = {one: _record(one) for one in files if _may_be_experiment(one)}
+    known = sum(record is not None for record in experiments.values())
+    if known > 1 or (models and (known or not _is_recording(path))):
+        return Collection(models, experiments)
+    return None
+
+
+def rank(found: Collection, asked: Asked) -> None:
+    """Records what has no recording, and tells what all of them miss. Raises FuseScopeError."""
+    from analysis.advice.ranking import ranking
+
+    if found.unrecorded and not asked.folder.is_dir():
+        raise FuseScopeError("output_folder_missing", where=str(asked.folder), option="--out")
+    judged: list[Judged] = []
+    failed: dict[str, str] = {}
+    recorded: list[Path] = []
+    for path in _recordings(found, asked, failed, recorded):
+        try:
+            judged.append(_judged(path, asked))
+        except FuseScopeError as error:
+            failed[display_name(path.name)] = error.text
+    whole = ranking(judged)
+    if asked.as_json:
+        from analysis.report.exports.ranking_json import ranking_json
+
+        streams.write_json(ranking_json(whole, failed, recorded))
+        return
+    from app.cli.printing.ranking import print_ranking
+
+    print_ranking(whole, failed)
+
+
+def _recordings(
+    found: Collection, asked: Asked, failed: dict[str, str], recorded: list[Path]
+) -> Iterator[Path]:
+    """The experiments that are there, then those of the other models as they are recorded."""
+    yield from found.experiments
+    for number, model in enumerate(found.unrecorded, 1):
+        told = say(
+            "Recording {model:name}, {number:count} of {n:count} without a recording, for "
+            "{seconds:count} s",
+            model=display_name(model.name),
+            number=number,
+            n=len(found.unrecorded),
+            seconds=round(asked.seconds or SECONDS),
+        )
+        print(told, file=sys.stderr, flush=True)
+        try:
+            path = _recorded(model, asked)
+        except FuseScopeError as error:
+            if error.code == "interrupted_too_early":
+                raise
+            failed[display_name(model.name)] = error.text
+            continue
+        recorded.append(path)
+        yield path
+        record = _record(path)
+        if record is not None and record.outcome.stopped == "interrupted":
+            return
+
+
+def _recorded(model: Path, asked: Asked) -> Path:
+    try:
+        from collectors.record import Recording
+    except ImportError as error:
+        raise recording_run.missing_package(error) from None
+
+    recording = Recording(
+        model=str(model),
+        out=asked.folder,
+        variants=_VARIANTS,
+        seconds=asked.seconds or SECONDS,
+        command="fusescope advise DIR",
+    )
+    return recording_run.run(recording)
+
+
+def _judged(path: Path, asked: Asked) -> Judged:
+    from analysis.advice.ranking import judged
+    from analysis.advice.sides import advised, advised_names
+    from analysis.experiment import Experiment
+    from analysis.redaction import redacted
+    from app.cli.reading import read_given
+
+    wanted = None if asked.redact else lambda record: advised_names(record, asked.variant)
+    value = read_given(path, wanted)
+    assert isinstance(value, Experiment)
+    if asked.redact:
+        value = redacted(value)
+    return judged(display_name(value.file_name), advised(value, asked.variant))
+
+
+def _record(path: Path) -> ExperimentRecord | None:
+    """The record of an experiment; None where it cannot be read."""
+    from analysis.experiment import RECORD_NAME, parse_record
+
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(RECORD_NAME) as member:
+            return parse_record(member.read(_RECORD_BYTES))
+    except _UNREADABLE:
+        return None
+
+
+def _may_be_experiment(path: Path) -> bool:
+    """Whether a zip holds an experiment, or is damaged, which is said when it is read."""
+    from analysis.experiment import RECORD_NAME
+
+    if path.suffix.lower() != ".zip":
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return RECORD_NAME in archive.namelist()
+    except _UNREADABLE:
+        return True
+
+
+def _is_recording(path: Path) -> bool:
+    """Whether a folder that also holds models holds the files of one recording."""
+    from app.cli.reading import read_given
+
+    try:
+        read_given(path)
+    except FuseScopeError:
+        return False
+    return True
