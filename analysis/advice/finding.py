@@ -48,10 +48,6 @@ class Gain:
         """That of a run that takes `part` of the time."""
         return Gain(part * self.value, part * self.low, part * self.high, self.basis)
 
-    def less(self, ns: float) -> Gain:
-        """That against a run that takes `ns` less."""
-        return Gain(self.value - ns, self.low - ns, self.high - ns, self.basis)
-
 
 @dataclass(frozen=True)
 class Finding:

@@ -8,6 +8,7 @@ from analysis.advice import prediction
 from analysis.advice.finding import Gain
 from analysis.advice.subject import Subject
 from analysis.compare.choice import side_of
+from analysis.compare.timing.verdict import paired_verdict
 from analysis.graph import Graph
 from analysis.operators.classes import op_class
 from analysis.patterns import Match, chains, rows
@@ -40,7 +41,8 @@ def own_kernel(subject: Subject, kernel: str) -> Gain | None:
     if experiment is None or graph is None or _UNFUSED not in experiment.record.names:
         return None
     unfused = Subject(side_of(experiment, _UNFUSED))
-    if unfused.unprofiled_ns is None or subject.unprofiled_ns is None:
+    measured = saved_by(subject, _UNFUSED)
+    if measured is None:
         return None
     places = _places(graph, kernel)
     gone_ns = 0.0
@@ -48,8 +50,28 @@ def own_kernel(subject: Subject, kernel: str) -> Gain | None:
         times = [unfused.times.get(node.name, 0.0) for node in match.nodes]
         gone_ns += sum(times) - max(times)
     gone_ns *= unfused.unprofiled_part
-    optimised_ns = unfused.unprofiled_ns - subject.unprofiled_ns
-    return prediction.in_pieces(gone_ns, pieces_of(graph, places), optimised_ns)
+    return prediction.together(
+        prediction.in_pieces(gone_ns, pieces_of(graph, places)),
+        measured,
+    )
+
+
+def saved_by(subject: Subject, variant: str) -> Gain | None:
+    """What another variant of the subject's recording saves of its un-profiled run, paired inside
+    blocks, with the interval of the speedup; None without un-profiled runs of both."""
+    side, whole_ns = subject.side, subject.unprofiled_ns
+    if side.experiment is None or side.variant is None or whole_ns is None:
+        return None
+    if variant == side.variant.name:
+        return Gain(0.0, 0.0, 0.0, "measured")
+    verdict = paired_verdict(side.experiment.record, side.variant.name, variant)
+    if verdict.speedup is None:
+        return None
+    ends = verdict.interval
+    ratios = (verdict.speedup, ends.low if ends else verdict.speedup,
+              ends.high if ends else verdict.speedup)  # fmt: skip
+    value, low, high = (whole_ns * (1 - 1 / ratio) for ratio in ratios)
+    return Gain(value, min(low, value), max(high, value), "measured")
 
 
 def pieces_of(graph: Graph, places: Sequence[Match]) -> int:

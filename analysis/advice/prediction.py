@@ -82,18 +82,12 @@ def chained(gone_ns: float, by: Literal["engine", "compiler", "own"]) -> Gain:
     return _of(gone_ns, parts[by])
 
 
-def in_pieces(gone_ns: float, pieces: int, optimised_ns: float) -> Gain:
-    """The saving where kernels of one's own run in a model that is cut into `pieces`, against one
-    that optimisation makes `optimised_ns` faster than the model as it is; `gone_ns` as in
-    `chained`."""
+def in_pieces(gone_ns: float, pieces: int) -> Gain:
+    """The saving where kernels of one's own run in a model that is cut into `pieces`, against the
+    model as it is; `gone_ns` as in `chained`."""
     kernel = chained(gone_ns, "own")
     cost, least, most = (pieces * ns for ns in PIECE_NS)
-    return Gain(
-        kernel.value - cost - optimised_ns,
-        kernel.low - most - optimised_ns,
-        kernel.high - least - optimised_ns,
-        "modelled",
-    )
+    return Gain(kernel.value - cost, kernel.low - most, kernel.high - least, "modelled")
 
 
 def together(*gains: Gain) -> Gain:

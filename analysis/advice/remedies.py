@@ -12,7 +12,7 @@ import msgspec
 from analysis.advice.finding import Finding, FindingCode, Findings, Gain
 from analysis.advice.findings import findings
 from analysis.advice.optimizers import MADE_BY
-from analysis.advice.own_kernels import kernel_for, own_kernel
+from analysis.advice.own_kernels import kernel_for, own_kernel, saved_by
 from analysis.advice.prediction import together
 from analysis.advice.settings import ENGINE, conditions_of
 from analysis.advice.sides import advised
@@ -91,10 +91,12 @@ def _of_most_optimised(subject: Subject, record: ExperimentRecord) -> Iterator[_
     if side.variant is None or name == side.variant.name:
         return
     most = advised(side.experiment, name)
-    behind_ns = (most.unprofiled_ns or 0.0) - (subject.unprofiled_ns or 0.0)
+    ahead = saved_by(subject, name)
     for remedy in _of(most, record, findings(most)):
         gain = remedy.gain
-        yield replace(remedy, gain=None if gain is None else gain.less(behind_ns))
+        if gain is not None and ahead is not None:
+            gain = together(gain, ahead)
+        yield replace(remedy, gain=gain)
 
 
 def _part(subject: Subject, gain: Gain | None) -> PredictedPart | None:
