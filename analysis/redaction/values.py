@@ -50,6 +50,8 @@ def _trace(trace: Trace, redaction: Replacement) -> Trace:
             replace(use, device=redaction.name(use.device), peak_in=redaction.name(use.peak_in))
             for use in trace.memory
         ),
+        host_waits=trace.host_waits
+        and replace(trace.host_waits, names=tuple(map(redaction.name, trace.host_waits.names))),
         stacks=trace.stacks
         and replace(trace.stacks, names=tuple(map(redaction.name, trace.stacks.names))),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import msgspec
 
@@ -24,15 +24,28 @@ _MAX_CALLS = 2_000_000
 
 def embedded(comparison: Comparison, *, private: bool = True) -> str | None:
     """The sides of the comparison for the page, as text in base64; None where that would take more
-    than MAX_BYTES. With `private` they have no user names, host names and absolute paths."""
+    than MAX_BYTES, also without call stacks. With `private` they have no user names, host names and
+    absolute paths."""
     sides = comparison.given
     if _calls(sides) > _MAX_CALLS:
         return None
     if private:
         sides = redacted_sides(*sides)
-    data = _packed(sides, comparison)
-    text = base64.b64encode(data).decode("ascii")
-    return text if len(text) <= MAX_BYTES else None
+    for given in (sides, _without_stacks(sides)):
+        text = base64.b64encode(_packed(given, comparison)).decode("ascii")
+        if len(text) <= MAX_BYTES:
+            return text
+    return None
+
+
+def _without_stacks(sides: tuple[Side, Side]) -> tuple[Side, Side]:
+    """Both sides without call stacks, which are the first to go where a page would be too large."""
+    first, second = (
+        side if side.trace.stacks is None else replace(side, trace=replace(side.trace, stacks=None))
+        for side in sides
+    )
+    is_one = sides[0].trace is sides[1].trace
+    return first, replace(second, trace=first.trace) if is_one else second
 
 
 def _calls(sides: tuple[Side, Side]) -> int:

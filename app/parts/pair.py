@@ -247,6 +247,7 @@ def _open_given(keep: Callable[[str | None, str | None], None] = state.pair.comp
         if read and state.pair.compared() == (None, None):
             pair = choices.suggested(_kept(read), in_order=True)
             keep(*pair)
+            _assume(_kept(read), pair)
             return pair[1] if pair[0] is None else None
     return None
 
@@ -309,7 +310,15 @@ def _follow(read: list[Opened], gone: str | None, before: str) -> str | None:
     if None in pair:
         pair = choices.suggested([*_waiting(kept, before), *kept])
     state.pair.compare(*pair)
+    _assume(kept, pair)
     return pair[1] if pair[0] is None else None
+
+
+def _assume(read: list[Opened], pair: Pair) -> None:
+    """Start with the settings of the report that was read, where that is what is compared."""
+    assumed = next((file.assumed for file in read if file.assumed is not None), None)
+    if assumed is not None and choices.suggested(read) == pair:
+        state.pair.assume(assumed, pair)
 
 
 def _waiting(kept: list[Opened], before: str) -> list[Opened]:

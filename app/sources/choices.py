@@ -20,6 +20,7 @@ from analysis.errors import FuseScopeError
 from analysis.experiment import RECORD_NAME, Experiment, ExperimentRecord, parse_record
 from analysis.limits import MIB
 from analysis.messages import Message
+from analysis.readers.packed.report import BOTH
 from app.sources import places, sides
 from app.state.opened import Opened
 
@@ -132,6 +133,8 @@ def suggested(files: Iterable[Opened], *, in_order: bool = False) -> Pair:
         if isinstance(file.value, Experiment) and len(file.value.traces) > 1:
             baseline, candidate = _best_pair(file.value)
             return f"{file.id}/{baseline}", f"{file.id}/{candidate}"
+    if len(files) == 1 and files[0].role == BOTH:
+        return _whole(files[0]), _whole(files[0])
     files.sort(key=lambda file: (_place(file), "" if in_order else file.name.lower()))
     ids = [_whole(file) for file in files]
     return (ids[0], ids[-1]) if len(ids) > 1 else (None, ids[0] if ids else None)

@@ -14,9 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
+import msgspec
 import streamlit as st
 
 from analysis import wording
+from analysis.compare.assumptions import Assumptions
 from analysis.compare.files import check_apart, side_of_files
 from analysis.compare.files.names import common_name, named_apart
 from analysis.compare.multiple.comparison import MAX_SIDES
@@ -25,6 +27,7 @@ from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.limits import MIB
 from analysis.messages import Message, Said, listed, paragraph
+from analysis.readers.input.source import Source
 from analysis.readers.recordings import Found
 from analysis.text import display_name
 from analysis.trace import Trace
@@ -39,6 +42,8 @@ from app.state.session import MAX_OPENED, MAX_OPENED_BYTES
 _NUMBER: WeakKeyDictionary[Trace | Experiment, int] = WeakKeyDictionary()
 _COUNT = itertools.count()
 _UPLOAD = re.compile(r"upload:[0-9a-f]{12}(/|$)")
+# Role, name and value of what a report holds, and what its reader had set.
+_Held = tuple[str, str, Trace | Experiment, Assumptions | None]
 # Folders of the command line beyond this are opened only when their path is given.
 _MAX_FILES = 500
 _MAX_BYTES = 512 * MIB
@@ -249,12 +254,16 @@ def _files_at(path: Path, link: str, name: str) -> list[Opened]:
     """What a file holds under the name that links have for it: two traces for some reports."""
     held = _held_at(path)
     if len(held) > 1:
-        return [Opened(f"file:{link}/{role}", label, value, role) for role, label, value in held]
-    return [Opened(f"file:{link}", name, _value_at(path))]
+        return [
+            Opened(f"file:{link}/{role}", label, value, role, assumed)
+            for role, label, value, assumed in held
+        ]
+    role, assumed = (held[0][0], held[0][3]) if held else ("", None)
+    return [Opened(f"file:{link}", name, _value_at(path), role, assumed)]
 
 
-def _held_at(path: Path) -> tuple[tuple[str, str, Trace | Experiment], ...]:
-    """Role, name and value of what a report holds; nothing for any other file."""
+def _held_at(path: Path) -> tuple[_Held, ...]:
+    """What a report holds; nothing for any other file."""
     from analysis.readers.input.source import HEAD_BYTES, load_file
     from analysis.readers.packed.report import is_report
 
@@ -265,14 +274,22 @@ def _held_at(path: Path) -> tuple[tuple[str, str, Trace | Experiment], ...]:
 
 
 @st.cache_resource(max_entries=3, show_spinner=False)
-def _read_report(path: str, state: str) -> tuple[tuple[str, str, Trace | Experiment], ...]:
+def _read_report(path: str, state: str) -> tuple[_Held, ...]:
     from analysis.readers import read
-    from analysis.readers.input.source import Source, load_file
+    from analysis.readers.input.source import load_file
     from analysis.readers.packed.report import contents, role_of
 
     name, limits = display_name(path), places.limits()
     held = contents(Source(name, load_file(Path(path), name, limits), limits)).sources
-    return tuple((role_of(source), source.name, read(source)) for source in held)
+    return tuple((role_of(one), one.name, read(one), assumed_in(one)) for one in held)
+
+
+def assumed_in(source: Source) -> Assumptions | None:
+    """What the reader of the report had set that a file comes from; None for any other file."""
+    from analysis.readers.packed.report import assumed_of
+
+    assumed = assumed_of(source)
+    return None if assumed is None else Assumptions(**msgspec.structs.asdict(assumed))
 
 
 def open_paths(texts: Iterable[str]) -> tuple[list[Opened], list[Fate]]:

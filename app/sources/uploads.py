@@ -46,7 +46,8 @@ def open_uploads(uploads: Iterable[Any]) -> tuple[list[Opened], list[Fate]]:
         hash_ = recording.source.sha256 if role else recording.sha256
         if role and inside[top] > 1:
             name = recording.source.name
-        opened.append(Opened(f"upload:{hash_[:_ID_CHARS]}", name, recording.value, role))
+        id_, assumed = f"upload:{hash_[:_ID_CHARS]}", loading.assumed_in(recording.source)
+        opened.append(Opened(id_, name, recording.value, role, assumed))
     told = [loading.fate(file) for file in opened]
     told += [Fate(path, False, error) for path, error in found.failed]
     return opened, told + _not_read(found)

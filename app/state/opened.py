@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from analysis.compare.assumptions import Assumptions
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.messages import Said, language
@@ -14,12 +15,14 @@ from analysis.trace import Trace
 @dataclass(frozen=True)
 class Opened:
     """A file that was opened: `id` is what a link to it holds, without variant. `role` is the side
-    of a report that it comes from: baseline or candidate, else ''."""
+    of a report that it comes from: baseline or candidate, both for a file beside itself, else '';
+    `assumed` is what the reader of that report had set."""
 
     id: str
     name: str
     value: Trace | Experiment
     role: str = ""
+    assumed: Assumptions | None = None
 
 
 @dataclass(frozen=True)

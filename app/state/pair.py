@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from analysis.compare.assumptions import Assumptions
 from analysis.compare.side import Role
 from app.state.session import GROUP, link, linked_id, linked_number, session
 
@@ -75,6 +76,21 @@ def picked(side: str) -> None:
 def selector_key(side: str) -> str:
     """Widget key of the selector of `side`."""
     return f"choose_{side}"
+
+
+def assume(assumed: Assumptions, pair: tuple[str | None, str | None]) -> None:
+    """Before the settings are drawn: what they hold, and the runs of both files of the pair."""
+    values = {
+        "tau_us": assumed.tau_ns and assumed.tau_ns / 1e3,
+        "cache_kib": assumed.cache_bytes and assumed.cache_bytes / 1024,
+        "peak_gflops": assumed.peak_flops_per_s and assumed.peak_flops_per_s / 1e9,
+        "bandwidth_gbs": assumed.bandwidth_bytes_per_s and assumed.bandwidth_bytes_per_s / 1e9,
+    }
+    for key, value in values.items():
+        st.session_state[key] = value
+    for id_, runs in zip(pair, assumed.runs, strict=True):
+        if id_ is not None and runs is not None:
+            enter_runs(id_, runs)
 
 
 def entered_runs(baseline: str, candidate: str) -> tuple[int | None, int | None]:

@@ -71,7 +71,10 @@ _comparisons: dict[bytes, Comparison] = {}
 
 
 def compare_once(
-    baseline: Side, candidate: Side, assumptions: Assumptions, candidates: int = 1
+    baseline: Side,
+    candidate: Side,
+    assumptions: Assumptions = Assumptions(),
+    candidates: int = 1,
 ) -> Comparison:
     """`compare` is pure and takes longest on a page: equal experiments are compared once.
 

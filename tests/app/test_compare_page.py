@@ -15,7 +15,12 @@ import pytest
 from streamlit.proto.Metric_pb2 import Metric as MetricProto
 from streamlit.testing.v1 import AppTest
 
+from analysis.compare import Assumptions, compare
+from analysis.compare.choice import choose_sides
 from analysis.messages import Message
+from analysis.readers import read
+from analysis.readers.input.source import Source
+from analysis.report.html import report_html
 from analysis.wording.trust import GENERAL_DOUBT
 from app import state
 from app.parts import pair
@@ -254,6 +259,27 @@ def test_one_profile_leads_to_its_page_once_and_waits_for_a_second(start: Start)
     page = upload(page, ("after.json", FUSED))
     assert "after.json" in headline(page)
     assert "before.json" in headline(page)
+
+
+def test_a_report_starts_with_what_its_reader_had_set(start: Start) -> None:
+    """A file beside itself is compared again, with one report dropped as with its recordings."""
+    bare = [one for one in json.loads(UNFUSED) if one["name"] != "model_run"]
+    values = [
+        read(Source(n, d)) for n, d in (("a.json", json.dumps(bare).encode()), ("b.json", FUSED))
+    ]
+    assumed = Assumptions(2e4, 1e11, 2**20, 3e10, (6, None))
+    first = report_html(compare(*choose_sides(values[0], values[1]), assumed)).encode()
+    page = upload(start(), ("first.html", first))
+    assert is_clean(page)
+    settings = {one.key: one.value for one in page.number_input}
+    wanted = {"tau_us": 20, "cache_kib": 1024, "peak_gflops": 100, "bandwidth_gbs": 30}
+    assert {key: settings[key] for key in wanted} == wanted
+    assert address(page)["baseline_runs"] == "6"
+    alone = report_html(compare(*choose_sides(values[1], values[1]))).encode()
+    page = upload(start(), ("alone.html", alone))
+    assert is_clean(page)
+    assert address(page)["baseline"] == address(page)["candidate"]
+    assert page.metric, "compared"
 
 
 def test_a_gzipped_profile_and_a_name_with_a_path(start: Start) -> None:

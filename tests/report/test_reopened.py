@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from analysis.compare import compare
@@ -14,14 +16,19 @@ from analysis.compare.choice import choose_sides
 from analysis.compare.side import side_of_trace
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
+from analysis.host_waits import HostWaits
 from analysis.limits import Limits
+from analysis.memory import MemoryUse
+from analysis.metrics.hierarchy import hierarchies
 from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
+from analysis.readers.packed.context import context_of, frames_of
 from analysis.readers.packed.report import contents
 from analysis.readers.packed.tables import packed_trace, parse_trace
 from analysis.report import embedded
 from analysis.report.exports.comparison_json import comparison_json
 from analysis.report.html import report_html
+from analysis.stacks import Stacks
 from analysis.trace import Trace
 from app.cli import advise, inspect
 from app.cli import compare as compare_verb
@@ -71,6 +78,67 @@ def test_every_format_comes_back_from_a_report_as_it_was() -> None:
         assert again.meta == trace.meta, reader.name
         assert miniatures.values(again) == miniatures.values(trace), reader.name
         assert packed_trace(again) == packed_trace(trace)
+
+
+def with_context(trace: Trace) -> Trace:
+    """Two calls in Python code of a user, one wait in it, and the memory of two devices."""
+    user = "/home/alice/secret/train.py(3): step"
+    rows = np.sort(trace.calls["source_row"].dropna().unique().astype("int64"))[:2]
+    return replace(
+        trace,
+        stacks=Stacks((user, "aten::mm"), np.array([-1, 0]), rows, np.array([1, -1])),
+        host_waits=HostWaits(
+            (user, "b"), np.array([0, 1, 0]), np.array([-5, 2, 9]), np.array([0, 2, 20])
+        ),
+        memory=(
+            MemoryUse("GPU", np.array([1, 5]), np.array([7, 3]), np.array([9, 9]), user),
+            MemoryUse("CPU", np.array([2]), np.array([4])),
+        ),
+    )
+
+
+def test_call_stacks_memory_and_waits_come_back_without_paths(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trace = with_context(miniature_pair()[0])
+    page = report_html(compare(*choose_sides(trace, trace)))
+    assert "secret" not in page
+    held = read(Source("r.html", page.encode()))
+    assert isinstance(held, Trace), "a file beside itself is one file"
+    stacks, waits, (gpu, cpu) = held.stacks, held.host_waits, held.memory
+    assert stacks is not None and waits is not None and trace.stacks is not None
+    assert stacks.names == ("<path>/train.py(3): step", "aten::mm")
+    assert [list(column) for column in (stacks.parents, stacks.nodes)] == [[-1, 0], [1, -1]]
+    assert list(stacks.rows) == list(trace.stacks.rows)
+    assert [waits.names[place] for place in waits.name_of] == [
+        "<path>/train.py(3): step", "b", "<path>/train.py(3): step",
+    ]  # fmt: skip
+    assert (list(waits.starts_ns), list(waits.ends_ns)) == ([-5, 2, 9], [0, 2, 20])
+    assert (gpu.device, gpu.peak, gpu.peak_in) == ("GPU", 7, "<path>/train.py(3): step")
+    assert (cpu.device, cpu.reserved, cpu.peak_in) == ("CPU", None, "")
+    kinds = hierarchies(held, None)
+    assert "stack" in kinds, kinds
+    monkeypatch.setattr(embedded, "MAX_BYTES", len(data_of(page)) * 4 // 3 - 50)
+    less = read(Source("r.html", report_html(compare(*choose_sides(trace, trace))).encode()))
+    assert isinstance(less, Trace)
+    assert less.stacks is None and less.host_waits is not None
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        ("nodes", "parent", 2), ("placed", "node", 9), ("placed", "source_row", 0),
+        ("waits", "dur_ns", -1), ("waits", "start_ns", 7), ("memory", "start_ns", 8),
+    ],
+)  # fmt: skip
+def test_context_that_no_trace_has_is_damage(table: str, column: str, value: int) -> None:
+    """A node before its parent, places that are not there, times that go back."""
+    frames = frames_of(with_context(miniature_pair()[0]))
+    frames[table].loc[frames[table].index[0], column] = value
+    if (table, column) == ("placed", "source_row"):
+        frames[table][column] = 3
+    with pytest.raises(ValueError):
+        context_of(frames)
 
 
 def test_two_profiles_come_back_with_their_names_and_what_was_set(

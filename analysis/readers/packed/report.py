@@ -21,6 +21,7 @@ GENERATOR = "FuseScope report"
 DATA_ID = "fusescope-data"
 _MANIFEST = "report.json"
 VERSION = 1
+BOTH = "both"
 _MARK = re.compile(rb"""<meta\s[^>]{0,40}\bname=["']?generator["']?\s[^>]{0,40}FuseScope report""")
 _DATA = re.compile(rb"""<script\s[^>]{0,200}\bid=["']?fusescope-data\b[^>]{0,200}>""")
 _LABEL_CHARS = 400
@@ -98,26 +99,44 @@ def contents(source: Source) -> Contents:
     named = {side.file: side for side in (manifest.baseline, manifest.candidate)}
     if any(name not in members for name in named):
         raise _damaged(source, f"{next(n for n in named if n not in members)} is missing")
-    return Contents(manifest, tuple(_inside(source, side, members) for side in named.values()))
+    files = (_inside(source, side, members, manifest) for side in named.values())
+    return Contents(manifest, tuple(files))
 
 
 def role_of(source: Source) -> str:
-    """The role in its report of a file that comes from one; '' for any other file."""
-    return source.path.rpartition("/")[2] if isinstance(source, Enclosed) else ""
+    """The role in its report of a file that comes from one, BOTH for one that is compared with
+    itself; '' for any other file."""
+    if not isinstance(source, Enclosed):
+        return ""
+    first, second = source.manifest.baseline, source.manifest.candidate
+    if (first.file, first.variant) == (second.file, second.variant):
+        return BOTH
+    return source.path.rpartition("/")[2]
+
+
+def assumed_of(source: Source) -> Assumed | None:
+    """What the reader of the report had set that a file comes from; None for any other file."""
+    return source.manifest.assumed if isinstance(source, Enclosed) else None
 
 
 class Enclosed(Source):
     """A file that a report holds: its name is what it is called there, its path ends in the role
-    that it has."""
+    that it has; `manifest` is that of the report."""
+
+    manifest: Manifest
 
 
-def _inside(report: Source, side: Side, members: Mapping[str, Source]) -> Source:
-    return Enclosed(
+def _inside(
+    report: Source, side: Side, members: Mapping[str, Source], manifest: Manifest
+) -> Source:
+    found = Enclosed(
         clean_text(side.label, _LABEL_CHARS),
         members[side.file].load,
         report.limits,
         path=f"{report.path}/{side.file.partition('.')[0]}",
     )
+    found.manifest = manifest
+    return found
 
 
 def _manifest(source: Source, data: bytes) -> Manifest:

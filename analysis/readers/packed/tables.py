@@ -16,6 +16,7 @@ from analysis.messages import mark
 from analysis.operators.classes import OP_CLASSES
 from analysis.readers.input.source import Source
 from analysis.readers.packed.columns import Column, packed, unpacked
+from analysis.readers.packed.context import SCHEMAS, context_of, frames_of
 from analysis.readers.packed.notes import Note, diagnostics_of, note_of
 from analysis.readers.reader import ALWAYS, FIELDS, Reader
 from analysis.text import clean_text
@@ -77,14 +78,16 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return sum(column.size(self.rows) for column in self.columns)
 
 
-class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What stands in front of the cells: of runs, then operators, then calls."""
+class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What stands in front of the cells: of runs, then operators, then calls, then of what the
+    trace has beside them, in the order of SCHEMAS."""
 
     meta: Origin
     notes: list[Note]
     runs: Table
     operators: Table
     calls: Table
+    context: dict[str, Table] = {}
 
 
 def packed_trace(trace: Trace) -> bytes:
@@ -108,7 +111,8 @@ def packed_trace(trace: Trace) -> bytes:
         _packed_table(frame, cells) for frame in (trace.runs, trace.operators, trace.calls)
     )
     notes = [note_of(note) for note in trace.diagnostics]
-    header = msgspec.json.encode(Header(origin, notes, runs, operators, calls))
+    context = {name: _packed_table(frame, cells) for name, frame in frames_of(trace).items()}
+    header = msgspec.json.encode(Header(origin, notes, runs, operators, calls, context))
     return b"".join((MAGIC, header, b"\n", *cells))
 
 
@@ -139,7 +143,10 @@ def _trace(data: bytes, limits: Limits) -> Trace:
     if end < 0 or end > limits.unpacked_bytes // _HEADER_SHARE:
         raise ValueError("its description has no end")
     header = msgspec.json.decode(data[len(MAGIC) : end], type=Header)
-    tables = (header.runs, header.operators, header.calls)
+    beside = {name: header.context[name] for name in SCHEMAS if name in header.context}
+    if len(beside) < len(header.context):
+        raise ValueError("a table that no trace has")
+    tables = (header.runs, header.operators, header.calls, *beside.values())
     for table in tables:
         limits.check_events(table.rows, "more_rows_than_limit", None)
     if sum(table.rows * len(table.columns) for table in tables) > _CELLS * limits.events:
@@ -148,14 +155,21 @@ def _trace(data: bytes, limits: Limits) -> Trace:
         raise ValueError("its cells are not as long as it says")
     at = end + 1
     frames = []
-    schemas = (RUN_COLUMNS, OPERATOR_COLUMNS, CALL_COLUMNS)
+    schemas = (
+        RUN_COLUMNS,
+        OPERATOR_COLUMNS,
+        CALL_COLUMNS,
+        *(SCHEMAS[name] for name in beside),
+    )
     for table, schema in zip(tables, schemas, strict=True):
         frames.append(_frame(table, memoryview(data)[at : at + table.size], schema, limits))
         at += table.size
-    runs, operators, calls = frames
+    runs, operators, calls = frames[:3]
+    context = context_of(dict(zip(beside, frames[3:], strict=True)))
     _check(runs, calls)
     _check_parts(runs, len(header.meta.parts))
-    return Trace(_meta(header.meta, limits), runs, operators, calls, diagnostics_of(header.notes))
+    notes = diagnostics_of(header.notes)
+    return Trace(_meta(header.meta, limits), runs, operators, calls, notes, **context)
 
 
 def _frame(

@@ -1,0 +1,126 @@
+"""What a trace has beside its tables, as tables: call stacks, memory over time, host waits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.host_waits import MAX_WAITS, HostWaits
+from analysis.memory import MAX_POINTS, MemoryUse
+from analysis.stacks import MAX_NODES, Stacks
+from analysis.trace import Trace
+
+# Table -> column -> dtype. Places in another table count from 1; 0 is none.
+SCHEMAS: Mapping[str, Mapping[str, str]] = {
+    "nodes": {"name": "category", "parent": "int64"},
+    "placed": {"source_row": "int64", "node": "int64"},
+    "waits": {"name": "category", "start_ns": "int64", "dur_ns": "int64"},
+    "memory": {
+        "device": "category",
+        "peak_in": "category",
+        "start_ns": "int64",
+        "allocated": "int64",
+        "reserved": "Int64",
+    },
+}
+_MAX_DEVICES = 16
+_MAX_ROWS = {"nodes": MAX_NODES, "waits": MAX_WAITS, "memory": MAX_POINTS * _MAX_DEVICES}
+
+
+def frames_of(trace: Trace) -> dict[str, pd.DataFrame]:
+    """The tables of what the trace has, by name."""
+    found: dict[str, pd.DataFrame] = {}
+    stacks, waits = trace.stacks, trace.host_waits
+    if stacks is not None:
+        found["nodes"] = pd.DataFrame(
+            {"name": pd.Categorical(stacks.names), "parent": _from_one(stacks.parents)}
+        )
+        found["placed"] = pd.DataFrame(
+            {"source_row": stacks.rows.astype("int64"), "node": _from_one(stacks.nodes)}
+        )
+    if waits is not None:
+        found["waits"] = pd.DataFrame(
+            {
+                "name": pd.Categorical([waits.names[place] for place in waits.name_of]),
+                "start_ns": waits.starts_ns,
+                "dur_ns": waits.ends_ns - waits.starts_ns,
+            }
+        )
+    if trace.memory:
+        found["memory"] = pd.concat([_memory_frame(use) for use in trace.memory]).astype(
+            {"device": "category", "peak_in": "category"}
+        )
+    return found
+
+
+def context_of(frames: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
+    """What `frames_of` made tables of, by the names that a Trace has for it. Raises ValueError for
+    tables that no trace gives."""
+    for name, frame in frames.items():
+        if {column: str(frame[column].dtype) for column in frame} != dict(SCHEMAS[name]):
+            raise ValueError(f"{name}: other columns than it must have")
+        if len(frame) > _MAX_ROWS.get(name, len(frame)) or frame.drop(
+            columns="reserved", errors="ignore"
+        ).isna().any(axis=None):
+            raise ValueError(f"{name}: too many rows, or cells without a value")
+    if ("nodes" in frames) != ("placed" in frames):
+        raise ValueError("nodes without the calls in them, or these without nodes")
+    found: dict[str, Any] = {}
+    if "nodes" in frames:
+        nodes, placed = frames["nodes"], frames["placed"]
+        rows = placed["source_row"].to_numpy("int64")
+        if (np.diff(rows) <= 0).any():
+            raise ValueError("placed: rows go back")
+        found["stacks"] = Stacks(
+            tuple(map(str, nodes["name"])),
+            nodes["parent"].to_numpy("int64") - 1,
+            rows,
+            placed["node"].to_numpy("int64") - 1,
+        )
+    if "waits" in frames:
+        waits = frames["waits"]
+        starts = waits["start_ns"].to_numpy("int64")
+        found["host_waits"] = HostWaits(
+            tuple(map(str, waits["name"].cat.categories)),
+            waits["name"].cat.codes.to_numpy("int64"),
+            starts,
+            starts + waits["dur_ns"].to_numpy("int64"),
+        )
+    if "memory" in frames:
+        memory = frames["memory"]
+        by_device = memory.groupby(memory["device"].astype("object"), sort=False)
+        if by_device.ngroups > _MAX_DEVICES:
+            raise ValueError("memory: too many devices")
+        found["memory"] = tuple(_use(str(device), rows) for device, rows in by_device)
+    return found
+
+
+def _from_one(places: np.ndarray) -> np.ndarray:
+    return np.asarray(places, dtype="int64") + 1
+
+
+def _memory_frame(use: MemoryUse) -> pd.DataFrame:
+    reserved = [None] * len(use.times_ns) if use.reserved is None else use.reserved
+    return pd.DataFrame(
+        {
+            "device": use.device,
+            "peak_in": use.peak_in,
+            "start_ns": use.times_ns.astype("int64"),
+            "allocated": use.allocated.astype("int64"),
+            "reserved": pd.array(reserved, dtype="Int64"),
+        }
+    )
+
+
+def _use(device: str, rows: pd.DataFrame) -> MemoryUse:
+    known = bool(rows["reserved"].notna().all())
+    return MemoryUse(
+        device,
+        rows["start_ns"].to_numpy("int64"),
+        rows["allocated"].to_numpy("int64"),
+        rows["reserved"].to_numpy("int64") if known else None,
+        str(rows["peak_in"].iloc[0]),
+    )
