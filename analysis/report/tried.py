@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from analysis.advice.tried import tried
 from analysis.compare.comparison import Comparison
-from analysis.messages import Part
+from analysis.messages import Part, paragraph
 from analysis.wording import tried as words
 
 
@@ -47,7 +47,7 @@ def tried_table(comparison: Comparison) -> TriedTable | None:
                 words.finding_text(one),
                 words.predicted_text(one),
                 words.measured_text(one),
-                " ".join(words.outcome_lines(one, best)),
+                paragraph(*words.outcome_lines(one, best)),
             )
             for one in results
         ),

@@ -53,6 +53,10 @@ HEADS = {
     "measured": Message("Measured saving"),
     "outcome": Message("What became of it"),
 }
+NONE = {
+    "predicted": Message("nothing measured allows a prediction"),
+    "measured": Message("not known: too few blocks"),
+}
 _NO_SCRIPT = Message(
     "{variant:name} runs inside FuseScope only, so there is no script that opens the model so."
 )
