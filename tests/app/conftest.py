@@ -17,7 +17,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest, local_script_runner
 
 import analysis.compare
-from analysis.compare import Assumptions, Comparison, Side
+from analysis.compare import DEFAULT_ASSUMPTIONS, Assumptions, Comparison, Side
 from analysis.trace import Trace
 from app.server import same_origin
 from app.sources import places
@@ -73,7 +73,7 @@ _comparisons: dict[bytes, Comparison] = {}
 def compare_once(
     baseline: Side,
     candidate: Side,
-    assumptions: Assumptions = Assumptions(),
+    assumptions: Assumptions = DEFAULT_ASSUMPTIONS,
     candidates: int = 1,
 ) -> Comparison:
     """`compare` is pure and takes longest on a page: equal experiments are compared once.
