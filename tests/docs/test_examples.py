@@ -60,6 +60,15 @@ def test_every_command_is_understood(command: str) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_commands_on_samples_end_well(page: Path) -> None:
     for command in filter(is_of_samples, commands(page)):
+        if "report.html" not in command:
+            assert output(command)
+
+
+@pytest.mark.exhaustive  # seconds; tests/report and tests/cli write and open smaller ones
+def test_reports_of_samples_are_written_and_opened() -> None:
+    reports = [one for one in commands(DOCS / "index.md") if "report.html" in one]
+    assert len(reports) == 2
+    for command in reports:
         assert output(command)
 
 
