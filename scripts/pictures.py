@@ -11,8 +11,7 @@ import io
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from PIL import Image
@@ -40,14 +39,10 @@ DRAWN = """() => !document.querySelector("[data-testid='stSkeleton']")
     .every((chart) => chart.querySelector(".main-svg"))"""
 
 
-def _nothing(page: Page) -> None:
-    pass
-
-
 @dataclass(frozen=True)
 class Picture:
     """A part of a page, from the heading `first` to the heading `until`, both left out for the
-    whole first `height` px; `act` is done before it is taken."""
+    whole first `height` px; the text `press` is clicked before it is taken."""
 
     address: str
     first: str = ""
@@ -56,11 +51,7 @@ class Picture:
     width: int = 1000
     scale: float = 1.4
     language: str = "en"
-    act: Callable[[Page], None] = _nothing
-
-
-def _click(name: str) -> Callable[[Page], None]:
-    return lambda page: page.get_by_role("button", name=name, exact=True).first.click()
+    press: str = ""
 
 
 REPORT = "report"  # an address: the HTML report in place of a page of the dashboard
@@ -80,13 +71,46 @@ PICTURES = {
     "tutorial-missed": Picture(
         f"fusion?{LAYOUT_ONLY}", "Why not fused", until="What each optimizer brings", height=420
     ),
-    "tutorial-try": Picture("", height=980, act=_click("Try it")),
+    "tutorial-try": Picture("", height=750, press="Try it"),
     "tutorial-report": Picture(REPORT, height=760),
     "page-trace": Picture(
         "trace?trace=sample:mobilenetv2/unfused", "Where the time goes", until="Timeline"
     ),
     "page-variants": Picture("variants", height=900),
     "page-recipe": Picture("recipes?recipe=conv3x3", height=900),
+}
+
+# The tutorial has its pictures in Chinese, too: what they begin and end with, and what is clicked.
+CHINESE = {
+    "": "",
+    "Where the time of a run goes": "一次运行的时间花在哪里",
+    "What limits fused now": "fused 目前受限于什么",
+    "What fusion bought, by pattern": "融合带来了什么",
+    "From baseline to candidate": "从基线到候选",
+    "Timelines": "时间线",
+    "Ledger": "融合账本",
+    "Why not fused": "未融合原因",
+    "What each optimizer brings": "各图优化器的价值",
+    "Try it": "尝试",
+}
+
+
+def _in_chinese(picture: Picture) -> Picture:
+    return replace(
+        picture,
+        first=CHINESE[picture.first],
+        until=CHINESE[picture.until],
+        press="简体中文" if picture.address == REPORT else CHINESE[picture.press],
+        # Text is shorter: the next line of the Record page names a folder of this machine.
+        height=662 if picture.press else picture.height,
+        language="zh",
+    )
+
+
+PICTURES |= {
+    f"{name}-zh": _in_chinese(picture)
+    for name, picture in PICTURES.items()
+    if name.startswith("tutorial-")
 }
 
 
@@ -135,8 +159,9 @@ def _taken(browser: Browser, picture: Picture, address: str) -> bytes:
     )
     page.goto(address)
     _settle(page)
-    picture.act(page)
-    _settle(page)
+    if picture.press:
+        page.get_by_text(picture.press, exact=True).first.click()
+        _settle(page)
     top = _above(page, picture.first) if picture.first else 0.0
     ends = [top + picture.height] if picture.height else []
     ends += [_above(page, picture.until)] if picture.until else []
