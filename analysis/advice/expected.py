@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -10,7 +11,7 @@ from analysis.advice.finding import Gain
 from analysis.advice.subject import Subject
 from analysis.graph import Graph, Node
 from analysis.operators.classes import is_heavy, op_class
-from analysis.patterns import PATTERNS, Conditions, Match, View, find
+from analysis.patterns import PATTERNS, SKIP_LAYER_NORM, Conditions, Match, View, find
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ def expected_fusions(
     joined: dict[str, _Place] = {}
     for match, going in _matches(graph, replace(told, level="all", blocked_layout=True), times):
         nodes = {node.name: node for node in match.nodes if node.name in times}
-        place = _Place(match.name, nodes, {node.name: node for node in going})
+        values = _values(graph, match) if match.name == SKIP_LAYER_NORM.title else 0
+        place = _Place(match.name, nodes, {node.name: node for node in going}, values)
         known = {id(joined[name]): joined[name] for name in nodes if name in joined}
         for other in known.values():
             place = place.with_(other)
@@ -53,11 +55,20 @@ class _Place:
     pattern: str
     nodes: dict[str, Node]
     going: dict[str, Node]
+    normalised: int = 0  # values of a normalisation that takes in the addition before it
 
     def with_(self, other: _Place) -> _Place:
         """Both as one; its name is that of the pattern with more operators."""
         name = max((self, other), key=lambda place: len(place.pattern.split(" + "))).pattern
-        return _Place(name, self.nodes | other.nodes, self.going | other.going)
+        normalised = max(self.normalised, other.normalised)
+        return _Place(name, self.nodes | other.nodes, self.going | other.going, normalised)
+
+
+def _values(graph: Graph, match: Match) -> int:
+    """Values of what a match writes; 0 where its size is not known."""
+    tensor = graph.tensor.get(match.nodes[-1].outputs[0])
+    shape = tensor.shape if tensor else None
+    return 0 if shape is None or min(shape, default=0) < 0 else math.prod(shape)
 
 
 def _matches(
@@ -81,6 +92,8 @@ def _expected(subject: Subject, place: _Place, times: Mapping[str, float]) -> Ex
     if not heavy:
         longest_ns = max(times[name] for name in place.nodes)
         gain = prediction.chained(spent_ns - longest_ns, "engine")
+        if place.normalised:
+            gain = prediction.skip_normalised(spent_ns, place.normalised, gain)
     elif not any(node.op_type == "Conv" for node in heavy):
         heavy_ns = sum(times[node.name] for node in heavy)
         gain = prediction.absorbed(spent_ns - heavy_ns, heavy_ns)
