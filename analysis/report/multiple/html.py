@@ -51,7 +51,7 @@ def _page(multiple: MultipleComparison, codes: Sequence[str], drawn: Drawing) ->
         baseline=multiple.baseline.name,
         answer=table.answer,
         table=table_html(table, caption),
-        table_help=words.MULTIPLE_HELP,
+        table_help=words.MULTIPLE_HELP if table.has_intervals else "",
         bases=words.bases_sentence(multiple),
         pareto=pareto_html(multiple, table, "h2"),
         timelines_section=section(drawn, say("in the order of the table")),
