@@ -112,7 +112,7 @@ def assert_tells(page: AppTest) -> None:
     assert "Not recorded: <img src=x> does not build." in shown
     assert not any("<img" in text or "![b]" in text for text in markdown_texts(page))
     labels = [button.label for button in page.get("download_button")]
-    assert "Rule file of what is kept" in labels
+    assert "Rule file of the best" in labels
 
 
 def test_nothing_to_try_is_said(tree: Path) -> None:

@@ -13,10 +13,10 @@ from app.parts import panels
 from app.parts.heads import told
 from app.recording import tries
 
-_LABELS = {".toml": Message("Rule file of what is kept"), ".py": Message("Script of what is kept")}
+_LABELS = {".toml": Message("Rule file of the best"), ".py": Message("Script of the best")}
 _HELP = {
     ".toml": Message("For {command:name}: it writes the fused model."),
-    ".py": Message("It opens the model in ONNX Runtime as the kept variant runs it."),
+    ".py": Message("It opens the model in ONNX Runtime as the best variant runs it."),
 }
 
 
