@@ -8,6 +8,7 @@ from analysis.compare.side import Side
 from analysis.compare.single import run_facts
 from analysis.memory import MemoryUse
 from analysis.messages import Message, Part, paragraph, say
+from analysis.units import duration
 
 _RUN = Message("A run of {side:name} takes **{time:duration}**")
 _PROFILED = Message("A run of {side:name} takes **{time:duration}** as profiled")
@@ -51,6 +52,16 @@ def trace_facts(side: Side) -> str:
                 time=facts.profiled_ns,
             )
         )
+    median_ns = facts.median_ns
+    if facts.unprofiled_ns is None and facts.profiled_ns is not None and median_ns is not None:
+        if duration(facts.profiled_ns) != duration(median_ns):
+            told.append(
+                say(
+                    "Mean of the profiled runs; the median one, which the timeline shows, takes "
+                    "{time:duration}.",
+                    time=median_ns,
+                )
+            )
     if facts.operators:
         executions = round(facts.executions)
         told.append(
