@@ -15,9 +15,10 @@ from analysis.metrics.step import median_run
 @dataclass(frozen=True)
 class RunFacts:
     """Of one run: `profiled_ns` the mean run as profiled, None where the file does not mark its
-    runs, and `median_ns` the median one, which timelines show; `unprofiled_ns` the typical un-profiled run, None without any; `operators_ns` the time of
-    all operators, of the whole file where it does not mark its runs; `executions` how often one
-    ran, `operators` how many there are; `small_op_ratio` the part of the time in light ones."""
+    runs, and `median_ns` the median one, which timelines show; `unprofiled_ns` the typical
+    un-profiled run, None without any; `operators_ns` the time of all operators, of the whole file
+    where it does not mark its runs; `executions` how often one ran, `operators` how many there
+    are; `small_op_ratio` the part of the time in light ones."""
 
     profiled_ns: float | None
     median_ns: int | None

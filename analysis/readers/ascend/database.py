@@ -90,7 +90,8 @@ ASCEND_DATABASE = Reader(
         "`torch_npu.profiler._ExperimentalConfig(export_type=torch_npu.profiler.ExportType.Db, "
         "profiler_level=torch_npu.profiler.ProfilerLevel.Level1, "
         "aic_metrics=torch_npu.profiler.AiCMetrics.PipeUtilization)`; MindSpore: the same names "
-        "in `mindspore.profiler`, and `AicoreMetrics` in place of `AiCMetrics`; without a framework: `msprof --type=db --task-time=l1 "
+        "in `mindspore.profiler`, and `AicoreMetrics` in place of `AiCMetrics`; without a "
+        "framework: `msprof --type=db --task-time=l1 "
         "--aic-metrics=PipeUtilization <command>`."
     ),
     covers=("ascend_trace_view", "msprof_task_time", "msprof_timeline", "ascend_op_statistic"),

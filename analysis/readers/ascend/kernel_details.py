@@ -75,7 +75,8 @@ KERNEL_DETAILS = Reader(
         "_ExperimentalConfig(profiler_level=torch_npu.profiler.ProfilerLevel.Level1, "
         "aic_metrics=torch_npu.profiler.AiCMetrics.PipeUtilization, l2_cache=True))`, and "
         "`prof.step()` after each step. MindSpore: `mindspore.profiler.profile` with the same "
-        "arguments, and `AicoreMetrics` in place of `AiCMetrics`. Then open the folder that ends in `_ascend_pt` or `_ascend_ms`."
+        "arguments, and `AicoreMetrics` in place of `AiCMetrics`. Then open the folder that ends "
+        "in `_ascend_pt` or `_ascend_ms`."
     ),
     covers=(
         "ascend_op_summary",
