@@ -52,16 +52,15 @@ def trace_facts(side: Side) -> str:
                 time=facts.profiled_ns,
             )
         )
-    median_ns = facts.median_ns
-    if facts.unprofiled_ns is None and facts.profiled_ns is not None and median_ns is not None:
-        if duration(facts.profiled_ns) != duration(median_ns):
-            told.append(
-                say(
-                    "Mean of the profiled runs; the median one, which the timeline shows, takes "
-                    "{time:duration}.",
-                    time=median_ns,
-                )
+    is_mean = facts.unprofiled_ns is None and facts.profiled_ns is not None
+    if is_mean and duration(facts.profiled_ns) != duration(facts.median_ns):
+        told.append(
+            say(
+                "Mean of the profiled runs; the median one, which the timeline shows, takes "
+                "{time:duration}.",
+                time=facts.median_ns,
             )
+        )
     if facts.operators:
         executions = round(facts.executions)
         told.append(
