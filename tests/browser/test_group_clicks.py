@@ -60,6 +60,7 @@ def no_surprises(page: Page) -> bool:
     return quiet(page, below_root=True)
 
 
+@pytest.mark.exhaustive  # tests/app/test_fusion_page.py unfolds, test_timeline_hosts.py clicks
 def test_a_pattern_unfolds_and_a_group_shows_what_is_inside(page: Page, url: str) -> None:
     open_for_the_first_time(page, url + SAMPLE)
     expect(page.get_by_role("heading", level=2).first).to_contain_text(

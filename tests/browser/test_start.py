@@ -27,15 +27,9 @@ def expect_verdict(page: Page, url: str, allowed_origins: set[str]) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("how", "elsewhere"),
-    [
-        ("streamlit", True),
-        pytest.param("python -m streamlit", False, marks=pytest.mark.exhaustive),
-        pytest.param("streamlit", False, marks=pytest.mark.exhaustive),
-        pytest.param("python -m streamlit", True, marks=pytest.mark.exhaustive),
-    ],
-)
+@pytest.mark.exhaustive  # `serve` below starts the same page
+@pytest.mark.parametrize("elsewhere", [True, False])
+@pytest.mark.parametrize("how", ["streamlit", "python -m streamlit"])
 def test_streamlit_run(
     page: Page, tmp_path: Path, allowed_origins: set[str], how: str, elsewhere: bool
 ) -> None:

@@ -21,6 +21,7 @@ from tests.browser.dashboard import (
 from tests.factories import CONV, UNFUSED_OPERATORS, experiment_zip
 
 
+@pytest.mark.exhaustive  # tests/app/test_trace_page.py has its parts, test_timeline.py a stretch
 def test_a_variant_by_itself(page: Page, url: str) -> None:
     """Nothing that axe-core objects to, nothing that moves, nothing cut; and the tree is drawn."""
     open_for_the_first_time(page, f"{url}/trace?trace=sample%3Amobilenetv2%2Funfused")
