@@ -52,9 +52,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(optionalhook=True)  # of xdist
 def pytest_xdist_auto_num_workers() -> int:
-    """Two more than there are cores, as tests wait for pages and recordings; 4 at most, as every
+    """One more than there are cores, as tests wait for pages and recordings; 4 at most, as every
     worker has a dashboard and a browser of its own."""
-    return min(4, (os.cpu_count() or 1) + 2)
+    return min(4, (os.cpu_count() or 1) + 1)
 
 
 def pytest_collection_finish() -> None:

@@ -222,6 +222,7 @@ def test_the_module_loads_nothing_heavy() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.exhaustive  # test_cli collect records; tables of files are above
 def test_a_recording_ends_with_the_table(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime", reason="recording needs the extra 'collect'")
     done = subprocess.run(

@@ -203,6 +203,7 @@ def open_in_a_second_tab(page: Page) -> None:
     other.close()
 
 
+@pytest.mark.exhaustive  # tests/security/test_pages.py has every view
 def test_hostile_names_reach_no_network(page: Page, url: str, tmp_path: Path) -> None:
     operators = {name: [(HOSTILE, HOSTILE, *CONV[2:])] for name in (HOSTILE, "fused")}
     ms = {HOSTILE: BLOCKS["unfused"], "fused": BLOCKS["fused"]}

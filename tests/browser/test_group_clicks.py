@@ -107,7 +107,7 @@ def test_a_link_opens_the_group_and_lights_it_in_the_timelines(page: Page, url: 
     assert no_surprises(page)
 
 
-@pytest.mark.exhaustive  # the dashboard shows hostile names in test_dashboard.py
+@pytest.mark.exhaustive  # tests/app/test_fusion_page.py has the texts
 def test_hostile_names_stay_text_in_table_and_pictures(
     page: Page, url: str, tmp_path: Path
 ) -> None:

@@ -229,6 +229,7 @@ def test_prints_every_section(opened: Page) -> None:
     assert len(re.findall(rb"/Type\s*/Page\b", pdf)) >= 3
 
 
+@pytest.mark.exhaustive  # a small one is printed above
 def test_a_real_model_is_at_most_eight_pages_of_paper(
     page: Page, tmp_path: Path, allowed_origins: set[str]
 ) -> None:

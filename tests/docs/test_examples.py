@@ -28,6 +28,8 @@ from tests.docs.examples import (
 DOCS = ROOT / "docs"
 TAUGHT = [DOCS / name for name in ("tutorial.md", "cases.md", "faq.md")]
 SHOWN = [example for page in PAGES for example in examples(page)]
+# Of these `make test` runs the commands; of the others test-exhaustive does.
+_FIRST_READ = ("README", "index", "tutorial")
 TYPED = sorted({command for page in PAGES for command in commands(page)})
 # Words of a sentence that stand for what is left out, not for what can be typed.
 _LEFT_OUT = re.compile(r"…|\[options\]|\.\.\.")
@@ -57,7 +59,14 @@ def test_every_command_is_understood(command: str) -> None:
     verb.make_context("fusescope", words)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def _of(page: Path, value: object, name: str) -> object:
+    is_first = page.stem in _FIRST_READ and page.parent.name != "zh"
+    return pytest.param(value, id=name, marks=() if is_first else pytest.mark.exhaustive)
+
+
+@pytest.mark.parametrize(
+    "page", [_of(page, page, page.relative_to(ROOT).as_posix()) for page in PAGES]
+)
 def test_commands_on_samples_end_well(page: Path) -> None:
     for command in filter(is_of_samples, commands(page)):
         if "report.html" not in command:
@@ -73,7 +82,8 @@ def test_reports_of_samples_are_written_and_opened() -> None:
 
 
 @pytest.mark.parametrize(
-    "example", SHOWN, ids=lambda e: f"{e.page.stem}-{e.command.removeprefix('fusescope ')}"
+    "example",
+    [_of(e.page, e, f"{e.page.stem}-{e.command.removeprefix('fusescope ')}") for e in SHOWN],
 )
 def test_what_a_page_shows_is_what_is_printed(
     example: Example, request: pytest.FixtureRequest
@@ -100,7 +110,7 @@ def update(example: Example, printed: list[str]) -> None:
     example.page.write_text(text, encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", TAUGHT, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [_of(page, page, page.stem) for page in TAUGHT])
 def test_figures_of_sentences_are_those_that_are_printed(page: Path) -> None:
     printed = " ".join(" ".join(output(one.command) for one in examples(page)).split())
     known = set(_FIGURE.findall(printed))

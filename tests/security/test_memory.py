@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from analysis.readers.packed.tables import MAGIC
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -117,6 +119,7 @@ CASES = {
 }
 
 
+@pytest.mark.exhaustive  # the limits behind it are in test_files.py
 def test_r8_what_is_small_in_a_file_stays_small_in_memory() -> None:
     """One process for all: the most that it ever took lies below the bound."""
     done = subprocess.run(

@@ -89,6 +89,7 @@ def can_watch() -> bool:
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.exhaustive  # a dashboard and the engine are below
 def test_a_recording_writes_its_file_and_its_cache_and_asks_nobody(
     home: Home,
 ) -> None:

@@ -60,6 +60,7 @@ def assert_no_markup(page: AppTest) -> None:
         assert [piece for piece in DANGEROUS if piece in text] == [], text[:200]
 
 
+@pytest.mark.exhaustive  # the doctor, and every view of one format, are below
 def test_a1_what_files_say_is_no_markup(start: Start) -> None:  # noqa: F811
     """Fates, import doctor and comparison of marked files; the names of files are marked too."""
     page = upload(start(), (f"{FOLDER}.zip", hostile_zip(*miniatures.FORMATS)))

@@ -138,6 +138,7 @@ def test_h6_what_readers_mark_as_private_is_in_no_report() -> None:
     assert seen >= 3
 
 
+@pytest.mark.exhaustive  # tests/report compares reports with what they were
 def test_h7_hash_seeds_change_no_byte(tmp_path: Path) -> None:
     """Sets of texts come in another order in every process."""
     chosen = [r for r in miniatures.FORMATS if r.name in ("kineto", "ascend_kernel_details")]

@@ -230,6 +230,7 @@ def test_a_dynamic_dimension_without_a_size_names_the_input(
     assert "--shape x=1,3,1,1" in told.value.hint
 
 
+@pytest.mark.exhaustive  # test_quiet.py has its parts
 def test_a_calm_recording_leaves_a_quiet_reference(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -278,6 +279,7 @@ def test_a_recording_cancelled_before_its_first_block_writes_nothing(tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.exhaustive  # test_worker.py ends workers one by one
 def test_a_killed_recorder_leaves_no_file_and_no_worker(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
