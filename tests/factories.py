@@ -163,6 +163,7 @@ def experiment_zip(
     control: Sequence[float] = (1.001, 0.999),
     profiled_runs: int = 3,
     model_name: str = "tiny",
+    model_sha256: str = "ab" * 32,
     changes: Mapping[str, Any] | None = None,
 ) -> bytes:
     """An experiment file: the first variant is the baseline, recorded in two copies.
@@ -196,7 +197,7 @@ def experiment_zip(
         model=ModelFacts(
             model_name,
             "zoo",
-            "ab" * 32,
+            model_sha256,
             4,
             17,
             (ModelInput("t0", "float32", (1, 3, 8, 8), "seed 0"),),

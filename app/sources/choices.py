@@ -15,6 +15,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from analysis.advice.tried import kept, tried
 from analysis.compare.choice import chosen_names, default_baseline, same_cut
 from analysis.errors import FuseScopeError
 from analysis.experiment import RECORD_NAME, Experiment, ExperimentRecord, parse_record
@@ -102,7 +103,8 @@ def first_pair() -> Pair:
 
 
 def recorded_pair(path: Path) -> Pair:
-    """Ids of baseline and fused variant of an experiment; None where it cannot be read."""
+    """Ids of baseline and fused variant of an experiment, or of what was tried and is kept; None
+    where it cannot be read."""
     return _pair_in(f"recorded:{path.name}", path)
 
 
@@ -110,7 +112,8 @@ def _pair_in(prefix: str, path: Path) -> Pair:
     record = record_at(path)
     if record is None:
         return None, None
-    baseline, candidate = chosen_names(record)
+    one = kept(tried(record))
+    baseline, candidate = chosen_names(record, candidate=one.remedy.variant if one else None)
     return f"{prefix}/{baseline}", f"{prefix}/{candidate}"
 
 

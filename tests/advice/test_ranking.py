@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -65,7 +67,8 @@ def folder(tmp_path: Path) -> Path:
     """Two experiments that miss Mul + Add: 40 and 30 of 120 µs, 10 ms un-profiled; one broken."""
     rows = {"unfused": MISSED, "fused": MISSED}
     for name in ("a", "b"):
-        data = experiment_zip(TIMES, rows, model_name=name)
+        content = hashlib.sha256(name.encode()).hexdigest()
+        data = experiment_zip(TIMES, rows, model_name=name, model_sha256=content)
         (tmp_path / f"{name}.zip").write_bytes(data)
     (tmp_path / "broken.zip").write_bytes(b"PK\3\4 no more")
     (tmp_path / "notes.txt").write_text("")
@@ -95,10 +98,6 @@ def test_what_is_one_recording_is_advised_on_as_before(folder: Path, tmp_path: P
     """A folder with one trace, with a model beside it, and one with one experiment."""
     (folder / "b.zip").unlink()
     assert collection_at(folder) is None
-    (folder / "a.onnx").write_bytes(b"x")
-    found = collection_at(folder)
-    assert found is not None
-    assert found.unrecorded == (folder / "a.onnx",), "newer than the experiment of its name"
     traced = tmp_path / "traced"
     traced.mkdir()
     (traced / "profile.json").write_bytes(profile_json(UNFUSED_OPERATORS, runs=3))
@@ -110,3 +109,47 @@ def test_what_is_one_recording_is_advised_on_as_before(folder: Path, tmp_path: P
     error = advise(empty).exception
     assert "\n" not in str(error)
     assert str(error)
+
+
+def test_a_recording_is_of_the_model_whose_content_it_has(folder: Path) -> None:
+    """Whatever the names, and whichever is younger; external data is judged by name and age."""
+    (folder / "other name.onnx").write_bytes(b"a")
+    (folder / "a.onnx").write_bytes(b"changed since")
+    os.utime(folder / "a.onnx", (0, 0))
+    (folder / "b.onnx").write_bytes(b"tensors at a location beside it")
+    found = collection_at(folder)
+    assert found is not None
+    assert found.unrecorded == (folder / "a.onnx", folder / "b.onnx")
+    os.utime(folder / "b.onnx", (0, 0))
+    assert found.unrecorded == (folder / "a.onnx",)
+
+
+def test_a_model_counts_once(folder: Path) -> None:
+    """With its newest recording."""
+    later = experiment_zip(
+        TIMES,
+        {"unfused": MISSED, "fused": MISSED},
+        model_sha256=hashlib.sha256(b"a").hexdigest(),
+        changes={"created": "2026-02-02T03:04:05Z"},
+    )
+    (folder / "again.zip").write_bytes(later)
+    values = json.loads(advise(folder, "--json").stdout)
+    assert [model["name"] for model in values["models"]] == ["again.zip", "b.zip"]
+    assert values["failed"][0] == {
+        "file": "a.zip",
+        "reason": "again.zip is a newer recording of the same model.",
+    }
+
+
+def test_a_folder_of_which_nothing_is_judged_fails(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        data = experiment_zip({"unfused": [1.0] * 8, "fused": [1.0] * 8}, model_name=name)
+        (tmp_path / f"{name}.zip").write_bytes(data[: len(data) // 2])
+    (tmp_path / "c.onnx").write_bytes(b"no model")
+    done = advise(tmp_path, "--json", "--seconds", "1")
+    assert done.exit_code == 1
+    assert [one["file"] for one in json.loads(done.stdout)["failed"]] == [
+        "a.zip",
+        "b.zip",
+        "c.onnx",
+    ]

@@ -92,6 +92,8 @@ def test_from_the_button_to_what_it_brought(tree: Path, monkeypatch: pytest.Monk
 
     page.run()
     assert_tells(page)
+    page.button(key="record_open").click().run()
+    assert page.query_params["candidate"] == f"recorded:tried-1.zip/{RULES}", "kept"
     again = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S)
     again.query_params["baseline"] = "recorded:tried-1.zip/fused"
     again.query_params["candidate"] = f"recorded:tried-1.zip/{KERNEL}"

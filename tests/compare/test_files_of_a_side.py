@@ -22,6 +22,7 @@ from analysis.metrics.warmup import steady_runs
 from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
 from analysis.readers.packed.tables import packed_trace, parse_trace
+from analysis.readers.reader import Reader
 from analysis.redaction import redacted_sides
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence, verdict_basis, verdict_sentence
@@ -36,6 +37,7 @@ from tests.factories import (
     profile_json,
     profiles,
 )
+from tests.security import planted
 
 # Processes of a machine that drifts: neighbours are alike, and those far apart are not.
 DRIFT = (1.0, 1.2, 1.5, 1.4, 1.1)
@@ -181,9 +183,9 @@ def test_a_file_of_the_other_side_among_those_of_one_is_a_doubt() -> None:
     assert unlike.values["side"] == "baseline"
 
 
-@pytest.mark.parametrize("format_", [reader.name for reader in miniatures.FORMATS])
-def test_two_equal_recordings_of_any_format_have_the_figures_of_one(format_: str) -> None:
-    trace = read_path(miniatures.FOLDER / format_)
+@pytest.mark.parametrize("reader", planted.of_each_kind(miniatures.FORMATS))
+def test_two_equal_recordings_of_any_format_have_the_figures_of_one(reader: Reader) -> None:
+    trace = read_path(miniatures.FOLDER / reader.name)
     assert isinstance(trace, Trace)
     other = replace(trace, meta=replace(trace.meta, sha256="f" * 64))
     both = side_of_files([trace, other], "both", ["a/1", "a/2"]).trace

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import mmap
 import sys
 import zipfile
 import zlib
@@ -39,13 +41,26 @@ class Collection:
 
     @property
     def unrecorded(self) -> tuple[Path, ...]:
-        """Models without an experiment of their name that is younger than they are."""
+        """Models without an experiment of their content. That of one with external data is not read
+        for this: an experiment of its name is of it that is younger than the file."""
         return tuple(path for path in self.models if not any(self._are_of(path)))
 
+    @property
+    def older(self) -> Mapping[Path, Path]:
+        """Experiments of a model of which a newer one is there, and that one."""
+        newest: dict[str, tuple[str, Path]] = {}
+        known = [(one.model.sha256, one.created, at) for at, one in self.experiments.items() if one]
+        for content, created, path in known:
+            newest[content] = max(newest.get(content, (created, path)), (created, path))
+        return {path: newest[of][1] for of, _, path in known if newest[of][1] != path}
+
     def _are_of(self, model: Path) -> Iterator[bool]:
+        content, is_whole = _content(model)
         changed = model.stat().st_mtime
-        for record in self.experiments.values():
-            if record is not None and record.model.name == model.stem:
+        for record in filter(None, self.experiments.values()):
+            if is_whole or record.model.name != model.stem:
+                yield record.model.sha256 == content
+            else:
                 yield changed <= datetime.fromisoformat(record.created).timestamp()
 
 
@@ -94,17 +109,27 @@ def rank(found: Collection, asked: Asked) -> None:
         from analysis.report.exports.ranking_json import ranking_json
 
         streams.write_json(ranking_json(whole, failed, recorded))
-        return
-    from app.cli.printing.ranking import print_ranking
+    else:
+        from app.cli.printing.ranking import print_ranking
 
-    print_ranking(whole, failed)
+        print_ranking(whole, failed)
+    if not judged:
+        raise SystemExit(1)
 
 
 def _recordings(
     found: Collection, asked: Asked, failed: dict[str, str], recorded: list[Path]
 ) -> Iterator[Path]:
-    """The experiments that are there, then those of the other models as they are recorded."""
-    yield from found.experiments
+    """The experiments that are there, the newest of each model, then those of the other models as
+    they are recorded."""
+    for path in found.experiments:
+        newest = found.older.get(path)
+        if newest is None:
+            yield path
+            continue
+        failed[display_name(path.name)] = say(
+            "{name:name} is a newer recording of the same model.", name=display_name(newest.name)
+        )
     for number, model in enumerate(found.unrecorded, 1):
         told = say(
             "Recording {model:name}, {number:count} of {n:count} without a recording, for "
@@ -158,6 +183,16 @@ def _judged(path: Path, asked: Asked) -> Judged:
     if asked.redact:
         value = redacted(value)
     return judged(display_name(value.file_name), advised(value, asked.variant))
+
+
+def _content(model: Path) -> tuple[str, bool]:
+    """SHA-256 of the file, and whether that is of all of the model: no tensor is in another file.
+    A file that cannot be read is recorded, which says why."""
+    try:
+        with model.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return hashlib.sha256(data).hexdigest(), data.find(b"location") < 0
+    except (OSError, ValueError):
+        return "", True
 
 
 def _record(path: Path) -> ExperimentRecord | None:
