@@ -12,14 +12,12 @@ import pandas as pd
 
 from analysis.errors import FuseScopeError
 from analysis.readers.input.source import Source
+from analysis.readers.input.times import holds_times
 from analysis.readers.reader import Reader
 from analysis.trace import Trace
 
-_SAMPLES = 16
-_DISTINCT_US = 10**9  # shorter times are found in any file
 _EPOCH_NS = 10**17  # 1973: clocks that count from the start of a machine show less
 _LATEST_NS = 2**61  # shifted times still fit 64 bits
-_SQLITE = b"SQLite format 3\x00"
 _NEAR_NS = 500  # times that went through doubles are off by a quarter of a µs
 _MAX = 0.5  # of the smaller side: one may hold tasks that the other leaves out
 _ROUNDING = 1e-3  # relative, of a total; means of part of the executions differ by more
@@ -43,7 +41,7 @@ class Sameness:
         False, too, for a file that cannot be read: that is told where it is read for itself.
         """
         try:
-            if _holds_starts(source.content, trace):
+            if holds_times(source.content, _computing(trace)["start_ns"].dropna().tolist()):
                 return True
             if id(source) not in self._read:
                 value = reader.read(source.among(()))
@@ -52,29 +50,6 @@ class Sameness:
             self._read[id(source)] = None
         other = self._read[id(source)]
         return other is not None and _agree(trace, other)
-
-
-def _holds_starts(content: bytes, trace: Trace) -> bool:
-    """True when the exact times at which operators started stand in the file as it is."""
-    starts = _computing(trace)["start_ns"].dropna()
-    if starts.empty:
-        return False
-    indices = np.linspace(0, len(starts) - 1, min(_SAMPLES, len(starts))).astype("int64")
-    picked = [int(ns) for ns in starts.iloc[indices] if ns >= _DISTINCT_US * 1000]
-    is_database, found = content.startswith(_SQLITE), 0
-    for tried, ns in enumerate(picked, start=1):
-        found += _stored(ns, is_database=is_database) in content
-        if tried - found > len(picked) * (1 - _MAX):
-            return False
-    return bool(picked)
-
-
-def _stored(ns: int, *, is_database: bool) -> bytes:
-    """The time as files hold it: µs in text, ns with the high byte first in a database."""
-    if is_database:
-        return ns.to_bytes(6 if ns < 2**47 else 8, "big")
-    whole, rest = divmod(ns, 1000)
-    return f"{whole}.{rest:03d}".rstrip("0").rstrip(".").encode()
 
 
 def _agree(trace: Trace, other: Trace) -> bool:

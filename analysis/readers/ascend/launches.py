@@ -38,6 +38,11 @@ class HostCall:
         return self.start_ns + self.dur_ns
 
 
+def is_framework_op(name: str) -> bool:
+    """True for the name of an operator of the framework, as in `aten::addmm`."""
+    return _FRAMEWORK_OP.match(name) is not None and _NO_OPERATOR.match(name) is None
+
+
 def launchers(calls: Iterable[HostCall], points: Iterable[Point]) -> dict[Point, HostCall]:
     """The operator behind each point at which a flow begins.
 
@@ -74,8 +79,7 @@ def _around(calls: Sequence[HostCall], starts: Sequence[int]) -> Iterable[tuple[
             around = stack[-1][1] if stack else None
             if around is not None and around.end_ns < call.start_ns:
                 around = None
-            is_operator = _FRAMEWORK_OP.match(call.name) and not _NO_OPERATOR.match(call.name)
-            stack.append((call, call if is_operator else around))
+            stack.append((call, call if is_framework_op(call.name) else around))
         while stack and stack[-1][0].end_ns < start:
             stack.pop()
         operator = stack[-1][1] if stack else None

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from analysis.errors import FuseScopeError
+from analysis.host_waits import HostWaits
+from analysis.limits import Limits
 from analysis.messages import mark
 from analysis.readers.ascend.timeline import Timeline, read_timeline
 from analysis.readers.building.columns import Columns
 from analysis.readers.building.iterations import Span, iteration_runs, run_of
 from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.building.wait_calls import host_waits
 from analysis.readers.input.beside import Beside
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
@@ -74,6 +78,7 @@ def _read(source: Source) -> Trace:
             raised=limits.raised("events", count),
         )
     spans = _iterations(source, parts, columns["start_ns"])
+    waits = _waits(parts, limits)
     meta = source.meta(
         MSPROF_TIMELINE.name,
         "msprof",
@@ -82,13 +87,15 @@ def _read(source: Source) -> Trace:
     found = [*merged(note for _, part in parts for note in part.notes), *notes]
     if not spans:
         columns["run"] = list(labels)
-        return build_trace(meta, columns, run_kind="iteration", notes=found, limits=source.limits)
+        trace = build_trace(meta, columns, run_kind="iteration", notes=found, limits=source.limits)
+        return replace(trace, host_waits=waits)
     own = pids if {span.pid for span in spans} <= set(pids) else None
     of_task = run_of(columns["start_ns"], spans, own)
     found += noted("warning", "outside_runs", sum(run is None for run in of_task))
     runs = iteration_runs(spans)
     columns["run"] = list(of_task)
-    return build_trace(meta, columns, runs=runs, notes=found, limits=source.limits)
+    trace = build_trace(meta, columns, runs=runs, notes=found, limits=source.limits)
+    return replace(trace, host_waits=waits)
 
 
 def _parts(beside: Beside) -> list[Source]:
@@ -179,3 +186,10 @@ def _iterations(
             if other is source or inside:
                 found.setdefault((span.label, span.start_ns), span)
     return sorted(found.values(), key=lambda span: span.start_ns)
+
+
+def _waits(parts: Sequence[tuple[Source, Timeline]], limits: Limits) -> HostWaits | None:
+    """Those of all parts, each once; None where no part holds calls of the host."""
+    known = [timeline.waits for _, timeline in parts if timeline.waits is not None]
+    calls = dict.fromkeys(wait for waits in known for wait in waits)
+    return host_waits(calls, limits) if known else None

@@ -21,6 +21,7 @@ from analysis.limits import Limits
 from analysis.operators.members import Members, members_text
 from analysis.readers.ascend.columns import check_core_times, device_classes, task_kind
 from analysis.readers.ascend.launches import HostCall, Point, launchers
+from analysis.readers.ascend.waits import Cell, HostEvent, Wait, wait_calls
 from analysis.readers.building.columns import Columns
 from analysis.readers.building.iterations import Span
 from analysis.readers.input.json_events import decode_events
@@ -28,7 +29,6 @@ from analysis.readers.input.source import Source
 from analysis.readers.input.times import exact_ns
 from analysis.trace import Diagnostic, noted
 
-Cell = str | int | float | bool | None
 Lane = Literal["device", "communication", "overlap", "steps", "host"]
 
 _CORES = ("AI_", "AIV", "AICPU", "MIX_", "KERNEL", "DSA", "DVPP", "FFTS")
@@ -74,15 +74,10 @@ class _Args(msgspec.Struct, gc=False):
     types: msgspec.Raw = msgspec.field(default=msgspec.Raw(b""), name="Input type")
 
 
-class _Event(msgspec.Struct, gc=False):
-    ph: Cell = ""
-    name: Cell = ""
+class _Event(HostEvent, gc=False):
     cat: Cell = None
     pid: Cell = None
-    tid: Cell = None
     id: Cell = None
-    ts: msgspec.Raw = msgspec.Raw(b"")
-    dur: msgspec.Raw = msgspec.Raw(b"")
     args: _Args | None = None
 
     def point(self) -> Point | None:
@@ -106,6 +101,7 @@ class Timeline:
     steps: list[Span] = field(default_factory=list)  # of the host
     iterations: list[Span] = field(default_factory=list)  # of the device
     launchers: dict[Point, HostCall] = field(default_factory=dict)
+    waits: list[Wait] | None = None  # None where calls of the host were not recorded
     processes: set[str] = field(default_factory=set)
     notes: list[Diagnostic] = field(default_factory=list)
 
@@ -141,6 +137,7 @@ def read_timeline(source: Source, limits: Limits) -> Timeline:
             if lane == "host" and (event.pid, event.tid) in threads:
                 calls += _host_call(event)
     timeline.launchers = launchers(calls, flows.values())
+    timeline.waits = wait_calls(events)
     notes += noted("info", "not_operators", control, chars=80)
     notes += noted("info", "other_events", other.total())
     timeline.columns["op_class"] = device_classes(timeline.columns)

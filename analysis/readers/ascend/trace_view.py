@@ -23,6 +23,7 @@ from analysis.readers.ascend.msprof_timeline import is_device_timeline, is_frame
 from analysis.readers.ascend.timeline import Timeline, read_timeline
 from analysis.readers.building.iterations import Span, span_at
 from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.building.wait_calls import host_waits
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
@@ -65,7 +66,8 @@ def _read(source: Source) -> Trace:
         notes.append(Diagnostic("warning", "outside_runs", steps.count(None)))
     every: dict[str, list[object]] = {**columns, **beside.columns, "run": list(steps)}
     trace = build_trace(meta, every, notes=notes, limits=source.limits)
-    return replace(trace, memory=beside.memory)
+    waits = host_waits(timeline.waits, source.limits) if timeline.waits is not None else None
+    return replace(trace, memory=beside.memory, host_waits=waits)
 
 
 TRACE_VIEW = Reader(

@@ -16,7 +16,7 @@ from analysis.text import clean_text
 _WAIT = re.compile(
     r"(?:(?:cuda|cu|hip)(?:Device|Stream|Event|Ctx|Thread)Synchronize"
     r"|(?:cuda|cu|hip)Memcpy(?!\w{0,30}(?:Async|Peer))\w{0,30}"
-    r"|(?:AscendCL@)?aclrt(?:Synchronize[A-Za-z]{0,40}|Memcpy(?!\w{0,20}Async)\w{0,20}))"
+    r"|(?:(?:AscendCL|ACL)@)?aclrt(?:Synchronize[A-Za-z]{0,40}|Memcpy(?!\w{0,20}Async)\w{0,20}))"
     r"(?:_\w{1,20})?"
 )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Literal
 
@@ -19,6 +20,10 @@ LATEST_NS = 2**61  # the span of any two such times fits 64 bits
 _MAX_NS = 2**62  # sums of two such times still fit 64 bits
 _PLAIN = re.compile(r"([+-]?)([0-9]{1,20})(?:\.([0-9]{0,18}))?", re.ASCII)
 _MAX_CHARS = 60
+_SAMPLES = 16
+_DISTINCT_NS = 10**12  # shorter times are found in any file
+_MOST = 0.5  # of the samples: a file may leave out some of what another holds
+_SQLITE = b"SQLite format 3\x00"
 
 
 def exact_ns(value: object, unit: Unit = "us") -> int | None:
@@ -65,3 +70,25 @@ def _whole(value: int, unit: Unit) -> int | None:
     exponent = _EXPONENT[unit]
     ns = value * 10**exponent if exponent >= 0 else round(Decimal(value).scaleb(exponent))
     return ns if abs(ns) < _MAX_NS else None
+
+
+def holds_times(content: bytes, times_ns: Sequence[object]) -> bool:
+    """True when most of a sample of exact times, in ns, stand in a file as it is."""
+    known = [ns for ns in times_ns if isinstance(ns, int)]
+    count = min(_SAMPLES, len(known))
+    picked = [known[at * (len(known) - 1) // max(1, count - 1)] for at in range(count)]
+    picked = [ns for ns in picked if ns >= _DISTINCT_NS]
+    is_database, found = content.startswith(_SQLITE), 0
+    for tried, ns in enumerate(picked, start=1):
+        found += _stored(ns, is_database=is_database) in content
+        if tried - found > len(picked) * (1 - _MOST):
+            return False
+    return bool(picked)
+
+
+def _stored(ns: int, *, is_database: bool) -> bytes:
+    """The time as files hold it: µs in text, ns with the high byte first in a database."""
+    if is_database:
+        return ns.to_bytes(6 if ns < 2**47 else 8, "big")
+    whole, rest = divmod(ns, 1000)
+    return f"{whole}.{rest:03d}".rstrip("0").rstrip(".").encode()

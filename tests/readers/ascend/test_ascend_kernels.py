@@ -504,6 +504,7 @@ def test_compute_of_2025_01_is_step_trace_time_computing() -> None:
     assert abs(trace.runs["dur_ns"][0] - float(step["Stage"]) * 1000) < 250
     assert set(trace.meta.files) == {
         "l2_cache.csv", "op_statistic.csv", "profiler_info_0.json", "step_trace_time.csv",
+        "trace_view.json",
     }  # fmt: skip
 
 

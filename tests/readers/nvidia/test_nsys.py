@@ -101,6 +101,27 @@ def test_launches_are_those_of_the_open_range(tmp_path: Path) -> None:
     assert read(tmp_path, strings, ran).runs["launches"].isna().all()
 
 
+def test_calls_that_wait_for_the_device(tmp_path: Path) -> None:
+    """Of seven calls three wait; one of those has no end. A report without calls says nothing."""
+    texts = ("cudaStreamSynchronize_v3020", "cudaMemcpyAsync_v3020", "cudaMemcpy_v3020")
+    strings: Table = (NAMES[0], NAMES[1], [*NAMES[2], *enumerate(texts, start=900)])
+    columns = ("start", '"end"', "globalTid", "correlationId", "nameId")
+    calls = [
+        (90, 95, 3, 1), (610, 700, 902, 5), (96, 99, 901, 2), (120, 170, 900, 3),
+        (180, 185, 3, 4), (800, None, 900, 6), (900, 950, 77, 7),
+    ]  # fmt: skip
+    api: Table = ("CUPTI_ACTIVITY_KIND_RUNTIME", columns,
+                  [(a, b, THREAD, c, name) for a, b, name, c in calls])  # fmt: skip
+    ran = kernels((100, 160, 1), (190, 650, 4))
+    waits = read(tmp_path, strings, ran, api).host_waits
+    assert waits is not None
+    assert [waits.names[at] for at in waits.name_of] == ["cudaStreamSynchronize", "cudaMemcpy"]
+    assert (waits.starts_ns.tolist(), waits.ends_ns.tolist()) == ([120, 610], [170, 700])
+    none = read(tmp_path, strings, ran, runtime((90, 1))).host_waits
+    assert none is not None and len(none.starts_ns) == 0
+    assert read(tmp_path, strings, ran).host_waits is None
+
+
 def test_kernels_copies_and_fills(tmp_path: Path) -> None:
     trace = read(
         tmp_path,
