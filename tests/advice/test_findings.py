@@ -135,6 +135,10 @@ def test_the_device_runs_dry_while_the_host_waits() -> None:
     assert one is not None
     assert (one.at_most_ns, one.share, one.stretch) == (200, 0.2, Stretch(300, 500))
     assert (one.values["waits"], one.values["places"], one.values["call"]) == (3, 1, "aten::item")
+    early = replace(trace, host_waits=host_waits([("aten::item", -50, 320)], Limits()))
+    one = of_code(found_in(early), "host_waits")
+    assert one is not None
+    assert (one.values["waits"], one.values["places"]) == (1, 1), "it began before MatMul did"
     for harmless in ([], waits[1:]):
         free = replace(trace, host_waits=host_waits(harmless, Limits()))
         assert of_code(found_in(free), "host_waits") is None

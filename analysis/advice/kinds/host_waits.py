@@ -44,7 +44,8 @@ def host_waits(subject: Subject) -> Answer:
     if idle_ns < MIN_SHARE * span_ns:
         return ()
     longest = int(found[np.argmax(lengths)])
-    in_run = (waits.starts_ns >= starts[0]) & (waits.starts_ns < ends[-1])
+    # The host can begin to wait before what it has started begins on the device.
+    in_run = (waits.ends_ns > starts[0]) & (waits.starts_ns < ends[-1])
     name = waits.names[int(waits.name_of[is_cause & (gap == longest)][-1])]
     return (
         Finding(
