@@ -27,6 +27,8 @@ class Stacks:
             raise ValueError("stacks: columns differ in length")
         if (self.parents >= np.arange(len(self.parents))).any():
             raise ValueError("stacks: a node stands before its parent")
+        if (self.parents < -1).any():
+            raise ValueError("stacks: a parent is not in the tree")
         if len(self.nodes) and not -1 <= self.nodes.min() <= self.nodes.max() < len(self.names):
             raise ValueError("stacks: a node is not in the tree")
 

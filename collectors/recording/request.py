@@ -22,7 +22,8 @@ from collectors.workers import machine
 from collectors.workers.jobs import PrepareJob
 
 MAX_THREADS_PER_CORE = 4
-_UNIFORM = re.compile(r"uniform (-?[\d.e+-]+) to (-?[\d.e+-]+)$")  # as inputs.drawn calls it
+_NUMBER = r"(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
+_UNIFORM = re.compile(f"uniform {_NUMBER} to {_NUMBER}$")  # as inputs.drawn calls it
 Value = str | int | float | bool
 
 

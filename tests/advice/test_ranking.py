@@ -122,6 +122,12 @@ def test_a_recording_is_of_the_model_whose_content_it_has(folder: Path) -> None:
     assert found.unrecorded == (folder / "a.onnx", folder / "b.onnx")
     os.utime(folder / "b.onnx", (0, 0))
     assert found.unrecorded == (folder / "a.onnx",)
+    undated = experiment_zip(TIMES, model_name="b", changes={"created": "yesterday"})
+    (folder / "b.zip").write_bytes(undated)
+    os.utime(folder / "b.onnx")
+    found = collection_at(folder)
+    assert found is not None
+    assert folder / "b.onnx" in found.unrecorded, "nobody knows which is younger"
 
 
 def test_a_model_counts_once(folder: Path) -> None:

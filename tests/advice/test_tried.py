@@ -277,6 +277,9 @@ def test_the_script_opens_the_model_so(tmp_path: Path, monkeypatch: pytest.Monke
     record = recorded(TIMES)
     assert session_script(record, "int8") is None
     assert session_script(record, RULES) is None, "without its rules"
+    odd = {**ALL, "intra_op_threads": "two"}
+    variants = [msgspec.structs.replace(one, settings=odd) for one in record.variants]
+    assert session_script(msgspec.structs.replace(record, variants=variants), "fused") is not None
     text = session_script(record, "fused")
     assert text is not None
     script, model = tmp_path / "open.py", tmp_path / "model.onnx"

@@ -84,6 +84,7 @@ def session_script(
     made with as many."""
     variant = record.variant(name)
     level = _LEVELS.get(str(variant.settings.get("graph_optimization")))
+    told = variant.settings.get("intra_op_threads")
     off = _disabled(variant, listed)
     if level is None or off is None or not (rules or name.partition(":")[0] in _OF_SETTINGS):
         return None
@@ -93,7 +94,7 @@ def session_script(
         variant=_plain(name),
         rules=ascii(rules),
         options=ascii(_options(record)),
-        threads=int(str(variant.settings.get("intra_op_threads", record.settings.threads))),
+        threads=told if isinstance(told, int) else record.settings.threads,
         level=level,
         spin="1" if record.settings.spin else "0",
         disabled=ascii(off),

@@ -61,7 +61,7 @@ class Collection:
             if is_whole or record.model.name != model.stem:
                 yield record.model.sha256 == content
             else:
-                yield changed <= datetime.fromisoformat(record.created).timestamp()
+                yield changed <= _created_s(record)
 
 
 @dataclass(frozen=True)
@@ -204,6 +204,14 @@ def _record(path: Path) -> ExperimentRecord | None:
             return parse_record(member.read(_RECORD_BYTES))
     except _UNREADABLE:
         return None
+
+
+def _created_s(record: ExperimentRecord) -> float:
+    """When it was recorded, in seconds since 1970; 0 where its text is no date."""
+    try:
+        return datetime.fromisoformat(record.created).timestamp()
+    except (OSError, OverflowError, ValueError):
+        return 0.0
 
 
 def _may_be_experiment(path: Path) -> bool:

@@ -140,6 +140,7 @@ def test_a_recording_like_another_has_its_inputs() -> None:
         inputs=(
             ModelInput("ids", "int64", (1, 128), "seed 7, uniform 0 to 30521"),
             ModelInput("x", "float32", (), "seed 7, standard normal"),
+            ModelInput("y", "float32", (), "uniform e to 1.2.3"),
         ),
     )
     own = Recording.like(msgspec.structs.replace(value.record, model=facts), "bert.onnx")
