@@ -47,20 +47,41 @@ def remedies(subject: Subject, found: Findings) -> tuple[Try, ...]:
     or that it tried, are left out. One that answers several findings of a kind saves what they say
     together.
     """
-    side = subject.side
-    if side.experiment is None or side.variant is None:
-        return ()
-    record = side.experiment.record
-    if record.engine.name != ENGINE:
+    record = _record_of(subject)
+    if record is None:
         return ()
     known = {*record.names, *(one.rules or one.variant for one in record.tries)}
     asked: dict[tuple[str, str], _Remedy] = {}
-    for one in (*_of(subject, record, found), *_of_most_optimised(subject, record)):
+    for one in _all(subject, record, found):
         if (one.rules or one.variant) not in known:
             asked.setdefault((one.variant, one.rules), one)
     made = (Try(o.variant, o.code, _part(subject, o.gain), o.rules) for o in asked.values())
     loses = sorted(made, key=lambda one: one.predicted is not None and one.predicted.value < 0)
     return tuple(_numbered(loses))
+
+
+def held(subject: Subject, found: Findings) -> tuple[str, ...]:
+    """Variants that answer the findings and stand in the subject's own recording, each once."""
+    record = _record_of(subject)
+    if record is None or subject.side.variant is None:
+        return ()
+    others = {*record.names} - {subject.side.variant.name}
+    asked = (one.variant for one in _all(subject, record, found))
+    return tuple(dict.fromkeys(name for name in asked if name in others))
+
+
+def _record_of(subject: Subject) -> ExperimentRecord | None:
+    """The recording of a variant that FuseScope recorded with ONNX Runtime; None else."""
+    side = subject.side
+    if side.experiment is None or side.variant is None:
+        return None
+    record = side.experiment.record
+    return record if record.engine.name == ENGINE else None
+
+
+def _all(subject: Subject, record: ExperimentRecord, found: Findings) -> Iterator[_Remedy]:
+    yield from _of(subject, record, found)
+    yield from _of_most_optimised(subject, record)
 
 
 def _of(subject: Subject, record: ExperimentRecord, found: Findings) -> Iterator[_Remedy]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from analysis.advice import Findings, Subject, missed_fusions
+from analysis.advice.remedies import held, remedies
 from analysis.advice.settings import conditions_of
 from analysis.advice.tried import Outcome, Tried, kept
 from analysis.compare.timing.verdict import Verdict
-from analysis.messages import Message, paragraph, say
+from analysis.messages import Message, listed, paragraph, say
 from analysis.wording.findings.texts import TEXTS
 from analysis.wording.scorecard import interval_text
 from analysis.wording.sentences import pair_parts, verdict_interval
@@ -20,6 +21,14 @@ _NOTHING_ASKED = Message("Nothing else stands out in {best:name}, so there is no
 _NOT_BY_ITSELF = Message(
     "FuseScope cannot try by itself what the findings of {best:name} ask for: their remedies are "
     "changes of the model or of the machine."
+)
+_NOT_HERE = Message(
+    "FuseScope would try {variants:name}, but this machine lacks the compiler of kernels "
+    "({command:name}) or the cores for that."
+)
+_IS_RECORDED = Message(
+    "What FuseScope can try for the findings of {best:name} is in this recording already: "
+    "{variants:name}."
 )
 _WAS_TRIED = Message("What the findings of {best:name} ask for was tried in this recording.")
 TITLE_HELP = Message(
@@ -63,14 +72,20 @@ _NO_SCRIPT = Message(
 
 
 def nothing_text(subject: Subject, found: Findings) -> str:
-    """Why there is nothing to try beside the side of these findings."""
+    """Why nothing is tried beside the side of these findings."""
+    return paragraph(_fused_text(subject, found), _reason(subject, found))
+
+
+def _reason(subject: Subject, found: Findings) -> str:
     best, experiment = subject.side.label, subject.side.experiment
-    codes = {one.code for one in found.found}
+    if asked := remedies(subject, found):
+        variants = listed([one.variant for one in asked])
+        return _NOT_HERE.text(variants=variants, command="pip install 'fusescope[kernels]'")
     if experiment is not None and experiment.record.tries:
-        rest = _WAS_TRIED
-    else:
-        rest = _NOT_BY_ITSELF if codes else _NOTHING_ASKED
-    return paragraph(_fused_text(subject, found), rest.text(best=best))
+        return _WAS_TRIED.text(best=best)
+    if known := held(subject, found):
+        return _IS_RECORDED.text(best=best, variants=listed(known))
+    return (_NOT_BY_ITSELF if found.found else _NOTHING_ASKED).text(best=best)
 
 
 def _fused_text(subject: Subject, found: Findings) -> str:

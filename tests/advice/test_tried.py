@@ -29,7 +29,7 @@ from analysis.experiment import (
     parse_record,
     record_json,
 )
-from analysis.readers import read
+from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
 from analysis.redaction import redacted
 from analysis.report.exports.session_script import kept_files, session_script
@@ -266,7 +266,19 @@ def test_why_there_is_nothing_to_try() -> None:
     )
     asks = Findings((Finding("communication"),), (), None)
     assert "cannot try by itself what the findings of fused ask for" in nothing_text(subject, asks)
-    missed = Findings((Finding("missed_fusion"),), (), None)
+    sample = read_path(Path(__file__).parents[2] / "sample_traces/recipes/conv3x3.zip")
+    assert isinstance(sample, Experiment)
+    unfused = Subject(side_of_variant(sample, "unfused"))
+    assert nothing_text(unfused, findings(unfused)) == (
+        "What FuseScope can try for the findings of unfused is in this recording already: fused."
+    )
+    threads = Findings((Finding("dispatch_bound"),), (), None)
+    assert nothing_text(subject, threads).endswith(
+        "FuseScope would try threads:1, but this machine lacks the compiler of kernels "
+        "(pip install 'fusescope[kernels]') or the cores for that."
+    ), "it was left out, so it cannot be"
+    values = {"op_types": "Mul + Add", "blocked_by": "form", "own_places": 0}
+    missed = Findings((Finding("missed_fusion", values),), (), None)
     assert "ONNX Runtime" not in nothing_text(subject, missed)
     plain = Subject(comparison.baseline)
     assert "ONNX Runtime" not in nothing_text(plain, nothing)

@@ -127,8 +127,9 @@ def test_call_stacks_memory_and_waits_come_back_without_paths(
 @pytest.mark.parametrize(
     ("table", "column", "value"),
     [
-        ("nodes", "parent", 2), ("nodes", "parent", -1), ("placed", "node", 9), ("placed", "source_row", 0),
-        ("waits", "dur_ns", -1), ("waits", "start_ns", 7), ("memory", "start_ns", 8),
+        ("nodes", "parent", 2), ("nodes", "parent", -1), ("placed", "node", 9),
+        ("placed", "source_row", 0), ("waits", "dur_ns", -1), ("waits", "start_ns", 7),
+        ("memory", "start_ns", 8),
     ],
 )  # fmt: skip
 def test_context_that_no_trace_has_is_damage(table: str, column: str, value: int) -> None:

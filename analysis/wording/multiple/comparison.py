@@ -203,9 +203,9 @@ _ABOUT_ALL = (
 _APART = Message(
     "{names:name}: recorded apart from {baseline:name}, so neither machine nor drift is controlled."
 )
-_MORE_DOUBTS = Message(
-    "{n:count} more doubt concerns profiles of single pairs; comparing two of them shows it.",
-    "{n:count} more doubts concern profiles of single pairs; comparing two of them shows them.",
+_PAIR_DOUBTS = Message(
+    "{n:count} doubt concerns the profiles of a single pair: compare that pair to see it.",
+    "{n:count} doubts concern the profiles of single pairs: compare those pairs to see them.",
 )
 
 
@@ -227,7 +227,7 @@ def doubt_lines(multiple: MultipleComparison) -> tuple[str, ...]:
     """What speaks against the comparisons, each sentence once, with the sides that it is of where
     it is not of all: 'fused, int8: …'."""
     of: dict[str, list[str]] = {}
-    apart, more = [], set()
+    apart, of_pairs = [], set()
     for side, comparison in zip(multiple.sides[1:], multiple.comparisons, strict=True):
         found = trust(comparison.diagnostics)
         if comparison.verdict.pairing not in ("blocks", "paired_files"):
@@ -242,7 +242,7 @@ def doubt_lines(multiple: MultipleComparison) -> tuple[str, ...]:
             if note.code in _ABOUT_ALL:
                 told.append(diagnostic_sentence(note))
             else:
-                more.add(diagnostic_sentence(note))
+                of_pairs.add(diagnostic_sentence(note))
         for sentence in dict.fromkeys(told):
             of.setdefault(sentence, []).append(side.name)
     lines = []
@@ -251,8 +251,8 @@ def doubt_lines(multiple: MultipleComparison) -> tuple[str, ...]:
     for sentence, names in of.items():
         is_of_all = len(names) == len(multiple.comparisons)
         lines.append(sentence if is_of_all else _OF.text(names=", ".join(names), doubt=sentence))
-    if more:
-        lines.append(_MORE_DOUBTS.text(n=len(more)))
+    if of_pairs:
+        lines.append(_PAIR_DOUBTS.text(n=len(of_pairs)))
     return tuple(lines)
 
 

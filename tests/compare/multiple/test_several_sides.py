@@ -97,6 +97,9 @@ def test_unknown_noise_is_not_noise() -> None:
     apart = several(experiment_zip(TIMES, control=(1.2,)))
     assert apart.best.noise == "control_differs" and len(apart.best.members) == 4
     assert "the two copies of the baseline differ" in best_sentence(apart)
+    assert doubt_lines(several(experiment_zip(TIMES)))[0].endswith(
+        " doubts concern the profiles of single pairs: compare those pairs to see them."
+    ), "alone, so no more than others"
 
 
 def test_separate_files_are_corrected_and_told_apart_beyond_what_recordings_differ_by() -> None:
