@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from analysis.memory import MemoryUse
 from analysis.readers.ascend.columns import DEVICE, STREAM, TASK, AscendRows, task_kind, unguarded
-from analysis.readers.ascend.memory import memory_of, recorded_memory
+from analysis.readers.ascend.memory import memory_of, recorded_memory, sizes
 from analysis.readers.ascend.settings import Settings, is_settings, read_settings
 from analysis.readers.input.beside import Beside
 from analysis.readers.input.csv_table import CsvTable, has_columns, head_cells, read_csv
@@ -309,9 +309,9 @@ def _note_memory(
         found.files.append(source.path)
         values: dict[str, Value] = {}
         for what in ("Allocated", "Reserved"):
-            columns = (table.numbers(f"{when} Total {what}") for when in ("Allocation", "Release"))
-            numbers = itertools.chain.from_iterable(columns)
-            values[f"{what.lower()}_mb"] = max((v for v in numbers if v is not None), default=None)
+            columns = (sizes(table, f"{when} Total {what}") for when in ("Allocation", "Release"))
+            known = [size for size in itertools.chain.from_iterable(columns) if size is not None]
+            values[f"{what.lower()}_mb"] = max(known) / 10**6 if known else None
         found.notes.append(Diagnostic("info", "device_memory", values=values))
         found.memory = memory_of(table, source.limits)
         return

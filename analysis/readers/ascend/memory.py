@@ -11,10 +11,10 @@ from analysis.readers.building.memory_use import memory_use
 from analysis.readers.input.csv_table import CsvTable
 from analysis.text import clean_text
 
-_MB = 10**6  # bytes, so that figures read as in the file
-_MAX_MB = 1e12
-_SIZES = {"b": 1, "byte": 1, "kb": 10**3, "mb": _MB, "gb": 10**9}  # of units in heads
-_MAX_BYTES = _MAX_MB * _MB
+_DEVICE = ("Device Type", "Device")
+# Of units in heads; decimal, so that figures read as in the file.
+_SIZES = {"b": 1, "byte": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9}
+_MAX_BYTES = 1e18
 _MAX_DEVICES = 16
 # When, the totals behind it, and the name of what allocated; a change of a device.
 _Change = tuple[int, float, float | None, str]
@@ -22,29 +22,29 @@ _Change = tuple[int, float, float | None, str]
 
 def memory_of(table: CsvTable, limits: Limits) -> tuple[MemoryUse, ...]:
     """The memory of each device, most first; at its peak the operator that allocated last."""
-    devices, names = table.texts("Device Type"), table.texts("Name")
+    devices, names = table.texts(*_DEVICE), table.texts("Name")
     changes: dict[str, list[_Change]] = {}
     for when in ("Allocation", "Release"):
         columns = zip(
             table.ns(f"{when} Time"),
-            table.numbers(f"{when} Total Allocated"),
-            table.numbers(f"{when} Total Reserved"),
+            sizes(table, f"{when} Total Allocated"),
+            sizes(table, f"{when} Total Reserved"),
             devices,
             names,
             strict=True,
         )
         for time_ns, allocated, reserved, device, name in columns:
-            if time_ns is not None and allocated is not None and 0 <= allocated < _MAX_MB:
+            if time_ns is not None and allocated is not None:
                 by = (name or "") if when == "Allocation" else ""
                 changes.setdefault(device or "NPU", []).append((time_ns, allocated, reserved, by))
     found = []
     for device, rows in list(changes.items())[:_MAX_DEVICES]:
-        known = all(row[2] is not None and 0 <= row[2] < _MAX_MB for row in rows)
+        known = all(row[2] is not None for row in rows)
         use = memory_use(
             clean_text(device, limits.name_chars),
             [row[0] for row in rows],
-            [round(row[1] * _MB) for row in rows],
-            [round((row[2] or 0.0) * _MB) for row in rows] if known else None,
+            [round(row[1]) for row in rows],
+            [round(row[2] or 0.0) for row in rows] if known else None,
         )
         if use is not None:
             highest = max(rows, key=lambda row: row[1])
@@ -58,28 +58,24 @@ def recorded_memory(table: CsvTable, limits: Limits) -> tuple[MemoryUse, ...]:
     A device has a series a component (PTA, GE, PTA+GE, WORKSPACE, APP), some of which hold others:
     the one that had most allocated is taken. One of which only the reserved memory is known is not.
     """
-    allocated, scale = _bytes(table, "Total Allocated")
-    reserved, reserved_scale = _bytes(table, "Total Reserved")
     series: dict[str, dict[str, list[tuple[int, float, float | None]]]] = {}
     columns = zip(
         table.ns("Timestamp"),
-        allocated,
-        reserved,
-        table.texts("Device Type", "Device"),
+        sizes(table, "Total Allocated"),
+        sizes(table, "Total Reserved"),
+        table.texts(*_DEVICE),
         table.texts("Component"),
         strict=True,
     )
-    for time_ns, used, kept, device, component in columns:
-        size = None if used is None else used * scale
-        if time_ns is None or size is None or not 0 <= size < _MAX_BYTES:
+    for time_ns, size, held, device, component in columns:
+        if time_ns is None or size is None:
             continue
         of_device = series.setdefault(device or "NPU", {})
-        held = None if kept is None else kept * reserved_scale
         of_device.setdefault(component or "", []).append((time_ns, size, held))
     found = []
     for device, components in list(series.items())[:_MAX_DEVICES]:
         rows = max(components.values(), key=lambda rows: max(row[1] for row in rows))
-        known = all(row[2] is not None and 0 <= row[2] < _MAX_BYTES for row in rows)
+        known = all(row[2] is not None for row in rows)
         use = memory_use(
             clean_text(device, limits.name_chars),
             [row[0] for row in rows],
@@ -91,10 +87,12 @@ def recorded_memory(table: CsvTable, limits: Limits) -> tuple[MemoryUse, ...]:
     return tuple(sorted(found, key=lambda use: -use.peak))
 
 
-def _bytes(table: CsvTable, name: str) -> tuple[list[float | None], int]:
-    """The cells of a column and the bytes that one of its unit is; no cells of an unknown unit."""
+def sizes(table: CsvTable, name: str) -> list[float | None]:
+    """The cells of a column in bytes, of MB where its head names no unit; None for what is no size,
+    and for all of them where the unit is unknown."""
     column = table.find(name)
     scale = None if column is None else _SIZES.get(column.unit.lower() or "mb")
     if column is None or scale is None:
-        return [None] * len(table), _MB
-    return column.numbers(), scale
+        return [None] * len(table)
+    bytes_of = (None if cell is None else cell * scale for cell in column.numbers())
+    return [size if size is not None and 0 <= size < _MAX_BYTES else None for size in bytes_of]

@@ -206,6 +206,23 @@ def test_a_record_that_does_not_fit_or_is_not_needed_is_left_out() -> None:
     assert (use.peak, use.peak_in) == (7_000_000, "add")
 
 
+def test_memory_of_operators_in_the_unit_of_its_head() -> None:
+    """torch_npu writes totals in MB, msprof in KB; 1e300 KB are no size."""
+    head = (
+        "Device_id,Name,Size(KB),Allocation Time(us),Allocation Total Allocated(KB),"
+        "Allocation Total Reserved(KB),Device"
+    )
+    at = "17364054438814"
+    rows = f"0,Add,1,{at}00,2500,4096,NPU:0\n0,Mul,1,{at}05,2750,4096,NPU:0\n"
+    data = f"{head}\n{rows}0,Odd,1,{at}07,1e300,4096,NPU:0\n".encode()
+    trace = trace_of(ONE_KERNEL, Source("operator_memory_1.csv", data))
+    [use] = trace.memory
+    assert (use.device, use.peak, use.peak_in) == ("NPU:0", 2_750_000, "Mul")
+    assert use.reserved is not None and use.reserved.tolist() == [4_096_000, 4_096_000]
+    told = dict(note(trace, "device_memory").values)
+    assert told == {"allocated_mb": 2.75, "reserved_mb": 4.096}
+
+
 def test_a_core_that_worked_longer_than_its_task_is_told(miniature: Trace) -> None:
     found = note(miniature, "contradiction")
     assert (found.count, str(found.example)) == (
