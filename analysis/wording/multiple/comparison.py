@@ -34,6 +34,7 @@ _OUTCOMES: Mapping[VerdictOutcome, Message] = {
     "cannot_tell": Message("cannot tell"),
     "noise_unknown": Message("noise unknown"),
 }
+_NOT_COMPARED = Message("not compared")
 _FASTEST = Message(
     "**{best:name}** is the fastest of the {n:count}: every other one is slower beyond the noise."
 )
@@ -166,8 +167,12 @@ def range_text(interval: Interval) -> str:
 
 
 def result_text(entry: Entry) -> str:
-    """'faster', 'cannot tell'; that it is the baseline."""
-    return (BASELINE if entry.verdict is None else _OUTCOMES[entry.verdict.outcome]).text()
+    """'faster', 'cannot tell'; that it is the baseline, or does not compare with it."""
+    if entry.verdict is None:
+        return BASELINE.text()
+    if entry.verdict.speedup is None:
+        return _NOT_COMPARED.text()
+    return _OUTCOMES[entry.verdict.outcome].text()
 
 
 def figure_cell(entry: Entry, code: str) -> str:

@@ -22,6 +22,7 @@ from analysis.wording.multiple.comparison import (
     column_text,
     doubt_lines,
     front_sentence,
+    result_text,
 )
 from tests.app.test_counted import trace_of as whole_file
 from tests.compare.test_comparison import experiment_of, trace_of
@@ -151,6 +152,8 @@ def test_another_model_is_not_ranked() -> None:
     assert best_sentence(multiple).endswith(
         "Not ranked, because their times do not compare with those of a: c."
     )
+    results = [result_text(entry) for entry in multiple.entries]
+    assert results == ["baseline", "faster", "not compared"]
 
 
 def with_costs(experiment: Experiment, costs: dict[str, tuple[float, int]]) -> Experiment:
