@@ -69,6 +69,11 @@ NONE = {
 _NO_SCRIPT = Message(
     "{variant:name} runs inside FuseScope only, so there is no script that opens the model so."
 )
+_NO_SETTINGS = Message(
+    "No script opens the model as {variant:name} does: this needs more than settings of a session, "
+    "or the same optimizers as in the recording."
+)
+_IN_PIECES = ("eager", "segments", "custom")
 
 
 def nothing_text(subject: Subject, found: Findings) -> str:
@@ -159,7 +164,8 @@ def outcome_lines(one: Tried, best: str) -> tuple[str, ...]:
 
 def no_script_text(variant: str) -> str:
     """Why nothing repeats that variant."""
-    return _NO_SCRIPT.text(variant=variant)
+    is_inside = variant.partition(":")[0] in _IN_PIECES
+    return (_NO_SCRIPT if is_inside else _NO_SETTINGS).text(variant=variant)
 
 
 def _of_several(verdict: Verdict) -> str:

@@ -162,8 +162,10 @@ def sweep_result(status: Status, scaling_page: st.Page, query: Mapping[str, str]
             n=status.settings,
         )
         if status.error is not None:
-            failed = say("{setting} was not recorded.", setting=str(status.told or ""))
+            failed = say("The sweep ended at a setting that could not be recorded.")
             st.error(failed, icon=":material/error:")
+            if status.told is not None:
+                st.text(str(status.told))
             st.code(status.error.text, language=None, wrap_lines=True)
             st.text(kept)
         else:

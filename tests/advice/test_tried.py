@@ -34,7 +34,7 @@ from analysis.readers.input.source import Source
 from analysis.redaction import redacted
 from analysis.report.exports.session_script import kept_files, session_script
 from analysis.report.exports.tried_json import tried_json
-from analysis.wording.tried import conclusion, lines, nothing_text
+from analysis.wording.tried import conclusion, lines, no_script_text, nothing_text
 from tests.advice.experiments import compared
 from tests.advice.test_own_pass import chains, with_own
 from tests.factories import experiment_zip
@@ -312,6 +312,8 @@ def test_the_files_that_repeat_what_is_kept(results: tuple[Tried, ...]) -> None:
     assert files[".toml"] == RULE_TEXT
     assert f"RULES = {RULE_TEXT!r}" in files[".py"]
     assert "ORT_DISABLE_ALL" in files[".py"], "as the rules say"
+    assert no_script_text("only:GeluFusion").startswith("No script opens the model as only:Gelu")
+    assert no_script_text("custom:softmax").startswith("custom:softmax runs inside FuseScope only")
     compile(files[".py"], "script.py", "exec")
     none_kept = kept_files(record, results[1:3])
     assert list(none_kept) == [".py"]

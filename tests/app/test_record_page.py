@@ -197,7 +197,8 @@ def test_a_setting_that_fails_keeps_those_before(
     page.button(key="record_start").click().run()
     wait()
     page.run()
-    assert page.error[0].value == "Setting 3 of 3: batch size 4 was not recorded."
+    assert page.error[0].value == "The sweep ended at a setting that could not be recorded."
+    assert "Setting 3 of 3: batch size 4" in [text.value for text in page.text]
     assert any(text.startswith("The engine refused the model: <b>x</b>.") for text in texts(page))
     assert "Recorded settings: 2 of 3." in texts(page)
     assert [button for button in page.button if button.key == "record_open"]

@@ -30,5 +30,6 @@ def test_what_was_tried_is_a_section() -> None:
     assert "1.50 ms (500 µs to 3.00 ms)" in section
     assert "2.00 ms (1.99 ms to 2.01 ms)" in section
     assert "Not recorded: &lt;img src=x&gt; has no Conv." in section
+    assert section.count('<td class="text">–</td>') == 2, "int8 was neither predicted nor measured"
     assert "Keep threads:1: 1.25× faster than fused" in section
     assert 'id="tried"' not in report_of()
