@@ -27,7 +27,7 @@ SHARED_TRACES = ROOT.parent / "shared" / "traces"
 TRANSLATIONS = language.FOLDER
 
 # A deadline is an assertion on absolute time: on a busy machine it fails for no reason.
-hypothesis.settings.register_profile("short", deadline=None, max_examples=40)
+hypothesis.settings.register_profile("short", deadline=None, max_examples=25)
 hypothesis.settings.register_profile("exhaustive", deadline=None, max_examples=120)
 
 

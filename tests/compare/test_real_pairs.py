@@ -62,13 +62,16 @@ PAIRS = {
     "two models on a CPU": (f"{TORCH}/cbr_eager.json", f"{TORCH}/tiny_eager.json", True),
 }
 
-LARGE = ("two toolkits", "two models", "steps on one side")
+AGAIN = (
+    "two toolkits", "two models", "steps on one side", "two GPUs", "times alone",
+    "compiled, one region", "two levels",
+)  # fmt: skip
 
 
 @needs_traces
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.exhaustive if name in LARGE else ()) for name in PAIRS],
+    [pytest.param(name, marks=pytest.mark.exhaustive if name in AGAIN else ()) for name in PAIRS],
 )
 def test_a_real_pair_does_not_contradict_itself(name: str) -> None:
     first, second, differ = PAIRS[name]

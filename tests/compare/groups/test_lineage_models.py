@@ -185,7 +185,7 @@ def examined(prepared: Prepared, levels: Levels = OPTIMISED) -> dict[str, list[s
 @pytest.mark.parametrize(
     ("name", "levels"),
     [
-        *models(ARCHITECTURES, ARCHITECTURES, ("fused",), LEVELS),
+        *models(ARCHITECTURES, tuple(ARCHITECTURES)[::4], ("fused",), LEVELS),
         pytest.param("residual_cnn", ("unfused",), id="residual_cnn, unfused"),
     ],
 )
