@@ -13,9 +13,9 @@ from analysis.errors import FuseScopeError
 from app.sources import choices, loading, sides
 from app.state.opened import Opened
 from tests.app.pages import address, headline, is_clean, markdown_texts, options, texts
+from tests.app.sources.test_uploads import opened
 from tests.app.test_compare_page import upload
 from tests.app.test_trace_page import SCRIPT as TRACE
-from tests.app.test_uploads import opened
 from tests.app.test_variants_page import SCRIPT as VARIANTS
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json, profiles
 from tests.patience import GIVE_UP_S

@@ -23,7 +23,7 @@ from app.state.opened import Fate, Opened
 from tests.app.conftest import BLOCKS, Upload
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 
-FORMATS = Path(__file__).resolve().parents[2] / "sample_traces" / "formats"
+FORMATS = Path(__file__).resolve().parents[3] / "sample_traces" / "formats"
 ASCEND = FORMATS / "ascend_kernel_details"
 BEFORE = profile_json(UNFUSED_OPERATORS, runs=3)
 AFTER = profile_json(FUSED_OPERATORS, runs=2)

@@ -23,7 +23,7 @@ from app.state.opened import Opened
 from tests.app.conftest import BLOCKS, Upload
 from tests.factories import FUSED_OPERATORS, experiment_zip, profile_json
 
-SAMPLE = Path(__file__).resolve().parents[2] / "sample_traces/formats/ascend_kernel_details"
+SAMPLE = Path(__file__).resolve().parents[3] / "sample_traces/formats/ascend_kernel_details"
 
 PROFILE = profile_json(FUSED_OPERATORS, runs=2)
 
