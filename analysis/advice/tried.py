@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from analysis.advice.finding import Gain
@@ -12,7 +12,13 @@ from analysis.compare.timing.verdict import Verdict, paired_verdict
 from analysis.experiment import MAX_DIFFERENCE, ExperimentRecord, Try, VariantRecord
 
 Outcome = Literal[
-    "kept", "taken_back", "cannot_tell", "other_outputs", "outputs_unknown", "not_recorded"
+    "kept",
+    "outpaced",
+    "taken_back",
+    "cannot_tell",
+    "other_outputs",
+    "outputs_unknown",
+    "not_recorded",
 ]
 # Variants that a script of a few lines opens: the model as it is, other settings.
 _OF_SETTINGS = ("unfused", "basic", "extended", "fused", "without", "only", "threads")
@@ -55,18 +61,23 @@ def is_of_settings(variant: str) -> bool:
 
 def tried(record: ExperimentRecord) -> tuple[Tried, ...]:
     """What became of each try of a recording, in its order, against the best, its baseline; empty
-    where the recording was made for none."""
+    where the recording was made for none. Of several that are faster the fastest is kept."""
     best = record.settings.baseline
     if best not in record.names:
         return ()
     asked = {one.variant: one for one in record.tries if one.variant != best}
-    return tuple(_tried(record, best, remedy) for remedy in asked.values())
+    results = [_tried(record, best, remedy) for remedy in asked.values()]
+    faster = [one for one in results if one.outcome == "kept"]
+    fastest = max(faster, key=lambda one: (one.verdict and one.verdict.speedup) or 0, default=None)
+    return tuple(
+        replace(one, outcome="outpaced") if one in faster and one is not fastest else one
+        for one in results
+    )
 
 
 def kept(results: Sequence[Tried]) -> Tried | None:
-    """The fastest of those that are kept; None where none is."""
-    faster = [one for one in results if one.outcome == "kept" and one.verdict is not None]
-    return max(faster, key=lambda one: (one.verdict and one.verdict.speedup) or 0.0, default=None)
+    """The one that is kept; None where none is."""
+    return next((one for one in results if one.outcome == "kept"), None)
 
 
 def _tried(record: ExperimentRecord, best: str, remedy: Try) -> Tried:

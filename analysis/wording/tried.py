@@ -34,7 +34,7 @@ _WAS_TRIED = Message("What the findings of {best:name} ask for was tried in this
 TITLE_HELP = Message(
     "What the findings asked for, recorded in the same processes as the best variant so far. A "
     "variant is kept when it is faster by the verdict and its outputs are the same, else taken "
-    "back."
+    "back; of several the one with the largest speedup is kept."
 )
 NOTES = Message(
     "Both savings are of an un-profiled run of {best:name}: predicted from profiles, with a 90 % "
@@ -42,6 +42,7 @@ NOTES = Message(
 )
 _OUTCOMES: Mapping[Outcome, Message] = {
     "kept": Message("Kept: it is faster."),
+    "outpaced": Message("Not kept: it is faster, but another that was tried has more speedup."),
     "taken_back": Message("Taken back: it is slower."),
     "cannot_tell": Message("Taken back: it is not shown to be faster."),
     "other_outputs": Message(

@@ -76,7 +76,7 @@ def drawn(
     """Values by data type, or uniform `between`, and how they are called."""
     if between is not None:
         low, high = between
-        text = f"uniform {low:g} to {high:g}"
+        text = f"uniform {low:.15g} to {high:.15g}"  # read back by Recording.like
         if dtype.kind == "f":
             return chance.uniform(low, high, shape).astype(dtype), text
         if dtype.kind == "b":

@@ -107,6 +107,19 @@ def test_each_outcome_by_hand(results: tuple[Tried, ...]) -> None:
     assert best.remedy.variant == RULES, "int8 is faster, but computes something else"
 
 
+def test_of_two_that_are_faster_the_faster_is_kept() -> None:
+    times = {"fused": [10.0] * 8, RULES: [8.0] * 8, "threads:1": [7.0] * 8}
+    made = tried(recorded(times, ASKED[:2]))
+    assert [(one.remedy.variant, one.outcome) for one in made] == [
+        (RULES, "outpaced"),
+        ("threads:1", "kept"),
+    ]
+    best = kept(made)
+    assert best is made[1]
+    assert lines(made[0], "fused")[-1].startswith("Not kept: it is faster, but another")
+    assert conclusion(made, "fused").startswith("Keep threads:1: 1.43× faster than fused")
+
+
 def test_what_is_said_of_each(results: tuple[Tried, ...]) -> None:
     said = {one.remedy.variant: " ".join(lines(one, "fused")) for one in results}
     assert "1.25× faster than fused" in said[RULES]

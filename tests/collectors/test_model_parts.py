@@ -117,6 +117,10 @@ def test_inputs_come_from_the_seed_by_type() -> None:
         )
         assert [fact.dtype for fact in facts] == ["float32", "float16", "int64", "bool", "float32"]
         assert "uniform -2 to -1" in facts[1].source
+        _, (large, *_) = inputs.make(
+            values, sizes, seed=seed, given={}, ranges={"image": (0, 1234567)}
+        )
+        assert large.source.endswith("uniform 0 to 1234567"), "read back to record it again"
         return dict(zip(types, arrays, strict=True))
 
     first = make(0)
