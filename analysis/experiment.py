@@ -296,7 +296,8 @@ class Try(msgspec.Struct, frozen=True):
 
     `finding` is its code (docs/findings.md), `predicted` the part of the baseline's run that
     `variant` was predicted to save, None without a prediction. `rules` is the text of its rule
-    file, '' for other variants; `refused` says in a sentence why there is no such variant.
+    file, '' for other variants; `refused` is the reason, a sentence, if the variant could not be
+    made.
     """
 
     variant: str

@@ -60,7 +60,8 @@ class Finding:
     high where measurement alone shows it, medium where the remedy's effect is modelled, low where
     the cause is not certain. `of_ns` is the run that the times are of where it is not the mean run
     as profiled. `stretch` is where in the run that timelines show it can be seen best, on the
-    trace's clock; None where it is no matter of time or the file has no start times.
+    trace's clock; None where the finding is not about a period of time, or where the file has no
+    start times.
     """
 
     code: FindingCode

@@ -19,7 +19,7 @@ _UNFUSED = "unfused"
 
 def kernel_for(op_types: Sequence[str]) -> str:
     """The name of the kernel that runs these operators as one; '' where there is none."""
-    if "Where" in op_types:  # its condition is no float
+    if "Where" in op_types:  # its condition is not a float
         return ""
     classes = {op_class(op_type) for op_type in op_types}
     if "Softmax" in op_types:

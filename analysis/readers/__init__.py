@@ -90,7 +90,7 @@ READERS: tuple[Reader, ...] = (
     CHROME_TRACE,
 )
 
-# Those of files that only a report holds are no format of their own.
+# Readers of files that only a report contains; users do not see them as formats.
 _ALL = (*READERS, PACKED)
 
 _PICKLE = Message("a Python pickle")
@@ -153,7 +153,7 @@ def read_path(
     """
     if path.is_dir():
         files = folder_sources(path, limits)
-        # What a report in the folder tells of is, most likely, what else lies there.
+        # The other files of the folder are most likely those that the report was made from.
         found = find([file for file in files if not is_report(file.head)])
         if not (found.recordings or found.failed):
             found = find(files)

@@ -23,6 +23,7 @@ MAX_SHOWN = 4000  # characters of one text; readers cut names far below
 def template(name: str) -> jinja2.Template:
     """The template of that name: it escapes every text and fails on a value that is not given."""
     environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(asset),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         finalize=_visible,
@@ -32,7 +33,7 @@ def template(name: str) -> jinja2.Template:
     environment.globals["say"] = say
     environment.filters.update(duration=units.duration, factor=units.factor)
     environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "separators": (",", ":")}
-    return environment.from_string(asset(name))
+    return environment.get_template(name)
 
 
 @cache

@@ -42,7 +42,9 @@ NOTES = Message(
 )
 _OUTCOMES: Mapping[Outcome, Message] = {
     "kept": Message("Kept: it is faster."),
-    "outpaced": Message("Not kept: it is faster, but another that was tried has more speedup."),
+    "outpaced": Message(
+        "Not kept: it is faster, but another variant that was tried is faster still."
+    ),
     "taken_back": Message("Taken back: it is slower."),
     "cannot_tell": Message("Taken back: it is not shown to be faster."),
     "other_outputs": Message(
@@ -68,7 +70,8 @@ NONE = {
     "measured": Message("not known: too few blocks"),
 }
 _NO_SCRIPT = Message(
-    "{variant:name} runs inside FuseScope only, so there is no script that opens the model so."
+    "{variant:name} runs only inside FuseScope, so there is no script that opens the model that "
+    "way."
 )
 _NO_SETTINGS = Message(
     "No script opens the model as {variant:name} does: this needs more than settings of a session, "

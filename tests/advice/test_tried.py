@@ -116,7 +116,7 @@ def test_of_two_that_are_faster_the_faster_is_kept() -> None:
     ]
     best = kept(made)
     assert best is made[1]
-    assert lines(made[0], "fused")[-1].startswith("Not kept: it is faster, but another")
+    assert lines(made[0], "fused")[-1].startswith("Not kept: it is faster, but another variant")
     assert conclusion(made, "fused").startswith("Keep threads:1: 1.43× faster than fused")
 
 
@@ -326,7 +326,7 @@ def test_the_files_that_repeat_what_is_kept(results: tuple[Tried, ...]) -> None:
     assert f"RULES = {RULE_TEXT!r}" in files[".py"]
     assert "ORT_DISABLE_ALL" in files[".py"], "as the rules say"
     assert no_script_text("only:GeluFusion").startswith("No script opens the model as only:Gelu")
-    assert no_script_text("custom:softmax").startswith("custom:softmax runs inside FuseScope only")
+    assert no_script_text("custom:softmax").startswith("custom:softmax runs only inside FuseScope")
     compile(files[".py"], "script.py", "exec")
     none_kept = kept_files(record, results[1:3])
     assert list(none_kept) == [".py"]

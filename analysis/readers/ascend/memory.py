@@ -88,8 +88,8 @@ def recorded_memory(table: CsvTable, limits: Limits) -> tuple[MemoryUse, ...]:
 
 
 def sizes(table: CsvTable, name: str) -> list[float | None]:
-    """The cells of a column in bytes, of MB where its head names no unit; None for what is no size,
-    and for all of them where the unit is unknown."""
+    """The cells of a column in bytes, of MB where its head names no unit; None for what is not a
+    size, and for all of them where the unit is unknown."""
     column = table.find(name)
     scale = None if column is None else _SIZES.get(column.unit.lower() or "mb")
     if column is None or scale is None:

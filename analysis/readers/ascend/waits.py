@@ -35,7 +35,7 @@ class HostEvent(msgspec.Struct, gc=False):
     dur: msgspec.Raw = msgspec.Raw(b"")
 
     def span_ns(self) -> tuple[int, int] | None:
-        """Start and end in ns; None where they are no times."""
+        """Start and end in ns; None where they are not numbers."""
         start, dur = exact_ns(self.ts), exact_ns(self.dur)
         return None if start is None or dur is None or dur < 0 else (start, start + dur)
 
