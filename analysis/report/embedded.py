@@ -1,13 +1,14 @@
-"""What a report holds to be opened again: both sides as they were read, packed."""
+"""What a report holds to be opened again: all sides as they were read, packed."""
 
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 import msgspec
 
-from analysis.compare.comparison import Comparison
+from analysis.compare.assumptions import Assumptions
 from analysis.compare.side import Side
 from analysis.experiment import RECORD_NAME, Experiment, record_json
 from analysis.graph import graph_json
@@ -15,40 +16,44 @@ from analysis.limits import MIB
 from analysis.readers.packed import report
 from analysis.readers.packed.archive import zipped
 from analysis.readers.packed.tables import packed_trace
-from analysis.redaction import redacted_sides
+from analysis.redaction import all_redacted
 
 MAX_BYTES = 4 * MIB  # in the page
 # Not worth packing: an execution takes two bytes or more, most of them four.
 _MAX_CALLS = 2_000_000
 
 
-def embedded(comparison: Comparison, *, private: bool = True) -> str | None:
-    """The sides of the comparison for the page, as text in base64; None where that would take more
-    than MAX_BYTES, also without call stacks. With `private` they have no user names, host names and
-    absolute paths."""
-    sides = comparison.given
+def embedded(
+    sides: Sequence[Side], assumptions: Assumptions, *, private: bool = True
+) -> str | None:
+    """What is compared for the page, the baseline first, as text in base64; None where that would
+    take more than MAX_BYTES, also without call stacks. With `private` there are no user names, host
+    names and absolute paths in it."""
     if _calls(sides) > _MAX_CALLS:
         return None
     if private:
-        sides = redacted_sides(*sides)
+        sides = all_redacted(sides)
     for given in (sides, _without_stacks(sides)):
-        text = base64.b64encode(_packed(given, comparison)).decode("ascii")
+        text = base64.b64encode(_packed(given, assumptions)).decode("ascii")
         if len(text) <= MAX_BYTES:
             return text
     return None
 
 
-def _without_stacks(sides: tuple[Side, Side]) -> tuple[Side, Side]:
-    """Both sides without call stacks, which are the first to go where a page would be too large."""
-    first, second = (
-        side if side.trace.stacks is None else replace(side, trace=replace(side.trace, stacks=None))
-        for side in sides
-    )
-    is_one = sides[0].trace is sides[1].trace
-    return first, replace(second, trace=first.trace) if is_one else second
+def with_data(page: str, data: str) -> str:
+    """The page with its data as the last element: of a type that no browser runs."""
+    element = f'<script type="application/octet-stream" id="{report.DATA_ID}">{data}</script>'
+    before, end, after = page.rpartition("</body>")
+    return f"{before}{element}\n{end}{after}"
 
 
-def _calls(sides: tuple[Side, Side]) -> int:
+def _without_stacks(sides: Sequence[Side]) -> list[Side]:
+    """All sides without call stacks, which are the first to go where a page would be too large."""
+    made = {id(side.trace): replace(side.trace, stacks=None) for side in sides if side.trace.stacks}
+    return [replace(side, trace=made.get(id(side.trace), side.trace)) for side in sides]
+
+
+def _calls(sides: Sequence[Side]) -> int:
     """Executions of everything that would be packed."""
     traces = {
         id(trace): trace
@@ -58,36 +63,31 @@ def _calls(sides: tuple[Side, Side]) -> int:
     return sum(len(trace.calls) for trace in traces.values())
 
 
-def _packed(sides: tuple[Side, Side], comparison: Comparison) -> bytes:
-    baseline, candidate = sides
+def _packed(sides: Sequence[Side], assumptions: Assumptions) -> bytes:
     files: dict[str, bytes] = {}
-    is_one = baseline.experiment is not None and baseline.experiment is candidate.experiment
-    names = [_put(files, baseline, "baseline", sides if is_one else (baseline,))]
-    if is_one or (baseline.experiment is None and baseline.trace is candidate.trace):
-        names.append(names[0])
-    else:
-        names.append(_put(files, candidate, "candidate", (candidate,)))
-    first, second = (
-        report.Side(name, side.label, side.variant.name if side.variant else None)
-        for name, side in zip(names, sides, strict=True)
+    names: dict[int, report.FileName] = {}
+    told = []
+    for place, side in enumerate(sides):
+        of = id(side.experiment or side.trace)
+        if of not in names:
+            names[of] = report.file_name(place, "zip" if side.experiment else "tables")
+            files[names[of]] = (
+                _experiment(side.experiment, _compared(sides, side.experiment))
+                if side.experiment
+                else packed_trace(side.trace)
+            )
+        variant = side.variant.name if side.variant else None
+        told.append(report.Side(names[of], side.label, variant))
+    manifest = report.Manifest(
+        told[0], told[1], report.Assumed(**asdict(assumptions)), tuple(told[2:])
     )
-    assumed = report.Assumed(**asdict(comparison.assumptions))
-    return report.packed_report(report.Manifest(first, second, assumed), files)
+    return report.packed_report(manifest, files)
 
 
-def _put(
-    files: dict[str, bytes], side: Side, role: report.Role, compared: tuple[Side, ...]
-) -> report.FileName:
-    """Adds what a side is of to `files`; under which name."""
-    name: report.FileName
-    if side.experiment is None:
-        name = "baseline.tables" if role == "baseline" else "candidate.tables"
-        files[name] = packed_trace(side.trace)
-    else:
-        name = "baseline.zip" if role == "baseline" else "candidate.zip"
-        variants = tuple(one.variant.name for one in compared if one.variant)
-        files[name] = _experiment(side.experiment, variants)
-    return name
+def _compared(sides: Sequence[Side], experiment: Experiment) -> tuple[str, ...]:
+    """Variants of the experiment that a pair compares; of several sides the manifest says it."""
+    of = [side.variant.name for side in sides if side.variant and side.experiment is experiment]
+    return tuple(of) if len(sides) == 2 else ()
 
 
 def _experiment(experiment: Experiment, compared: tuple[str, ...]) -> bytes:

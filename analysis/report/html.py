@@ -19,13 +19,13 @@ from analysis.compare.totals import totals
 from analysis.compare.trust import trust
 from analysis.interval import interval_picture
 from analysis.messages import listed, say
-from analysis.readers.packed.report import DATA_ID, GENERATOR
+from analysis.readers.packed.report import GENERATOR
 from analysis.report import cards, languages, tables
 from analysis.report.ablation import ablation_table
 from analysis.report.blocked import blocked_notes, blocked_rows
 from analysis.report.counters import counters
 from analysis.report.doctor import file_facts
-from analysis.report.embedded import MAX_BYTES, embedded
+from analysis.report.embedded import MAX_BYTES, embedded, with_data
 from analysis.report.ledger import ledger_table
 from analysis.report.limits import limits
 from analysis.report.method import method
@@ -62,7 +62,7 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
     Every text of a trace is escaped. Folders of commands and names are in it only with
     `include_environment`.
     """
-    data = embedded(comparison, private=not include_environment)
+    data = embedded(comparison.given, comparison.assumptions, private=not include_environment)
     drawn = drawing(partial(timeline_payload, with_short_labels(comparison)))
     several = recorded_together(comparison)
     page = languages.in_every_language(
@@ -75,14 +75,7 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
             len(data) if data else None,
         )
     )
-    return page if data is None else _with_data(page, data)
-
-
-def _with_data(page: str, data: str) -> str:
-    """The page with its data as the last element: of a type that no browser runs."""
-    element = f'<script type="application/octet-stream" id="{DATA_ID}">{data}</script>'
-    before, end, after = page.rpartition("</body>")
-    return f"{before}{element}\n{end}{after}"
+    return page if data is None else with_data(page, data)
 
 
 def _page(

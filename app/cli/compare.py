@@ -107,7 +107,9 @@ def compare(
     baseline_variant = candidate_variant = None
     if baseline is not None:
         baseline_variant, candidate_variant = map(variant_of, (baselines, candidates))
-    if baseline is not None and (more or variants is not None):
+    held = reports.report_at(baseline) if baseline and candidate is None else None
+    is_several = held is not None and held.manifest.more and candidate_variant is None
+    if baseline is not None and (more or variants is not None or is_several):
         from app.cli.multiple.several import print_several
 
         refused: dict[str, object] = {
@@ -123,6 +125,7 @@ def compare(
             refused,
             {"--html": html, "--markdown": markdown},
             csv,
+            held,
             redact=redact,
             brief=brief,
             json=json,
@@ -137,7 +140,6 @@ def compare(
     is_alone = candidate is None and html is None and not redact
     wanted = partial(chosen_names, baseline=baseline_variant, candidate=candidate_variant)
     assumptions = Assumptions()
-    held = reports.report_at(baseline) if baseline and candidate is None else None
     if baseline is None:
         if variants is not None:
             raise FuseScopeError("options_exclude", first="--baseline FILE", second="--variants")

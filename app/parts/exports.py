@@ -97,7 +97,8 @@ def several_bytes(
 def _several_report(multiple: MultipleComparison, private: bool) -> bytes:
     from analysis.report.multiple.html import multiple_html
 
-    return multiple_html(several.taken(multiple, private=private)).encode()
+    taken = several.taken(multiple, private=private)
+    return multiple_html(taken, include_environment=not private).encode()
 
 
 def _several_markdown(multiple: MultipleComparison) -> bytes:

@@ -52,14 +52,18 @@ class Chosen:
             return comparisons.compare(*pair, assumptions, private=private)
 
 
-def choose(trace_page: st.Page | None = None) -> Chosen | None:
+def choose(
+    trace_page: st.Page | None = None, variants_page: st.Page | None = None
+) -> Chosen | None:
     """Draw the selectors and the uploader; None when there is nothing to compare, which it says,
     with the way to the `trace_page` where one side is there. A single trace that was just opened
-    leads to that page."""
+    leads to that page, a report of several to the `variants_page`."""
     is_new = not state.session.greeted()
-    alone = (_open_given() if is_new else None) or _follow_read()
-    if alone is not None and trace_page is not None:
-        st.switch_page(trace_page, query_params={"trace": alone})
+    elsewhere = (_open_given() if is_new else ()) or _follow_read()
+    if len(elsewhere) == 1 and trace_page is not None:
+        st.switch_page(trace_page, query_params={"trace": elsewhere[0]})
+    if len(elsewhere) > 1 and variants_page is not None:
+        st.switch_page(variants_page, query_params=state.pages.several_query(elsewhere))
     pair, gone = _asked(is_new)
     baseline, candidate = pair
     is_whole = gone is None and None not in pair
@@ -238,9 +242,11 @@ def greet() -> None:
         _open_given(state.pair.keep_compared)
 
 
-def _open_given(keep: Callable[[str | None, str | None], None] = state.pair.compare) -> str | None:
-    """The files of the command line, the pair of which is kept; the id of a single trace, where
-    the address asks for nothing."""
+def _open_given(
+    keep: Callable[[str | None, str | None], None] = state.pair.compare,
+) -> tuple[str, ...]:
+    """The files of the command line, the pair of which is kept; ids of what another page shows,
+    where the address asks for nothing."""
     read, told = loading.open_given()
     if told:
         state.files.tell(told + loading.closed(state.files.remember(read)))
@@ -248,8 +254,8 @@ def _open_given(keep: Callable[[str | None, str | None], None] = state.pair.comp
             pair = choices.suggested(_kept(read), in_order=True)
             keep(*pair)
             _assume(_kept(read), pair)
-            return pair[1] if pair[0] is None else None
-    return None
+            return _elsewhere(_kept(read), pair)
+    return ()
 
 
 def _open(files: list[UploadedFile], gone: str | None, below: DeltaGenerator) -> None:
@@ -284,34 +290,43 @@ def _path_input(gone: str | None) -> None:
         st.rerun()
 
 
-def _follow_read() -> str | None:
-    """Open what was read in the run before; should this run end here, the next one goes on. The id
-    of a trace that nothing is compared with is returned, unless there is a refusal to be read."""
+def _follow_read() -> tuple[str, ...]:
+    """Open what was read in the run before; should this run end here, the next one goes on. The ids
+    of what another page shows are returned, unless there is a refusal to be read."""
     inbox = state.files.inbox()
     if not inbox.told:
-        return None
+        return ()
     before = state.files.last_opened()
     refused = any(fate.read is False for fate in inbox.told)
     inbox.told += loading.closed(state.files.remember(inbox.read))
     state.files.tell(list(inbox.told))
-    alone = _follow(inbox.read, inbox.gone, before)
+    elsewhere = _follow(inbox.read, inbox.gone, before)
     state.files.empty_uploader()
     inbox.put([], [], None)
-    return None if refused else alone
+    return () if refused else elsewhere
 
 
-def _follow(read: list[Opened], gone: str | None, before: str) -> str | None:
-    """Compare what was just opened, unless it is what a link has been waiting for; the id of what
-    stands alone."""
+def _follow(read: list[Opened], gone: str | None, before: str) -> tuple[str, ...]:
+    """Compare what was just opened, unless it is what a link has been waiting for; ids of what
+    another page shows."""
     if not read or (gone is not None and any(gone.startswith(file.id) for file in read)):
-        return None
+        return ()
     kept = _kept(read)
     pair = choices.suggested(kept)
     if None in pair:
         pair = choices.suggested([*_waiting(kept, before), *kept])
     state.pair.compare(*pair)
     _assume(kept, pair)
-    return pair[1] if pair[0] is None else None
+    return _elsewhere(kept, pair)
+
+
+def _elsewhere(read: list[Opened], pair: Pair) -> tuple[str, ...]:
+    """Ids of what another page shows than a pair: what a report of several compares, or the trace
+    that stands alone."""
+    several = choices.of_report(read)
+    if several:
+        return several
+    return (pair[1],) if pair[0] is None and pair[1] is not None else ()
 
 
 def _assume(read: list[Opened], pair: Pair) -> None:

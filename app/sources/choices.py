@@ -128,7 +128,7 @@ def suggested(files: Iterable[Opened], *, in_order: bool = False) -> Pair:
     there.
     """
     files = list(files)
-    two = sides.two_sides(files)
+    two = None if any(file.places for file in files) else sides.two_sides(files)
     if two is not None:
         first, second = two if in_order else sorted(two, key=lambda side: _place(side[0]))
         return sides.id_of([one.id for one in first]), sides.id_of([one.id for one in second])
@@ -141,6 +141,20 @@ def suggested(files: Iterable[Opened], *, in_order: bool = False) -> Pair:
     files.sort(key=lambda file: (_place(file), "" if in_order else file.name.lower()))
     ids = [_whole(file) for file in files]
     return (ids[0], ids[-1]) if len(ids) > 1 else (None, ids[0] if ids else None)
+
+
+def of_report(files: Iterable[Opened]) -> tuple[str, ...]:
+    """Ids of what the report of several compares that was opened, as far as they are open, the
+    baseline first; none where anything else was opened."""
+    files = list(files)
+    if not all(file.places for file in files):
+        return ()
+    placed = {
+        place: file.id if variant is None else f"{file.id}/{variant}"
+        for file in files
+        for place, variant in file.places
+    }
+    return tuple(dict.fromkeys(placed[place] for place in sorted(placed)))
 
 
 def _whole(file: Opened) -> str:

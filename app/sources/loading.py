@@ -43,7 +43,6 @@ _NUMBER: WeakKeyDictionary[Trace | Experiment, int] = WeakKeyDictionary()
 _COUNT = itertools.count()
 _UPLOAD = re.compile(r"upload:[0-9a-f]{12}(/|$)")
 # Role, name and value of what a report holds, and what its reader had set.
-_Held = tuple[str, str, Trace | Experiment, Assumptions | None]
 # Folders of the command line beyond this are opened only when their path is given.
 _MAX_FILES = 500
 _MAX_BYTES = 512 * MIB
@@ -251,18 +250,16 @@ def _find_in(path: str, state: str) -> Found:
 
 
 def _files_at(path: Path, link: str, name: str) -> list[Opened]:
-    """What a file holds under the name that links have for it: two traces for some reports."""
+    """What a file holds under the name that links have for it: several files for some reports."""
     held = _held_at(path)
     if len(held) > 1:
-        return [
-            Opened(f"file:{link}/{role}", label, value, role, assumed)
-            for role, label, value, assumed in held
-        ]
-    role, assumed = (held[0][0], held[0][3]) if held else ("", None)
-    return [Opened(f"file:{link}", name, _value_at(path), role, assumed)]
+        return [replace(one, id=f"file:{link}/{one.role}") for one in held]
+    if held:
+        return [replace(held[0], id=f"file:{link}", name=name, value=_value_at(path))]
+    return [Opened(f"file:{link}", name, _value_at(path))]
 
 
-def _held_at(path: Path) -> tuple[_Held, ...]:
+def _held_at(path: Path) -> tuple[Opened, ...]:
     """What a report holds; nothing for any other file."""
     from analysis.readers.input.source import HEAD_BYTES, load_file
     from analysis.readers.packed.report import is_report
@@ -274,22 +271,25 @@ def _held_at(path: Path) -> tuple[_Held, ...]:
 
 
 @st.cache_resource(max_entries=3, show_spinner=False)
-def _read_report(path: str, state: str) -> tuple[_Held, ...]:
+def _read_report(path: str, state: str) -> tuple[Opened, ...]:
     from analysis.readers import read
     from analysis.readers.input.source import load_file
-    from analysis.readers.packed.report import contents, role_of
+    from analysis.readers.packed.report import contents
 
     name, limits = display_name(path), places.limits()
     held = contents(Source(name, load_file(Path(path), name, limits), limits)).sources
-    return tuple((role_of(one), one.name, read(one), assumed_in(one)) for one in held)
+    return tuple(opened_of("", "", one, read(one)) for one in held)
 
 
-def assumed_in(source: Source) -> Assumptions | None:
-    """What the reader of the report had set that a file comes from; None for any other file."""
-    from analysis.readers.packed.report import assumed_of
+def opened_of(id_: str, name: str, source: Source, value: Trace | Experiment) -> Opened:
+    """What was read of a file, with what the report says of it that it comes from; without a name
+    under the one that it has there."""
+    from analysis.readers.packed.report import assumed_of, places_of, role_of
 
-    assumed = assumed_of(source)
-    return None if assumed is None else Assumptions(**msgspec.structs.asdict(assumed))
+    told = assumed_of(source)
+    assumed = None if told is None else Assumptions(**msgspec.structs.asdict(told))
+    own = value.file_name if isinstance(value, Experiment) else source.name
+    return Opened(id_, name or own, value, role_of(source), assumed, places_of(source))
 
 
 def open_paths(texts: Iterable[str]) -> tuple[list[Opened], list[Fate]]:
@@ -337,7 +337,8 @@ def open_link(
     kind, _, rest = id_.partition(":")
     if kind != "file" or opened_as(id_, opened) is not None:
         return [], []
-    for name in (rest, rest.rpartition("/")[0]):
+    above = rest.rpartition("/")[0]
+    for name in (rest, above, above.rpartition("/")[0]):  # a variant of one file in a report
         path = places.linked_file(name)
         if name and path is not None:
             try:

@@ -41,13 +41,11 @@ def open_uploads(uploads: Iterable[Any]) -> tuple[list[Opened], list[Fate]]:
     opened = []
     for recording in found.recordings:
         top, role = _top(recording.source.path), role_of(recording.source)
-        name = top if inside[top] == 1 else recording.source.path
+        name = top if inside[top] == 1 else "" if role else recording.source.path
         # Beside what a report was made of stands what it holds, perhaps without names.
         hash_ = recording.source.sha256 if role else recording.sha256
-        if role and inside[top] > 1:
-            name = recording.source.name
-        id_, assumed = f"upload:{hash_[:_ID_CHARS]}", loading.assumed_in(recording.source)
-        opened.append(Opened(id_, name, recording.value, role, assumed))
+        id_ = f"upload:{hash_[:_ID_CHARS]}"
+        opened.append(loading.opened_of(id_, name, recording.source, recording.value))
     told = [loading.fate(file) for file in opened]
     told += [Fate(path, False, error) for path, error in found.failed]
     return opened, told + _not_read(found)

@@ -16,13 +16,15 @@ from analysis.trace import Trace
 class Opened:
     """A file that was opened: `id` is what a link to it holds, without variant. `role` is the side
     of a report that it comes from: baseline or candidate, both for a file beside itself, else '';
-    `assumed` is what the reader of that report had set."""
+    `assumed` is what the reader of that report had set, `places` where the file stands in a report
+    of several, and with which variant."""
 
     id: str
     name: str
     value: Trace | Experiment
     role: str = ""
     assumed: Assumptions | None = None
+    places: tuple[tuple[int, str | None], ...] = ()
 
 
 @dataclass(frozen=True)

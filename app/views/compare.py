@@ -77,7 +77,7 @@ def show(
 ) -> None:
     """Draw the page; the others are linked to."""
     with panels.page():
-        chosen = pair.choose(trace_page)
+        chosen = pair.choose(trace_page, variants_page)
         if chosen is not None:
             _results(chosen, fusion_page, record_page, variants_page)
 

@@ -17,10 +17,13 @@ from streamlit.testing.v1 import AppTest
 
 from analysis.compare import Assumptions, compare
 from analysis.compare.choice import choose_sides
+from analysis.compare.multiple.choice import several_sides
+from analysis.compare.multiple.comparison import compare_several
 from analysis.messages import Message
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report.html import report_html
+from analysis.report.multiple.html import multiple_html
 from analysis.wording.trust import GENERAL_DOUBT
 from app import state
 from app.parts import pair
@@ -280,6 +283,28 @@ def test_a_report_starts_with_what_its_reader_had_set(start: Start) -> None:
     assert is_clean(page)
     assert address(page)["baseline"] == address(page)["candidate"]
     assert page.metric, "compared"
+
+
+def test_a_report_of_several_leads_to_their_table_with_what_was_set(start: Start) -> None:
+    times = {"unfused": [10.0] * 6, "eager": [20.0] * 6, "fused": [5.0] * 6}
+    value = read(Source("e.zip", experiment_zip(times, model_name="m")))
+    sides = several_sides([value], ("eager", "fused", "unfused"), "eager")
+    report = multiple_html(compare_several(sides, Assumptions(2e4))).encode()
+    page = upload(start(), ("several.html", report))
+    assert is_clean(page) and "fused is the fastest of the 3" in headline(page)
+    assert [id_.rpartition("/")[2] for id_ in page.query_params["variant"]] == [
+        "eager", "fused", "unfused"
+    ]  # fmt: skip
+    assert page.number_input(key="tau_us").value == 20
+    files = [(f"{runs}.json", profile_json(FUSED_OPERATORS, runs=runs)) for runs in (8, 6, 7, 9)]
+    profiles = [read(Source(*file)) for file in files]
+    report = multiple_html(compare_several(several_sides(profiles))).encode()
+    page = upload(start(), ("files.html", report))
+    assert is_clean(page) and len(page.query_params["variant"]) == 4
+    assert page.selectbox(key="choose_several_baseline").value == page.query_params["variant"][0]
+    [frame] = [one.value for one in page.dataframe]
+    assert sorted(frame["Variant"]) == ["6.json", "7.json", "8.json", "9.json"]
+    assert frame["Variant"][0] == "8.json", "the baseline"
 
 
 def test_a_gzipped_profile_and_a_name_with_a_path(start: Start) -> None:

@@ -13,7 +13,8 @@ import pytest
 from analysis.compare import compare
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.choice import choose_sides
-from analysis.compare.side import side_of_trace
+from analysis.compare.multiple.comparison import compare_several
+from analysis.compare.side import side_of_trace, side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.host_waits import HostWaits
@@ -27,7 +28,9 @@ from analysis.readers.packed.report import contents
 from analysis.readers.packed.tables import packed_trace, parse_trace
 from analysis.report import embedded
 from analysis.report.exports.comparison_json import comparison_json
+from analysis.report.exports.multiple_json import multiple_json
 from analysis.report.html import report_html
+from analysis.report.multiple.html import multiple_html
 from analysis.stacks import Stacks
 from analysis.trace import Trace
 from app.cli import advise, inspect
@@ -179,6 +182,75 @@ def test_what_the_reader_of_a_page_had_set_comes_with_the_report() -> None:
     assert comparison_json(again) == comparison_json(comparison)
 
 
+def test_the_report_of_several_variants_says_what_the_recording_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, page, again = tmp_path / "e.zip", tmp_path / "r.html", tmp_path / "r2.html"
+    path.write_bytes(experiment_zip({**TIMES, "eager": [20.0] * 8}, model_name="m"))
+    before = told(capsys, compare_verb.compare, path, variants="eager,unfused,fused", html=page)
+    assert len(before["variants"]) == 3
+    assert told(capsys, compare_verb.compare, page, html=again) == before
+    assert again.read_bytes() == page.read_bytes()
+    # Another baseline, a pair of them, and a finding of the most optimised one.
+    named = {"baselines": ["fused"]}
+    assert told(capsys, compare_verb.compare, page, **named)["baseline"] == "fused"
+    with pytest.raises(FuseScopeError, match="eeger"):
+        compare_verb.compare(page, baselines=["eeger"])
+    pair = {"baselines": ["eager"], "candidates": ["unfused"]}
+    assert told(capsys, compare_verb.compare, page, **pair) == told(
+        capsys, compare_verb.compare, path, **pair
+    )
+    for verb in (advise.advise, inspect.inspect):
+        assert told(capsys, verb, page) == told(capsys, verb, path)
+
+
+def test_the_report_of_several_files_keeps_their_names_order_and_settings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ["c/p.json", "a/p.json", "b/p.json"]
+    for runs, name in enumerate(names, 6):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_bytes(profile_json(FUSED_OPERATORS, runs=runs))
+    page, again = tmp_path / "r.html", tmp_path / "r2.html"
+    paths = [tmp_path / name for name in names]
+    before = told(capsys, compare_verb.compare, *paths[:2], paths[2:], html=page)
+    assert [row["label"] for row in before["variants"]] == names
+    assert told(capsys, compare_verb.compare, page, html=again) == before
+    assert again.read_bytes() == page.read_bytes()
+    assert [one["name"] for one in told(capsys, inspect.inspect, page)["sides"]] == names
+    with pytest.raises(FuseScopeError, match="compares 3 files"):
+        advise.advise(page)
+    assumed = Assumptions(tau_ns=5e4, cache_bytes=2**20)
+    sides = [replace(side_of_trace(read_path(path)), label=path.name) for path in paths]
+    html = multiple_html(compare_several(sides, assumed))
+    held = contents(Source("r.html", html.encode()))
+    assert reports.assumptions_of(held) == assumed and len(held.manifest.sides) == 3
+
+
+def test_recordings_in_a_report_of_several_are_held_once_each() -> None:
+    first, second = (read(Source(f"{n}.zip", experiment_zip(TIMES, model_name="m"))) for n in "ab")
+    assert isinstance(first, Experiment) and isinstance(second, Experiment)
+    of = ((first, "unfused"), (second, "fused"), (first, "fused"))
+    multiple = compare_several([side_of_variant(one, name) for one, name in of])
+    page = multiple_html(multiple)
+    held = contents(Source("r.html", page.encode()))
+    assert [source.role for source in held.sources] == ["baseline", "candidate"]
+    again = compare_several(reports.several_of(held))
+    assert multiple_json(again) == multiple_json(multiple)
+    assert list(reports.values_of(held)) == ["a.zip", "b.zip"]
+
+
+def test_a_report_of_several_that_holds_nothing_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    sides = [side_of_trace(trace) for trace in (*miniature_pair(), miniature_pair()[0])]
+    multiple = compare_several(sides)
+    assert "This report holds the data of its comparison" in multiple_html(multiple)
+    monkeypatch.setattr(embedded, "MAX_BYTES", 1000)
+    page = multiple_html(multiple)
+    assert "The data of this comparison are not in this report" in page
+    with pytest.raises(FuseScopeError, match="does not contain its data"):
+        read(Source("r.html", page.encode()))
+
+
 def miniature_pair() -> tuple[Trace, Trace]:
     found = []
     for operators in (UNFUSED_OPERATORS, FUSED_OPERATORS):
@@ -208,12 +280,12 @@ def test_two_recordings_are_two_files_in_the_report_and_one_is_one() -> None:
 
 def test_a_report_that_holds_nothing_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = report_html(of_experiment())
-    assert "This report holds the data of both sides" in whole
+    assert "This report holds the data of its comparison" in whole
     for name, limit in (("MAX_BYTES", 1000), ("_MAX_CALLS", 3)):
         with monkeypatch.context() as patch:
             patch.setattr(embedded, name, limit)
             page = report_html(of_experiment())
-        assert "The data of the two sides are not in this report" in page
+        assert "The data of this comparison are not in this report" in page
         assert "fusescope-data" not in page and len(page) < len(whole)
         with pytest.raises(FuseScopeError, match="does not contain its data"):
             read(Source("r.html", page.encode()))

@@ -10,7 +10,8 @@ from analysis.messages.message import Message
 
 DocumentsError = Literal[
     "json_damaged", "json_not_events", "json_not_rows", "json_too_deep", "report_damaged",
-    "report_version", "report_without_data", "tables_damaged", "xml_damaged", "xml_with_entities",
+    "report_of_several", "report_version", "report_without_data", "tables_damaged",
+    "xml_damaged", "xml_with_entities",
 ]  # fmt: skip
 DOCUMENTS: Mapping[DocumentsError, ErrorText] = {
     "json_damaged": ErrorText(Message("This JSON is damaged: {reason:name}"), COPY_AGAIN),
@@ -24,6 +25,10 @@ DOCUMENTS: Mapping[DocumentsError, ErrorText] = {
     "report_damaged": ErrorText(
         Message("The data in this report are damaged: {reason:name}"),
         Message("Copy the report again, or give the files that it was made of."),
+    ),
+    "report_of_several": ErrorText(
+        Message("This report compares {n:count} files: {names:name}"),
+        Message("Give one of the files that it was made of, or the report to `fusescope compare`."),
     ),
     "report_version": ErrorText(
         Message("The data in this report have version {version}, which FuseScope does not know"),

@@ -26,8 +26,10 @@ _MARK = re.compile(rb"""<meta\s[^>]{0,40}\bname=["']?generator["']?\s[^>]{0,40}F
 _DATA = re.compile(rb"""<script\s[^>]{0,200}\bid=["']?fusescope-data\b[^>]{0,200}>""")
 _LABEL_CHARS = 400
 
-Role = Literal["baseline", "candidate"]
-FileName = Literal["baseline.tables", "candidate.tables", "baseline.zip", "candidate.zip"]
+MAX_SIDES = 8
+FileName = Annotated[
+    str, msgspec.Meta(pattern=r"\A(?:baseline|candidate(?:-[2-7])?)\.(?:tables|zip)\Z")
+]
 Real = Annotated[float, msgspec.Meta(gt=0, le=1e18)]
 Runs = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
 
@@ -51,20 +53,36 @@ class Assumed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """report.json: what was compared."""
+    """report.json: what was compared; `more` are the candidates after the first."""
 
     baseline: Side
     candidate: Side
     assumed: Assumed = Assumed()
+    more: Annotated[tuple[Side, ...], msgspec.Meta(max_length=MAX_SIDES - 2)] = ()
     version: int = VERSION
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """All of them, the baseline first."""
+        return (self.baseline, self.candidate, *self.more)
+
+
+def file_name(place: int, kind: Literal["tables", "zip"]) -> FileName:
+    """What the file is called whose first side stands at that place of a report."""
+    role = ("baseline", "candidate")[place] if place < 2 else f"candidate-{place}"
+    return f"{role}.{kind}"
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What a report compares, and its files: one where both sides are of it, else two."""
+    """What a report compares, and its files: one where all sides are of it, else more."""
 
     manifest: Manifest
-    sources: tuple[Source, ...]
+    sources: tuple[Enclosed, ...]
+
+    def source_of(self, side: Side) -> Enclosed:
+        """The file that a side is of."""
+        return next(source for source in self.sources if source.member == side.file)
 
 
 def is_report(head: bytes) -> bool:
@@ -96,7 +114,9 @@ def contents(source: Source) -> Contents:
     if _MANIFEST not in members:
         raise _damaged(source, f"{_MANIFEST} is missing")
     manifest = _manifest(source, members[_MANIFEST].data)
-    named = {side.file: side for side in (manifest.baseline, manifest.candidate)}
+    named: dict[FileName, Side] = {}
+    for side in manifest.sides:
+        named.setdefault(side.file, side)
     if any(name not in members for name in named):
         raise _damaged(source, f"{next(n for n in named if n not in members)} is missing")
     files = (_inside(source, side, members, manifest) for side in named.values())
@@ -108,10 +128,21 @@ def role_of(source: Source) -> str:
     itself; '' for any other file."""
     if not isinstance(source, Enclosed):
         return ""
+    if source.manifest.more:
+        return source.role
     first, second = source.manifest.baseline, source.manifest.candidate
     if (first.file, first.variant) == (second.file, second.variant):
         return BOTH
-    return source.path.rpartition("/")[2]
+    return source.role
+
+
+def places_of(source: Source) -> tuple[tuple[int, str | None], ...]:
+    """Where in a report of several a file that comes from it stands, 0 being the baseline, and with
+    which variant; nothing for any other file."""
+    if not isinstance(source, Enclosed) or not source.manifest.more:
+        return ()
+    sides = enumerate(source.manifest.sides)
+    return tuple((place, side.variant) for place, side in sides if side.file == source.member)
 
 
 def assumed_of(source: Source) -> Assumed | None:
@@ -121,21 +152,27 @@ def assumed_of(source: Source) -> Assumed | None:
 
 class Enclosed(Source):
     """A file that a report holds: its name is what it is called there, its path ends in the role
-    that it has; `manifest` is that of the report."""
+    that it has; `manifest` is that of the report, `member` its name in the archive."""
 
     manifest: Manifest
+    member: FileName
+
+    @property
+    def role(self) -> str:
+        """baseline, candidate, or which of the other candidates."""
+        return self.path.rpartition("/")[2]
 
 
 def _inside(
     report: Source, side: Side, members: Mapping[str, Source], manifest: Manifest
-) -> Source:
+) -> Enclosed:
     found = Enclosed(
         clean_text(side.label, _LABEL_CHARS),
         members[side.file].load,
         report.limits,
         path=f"{report.path}/{side.file.partition('.')[0]}",
     )
-    found.manifest = manifest
+    found.manifest, found.member = manifest, side.file
     return found
 
 

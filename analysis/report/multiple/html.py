@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 from markupsafe import Markup
 
@@ -12,6 +13,7 @@ from analysis.compare.multiple.comparison import MultipleComparison
 from analysis.messages import listed, say
 from analysis.readers.packed.report import GENERATOR
 from analysis.report import languages
+from analysis.report.embedded import MAX_BYTES, embedded, with_data
 from analysis.report.method import without_folders
 from analysis.report.multiple.table import pareto_html, several_table, table_html
 from analysis.report.origins import origins_of
@@ -23,17 +25,28 @@ from analysis.wording.multiple import comparison as words
 from analysis.wording.trust import TRUST
 
 
-def multiple_html(multiple: MultipleComparison) -> str:
+def multiple_html(multiple: MultipleComparison, *, include_environment: bool = False) -> str:
     """The report as one HTML page: equal comparisons give equal bytes.
 
     It loads nothing and runs only its own scripts, named by hash in its content security policy.
-    Every text of a trace is escaped. It holds no data to be opened again.
+    Every text of a trace is escaped. Folders of commands and names are in its data only with
+    `include_environment`.
     """
+    assumptions = multiple.comparisons[0].assumptions
+    data = embedded(multiple.sides, assumptions, private=not include_environment)
     drawn = drawing(partial(several_payload, multiple))
-    return languages.in_every_language(lambda codes: _page(multiple, codes, drawn))
+    held = {
+        "data_bytes": len(data) if data else None,
+        "most_data_bytes": MAX_BYTES,
+        "is_private": not include_environment,
+    }
+    page = languages.in_every_language(lambda codes: _page(multiple, codes, drawn, held))
+    return page if data is None else with_data(page, data)
 
 
-def _page(multiple: MultipleComparison, codes: Sequence[str], drawn: Drawing) -> str:
+def _page(
+    multiple: MultipleComparison, codes: Sequence[str], drawn: Drawing, held: dict[str, Any]
+) -> str:
     table = several_table(multiple)
     scripts = {
         "keys_script": asset("keys.js"),
@@ -61,6 +74,7 @@ def _page(multiple: MultipleComparison, codes: Sequence[str], drawn: Drawing) ->
         origins=origins_of(multiple.sides),
         columns=table.columns,
         commands=_commands(multiple),
+        **held,
         styles=list(map(Markup, (*style_sheets(), report))),
         **{name: Markup(text) for name, text in scripts.items()},
     )

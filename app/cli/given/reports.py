@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from analysis.compare.assumptions import Assumptions
-from analysis.compare.choice import choose_sides
+from analysis.compare.choice import choose_sides, side_of
 from analysis.compare.side import Side
+from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.readers import read
 from analysis.readers.input.source import Source, load_file
@@ -28,18 +29,29 @@ def report_at(path: Path) -> Contents | None:
 
 
 def values_of(held: Contents) -> dict[str, Trace | Experiment]:
-    """What was recorded, by the names that the report gives it; one where both sides are of it."""
-    return {source.name: read(source) for source in held.sources}
+    """What was recorded, by the names that the report gives it; one where all sides are of it."""
+    found: dict[str, Trace | Experiment] = {}
+    for source in held.sources:
+        value = read(source)
+        name = source.name if isinstance(value, Trace) else value.file_name
+        found[name if name not in found else f"{name} ({source.role})"] = value
+    return found
 
 
 def sides_of(
     held: Contents, baseline: str | None = None, candidate: str | None = None
 ) -> tuple[Side, Side]:
-    """Baseline and candidate as the report compares them, or other variants where named."""
+    """Baseline and candidate as the report compares them, or other variants where named. Of a
+    report of several variants the candidate is the most optimised one; raises FuseScopeError for
+    one of several files."""
     values = [read(source) for source in held.sources]
-    told = (held.manifest.baseline, held.manifest.candidate)
+    told = held.manifest
+    if told.more and len(values) > 1:
+        files = ", ".join(values_of(held))
+        raise FuseScopeError("report_of_several", n=len(values), names=files)
     second = None if len(values) == 1 and isinstance(values[0], Experiment) else values[-1]
-    names = (baseline or told[0].variant, candidate or told[1].variant)
+    usual = None if told.more else told.candidate.variant
+    names = (baseline or told.baseline.variant, candidate or usual)
     first, other = (
         side if side.experiment is not None else replace(side, label=source.name)
         for side, source in zip(
@@ -49,6 +61,16 @@ def sides_of(
         )
     )
     return first, other
+
+
+def several_of(held: Contents) -> list[Side]:
+    """All sides as the report compares them, the baseline first."""
+    values = {source.member: read(source) for source in held.sources}
+    sides = [(side_of(values[told.file], told.variant), told) for told in held.manifest.sides]
+    return [
+        side if side.experiment is not None else replace(side, label=held.source_of(told).name)
+        for side, told in sides
+    ]
 
 
 def assumptions_of(held: Contents) -> Assumptions:

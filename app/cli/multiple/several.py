@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
+from analysis.compare import DEFAULT_ASSUMPTIONS
 from analysis.compare.files import check_apart
 from analysis.compare.multiple.choice import names_of, several_sides
 from analysis.compare.multiple.comparison import (
@@ -18,8 +20,11 @@ from analysis.compare.side import Side
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment, ExperimentRecord
 from analysis.readers.experiment import Wanted
+from analysis.readers.packed.report import Contents
+from analysis.spelling import nearest
 from analysis.trace import Trace
 from app.cli import streams
+from app.cli.given import reports
 from app.cli.given.sides import side_at
 from app.cli.outputs import print_report, refuse_lost, write_whole
 from app.cli.reading import named_by_path, read_given
@@ -32,6 +37,7 @@ def print_several(
     refused: Mapping[str, object],
     files: Mapping[str, Path | None],
     csv: Path | None,
+    held: Contents | None,
     *,
     redact: bool,
     brief: bool,
@@ -40,23 +46,30 @@ def print_several(
     """Prints the table of all sides, the first one, or the variant `baseline`, as the baseline.
 
     Before that it writes the `files`, by their options, and tables into the folder `csv`. `refused`
-    are options of pairs by name. Raises FuseScopeError.
+    are options of pairs by name; `held` is what a report holds where one is given alone. Raises
+    FuseScopeError.
     """
     for option, value in refused.items():
         if value is not None:
-            first = "--variants" if variants is not None else "PATH PATH PATH"
+            words = "PATH PATH PATH" if len(paths) > 1 else str(paths[0])
+            first = "--variants" if variants is not None else words
             raise FuseScopeError("options_exclude", first=first, second=option)
     if len(paths) > MAX_SIDES:
         check_number(len(paths))
     refuse_lost(files, paths)
-    sides = _sides(
-        paths, tuple(filter(None, map(str.strip, (variants or "").split(",")))), baseline
-    )
+    names = tuple(filter(None, map(str.strip, (variants or "").split(","))))
+    assumptions = DEFAULT_ASSUMPTIONS
+    if held is not None:
+        assumptions = replace(reports.assumptions_of(held), runs=DEFAULT_ASSUMPTIONS.runs)
+    if held is not None and held.manifest.more and not names:
+        sides = _with_baseline(reports.several_of(held), baseline)
+    else:
+        sides = _sides(paths, names, baseline)
     if redact:
         from analysis.redaction import all_redacted
 
         sides = all_redacted(sides)
-    multiple = compare_several(sides)
+    multiple = compare_several(sides, assumptions)
     for option, path in files.items():
         if path is not None:
             data = _made(option, multiple)
@@ -88,6 +101,23 @@ def _made(option: str, multiple: MultipleComparison) -> bytes:
     from analysis.report.multiple.html import multiple_html
 
     return multiple_html(multiple).encode()
+
+
+def _with_baseline(sides: list[Side], baseline: str | None) -> list[Side]:
+    """The sides with the one of that name in front. Raises FuseScopeError where none has it."""
+    if baseline is None:
+        return sides
+    names = [side.label for side in sides]
+    if baseline not in names:
+        raise FuseScopeError(
+            "no_such_variant",
+            where=sides[0].trace.meta.file_name,
+            variant=baseline[:60],
+            known=", ".join(names),
+            nearest=nearest(baseline, names),
+        )
+    front = sides[names.index(baseline)]
+    return [front, *(side for side in sides if side is not front)]
 
 
 def _sides(paths: Sequence[Path], names: tuple[str, ...], baseline: str | None) -> list[Side]:

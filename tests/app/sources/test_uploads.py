@@ -94,6 +94,11 @@ def test_a_report_is_opened_with_the_sides_that_it_has(
             ]
             again, _ = loading.open_link("file:two.html/candidate", {})
             assert [file.id for file in again] == [file.id for file in linked]
+    values = [readers.read(Source(f"{n}.zip", experiment_zip(BLOCKS))) for n in "ab"]
+    recordings = compare_sides(*choose_sides(values[0], values[1], "unfused", "fused"))
+    (tmp_path / "both.html").write_text(report_html(recordings), encoding="utf-8")
+    linked, _ = loading.open_link("file:both.html/candidate/fused", {})
+    assert [file.name for file in linked] == ["a.zip", "b.zip"]
     monkeypatch.setenv(places.FILES_VARIABLE, str(tmp_path / "two.html"))
     given_, _ = loading.open_given()
     assert choices.suggested(given_, in_order=True)[0] == "file:two.html/baseline"
