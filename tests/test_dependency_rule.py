@@ -67,6 +67,10 @@ ALLOWED = {
         *within("analysis", "errors experiment messages"),
         *within("collectors", "errors files models"),
     ),
+    "collectors.environments": (
+        *within("analysis", "errors messages spelling"),
+        *within("collectors", "files"),
+    ),
     "collectors.kernels": (
         *within("analysis", "errors graph messages patterns spelling"),
         *within("collectors", "files models"),

@@ -98,6 +98,12 @@ def missing_package(error: ImportError) -> FuseScopeError:
     return FuseScopeError("package_missing", package=name, extra="collect")
 
 
+def missing_in_environment(error: ImportError) -> FuseScopeError:
+    """A package cannot be imported in an engine's own environment."""
+    name = clean(error.name or str(error), 60).split(".")[0]
+    return FuseScopeError("runtime_package_missing", package=name)
+
+
 def too_big(memory_bytes: int | None) -> FuseScopeError:
     """The engine ran into the memory limit."""
     if not memory_bytes:

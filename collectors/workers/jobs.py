@@ -57,6 +57,19 @@ class LibraryJob(msgspec.Struct, frozen=True):
     path: str
 
 
+class EngineJob(msgspec.Struct, frozen=True):
+    """Import the engine's `module`, and before it the packages that workers of it share."""
+
+    module: str
+    shared: tuple[str, ...]
+
+
+class EngineVersion(msgspec.Struct, frozen=True):
+    """What an engine calls itself, with a local part (+cpu) where it has one."""
+
+    version: str
+
+
 class ExportJob(msgspec.Struct, frozen=True):
     """Write the zoo model `model` into `folder`, its batch fixed where one is given. The answer is
     the path of the file."""

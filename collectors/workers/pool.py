@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -16,14 +17,16 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class WorkerPool:
-    """`name` is the model's, for errors. A task may take `memory_bytes` of address space and
-    `seconds`, unless it is given others. `library` is registered in every session."""
+    """`name` is the model's, for errors. A task may take `memory_bytes` of memory and
+    `seconds`, unless it is given others. `library` is registered in every session; `python` is that
+    of the engine's environment, None for FuseScope's own."""
 
     name: str
     memory_bytes: int
     seconds: float
     library: Library | None
     cancelled: Callable[[], bool]
+    python: Path | None = None
 
     def run(
         self, task: str, job: msgspec.Struct, answer: type[Answer], seconds: float | None = None
@@ -39,6 +42,7 @@ class WorkerPool:
             where=self.name if library is None or task != "library" else library.name,
             cancelled=self.cancelled,
             library=library.name if library is not None else "",
+            python=self.python,
         )
         if library is not None:
             library.check_unchanged()

@@ -4,7 +4,7 @@ The parent calls `run`; the child is `python -m collectors.workers.worker TASK`,
 of that name in collectors/tasks. It reads its job as JSON on stdin and answers with one JSON object
 on stdout. A worker has an empty working directory, a session of its own (Ctrl-C reaches only the
 parent, which ends it), an address-space limit, no core dumps and a time limit, and it dies with its
-parent.
+parent. One that runs an engine of another environment (`python`) differs as foreign.py says.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from analysis.errors import FuseScopeError
 from collectors import ENGINE_TELEMETRY_OFF
 from collectors.errors import engine
 from collectors.files import scratch
+from collectors.workers import foreign
 from collectors.workers.failures import Failure, error_of, failure_of
 
 ANSWER_BYTES = 64 * 1024 * 1024
@@ -50,7 +51,8 @@ class Cancelled(Exception):
 
 @dataclass(frozen=True)
 class Limits:
-    """For one worker: address space in bytes (None: no limit), wall time in seconds."""
+    """For one worker: memory in bytes (None: no limit), wall time in seconds. The memory is address
+    space; in another environment, resident memory of all of the worker's processes."""
 
     memory_bytes: int | None
     seconds: float
@@ -61,6 +63,7 @@ class _Request(msgspec.Struct):
     memory_bytes: int | None
     seconds: float
     job: msgspec.Raw
+    is_foreign: bool = False
 
 
 class _Reply(msgspec.Struct):
@@ -77,26 +80,38 @@ def run(
     where: str,
     cancelled: Callable[[], bool],
     library: str = "",
+    python: Path | None = None,
 ) -> Answer:
     """Runs the task and returns its answer. `library` is the name of a library of the user's that
-    runs in there.
+    runs in there; `python` is that of the engine's environment, None for FuseScope's own.
 
     Raises FuseScopeError (with `where`, the model's name) for whatever goes wrong in there:
     a refusal of the engine, a crash, too much memory, too much time. Raises Cancelled when
     `cancelled()` becomes true. The worker is gone when this returns or raises.
     """
+    if python == Path(sys.executable):
+        python = None
     request = msgspec.json.encode(
         _Request(
-            os.getpid(), limits.memory_bytes, limits.seconds, msgspec.Raw(msgspec.json.encode(job))
+            os.getpid(),
+            limits.memory_bytes,
+            limits.seconds,
+            msgspec.Raw(msgspec.json.encode(job)),
+            is_foreign=python is not None,
         )
     )
     with (
         scratch.folder(scratch.WORKER) as directory,
         tempfile.TemporaryFile(dir=directory.parent) as stderr,
     ):
-        child = _start(task, directory, stderr)
+        watched_bytes = None
+        if python is None:
+            child = _start(task, directory, stderr)
+        else:
+            child = _start_foreign(python, task, directory, stderr)
+            watched_bytes = limits.memory_bytes
         try:
-            text = _converse(child, request, limits, where, cancelled)
+            text = _converse(child, request, limits, where, cancelled, watched_bytes)
             code = child.wait()
         finally:
             _end(child)
@@ -127,14 +142,37 @@ def _start(task: str, directory: Path, stderr: IO[bytes]) -> subprocess.Popen[by
     )
 
 
+def _start_foreign(
+    python: Path, task: str, directory: Path, stderr: IO[bytes]
+) -> subprocess.Popen[bytes]:
+    """Raises FuseScopeError where that Python cannot be run."""
+    foreign.lay_out(directory)
+    try:
+        return subprocess.Popen(
+            [python, "-P", "-m", "collectors.workers.worker", task],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            cwd=directory,
+            env={**_environment(str(directory)), **foreign.environment(str(directory))},
+            start_new_session=True,
+        )
+    except OSError as error:
+        if error.errno in scratch.FULL:
+            raise
+        raise FuseScopeError("runtime_python_gone", where=str(python)) from None
+
+
 def _converse(
     child: subprocess.Popen[bytes],
     request: bytes,
     limits: Limits,
     where: str,
     cancelled: Callable[[], bool],
+    watched_bytes: int | None,
 ) -> bytes:
-    """Everything the child writes to stdout; ends it at the time limit or on cancellation."""
+    """Everything the child writes to stdout, up to its end, the time limit, a cancellation, or
+    until its processes take more resident memory than `watched_bytes`."""
     assert child.stdin is not None and child.stdout is not None
     with contextlib.suppress(BrokenPipeError):
         child.stdin.write(request)
@@ -149,6 +187,8 @@ def _converse(
             left = deadline - time.monotonic()
             if left <= 0:
                 raise engine.too_slow(limits.seconds).at(where)
+            if watched_bytes and foreign.resident_bytes(child.pid, watched_bytes) > watched_bytes:
+                raise engine.too_big(watched_bytes).at(where)
             if selector.select(min(left, POLL_S)):
                 part = os.read(child.stdout.fileno(), 1 << 16)
                 if not part:
@@ -199,7 +239,11 @@ def main(task: str) -> None:
     except FuseScopeError as error:
         reply.failure = failure_of(error)
     except Exception as error:  # noqa: BLE001 - the engine raises many kinds; the user reads one sentence
-        reply.failure = failure_of(engine.sentence(error, request.memory_bytes))
+        reply.failure = failure_of(
+            engine.missing_in_environment(error)
+            if request.is_foreign and isinstance(error, ImportError)
+            else engine.sentence(error, request.memory_bytes)
+        )
     _say(replies, reply)
 
 
@@ -212,7 +256,7 @@ def _say(replies: IO[bytes], reply: _Reply) -> None:
 def _confine(request: _Request) -> None:
     """Limits of this process: they hold for everything the task loads from here on."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if request.memory_bytes is not None:
+    if request.memory_bytes is not None and not request.is_foreign:
         with contextlib.suppress(ValueError, OSError):  # macOS knows no address-space limit
             resource.setrlimit(resource.RLIMIT_AS, (request.memory_bytes, request.memory_bytes))
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -222,7 +266,8 @@ def _confine(request: _Request) -> None:
         libc.prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
         if os.getppid() != request.parent:
             os._exit(1)
-        _shrink_thread_stacks(libc)
+        if not request.is_foreign:  # a compiler in a thread needs the usual stack
+            _shrink_thread_stacks(libc)
 
 
 def _shrink_thread_stacks(libc: ctypes.CDLL) -> None:

@@ -22,6 +22,7 @@ from analysis.messages.errors.outputs import OUTPUTS, OutputsError
 from analysis.messages.errors.recipes import RECIPES, RecipesError
 from analysis.messages.errors.requests import REQUESTS, RequestsError
 from analysis.messages.errors.rules import RULES, RulesError
+from analysis.messages.errors.runtimes import RUNTIMES, RuntimesError
 from analysis.messages.errors.tables import TABLES, TablesError
 from analysis.messages.errors.variants import VARIANTS, VariantsError
 
@@ -42,6 +43,7 @@ ErrorCode = (
     | OutputsError
     | RequestsError
     | RulesError
+    | RuntimesError
     | VariantsError
     | TablesError
 )
@@ -63,6 +65,7 @@ ERRORS: Mapping[ErrorCode, ErrorText] = dict(
         OUTPUTS.items(),
         REQUESTS.items(),
         RULES.items(),
+        RUNTIMES.items(),
         VARIANTS.items(),
         TABLES.items(),
     )

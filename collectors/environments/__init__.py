@@ -1,0 +1,1 @@
+"""Engines with an environment of their own: which there are, where they lie, how they come."""

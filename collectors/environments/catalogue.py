@@ -1,0 +1,100 @@
+"""Engines beside ONNX Runtime: what each is, what is installed for it, and what that takes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from analysis.errors import FuseScopeError
+from analysis.messages import Message
+from analysis.spelling import nearest
+
+OWN = "onnxruntime"  # runs in the Python that runs FuseScope
+Need = Literal["compiler", "headers"]
+OLDEST_PYTHON = (3, 11)
+
+
+@dataclass(frozen=True)
+class Build:
+    """What pip is asked for, and roughly what that takes. `note` is what a user should know before
+    it is fetched."""
+
+    requirement: str
+    download_bytes: int
+    disk_bytes: int
+    note: Message | None = None
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine in an environment of its own.
+
+    Of `builds` the first is installed that pip finds for this machine. `shared` are packages that a
+    worker imports beside the engine: they come in the versions that FuseScope runs with. Importing
+    `module` proves that the engine is there; `version` is what it calls itself then, without a
+    local part (+cpu). `minutes` is how long adding it takes on a fast connection.
+    """
+
+    name: str
+    what: Message
+    version: str
+    module: str
+    builds: tuple[Build, ...]
+    needs: tuple[Need, ...] = ()
+    shared: tuple[str, ...] = ("msgspec", "numpy")
+    newest_python: tuple[int, int] = (3, 14)
+    minutes: int = 2
+
+
+_MB = 1_000_000
+_TORCH = "2.13.0"
+_TORCH_PLAIN = Build(f"torch=={_TORCH}", 200 * _MB, 1_000 * _MB)
+_TORCH_CPU = Build(f"torch=={_TORCH}+cpu", 200 * _MB, 1_000 * _MB)
+_TORCH_CUDA = Build(
+    f"torch=={_TORCH}",
+    3_000 * _MB,
+    7_000 * _MB,
+    Message(
+        "The package index that pip uses here has no CPU build of PyTorch, so this is the build "
+        "with CUDA libraries. FuseScope does not use them."
+    ),
+)
+
+ENGINES: Mapping[str, Engine] = MappingProxyType(
+    {
+        engine.name: engine
+        for engine in (
+            Engine(
+                name="torch",
+                what=Message("PyTorch with TorchInductor, its compiler"),
+                version=_TORCH,
+                module="torch",
+                builds=((_TORCH_CPU, _TORCH_CUDA) if sys.platform == "linux" else (_TORCH_PLAIN,)),
+                needs=("compiler", "headers"),
+            ),
+            Engine(
+                name="jax",
+                what=Message("JAX with XLA, its compiler"),
+                version="0.10.2",
+                module="jax",
+                builds=(Build("jax[cpu]==0.10.2", 160 * _MB, 650 * _MB),),
+            ),
+        )
+    }
+)
+
+
+def engine_of(name: str) -> Engine:
+    """The engine of that name. Raises FuseScopeError where there is none."""
+    if name in ENGINES:
+        return ENGINES[name]
+    names = (OWN, *ENGINES)
+    raise FuseScopeError(
+        "runtime_unknown",
+        name=name[:80],
+        known=", ".join(names),
+        nearest=nearest(name, names),
+    )

@@ -1,0 +1,74 @@
+"""A worker in the Python of an engine's own environment: what it finds there, and how much memory
+its processes take.
+
+No limit on address space holds for it: compilers run as processes of their own, and map far more
+than they use. The recorder watches the resident memory of all of its processes instead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+CODE = "code"
+COMPILER_SETTINGS = ("CC", "CXX", "SDKROOT", "DEVELOPER_DIR")
+_PARTS = ("analysis", "collectors")
+_CACHES = {
+    "TORCHINDUCTOR_CACHE_DIR": "inductor",
+    "TRITON_HOME": "triton",
+    "TRITON_CACHE_DIR": "triton/cache",
+    "TORCH_HOME": "torch",
+    "TORCH_EXTENSIONS_DIR": "torch/extensions",
+    "PYTORCH_KERNEL_CACHE_PATH": "torch/kernels",
+    "XDG_CONFIG_HOME": "config",
+    "XDG_DATA_HOME": "data",
+    "XDG_STATE_HOME": "state",
+}
+# Workers run on the CPU: none looks for an accelerator, which for TPUs asks the network.
+_SETTINGS = {"JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": "", "TPU_SKIP_MDS_QUERY": "1"}
+
+
+def lay_out(directory: Path) -> None:
+    """Puts FuseScope's own code, and nothing else, where the worker finds it: beside it, where
+    FuseScope is installed, lie packages of another environment."""
+    code = directory / CODE
+    code.mkdir()
+    ours = Path(__file__).resolve().parents[2]
+    for name in _PARTS:
+        (code / name).symlink_to(ours / name)
+
+
+def environment(directory: str) -> dict[str, str]:
+    """Beside what every worker gets: where the code is, and caches that go with the worker."""
+    kept = {name: os.environ[name] for name in COMPILER_SETTINGS if name in os.environ}
+    caches = {name: os.path.join(directory, place) for name, place in _CACHES.items()}
+    return {**kept, **caches, **_SETTINGS, "PYTHONPATH": os.path.join(directory, CODE)}
+
+
+def resident_bytes(leader: int, limit_bytes: int) -> int:
+    """Resident memory of all processes of the session that `leader` leads. Pages that several of
+    them share count once where the system says so, which is asked only beyond the limit: to ask
+    holds up the process."""
+    import psutil
+
+    total, shared_once = 0, 0
+    processes = [psutil.Process(pid) for pid in _session(leader, psutil.pids())]
+    for process in processes:
+        with contextlib.suppress(psutil.Error):
+            total += process.memory_info().rss
+    if total <= limit_bytes:
+        return total
+    for process in processes:
+        with contextlib.suppress(psutil.Error):
+            full = process.memory_full_info()
+            shared_once += getattr(full, "pss", full.rss)
+    return shared_once
+
+
+def _session(leader: int, pids: list[int]) -> Iterator[int]:
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            if os.getsid(pid) == leader:
+                yield pid
