@@ -74,7 +74,7 @@ def compare(
     ] = None,
     perfetto: Annotated[
         Path | None,
-        typer.Option("--perfetto", help="Write both sides as one trace for Perfetto."),
+        typer.Option("--perfetto", help="Write all sides as one trace for Perfetto."),
     ] = None,
     csv: Annotated[
         Path | None,
@@ -114,8 +114,7 @@ def compare(
 
         refused: dict[str, object] = {
             "--candidate": candidate_variant, "--baseline-runs": baseline_runs,
-            "--candidate-runs": candidate_runs, "--perfetto": perfetto, "--parquet": parquet,
-            "--ascend": ascend,
+            "--candidate-runs": candidate_runs, "--ascend": ascend,
         }  # fmt: skip
         paths = [baseline, *filter(None, (candidate, *(more or ())))]
         print_several(
@@ -123,8 +122,8 @@ def compare(
             variants,
             baseline_variant,
             refused,
-            {"--html": html, "--markdown": markdown},
-            csv,
+            {"--html": html, "--markdown": markdown, "--perfetto": perfetto},
+            {"--csv": csv, "--parquet": parquet},
             held,
             redact=redact,
             brief=brief,

@@ -56,20 +56,21 @@ def downloads(shown: Shown) -> None:
 
 def several_downloads(multiple: MultipleComparison) -> None:
     """The report of several sides, and behind a small button other formats."""
-    with st.popover(say("More"), help=say("CSV, Markdown and JSON")):
+    with st.popover(say("More"), help=say("Markdown, JSON, CSV and Perfetto")):
         private = _private()
-        for label, extension, write in (
-            (say("Table as Markdown"), "md", _several_markdown),
-            (say("Table as CSV"), "csv", _several_csv),
-            (say("Comparison as JSON"), "json", _several_json),
+        for label, name, write in (
+            (say("Table as Markdown"), "variants.md", _several_markdown),
+            (say("Table as CSV"), "variants.csv", _several_csv),
+            (say("Comparison as JSON"), "variants.json", _several_json),
+            (say("Timelines for Perfetto"), "variants-perfetto.json", _several_perfetto),
         ):
             st.download_button(
                 label,
                 partial(several_bytes, multiple, private, write),
-                file_name=f"variants.{extension}",
-                mime=_MIME[extension],
+                file_name=name,
+                mime=_MIME[name.rpartition(".")[2]],
                 on_click="ignore",
-                key=f"download_several_{extension}",
+                key=f"download_several_{name}",
                 width="stretch",
             )
     st.download_button(
@@ -117,6 +118,12 @@ def _several_json(multiple: MultipleComparison) -> bytes:
     from analysis.report.exports.multiple_json import multiple_json
 
     return multiple_json(multiple)
+
+
+def _several_perfetto(multiple: MultipleComparison) -> bytes:
+    from analysis.report.exports.perfetto import several_perfetto_json
+
+    return several_perfetto_json(multiple)
 
 
 def recipe_downloads(table: RecipeTable) -> None:

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from analysis.compare.multiple.choice import several_sides
 from analysis.compare.multiple.comparison import compare_several
 from analysis.report.exports.multiple_json import multiple_json
+from analysis.report.exports.perfetto import several_perfetto_json
 from analysis.report.multiple.html import multiple_html
 from app.parts.exports import several_bytes
 from app.sources import places
@@ -105,14 +106,17 @@ def test_settings_of_the_compare_page_hold_here_and_what_is_taken_away(
         used.append(table(page)["Compute utilisation"][0])
     assert used[1] == pytest.approx(2 * used[0]) and used[0] > 0  # type: ignore[operator]
     labels = [button.proto.label for button in page.get("download_button")]
-    assert labels == ["Table as Markdown", "Table as CSV", "Comparison as JSON", "Report"]
+    assert labels == [
+        "Table as Markdown", "Table as CSV", "Comparison as JSON", "Timelines for Perfetto",
+        "Report",
+    ]  # fmt: skip
 
 
 def test_names_of_users_are_left_out_of_what_is_taken_away() -> None:
     times = {"unfused": [10.0] * 6, "rules:/home/jane/a.toml": [5.0] * 6, "eager": [20.0] * 6}
     data = experiment_zip(times)
     multiple = compare_several(several_sides([experiment_of(data, "/home/jane/e.zip")]))
-    for write in (multiple_json, lambda one: multiple_html(one).encode()):
+    for write in (multiple_json, several_perfetto_json, lambda one: multiple_html(one).encode()):
         assert b"jane" in several_bytes(multiple, False, write)
         assert b"jane" not in several_bytes(multiple, True, write)
 

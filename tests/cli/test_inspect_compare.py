@@ -113,7 +113,10 @@ def test_several_variants_and_files_are_one_table(fusescope: Run, folder: Path) 
 
 
 def test_several_variants_are_written_in_every_form(fusescope: Run, folder: Path) -> None:
-    forms = ("--html", "s.html", "--markdown", "s.md", "--csv", "tables")
+    forms = (
+        "--html", "s.html", "--markdown", "s.md", "--csv", "tables", "--perfetto", "s.json",
+        "--parquet", "typed",
+    )  # fmt: skip
     result = fusescope("compare", "e.zip", "--variants", "all", *forms)
     assert result.returncode == 0 and "Report: s.html" in result.stdout, result.stderr
     assert (folder / "s.html").read_text().rstrip().endswith("</html>")
@@ -122,9 +125,12 @@ def test_several_variants_are_written_in_every_form(fusescope: Run, folder: Path
     # Of a table of two a pair comes back.
     again = fusescope("compare", "s.html")
     assert again.returncode == 0 and again.stdout.startswith("fused is 2.00× faster than unfused")
-    assert (
-        "--variants" in fusescope("compare", "e.zip", "--variants", "all", "--parquet", "p").stderr
-    )
+    assert {path.stem for path in (folder / "typed").iterdir()} == {
+        "variants", "figures", "operators", "op_types", "fusion_ledger", "findings", "runs", "calls"
+    }  # fmt: skip
+    processes = [one for one in json.loads((folder / "s.json").read_text())["traceEvents"]]
+    names = [one["args"]["name"] for one in processes if one["name"] == "process_name"]
+    assert names == ["unfused", "fused"]
 
 
 def test_heads_of_several_variants_are_whole_words(
@@ -164,7 +170,7 @@ def test_a_report_is_written_whole(fusescope: Run, folder: Path) -> None:
         (("compare", "before.json", "missing.json"), "no such file"),
         (("compare", "e.zip", "--variants", "fused"), "needs at least two variants"),
         (("compare", *("e.zip",) * 9), "too many to compare at once"),
-        (("compare", "e.zip", "--variants", "all", "--perfetto", "x"), "not go together"),
+        (("compare", "e.zip", "--variants", "all", "--ascend", "x"), "not go together"),
         (("compare", "e.zip", "--html", "no/where.html"), "report cannot be written"),
         (("compare", "e.zip", "--html", "."), "This is a folder (.)"),
     ],

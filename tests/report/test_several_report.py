@@ -6,9 +6,12 @@ import base64
 import csv
 import hashlib
 import io
+import json
 import re
 from dataclasses import replace
 
+import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,10 +19,13 @@ from hypothesis import strategies as st
 from analysis.compare.multiple.choice import several_sides
 from analysis.compare.multiple.comparison import MultipleComparison, compare_several
 from analysis.compare.multiple.pareto import pareto
+from analysis.report.exports.parquet import parquet
+from analysis.report.exports.perfetto import several_perfetto_json
 from analysis.report.html import report_html
 from analysis.report.multiple.csv import multiple_csv
 from analysis.report.multiple.html import multiple_html
 from analysis.report.multiple.markdown import MAX_LINES, multiple_markdown
+from analysis.report.multiple.parquet import multiple_parquet
 from analysis.report.pictures import pareto as drawn
 from analysis.report.pictures.pareto import Mark, pareto_picture, place_names
 from tests.compare.multiple.test_several_sides import STEADY, with_costs
@@ -159,6 +165,50 @@ def test_csv_has_a_line_a_side_and_explains_its_columns(three: MultipleCompariso
         "fraction", "measured"
     )  # fmt: skip
     assert set(units) <= set(fused)
+
+
+def test_parquet_has_every_call_with_its_side(three: MultipleComparison) -> None:
+    tables = {
+        name.removesuffix(".parquet"): pq.read_table(io.BytesIO(data))
+        for name, data in multiple_parquet(three).items()
+    }
+    rows = tables["variants"].to_pylist()
+    assert [row["name"] for row in rows][:1] == ["unfused"] and len(rows) == 3
+    calls = tables["calls"].to_pandas()
+    for side in three.sides:
+        of = calls[calls["side_name"] == side.name]
+        assert list(of["dur_ns"]) == list(side.trace.calls["dur_ns"])
+    types = {field.name: str(field.type) for field in tables["calls"].schema}
+    assert (types["side_name"], types["dur_ns"], types["op_class"]) == ("string", "int64", "string")
+    candidates = set(tables["operators"]["side_name"].to_pylist())
+    assert candidates == {side.name for side in three.sides[1:]}
+    own = three.comparisons[0].operators["delta_ns"].sum()
+    told = tables["operators"].to_pandas()
+    assert told[told["side_name"] == three.sides[1].name]["delta_ns"].sum() == pytest.approx(own)
+
+
+def test_columns_that_one_side_alone_has_are_null_on_the_others() -> None:
+    first = pd.DataFrame({"n": pd.array([1, 2], "Int64"), "x_ns": [None, None], "s": ["a", "b"]})
+    second = pd.DataFrame({"x_ns": ["late", None], "f": [0.5, 1.5], "e": [None, None]})
+    found = pq.read_table(io.BytesIO(parquet(first, second))).to_pydict()
+    assert found == {
+        "n": [1, 2, None, None],
+        "s": ["a", "b", None, None],
+        "x_ns": [None, None, "late", None],
+        "f": [None, None, 0.5, 1.5],
+        "e": [None] * 4,
+    }
+
+
+def test_perfetto_has_a_process_a_side_all_from_the_start(three: MultipleComparison) -> None:
+    events = json.loads(several_perfetto_json(three))["traceEvents"]
+    names = [one["args"]["name"] for one in events if one["name"] == "process_name"]
+    assert names == [three.sides[at].name for at in three.order]
+    for pid, at in enumerate(three.order, 1):
+        calls = [one for one in events if one["ph"] == "X" and one["pid"] == pid]
+        operators = three.sides[at].trace.operators
+        assert {one["name"] for one in calls} == set(operators["name"])
+        assert 0 <= min(one["ts"] for one in calls) < 1000
 
 
 def test_figures_of_unlike_settings_are_not_in_one_table(three: MultipleComparison) -> None:

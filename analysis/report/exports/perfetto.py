@@ -1,4 +1,4 @@
-"""Both sides for Perfetto or any viewer of Chrome's trace format: two processes on one clock."""
+"""All sides for Perfetto or any viewer of Chrome's trace format: processes on one clock."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import msgspec
 import numpy as np
 
 from analysis.compare.comparison import Comparison
+from analysis.compare.multiple.comparison import MultipleComparison
 from analysis.messages import language
 from analysis.text import clean_text
-from analysis.timeline.payload import timeline_payload
+from analysis.timeline.payload import several_payload, timeline_payload
 
 _CHARS = 300
 _DETAILS = ("op_type", "op_class", "provider", "inputs", "outputs")
@@ -24,7 +25,16 @@ def perfetto_json(comparison: Comparison) -> bytes:
     timelines: what is left out, and where order stands in for start times.
     """
     with language.speaking(language.ENGLISH):
-        payload = timeline_payload(comparison)
+        return _written(timeline_payload(comparison))
+
+
+def several_perfetto_json(multiple: MultipleComparison) -> bytes:
+    """As `perfetto_json` for several sides, in the order of their table, without fusion groups."""
+    with language.speaking(language.ENGLISH):
+        return _written(several_payload(multiple))
+
+
+def _written(payload: dict[str, Any]) -> bytes:
     patterns = {group["id"]: group["pattern"] for group in payload["groups"]}
     events: list[dict[str, Any]] = []
     for pid, side in enumerate(payload["sides"], 1):

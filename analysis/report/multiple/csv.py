@@ -14,14 +14,23 @@ from analysis.wording.multiple import comparison as words
 
 
 def multiple_csv(multiple: MultipleComparison) -> dict[str, bytes]:
-    """variants.csv, a line for each side, and figures.csv, what its columns of figures are.
+    """The tables, by file name, English in every language."""
+    with language.speaking(language.ENGLISH):
+        tables = multiple_tables(multiple)
+    return {f"{name}.csv": table_csv(table) for name, table in tables.items()}
+
+
+def multiple_tables(multiple: MultipleComparison) -> dict[str, pd.DataFrame]:
+    """`variants`, a line for each side, and `figures`, what its columns of figures are, told in
+    the language that is spoken.
 
     Times are ns, sizes bytes, ratios fractions, as in the JSON (docs/json.md); the interval is
     corrected for the number of candidates. An empty cell is not known.
     """
-    with language.speaking(language.ENGLISH):
-        tables = {"variants.csv": _variants(multiple), "figures.csv": _figures(multiple)}
-    return {name: table_csv(pd.DataFrame(rows)) for name, rows in tables.items()}
+    return {
+        "variants": pd.DataFrame(_variants(multiple)),
+        "figures": pd.DataFrame(_figures(multiple)),
+    }
 
 
 def _variants(multiple: MultipleComparison) -> list[dict[str, Any]]:

@@ -36,7 +36,7 @@ def print_several(
     baseline: str | None,
     refused: Mapping[str, object],
     files: Mapping[str, Path | None],
-    csv: Path | None,
+    folders: Mapping[str, Path | None],
     held: Contents | None,
     *,
     redact: bool,
@@ -45,7 +45,7 @@ def print_several(
 ) -> None:
     """Prints the table of all sides, the first one, or the variant `baseline`, as the baseline.
 
-    Before that it writes the `files`, by their options, and tables into the folder `csv`. `refused`
+    Before that it writes the `files`, and tables into the `folders`, by their options. `refused`
     are options of pairs by name; `held` is what a report holds where one is given alone. Raises
     FuseScopeError.
     """
@@ -74,12 +74,12 @@ def print_several(
         if path is not None:
             data = _made(option, multiple)
             write_whole(path, data, option=option, code="report_unwritable")
-    if csv is not None:
-        from analysis.report.multiple.csv import multiple_csv
-        from app.cli.folders import write_files
+    for option, folder in folders.items():
+        if folder is not None:
+            from app.cli.folders import write_files
 
-        tables = {csv / name: data for name, data in multiple_csv(multiple).items()}
-        write_files(tables, paths, option="--csv", code="tables_unwritable")
+            tables = {folder / name: data for name, data in _tables(option, multiple).items()}
+            write_files(tables, paths, option=option, code="tables_unwritable")
     if json:
         from analysis.report.exports.multiple_json import multiple_json
 
@@ -98,9 +98,23 @@ def _made(option: str, multiple: MultipleComparison) -> bytes:
         from analysis.report.multiple.markdown import multiple_markdown
 
         return multiple_markdown(multiple).encode()
+    if option == "--perfetto":
+        from analysis.report.exports.perfetto import several_perfetto_json
+
+        return several_perfetto_json(multiple)
     from analysis.report.multiple.html import multiple_html
 
     return multiple_html(multiple).encode()
+
+
+def _tables(option: str, multiple: MultipleComparison) -> dict[str, bytes]:
+    if option == "--csv":
+        from analysis.report.multiple.csv import multiple_csv
+
+        return multiple_csv(multiple)
+    from analysis.report.multiple.parquet import multiple_parquet
+
+    return multiple_parquet(multiple)
 
 
 def _with_baseline(sides: list[Side], baseline: str | None) -> list[Side]:
