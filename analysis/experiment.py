@@ -38,12 +38,15 @@ Part = Annotated[float, msgspec.Meta(ge=-1e6, le=1)]
 
 
 class ModelInput(msgspec.Struct, frozen=True):
-    """One model input as it was fed: `source` says how the values were made."""
+    """One model input as it was fed: `source` says how the values were made. `declared` are its
+    dimensions in the model where it has dynamic ones: a size, a name, '' for one without a name;
+    empty where it does not even say how many there are, None where all are fixed."""
 
     name: str
     dtype: str
     shape: tuple[Whole, ...]
     source: str
+    declared: tuple[Whole | str, ...] | None = None
 
 
 class ModelFacts(msgspec.Struct, frozen=True):

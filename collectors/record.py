@@ -280,7 +280,7 @@ class _Recorder:
                 nodes=model.nodes,
                 opset=model.opset,
                 inputs=tuple(
-                    ModelInput(fact.name, fact.dtype, fact.shape, fact.source)
+                    ModelInput(fact.name, fact.dtype, fact.shape, fact.source, fact.declared)
                     for fact in model.facts
                 ),
                 batch=model.batch,

@@ -14,7 +14,7 @@ from collectors import kernels
 from collectors.runtimes import optimizers
 from collectors.workers.jobs import Optimization
 
-Kind = Literal["", "eager", "rules", "custom", "segments", "library", "int8"]
+Kind = Literal["", "eager", "rules", "custom", "segments", "library", "int8", "dynamic"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,12 @@ VARIANTS = (
     Variant("basic", "basic", Message("ONNX Runtime's basic optimisations")),
     Variant("extended", "extended", Message("basic and extended optimisations")),
     Variant("fused", "all", Message("every optimisation on")),
+    Variant(
+        "dynamic",
+        "all",
+        Message("every optimisation on, dynamic dimensions of the inputs not fixed"),
+        "dynamic",
+    ),
     Variant("int8", "all", Message("8-bit weights and activations, every optimisation on"), "int8"),
 )
 ABLATIONS = ("without:<Optimizer>", "only:<Optimizer>")

@@ -13,11 +13,11 @@ from analysis.trace import Value
 
 # What can limit a run; analysis/wording/findings/ has the sentences, kinds/ a file for each.
 FindingCode = Literal[
-    "communication", "copies", "dispatch_bound", "fallback", "fused_slower", "graph_growth",
-    "host_waits", "idle_after", "idle_before", "idle_threads", "idle_time", "large_tensors",
-    "light_after_heavy", "light_chains", "low_utilisation", "memory_bound", "missed_fusion",
-    "not_optimised", "peak_memory", "pieces", "recomputed", "reorders", "run_tail", "slow_kernel",
-    "stream_imbalance", "type_conversions", "wide_types",
+    "communication", "copies", "dispatch_bound", "dynamic_dimensions", "fallback", "fused_slower",
+    "graph_growth", "host_waits", "idle_after", "idle_before", "idle_threads", "idle_time",
+    "large_tensors", "light_after_heavy", "light_chains", "low_utilisation", "memory_bound",
+    "missed_fusion", "not_optimised", "peak_memory", "pieces", "recomputed", "reorders", "run_tail",
+    "slow_kernel", "stream_imbalance", "type_conversions", "wide_types",
 ]  # fmt: skip
 # Why a kind cannot be answered for this file.
 Unknown = Literal[

@@ -10,6 +10,7 @@ from analysis.advice.kinds.absorbable import light_after_heavy
 from analysis.advice.kinds.chains import light_chains
 from analysis.advice.kinds.conversions import fallback, reorders, type_conversions
 from analysis.advice.kinds.data_types import wide_types
+from analysis.advice.kinds.dynamic import dynamic_dimensions
 from analysis.advice.kinds.exposed import communication, copies
 from analysis.advice.kinds.graphs import graph_growth, large_tensors, recomputed
 from analysis.advice.kinds.host_waits import host_waits
@@ -29,6 +30,7 @@ TOP = 5  # of them are shown at once
 KINDS: Mapping[FindingCode, Callable[[Subject], Answer]] = {
     "not_optimised": not_optimised,
     "missed_fusion": missed_fusion,
+    "dynamic_dimensions": dynamic_dimensions,
     "fused_slower": fused_slower,
     "slow_kernel": slow_kernel,
     "light_chains": light_chains,

@@ -9,7 +9,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Literal
 
-from analysis.advice.settings import conditions_of
+from analysis.advice.settings import conditions_of, is_dynamic
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Fusion, Group
 from analysis.compare.side import Side
@@ -323,9 +323,12 @@ class _Survey:
 
     def declined(self, match: Match) -> Block:
         """The Block that says that no condition explains it; at a tensor whose shape is not
-        known, if there is one."""
+        known, if there is one. The graph has the shapes that ran: where the engine was not told
+        them, that is what differs."""
         engine = self.side.experiment.record.engine.version if self.side.experiment else ""
         facts = {"engine": engine, "checked": CHECKED_WITH, "optimizer": match.optimizer}
+        if is_dynamic(self.side):
+            return Block("dynamic_dimensions", values=facts)
         for node in match.nodes:
             for name in (*node.inputs, *node.outputs):
                 shape = self.view.tensor(name).shape if name else ()

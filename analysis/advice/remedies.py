@@ -14,7 +14,7 @@ from analysis.advice.findings import findings
 from analysis.advice.optimizers import MADE_BY
 from analysis.advice.own_kernels import kernel_for, own_kernel, saved_by
 from analysis.advice.prediction import together
-from analysis.advice.settings import ENGINE, conditions_of
+from analysis.advice.settings import ENGINE, conditions_of, is_dynamic
 from analysis.advice.sides import advised
 from analysis.advice.subject import Subject
 from analysis.compare.choice import PREFERRED
@@ -147,10 +147,14 @@ def _settings(
 ) -> Iterator[tuple[str, Gain | None, str]]:
     graph = subject.side.graph
     told = conditions_of(subject.side)
+    if is_dynamic(subject.side) and finding.code != "dynamic_dimensions":
+        return  # every other variant has fixed sizes: beside this one it would change two things
     # A variant of other threads has every optimisation on: beside less it would change two things.
     has_threads = told is not None and told.level == "all" and not told.disabled and not told.only
     match finding.code:
         case "not_optimised":
+            yield "fused", finding.gain, ""
+        case "dynamic_dimensions" if is_dynamic(subject.side):
             yield "fused", finding.gain, ""
         case "missed_fusion":
             yield from _fused_otherwise(finding)

@@ -7,12 +7,14 @@ from analysis.graph import Graph
 from analysis.patterns import LEVELS, Conditions, Level
 
 ENGINE = "onnxruntime"  # the one whose conditions are known
+DYNAMIC = "dynamic"  # the variant whose dimensions are as the model declares them
 _LEVEL_OF: dict[str, Level] = {
     "eager": "none",
     "unfused": "none",
     "basic": "basic",
     "extended": "extended",
     "fused": "all",
+    DYNAMIC: "all",
 }
 
 
@@ -36,6 +38,11 @@ def conditions_of(side: Side) -> Conditions | None:
         only=optimizer if kind == "only" else None,
         blocked_layout=_has_blocked_layout(side.graph) or level != "all" or bool(optimizer),
     )
+
+
+def is_dynamic(side: Side) -> bool:
+    """Whether FuseScope recorded the side with the dimensions of its inputs left open."""
+    return side.variant is not None and side.variant.name == DYNAMIC
 
 
 def _level(told: object, kind: str) -> Level | None:

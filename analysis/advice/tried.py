@@ -21,7 +21,7 @@ Outcome = Literal[
     "not_recorded",
 ]
 # Variants that a script of a few lines opens: the model as it is, other settings.
-_OF_SETTINGS = ("unfused", "basic", "extended", "fused", "without", "only", "threads")
+_OF_SETTINGS = ("unfused", "basic", "extended", "fused", "dynamic", "without", "only", "threads")
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ Blocker = Literal[
     "overridable_weight", "training_mode", "dtype", "constant_value", "constant_shape",
     "shape_or_broadcast", "unknown_shape", "axis", "rank", "operand_order", "no_bias", "layout",
     "cannot_block", "form", "no_kernel", "needs_gemm", "reshape_between", "opset", "level",
-    "disabled", "other_provider", "merged_duplicates", "engine_declined", "optimisation_off",
-    "own_pass", "own_kernel", "own_only", "same_cut", "quantised",
+    "disabled", "other_provider", "merged_duplicates", "engine_declined", "dynamic_dimensions",
+    "optimisation_off", "own_pass", "own_kernel", "own_only", "same_cut", "quantised",
 ]  # fmt: skip
 # Why our own fusion pass left what could be fused.
 HeldBack = Literal[

@@ -408,6 +408,13 @@ ADVICE: Mapping[Blocker, Advice] = {
         ),
         _DECLINED_DYNAMIC.remedy,
     ),
+    "dynamic_dimensions": Advice(
+        Message(
+            "All conditions that FuseScope knows are met with the sizes that ran, but ONNX Runtime "
+            "{engine:name} was not told them: the inputs have dynamic dimensions."
+        ),
+        Message("Give the inputs fixed sizes where they are known; the variant fused has them."),
+    ),
     "optimisation_off": Advice(
         Message("Optimisation is off in the variant '{variant:name}', so nothing is fused."),
         Message("Compare with the variant fused."),

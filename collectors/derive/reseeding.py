@@ -64,7 +64,7 @@ def reseeded(job: MatchJob, optimised: Sequence[Node], folder: Path) -> Copy | N
     folder.mkdir(parents=True)
     copy = Copy(folder / "model.onnx", folder / "optimised.onnx", {})
     for tied in (False, True):  # engines merge operators whose weights are equal
-        model = onnx.load(job.settings.model)
+        model = onnx.load(_optimised_from(job))
         if not randomise(model, np.random.default_rng(SEED), tied=tied):
             return None
         save(model, copy.model)
@@ -74,9 +74,17 @@ def reseeded(job: MatchJob, optimised: Sequence[Node], folder: Path) -> Copy | N
     return None
 
 
+def _optimised_from(job: MatchJob) -> str:
+    """What the engine made the variant's graph of: it has the tensors of the working copy."""
+    is_dynamic = find(job.variant).kind == "dynamic"
+    return job.settings.derived[job.variant].model if is_dynamic else job.settings.model
+
+
 def _optimised(job: MatchJob, copy: Copy) -> tuple[Node, ...]:
     """What the engine makes of the copy; nothing where it refuses it."""
     settings = msgspec.structs.replace(job.settings, model=str(copy.model))
+    if find(job.variant).kind == "dynamic":
+        settings = msgspec.structs.replace(settings, derived={})
     try:
         open_session(settings, find(job.variant), dump=copy.dump)
     except Exception:  # noqa: BLE001 - the engine raises many kinds; without a copy less is known

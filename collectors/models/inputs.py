@@ -13,6 +13,7 @@ import numpy.typing as npt
 import onnx
 
 from analysis.errors import FuseScopeError
+from collectors.models import shapes as shapes_of
 from collectors.models.array import Array
 from collectors.models.facts import InputFacts
 
@@ -49,7 +50,8 @@ def make(
             array, source = drawn(chance, dtype, shape, ranges.get(value.name))
             source = f"seed {seed}, {source}"
         arrays.append(np.ascontiguousarray(array) if array.ndim else array)
-        facts.append(InputFacts(value.name, str(dtype), shape, source))
+        declared = tuple(shapes_of.dims(value) or ()) if shapes_of.are_dynamic([value]) else None
+        facts.append(InputFacts(value.name, str(dtype), shape, source, declared))
     return arrays, tuple(facts)
 
 

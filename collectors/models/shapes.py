@@ -27,6 +27,34 @@ def dims(value: onnx.ValueInfoProto) -> list[int | str] | None:
     ]
 
 
+def are_dynamic(inputs: Sequence[onnx.ValueInfoProto]) -> bool:
+    """Whether any of them leaves a dimension, or its rank, to what is fed."""
+    return any(
+        declared is None or any(isinstance(dim, str) for dim in declared)
+        for declared in map(dims, inputs)
+    )
+
+
+def declarations(model: onnx.ModelProto) -> onnx.ModelProto:
+    """What the model says of its tensors, without nodes and weights."""
+    kept = onnx.ModelProto()
+    kept.graph.input.extend(model.graph.input)
+    kept.graph.output.extend(model.graph.output)
+    kept.graph.value_info.extend(model.graph.value_info)
+    return kept
+
+
+def declare(model: onnx.ModelProto, told: onnx.ModelProto) -> None:
+    """Puts those declarations in place of the model's own."""
+    for own, given in (
+        (model.graph.input, told.graph.input),
+        (model.graph.output, told.graph.output),
+        (model.graph.value_info, told.graph.value_info),
+    ):
+        del own[:]
+        own.extend(given)
+
+
 def resolve(
     inputs: Sequence[onnx.ValueInfoProto], overrides: Mapping[str, Shape], batch: int | None
 ) -> dict[str, Shape]:

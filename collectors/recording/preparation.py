@@ -116,6 +116,7 @@ def prepare(
         spin=recording.spin,
         custom_op_library=pool.library.path if pool.library is not None else None,
         calls=model.calls,
+        declared=model.declared,
         drawing=_drawing(recording, model),
     )
     plan = ablation.with_ablation(

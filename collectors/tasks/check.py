@@ -16,10 +16,10 @@ from analysis.experiment import Agreement
 from analysis.graph import Graph, graph_json, parse_graph
 from collectors.derive.sessions import open_session, preload, recorded_settings
 from collectors.errors.engine import clean
-from collectors.models import graphs
+from collectors.models import graphs, shapes
 from collectors.models.array import Array
 from collectors.models.model import name_nodes
-from collectors.runtimes.onnxruntime import Session
+from collectors.runtimes.onnxruntime import Session, load_inputs
 from collectors.tensors import agreement
 from collectors.tensors.difference import difference_of
 from collectors.variants import Variant, find
@@ -118,6 +118,8 @@ def _graph(job: Job, variant: Variant) -> tuple[Graph | None, str | None]:
         model = onnx.load(str(dumped), load_external_data=False)
         graphs.name_as_profiled(model, events)
         name_nodes(model)
+        fed = load_inputs(job.settings)
+        shapes.apply(model, {name: array.shape for name, array in fed.items()})
         return graphs.from_model(model, graphs.profiled_shapes(events)), None
     except FuseScopeError as error:
         return None, error.text

@@ -19,6 +19,7 @@ MODULES: dict[Kind, str] = {
     "segments": "collectors.derive.segments",
     "library": "collectors.derive.library",
     "int8": "collectors.derive.quantise",
+    "dynamic": "collectors.derive.dynamic",
 }
 
 

@@ -25,7 +25,8 @@ def source(job: Job) -> Path:
 
 
 def run(job: Job) -> Prepared:
-    """Writes model.onnx, inputs.npz and graph.json into the job's folder.
+    """Writes model.onnx, inputs.npz and graph.json into the job's folder, and declared.onnx where
+    the model has dynamic dimensions.
 
     Raises FuseScopeError for a file that is no model, refused external data, and inputs that
     cannot be made.
@@ -52,6 +53,9 @@ def run(job: Job) -> Prepared:
         wanted, resolved, seed=job.seed, given=given, ranges=job.input_ranges
     )
     batch = shapes.batch_of(wanted, resolved, job.batch)
+    declared = folder / "declared.onnx" if shapes.are_dynamic(wanted) else None
+    if declared is not None:
+        declared.write_bytes(shapes.declarations(model).SerializeToString())
     shapes.apply(model, resolved)
     if calls is not None:
         shapes.apply(calls, resolved)
@@ -73,4 +77,5 @@ def run(job: Job) -> Prepared:
         facts=facts,
         engine_version=ort.__version__,
         calls=None if calls is None else str(calls_file),
+        declared=None if declared is None else str(declared),
     )

@@ -37,7 +37,8 @@ class PrepareJob(msgspec.Struct, frozen=True):
 
 class Prepared(msgspec.Struct, frozen=True):
     """The working copy: `model` (ONNX), `inputs` (npz: arr_0, arr_1, …), `graph` (graph JSON).
-    `calls` is the model as it was before its functions were expanded."""
+    `calls` is the model as it was before its functions were expanded, `declared` a file of what
+    the model said of its tensors, None where it fixes every dimension of its inputs."""
 
     model: str
     inputs: str
@@ -49,6 +50,7 @@ class Prepared(msgspec.Struct, frozen=True):
     facts: tuple[InputFacts, ...]
     engine_version: str
     calls: str | None = None
+    declared: str | None = None
 
 
 class LibraryJob(msgspec.Struct, frozen=True):
@@ -123,7 +125,8 @@ class SessionSettings(msgspec.Struct, frozen=True):
 
     `inputs` is an npz with the values of `input_names`, in that order, as arr_0, arr_1, …
     `custom_op_library` is registered in every session; `calls` is the model as it was before its
-    functions were expanded, where they were.
+    functions were expanded, where they were, `declared` what it said before its dynamic dimensions
+    were fixed, where it had any.
     """
 
     model: str
@@ -134,6 +137,7 @@ class SessionSettings(msgspec.Struct, frozen=True):
     derived: dict[str, Derived] = {}
     custom_op_library: str | None = None
     calls: str | None = None
+    declared: str | None = None
     drawing: Drawing = Drawing()
 
 

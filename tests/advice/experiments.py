@@ -19,7 +19,7 @@ from analysis.experiment import Experiment, parse_record, record_json
 from analysis.graph import Graph, graph_json
 from analysis.readers import read
 from analysis.readers.input.source import Source
-from collectors.models import graphs
+from collectors.models import graphs, shapes
 from collectors.models.model import constants_to_initializers, infer_shapes, modernise, name_nodes
 from tests.factories import Operator, experiment_zip
 from tests.pattern_models import ORT_LEVELS
@@ -32,21 +32,28 @@ def compared(
     variant: str = "fused",
     us: Mapping[str, int] | None = None,
     opset: int = 17,
+    sizes: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Comparison:
     """unfused against `variant`, whose graphs are the engine's own.
 
-    Every operator takes 10 µs, or what `us` says for its op type.
+    Every operator takes 10 µs, or what `us` says for its op type. Dynamic inputs get these `sizes`
+    but in the variant `dynamic`.
     """
     prepared = onnx.ModelProto.FromString(model.SerializeToString())
     modernise(prepared)
     name_nodes(prepared)
     constants_to_initializers(prepared.graph)
     infer_shapes(prepared)
+    declared = onnx.ModelProto.FromString(prepared.SerializeToString())
+    if sizes:
+        shapes.apply(prepared, sizes)
+        infer_shapes(prepared)
     made = {"model": graphs.from_model(prepared)}
     for name in ("unfused", variant):
         kind, _, optimizer = name.partition(":")
         off = [optimizer] if kind == "without" else []
-        made[name] = _optimised(prepared, LEVELS.get(name, "all"), off)
+        given = declared if name == "dynamic" else prepared
+        made[name] = _optimised(given, LEVELS.get(name, "all"), off)
     operators = {
         name: [_operator(made[name], place, us or {}) for place in range(len(made[name].nodes))]
         for name in ("unfused", variant)

@@ -11,8 +11,11 @@ from analysis.advice.settings import conditions_of
 from analysis.advice.subject import MAX_NAMES, Answer, Subject, shown
 from analysis.operators.classes import is_heavy, op_class
 
-# These say why a whole variant fuses nothing, not why a place does.
-_OF_THE_VARIANT = frozenset(("optimisation_off", "own_pass", "own_kernel", "same_cut", "quantised"))
+# These say why a whole variant fuses nothing, not why a place does; the kind `dynamic_dimensions`
+# has those that need no more than sizes.
+_OF_ANOTHER_KIND = frozenset(
+    ("optimisation_off", "own_pass", "own_kernel", "same_cut", "quantised", "dynamic_dimensions")
+)
 
 
 def missed_fusion(subject: Subject) -> Answer:
@@ -28,14 +31,14 @@ def missed_fusion(subject: Subject) -> Answer:
     return tuple(
         _finding(subject, miss, float(miss.stake_ns))
         for miss in missed_fusions(comparison)
-        if miss.blocked_by not in _OF_THE_VARIANT
+        if miss.blocked_by not in _OF_ANOTHER_KIND
         and miss.stake_ns is not None
         and subject.matters(miss.stake_ns)
     )
 
 
 def _finding(subject: Subject, miss: MissedFusion, stake_ns: float) -> Finding:
-    gain = _gain(miss, stake_ns)
+    gain = predicted(miss, stake_ns)
     names = tuple(dict.fromkeys(shown(name) for name in miss.nodes))[:MAX_NAMES]
     return Finding(
         "missed_fusion",
@@ -60,7 +63,8 @@ def _finding(subject: Subject, miss: MissedFusion, stake_ns: float) -> Finding:
     )
 
 
-def _gain(miss: MissedFusion, stake_ns: float) -> Gain:
+def predicted(miss: MissedFusion, stake_ns: float) -> Gain:
+    """What fusing all places would save of a run as profiled."""
     if any(is_heavy(op_class(op_type)) for op_type in miss.op_types):
         return prediction.absorbed(stake_ns, max(0.0, float(miss.spent_ns or stake_ns) - stake_ns))
     by: Literal["engine", "own"] = "own" if miss.blocked_by == "no_kernel" else "engine"

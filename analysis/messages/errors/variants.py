@@ -18,6 +18,7 @@ VariantsError = Literal[
     "kernel_unknown",
     "no_folder_for_kernels",
     "no_operator_left",
+    "nothing_dynamic",
     "numba_missing",
     "piece_constant_output",
     "piece_reads_no_tensor",
@@ -110,6 +111,13 @@ VARIANTS: Mapping[VariantsError, ErrorText] = {
     "profile_clock_unknown": ErrorText(
         Message("The engine's profile uses a clock that FuseScope does not know"),
         Message("Leave eager, segments and custom out of the variants."),
+    ),
+    "nothing_dynamic": ErrorText(
+        Message(
+            "The model fixes every dimension of its inputs, so '{variant:name}' has none to leave "
+            "open"
+        ),
+        Message("Leave it out: fused runs this model as it is deployed."),
     ),
     "quantised_already": ErrorText(
         Message("The model is already quantised: it has {op_type:name}"),

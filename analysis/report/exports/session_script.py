@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from analysis.advice.settings import DYNAMIC
 from analysis.advice.tried import Tried, kept
 from analysis.experiment import ExperimentRecord, VariantRecord
 
@@ -13,7 +14,7 @@ _LEVELS = {
     "extended": "ORT_ENABLE_EXTENDED",
     "all": "ORT_ENABLE_ALL",
 }
-_OF_SETTINGS = ("unfused", "basic", "extended", "fused", "without", "only", "threads")
+_OF_SETTINGS = ("unfused", "basic", "extended", "fused", "dynamic", "without", "only", "threads")
 _HEAD = '''\
 """Opens {model} as FuseScope measured it: {variant}, {threads} threads inside an operator.
 
@@ -55,7 +56,7 @@ options.graph_optimization_level = ort.GraphOptimizationLevel.{level}
 options.intra_op_num_threads = {threads}
 options.inter_op_num_threads = 1
 options.add_session_config_entry("session.intra_op.allow_spinning", "{spin}")
-session = ort.InferenceSession(
+{sizes}session = ort.InferenceSession(
     path, options, providers=["CPUExecutionProvider"], disabled_optimizers={disabled}
 )
 print([tensor.name for tensor in session.get_inputs()])
@@ -86,7 +87,13 @@ def session_script(
     level = _LEVELS.get(str(variant.settings.get("graph_optimization")))
     told = variant.settings.get("intra_op_threads")
     off = _disabled(variant, listed)
-    if level is None or off is None or not (rules or name.partition(":")[0] in _OF_SETTINGS):
+    sizes = {} if rules or name == DYNAMIC else _sizes(record)
+    if (
+        sizes is None
+        or level is None
+        or off is None
+        or not (rules or name.partition(":")[0] in _OF_SETTINGS)
+    ):
         return None
     head = _FUSING if rules else _HEAD
     return (head + _SESSION).format(
@@ -98,7 +105,26 @@ def session_script(
         level=level,
         spin="1" if record.settings.spin else "0",
         disabled=ascii(off),
+        sizes="".join(
+            f"options.add_free_dimension_override_by_name({dim!a}, {size})\n"
+            for dim, size in sizes.items()
+        ),
     )
+
+
+def _sizes(record: ExperimentRecord) -> dict[str, int] | None:
+    """What the recording fixed the dynamic dimensions of the model to, by their names; None where
+    one has no name, so that no setting of a session fixes it."""
+    found: dict[str, int] = {}
+    for one in record.model.inputs:
+        if one.declared is None:
+            continue
+        if len(one.declared) != len(one.shape) or "" in one.declared:
+            return None
+        for dim, size in zip(one.declared, one.shape, strict=True):
+            if isinstance(dim, str):
+                found[dim] = size
+    return found
 
 
 def _disabled(variant: VariantRecord, listed: Sequence[str]) -> list[str] | None:

@@ -11,6 +11,7 @@ from analysis.messages import Message, Part, Shown, listed, say
 from analysis.patterns.pattern import Blocker, Fact
 from analysis.wording.advice import near_miss_remedy, near_miss_sentence
 from analysis.wording.findings.texts import (
+    FUSIONS_BY_SIZES,
     LAYOUT_OFF,
     MORE_THAN_THEIRS,
     MOSTLY_TENSORS,
@@ -20,6 +21,8 @@ from analysis.wording.findings.texts import (
     PEAK,
     PEAK_IN,
     ROOFS,
+    SIZES_AND_FUSIONS,
+    SIZES_NOT_KNOWN,
     TAILS,
     TEXTS,
 )
@@ -74,13 +77,18 @@ def label_text(finding: Finding) -> str:
 
 def limit_parts(finding: Finding) -> tuple[Part, ...]:
     """What limits, in one sentence with its figures; names of it come from the file."""
-    return TEXTS[finding.code].limits.parts(**_values(finding))
+    limits = TEXTS[finding.code].limits
+    if finding.code == "dynamic_dimensions" and finding.values.get("stake_ns"):
+        limits = SIZES_AND_FUSIONS if finding.values.get("time_ns") else FUSIONS_BY_SIZES
+    return limits.parts(**_values(finding))
 
 
 def why_text(finding: Finding) -> str:
     """What that means, in one sentence or two; names come from the file."""
     if finding.code == "missed_fusion":
         return near_miss_sentence(_missed(finding))
+    if finding.code == "dynamic_dimensions" and finding.gain is not None:
+        return SIZES_NOT_KNOWN.text()
     if finding.code == "run_tail":
         return TAILS[str(finding.values["cause"])].text()
     if finding.code == "not_optimised":

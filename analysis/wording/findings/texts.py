@@ -28,6 +28,10 @@ _ROOFS = Message(
     "Modelled: operations and bytes from shapes, against the measured or entered peaks of the "
     "machine."
 )
+_GRAPH_OR_TYPES = Message(
+    "Measured times of operators, and the graph that the engine ran; without one, the types and "
+    "outputs of operators."
+)
 _GRAPH = Message("The graph that the engine ran, and measured times of operators.")
 
 TEXTS: Mapping[FindingCode, FindingText] = {
@@ -60,6 +64,26 @@ TEXTS: Mapping[FindingCode, FindingText] = {
             "The model's graph, the known conditions of the engine, and measured times of "
             "operators."
         ),
+    ),
+    "dynamic_dimensions": FindingText(
+        Message("Dynamic dimensions"),
+        Message(
+            "One operator that computes only with sizes takes {time_ns:duration}, {share:percent} "
+            "of the time: {op_types:name}.",
+            "{n:count} operators that compute only with sizes take {time_ns:duration}, "
+            "{share:percent} of the time: {op_types:name}.",
+        ),
+        Message(
+            "An engine that does not know the sizes of the inputs before it runs computes them in "
+            "every run."
+        ),
+        Message(
+            "Give the inputs fixed sizes where they are known, in the export or in the engine's "
+            "settings (in ONNX Runtime add_free_dimension_override_by_name), one model for each "
+            "size that occurs; then an engine computes all of this once. The variants dynamic and "
+            "fused of a recording say what that brings."
+        ),
+        _GRAPH_OR_TYPES,
     ),
     "fused_slower": FindingText(
         Message("Slower than before"),
@@ -522,3 +546,22 @@ TAILS: Mapping[str, Message] = {
     ),
     "other": Message("Slow runs are spread over the recording, as with another process beside it."),
 }
+# Of dynamic dimensions, where fusions are missed as well, or alone.
+SIZES_AND_FUSIONS = Message(
+    "One operator that computes only with sizes takes {time_ns:duration} ({op_types:name}), and "
+    "fusions that need the sizes would absorb {stake_ns:duration} ({patterns:name}): "
+    "{share:percent} of the time together.",
+    "{n:count} operators that compute only with sizes take {time_ns:duration} ({op_types:name}), "
+    "and fusions that need the sizes would absorb {stake_ns:duration} ({patterns:name}): "
+    "{share:percent} of the time together.",
+)
+FUSIONS_BY_SIZES = Message(
+    "One place is not fused because the sizes are not known ({patterns:name}): what could be "
+    "absorbed takes {stake_ns:duration}, {share:percent} of the time.",
+    "{n:count} places are not fused because the sizes are not known ({patterns:name}): what could "
+    "be absorbed takes {stake_ns:duration}, {share:percent} of the time.",
+)
+SIZES_NOT_KNOWN = Message(
+    "The engine was not told the sizes of the inputs before it ran, so it computes with them in "
+    "every run and leaves out fusions that need them."
+)

@@ -87,7 +87,7 @@ def _first(trial: Trial) -> tuple[Experiment, Recording]:
         recording = Recording(
             model=name,
             out=trial.folder,
-            variants=FIRST_VARIANTS,
+            variants=_first_variants(trial.variant),
             seconds=trial.seconds,
             command=_COMMAND,
         )
@@ -103,6 +103,12 @@ def _first(trial: Trial) -> tuple[Experiment, Recording]:
         )
     recording = Recording.like(value.record, "" if trial.model is None else str(trial.model))
     return value, replace(recording, out=trial.folder, seconds=trial.seconds, command=_COMMAND)
+
+
+def _first_variants(named: str | None) -> tuple[str, ...]:
+    """Those that a model is recorded as first; the one that is named beside what it is compared
+    with, so that all others are left to try."""
+    return FIRST_VARIANTS if named is None else tuple(dict.fromkeys((FIRST_VARIANTS[0], named)))
 
 
 def _written(path: Path, record: ExperimentRecord, results: Sequence[Tried]) -> dict[str, Path]:

@@ -26,10 +26,11 @@ from analysis.experiment import TensorMatch, parse_matches
 from analysis.graph import Graph, parse_graph
 from collectors.derive.sessions import open_session
 from collectors.models import graphs, model
+from collectors.tasks import derive as derive_task
 from collectors.tasks import matches
 from collectors.tasks import prepare as prepare_task
 from collectors.variants import find
-from collectors.workers.jobs import MatchJob, PrepareJob, SessionSettings
+from collectors.workers.jobs import DeriveJob, MatchJob, PrepareJob, SessionSettings
 from collectors.zoo import (
     convolutions,
     deeplabv3plus,
@@ -38,6 +39,7 @@ from collectors.zoo import (
     transformer_encoder,
 )
 from tests.architectures import ARCHITECTURES, feeds, random_network
+from tests.dynamic_models import causal
 from tests.lineage_judge import Pair, Side, judge
 
 Levels = tuple[str, ...]
@@ -65,7 +67,10 @@ LIGHT_MODELS = (
 # These nine are large for what they show: hidden units, and what vgg19 flattens of 96 x 96 pixels.
 FEWER = {4096: 64, 25088: 4608}
 FIXED_SIZE = ("bvlc_alexnet", "inception_v1", "shufflenet", "zfnet512")
-SHAPES = {"transformer_dynamic": {"x": (2, 5, 16), "mask": (2, 5)}}
+SHAPES = {
+    "transformer_dynamic": {"x": (2, 5, 16), "mask": (2, 5)},
+    "causal": {"x": (2, 6, 16)},
+}
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 
 
@@ -147,7 +152,7 @@ def prepare(proto: onnx.ModelProto, folder: Path) -> Prepared:
     return Prepared(
         folder=folder,
         named=folder / "named.onnx",
-        settings=SessionSettings(made.model, made.inputs, names, 1, False),
+        settings=SessionSettings(made.model, made.inputs, names, 1, False, declared=made.declared),
         graph=parse_graph(Path(made.graph).read_bytes(), made.graph),
         feeds=tuple(dict(zip(names, values, strict=True)) for values in (arrays, others)),
     )
@@ -191,6 +196,23 @@ def examined(prepared: Prepared, levels: Levels = OPTIMISED) -> dict[str, list[s
 )
 def test_architectures(name: str, levels: Levels, tmp_path: Path) -> None:
     assert examined(prepare(ARCHITECTURES[name](), tmp_path / name), levels) == {}
+
+
+@pytest.mark.parametrize(
+    "name", ["causal", pytest.param("transformer_dynamic", marks=pytest.mark.exhaustive)]
+)
+def test_dynamic_dimensions(name: str, tmp_path: Path) -> None:
+    """The graph that the engine makes without the sizes, against the model that has them."""
+    build = causal if name == "causal" else ARCHITECTURES[name]
+    fixed = prepare(build(), tmp_path / name)
+    (tmp_path / "derived").mkdir()
+    made = derive_task.run(DeriveJob(fixed.settings, "dynamic", str(tmp_path / "derived")))
+    settings = msgspec.structs.replace(fixed.settings, derived={"dynamic": made})
+    left_open = replace(fixed, settings=settings)
+    _, graph = left_open.optimise("dynamic")
+    assert name != "causal" or "Range" in {node.op_type for node in graph.nodes}
+    assert examined(left_open, ("dynamic",)) == {}
+    assert examined(fixed, ("fused",)) == {}
 
 
 # Networks that broke earlier versions, and two that did not.
