@@ -264,6 +264,21 @@ def test_a_timeline_of_rocprof_without_exact_times_takes_those_of_the_events() -
     assert opened(rocprof_json(*bare)).calls["dur_ns"].tolist() == [3000, 1000, 0]
 
 
+def test_a_timeline_of_rocprof_has_the_waits_of_the_host() -> None:
+    calls = (
+        timed(2, "hipMemcpyAsync", BEGIN + 100, BEGIN + 300),
+        timed(2, "hipDeviceSynchronize", BEGIN + 400, BEGIN + 3600),
+    )
+    found = []
+    for events in ((*HIP, *calls), [{**each, "args": {}} for each in (*HIP, *calls)]):
+        waits = opened(rocprof_json(*events)).host_waits
+        assert waits is not None and waits.names == ("hipDeviceSynchronize",)
+        found.append((waits.starts_ns.tolist(), waits.ends_ns.tolist()))
+    whole = (BEGIN + 400) // 1000 * 1000  # cut to µs
+    assert found == [([BEGIN + 400], [BEGIN + 3600]), ([whole], [whole + 3000])]
+    assert opened(rocprof_json(*HIP[1:])).host_waits is None
+
+
 def test_a_timeline_of_rocprof_with_calls_alone_says_so() -> None:
     assert refusal(rocprof_json(HIP[0])) == "This rocprof recording does not contain any kernels"
 

@@ -6,6 +6,8 @@ counters, copies of memory, and the agents of the machine.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from analysis.errors import FuseScopeError
 from analysis.messages import mark
 from analysis.readers.amd.rocprofv3 import add_json, is_json
@@ -23,6 +25,7 @@ from analysis.readers.amd.tables import (
 from analysis.readers.amd.timeline import add_timeline, is_timeline
 from analysis.readers.building.launch_calls import with_launches
 from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.building.wait_calls import host_waits
 from analysis.readers.input.beside import Beside
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
@@ -56,6 +59,8 @@ def _read(source: Source) -> Trace:
         notes=rows.notes,
         limits=source.limits,
     )
+    if rows.has_calls():
+        trace = replace(trace, host_waits=host_waits(rows.waits, source.limits))
     return with_launches(trace, rows.launches)
 
 

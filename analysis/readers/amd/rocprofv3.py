@@ -21,7 +21,6 @@ from analysis.readers.amd.rows import (
     kernel_name,
 )
 from analysis.readers.building.kernels import kernel_columns
-from analysis.readers.building.launch_calls import LaunchCall, is_launch
 from analysis.readers.building.processes import several_processes
 from analysis.readers.input.encoding import utf8, valid_utf8
 from analysis.readers.input.json_array import check_length
@@ -186,7 +185,7 @@ def _add_tool(rows: RocprofRows, tool: _Tool, where: str) -> None:
     if isinstance(metadata.node, _Node) and (host := _text(metadata.node.hostname)):
         rows.private["host"] = clean_text(host, 120)
     records = _typed(tool.buffer_records, _Records)
-    _add_launches(rows, tool, where)
+    _add_calls(rows, tool, where)
     operations = _operations(tool.strings, where, rows.limits)
     for kind, raw in (
         ("kernel_dispatch", records.kernel_dispatch),
@@ -227,8 +226,8 @@ def _add_tool(rows: RocprofRows, tool: _Tool, where: str) -> None:
         rows.columns.extend({**kernel_columns(names), **columns})
 
 
-def _add_launches(rows: RocprofRows, tool: _Tool, where: str) -> None:
-    """The calls of HIP that launched kernels."""
+def _add_calls(rows: RocprofRows, tool: _Tool, where: str) -> None:
+    """The calls of HIP that launched kernels, and those that waited for the device."""
     kinds = [
         [_text(_typed(name, str)) for name in _items(kind.operations, where, rows.limits)]
         if _text(kind.kind).startswith("HIP_")
@@ -237,7 +236,7 @@ def _add_launches(rows: RocprofRows, tool: _Tool, where: str) -> None:
             _typed(tool.strings, _Strings).buffer_records, _Kind, where, rows.limits
         )
     ]
-    process = len(rows.launches)
+    process = (len(rows.launches), len(rows.waits))
     for call in _typed_items(
         _typed(tool.buffer_records, _Records).hip_api, _Call, where, rows.limits
     ):
@@ -245,9 +244,7 @@ def _add_launches(rows: RocprofRows, tool: _Tool, where: str) -> None:
         number = call.kind
         known = isinstance(number, int) and 0 <= number < len(kinds)
         name = _name_of(kinds[number], call.operation) if known else None  # type: ignore[index]
-        if start is not None and is_launch(name):
-            length = end - start if end is not None and end >= start else None
-            rows.launches.append(LaunchCall((process, _handle(call.thread_id)), start, length))
+        rows.add_call(name, (process, _handle(call.thread_id)), start, end)
 
 
 def _agents(rows: RocprofRows, agents: Iterable[_Agent]) -> dict[str, str]:

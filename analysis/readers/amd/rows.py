@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 from analysis.limits import Limits
 from analysis.readers.building.columns import Columns
-from analysis.readers.building.launch_calls import LaunchCall
+from analysis.readers.building.launch_calls import LaunchCall, is_launch
+from analysis.readers.building.wait_calls import is_wait
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, noted
 
@@ -33,6 +34,7 @@ class RocprofRows:
     private: dict[str, str] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
     launches: list[LaunchCall] = field(default_factory=list)
+    waits: list[tuple[str, int, int]] = field(default_factory=list)  # name, start and end in ns
     tool: str = "rocprofv3"
 
     def note_beyond(self, counters: Sequence[str]) -> None:
@@ -45,7 +47,8 @@ class RocprofRows:
             return False
         self.products.update(twin.products)
         self.private.update(twin.private)
-        self.launches = self.launches or twin.launches
+        if not self.has_calls():
+            self.launches, self.waits = twin.launches, twin.waits
         if twin.has_copies() and not self.has_copies():
             copied = [str(name).startswith(COPY) for name in twin.columns["name"]]
             self.columns.extend(
@@ -78,6 +81,23 @@ class RocprofRows:
     def has_copies(self) -> bool:
         """True when copies of memory are among the rows."""
         return any(str(name).startswith(COPY) for name in self.columns["name"])
+
+    def add_call(
+        self, name: str | None, thread: Hashable, start_ns: int | None, end_ns: int | None
+    ) -> None:
+        """A call of HIP: kept where it launches something or waits for the device."""
+        if start_ns is None:
+            return
+        is_whole = end_ns is not None and end_ns >= start_ns
+        if is_launch(name):
+            length = end_ns - start_ns if is_whole and end_ns is not None else None
+            self.launches.append(LaunchCall(thread, start_ns, length))
+        elif name is not None and is_wait(name) and is_whole and end_ns is not None:
+            self.waits.append((name, start_ns, end_ns))
+
+    def has_calls(self) -> bool:
+        """True when calls of HIP are known."""
+        return bool(self.launches or self.waits)
 
     def meets(self, starts: Sequence[int | None]) -> bool:
         """True when times of another file lie around those of this one: one clock, one run."""

@@ -17,7 +17,6 @@ from analysis.readers.amd.rows import (
     kernel_name,
 )
 from analysis.readers.building.kernels import kernel_columns
-from analysis.readers.building.launch_calls import LaunchCall, is_launch
 from analysis.readers.input.csv_table import CsvTable, column_key, has_columns, read_csv
 from analysis.readers.input.source import Source
 from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS
@@ -124,15 +123,12 @@ def add_calls(rows: RocprofRows, source: Source) -> bool:
     """hip_api_trace.csv, where it is of the same run; False where it is not."""
     table = read_csv(source)
     starts, ends = _ns(table, _START), _ns(table, _END)
-    if rows.launches or not rows.meets(starts):
+    if rows.has_calls() or not rows.meets(starts):
         return False
     threads = zip(table.texts("Process_Id"), table.texts("Thread_Id"), strict=True)
     calls = zip(table.texts("Function"), threads, starts, ends, strict=True)
-    rows.launches = [
-        LaunchCall(thread, start, end - start if end is not None and end >= start else None)
-        for name, thread, start, end in calls
-        if start is not None and is_launch(name)
-    ]
+    for call in calls:
+        rows.add_call(*call)
     rows.notes += table.notes
     return True
 

@@ -13,7 +13,8 @@ import msgspec
 
 from analysis.readers.amd.rows import RocprofRows, durations, kernel_name
 from analysis.readers.building.kernels import kernel_columns
-from analysis.readers.building.launch_calls import LaunchCall, is_launch
+from analysis.readers.building.launch_calls import is_launch
+from analysis.readers.building.wait_calls import is_wait
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.json_events import decode_events
 from analysis.readers.input.times import exact_ns
@@ -59,7 +60,7 @@ def add_timeline(rows: RocprofRows, data: bytes, where: str) -> None:
     devices = _devices(events)
     timed = [(row, event) for row, event in enumerate(events) if event.ph == "X"]
     found = [(row, event) for row, event in timed if event.pid in devices]
-    rows.launches += _launches(timed)
+    _add_calls(rows, timed)
     ran = [(row, event) for row, event in found if event.name != _BARRIER]
     rows.notes += noted("info", "other_events", len(timed) - len(found))
     rows.notes += noted("info", "not_operators", len(found) - len(ran), _BARRIER)
@@ -85,16 +86,16 @@ def add_timeline(rows: RocprofRows, data: bytes, where: str) -> None:
     )
 
 
-def _launches(timed: list[tuple[int, _Event]]) -> list[LaunchCall]:
-    """Calls of HIP that launched kernels."""
-    found = []
+def _add_calls(rows: RocprofRows, timed: list[tuple[int, _Event]]) -> None:
+    """Calls of HIP that launched kernels, and those that waited for the device."""
     for _, event in timed:
-        start = exact_ns(event.ts, "us") if is_launch(event.name) else None
-        if start is not None:
-            dur_ns = exact_ns(event.dur, "us")
-            length = dur_ns if dur_ns is not None and dur_ns >= 0 else None
-            found.append(LaunchCall((event.pid, event.tid), start, length))
-    return found
+        if is_launch(event.name) or is_wait(event.name):
+            args = event.args or _Args()
+            start, end = exact_ns(args.begin, "ns"), exact_ns(args.end, "ns")
+            if start is None or end is None:
+                start, dur_ns = exact_ns(event.ts, "us"), exact_ns(event.dur, "us")
+                end = None if start is None or dur_ns is None else start + dur_ns
+            rows.add_call(event.name, (event.pid, event.tid), start, end)
 
 
 def _devices(events: list[_Event]) -> Mapping[int | float | str | None, str]:

@@ -10,18 +10,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
 from analysis.errors import FuseScopeError
 from analysis.messages import mark
 from analysis.readers.ascend.columns import check_core_times, device_classes, task_kind, tensor_text
+from analysis.readers.ascend.launches import is_framework_op
 from analysis.readers.ascend.pmu import Task, counters
+from analysis.readers.ascend.waits import RUNTIME, HostSpan, Wait, by_operator
 from analysis.readers.building.columns import Columns
 from analysis.readers.building.iterations import profiled_runs, span_at
 from analysis.readers.building.processes import several_devices
 from analysis.readers.building.trace_tables import build_trace, dtype_name
+from analysis.readers.building.wait_calls import host_waits, is_wait
 from analysis.readers.input.source import Source
 from analysis.readers.input.sqlite import Database, Table, integer, open_database, schema_names
 from analysis.readers.reader import ALWAYS, Declined, Reader
@@ -66,13 +69,15 @@ def _read(source: Source) -> Trace:
         if runs is not None:
             rows.columns["run"] = labels
         rows.columns["op_class"] = device_classes(rows.columns)
-        return build_trace(
+        waits = rows.waits()
+        trace = build_trace(
             _meta(ASCEND_DATABASE.name, database, source, rows.columns["name"]),
             rows.columns,
             runs=runs,
             notes=[*database.notes, *rows.notes],
             limits=source.limits,
         )
+    return replace(trace, host_waits=None if waits is None else host_waits(waits, source.limits))
 
 
 ASCEND_DATABASE = Reader(
@@ -239,6 +244,31 @@ class _Rows:
         ]
         self.notes += noted("info", "outside_runs", sum(label is None for label in labels))
         return profiled_runs("step", begins, [end - start for start, end, _ in found]), labels
+
+    def waits(self) -> list[Wait] | None:
+        """Calls of AscendCL that waited for the device; None where the file holds no call to it."""
+        calls = self._host_spans("CANN_API")
+        if not any(RUNTIME in name for _, name, _ in calls):
+            return None
+        waits = [call for call in calls if is_wait(call[1])]
+        threads = {thread for thread, *_ in waits}
+        around = [
+            call
+            for call in self._host_spans("PYTORCH_API")
+            if call[0] in threads and is_framework_op(call[1])
+        ]
+        return by_operator(waits, around)
+
+    def _host_spans(self, name: str) -> list[HostSpan]:
+        """The calls of a table that have a name, a start and an end."""
+        table = self.database.read(name, "startNs", "endNs", "globalTid", "name")
+        columns = (table.texts("globalTid"), self._texts(table, "name"))
+        times = (table.integers("startNs"), table.integers("endNs"))
+        return [
+            (thread or "", told, (start, end))
+            for thread, told, start, end in zip(*columns, *times, strict=True)
+            if told is not None and start is not None and end is not None and end >= start
+        ]
 
     def _texts(self, table: Table, *names: str) -> list[str | None]:
         """A column of numbers into STRING_IDS; text stands for itself."""

@@ -1,12 +1,13 @@
-"""Waits: calls of AscendCL in a timeline that return only when the device is done.
+"""Waits: calls of AscendCL that return only when the device is done.
 
-They lie in a process of their own (CANN), the operators of the framework in another (Python), on
-threads of the same number and on the clock of the kernels.
+In a timeline they lie in a process of their own (CANN), the operators of the framework in another
+(Python), on threads of the same number and on the clock of the kernels; in a database likewise in
+two tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -22,7 +23,8 @@ from analysis.trace import Diagnostic
 
 Cell = str | int | float | bool | None
 Wait = tuple[str, int, int]  # name, start and end in ns
-_RUNTIME = "aclrt"  # in the names of what AscendCL does with a device
+HostSpan = tuple[str, str, tuple[int, int]]  # thread, name, start and end in ns
+RUNTIME = "aclrt"  # in the names of what AscendCL does with a device
 
 
 class HostEvent(msgspec.Struct, gc=False):
@@ -43,7 +45,7 @@ class HostEvent(msgspec.Struct, gc=False):
 def wait_calls(events: Sequence[HostEvent]) -> list[Wait] | None:
     """Each by the innermost operator of the framework around it, else by its own name; None where
     the file holds no call of AscendCL to a device."""
-    calls = [event for event in events if event.ph == "X" and _RUNTIME in str(event.name)]
+    calls = [event for event in events if event.ph == "X" and RUNTIME in str(event.name)]
     if not calls:
         return None
     waits = [
@@ -60,6 +62,12 @@ def wait_calls(events: Sequence[HostEvent]) -> list[Wait] | None:
         and str(event.tid) in threads
         and (span := event.span_ns()) is not None
     ]
+    return by_operator(waits, around)
+
+
+def by_operator(waits: Iterable[HostSpan], around: Sequence[HostSpan]) -> list[Wait]:
+    """The waits, each by the innermost of the operators `around` it on its thread, else by its own
+    name."""
     nesting = Nesting(
         [thread for thread, *_ in around],
         [start for *_, (start, _) in around],
@@ -80,7 +88,7 @@ def waits_beside(
 
     def read(other: Source) -> HostWaits | None:
         content, limits = other.content, other.limits
-        if _RUNTIME.encode() not in content or not holds_times(content, starts):
+        if RUNTIME.encode() not in content or not holds_times(content, starts):
             return None
         events, notes = decode_events(content, HostEvent, other.name, limits)
         if any(note.code == "cut_short" for note in notes):

@@ -308,3 +308,79 @@ def test_how_a_task_is_split_stands_beside_it(tmp_path: Path) -> None:
         trace = read(tmp_path, tasks((100, 200, 1, "AI_VECTOR_CORE")), split)
         assert trace.calls[["block_dim", "mix_block_dim"]].values.tolist() == [[20, 40]]
         assert hardware_counters(trace) == ()
+
+
+API = ("startNs", "endNs", "type", "globalTid", "name")
+CALLS = ["aclrtMemcpyAsync", "aclrtSynchronizeStreamWithTimeout", "aclrtMemcpy", "aten::item",
+         "Optimizer.step#SGD.step", "aclrtSynchronizeDevice"]  # fmt: skip
+
+
+def with_calls(tmp_path: Path, *calls: tuple[Any, Any, int, str]) -> Trace:
+    """A kernel, and calls of AscendCL: start, end, thread and name; inside an item() on thread 41,
+    whose times are text, as the profiler writes them."""
+    ids = {name: 100 + number for number, name in enumerate(CALLS)}
+    strings: Table = (
+        "STRING_IDS",
+        ("id", "value"),
+        [*enumerate(STRINGS), *map(reversed, ids.items())],
+    )
+    path = tmp_path / "calls.db"
+    path.unlink(missing_ok=True)
+    db = sqlite3.connect(path)
+    cann: Table = ("CANN_API", API, [(a, b, 20000, n, ids[name]) for a, b, n, name in calls])
+    around: Table = ("PYTORCH_API", API, [
+        ("90", "350", 50001, 41, ids["aten::item"]),
+        ("80", "400", 50001, 41, ids["Optimizer.step#SGD.step"]),
+    ])  # fmt: skip
+    for table, columns, rows in (
+        strings,
+        tasks((0, 300, 1, "KERNEL_AIVEC")),
+        info(1),
+        cann,
+        around,
+    ):
+        db.execute(f"CREATE TABLE {table} ({', '.join(columns)})")
+        db.executemany(
+            f"INSERT INTO {table} VALUES ({','.join('?' * len(columns))})", list(map(tuple, rows))
+        )
+    db.commit()
+    db.close()
+    return ASCEND_DATABASE.read(Source("ascend_pytorch_profiler.db", path.read_bytes()))
+
+
+def test_waits_of_the_host_are_named_by_the_operator_around_them(tmp_path: Path) -> None:
+    trace = with_calls(
+        tmp_path,
+        (100, 320, 41, "aclrtSynchronizeStreamWithTimeout"),
+        (96, 98, 41, "aclrtMemcpyAsync"),
+        (322, 326, 41, "aclrtMemcpy"),
+        (850, 910, 42, "aclrtSynchronizeDevice"),
+        (700, 600, 41, "aclrtMemcpy"),
+    )
+    waits = trace.host_waits
+    assert waits is not None
+    names = [waits.names[place] for place in waits.name_of]
+    assert names == ["aten::item", "aten::item", "aclrtSynchronizeDevice"]
+    assert list(waits.starts_ns) == [100, 322, 850] and list(waits.ends_ns) == [320, 326, 910]
+    none = with_calls(tmp_path, (96, 98, 41, "aclrtMemcpyAsync")).host_waits
+    assert none is not None and not len(none.starts_ns), "none of its calls waits"
+    assert with_calls(tmp_path).host_waits is None, "its calls were not recorded"
+
+
+@needs_real
+def test_the_waits_of_a_real_database() -> None:
+    """Against plain SQL: 7 waits for a stream, 5 copies and one for the device; the longest wait
+    is in item(), until the run is nearly over."""
+    trace = ASCEND_DATABASE.read(Source(REAL.name, REAL.read_bytes()))
+    waits = trace.host_waits
+    assert waits is not None
+    db = sqlite3.connect(f"file:{REAL}?mode=ro", uri=True)
+    rows = db.execute(
+        "SELECT startNs, endNs FROM CANN_API JOIN STRING_IDS ON name = id WHERE value LIKE "
+        "'aclrtSync%' OR value = 'aclrtMemcpy' ORDER BY startNs"
+    ).fetchall()
+    db.close()
+    assert len(rows) == 13
+    assert list(zip(waits.starts_ns.tolist(), waits.ends_ns.tolist(), strict=True)) == rows
+    longest = int((waits.ends_ns - waits.starts_ns).argmax())
+    assert waits.names[waits.name_of[longest]] == "aten::_local_scalar_dense"

@@ -101,6 +101,7 @@ HIP = (
     '"HIP_RUNTIME_API","hipLaunchKernel",7,7,1,8819330200060000,8819330200060400\n'
     '"HIP_RUNTIME_API","hipMalloc",7,7,2,8819330200061000,8819330200061400\n'
     '"HIP_RUNTIME_API","hipModuleLaunchKernel",7,7,3,8819330200062000,8819330200062100\n'
+    '"HIP_RUNTIME_API","hipStreamSynchronize",7,7,4,8819330200063000,8819330200120000\n'
 )
 
 
@@ -113,6 +114,15 @@ def test_rocprof_takes_them_from_the_table_beside_it() -> None:
     late = HIP.replace("88193302", "99993302")
     alone = read(Source("kernel_trace.csv", V3.encode(), beside=(Source("h.csv", late.encode()),)))
     assert isinstance(alone, Trace) and alone.runs["launches"].isna().all()
+    assert waits_of(trace) == [("hipStreamSynchronize", 8819330200063000, 8819330200120000)]
+    assert alone.host_waits is None
+
+
+def waits_of(trace: Trace) -> list[tuple[str, int, int]]:
+    waits = trace.host_waits
+    assert waits is not None
+    names = [waits.names[place] for place in waits.name_of]
+    return list(zip(names, waits.starts_ns.tolist(), waits.ends_ns.tolist(), strict=True))
 
 
 def test_rocprof_json_names_calls_by_number() -> None:
@@ -121,12 +131,14 @@ def test_rocprof_json_names_calls_by_number() -> None:
         {"kind": 1, "operation": 1, "thread_id": 3, "start_timestamp": 10, "end_timestamp": 30},
         {"kind": 1, "operation": 0, "thread_id": 3, "start_timestamp": 40, "end_timestamp": 90},
         {"kind": 0, "operation": 1, "thread_id": 3, "start_timestamp": 95, "end_timestamp": 96},
+        {"kind": 1, "operation": 2, "thread_id": 3, "start_timestamp": 60, "end_timestamp": 155},
+        {"kind": 1, "operation": 2, "thread_id": 3, "start_timestamp": 160},
         {"kind": 9, "operation": 1, "start_timestamp": "x"},
         {"kind": True, "operation": None},
     ]
     names = [
         {"kind": "HSA_CORE_API", "operations": ["hsa_init", "hipLaunchKernel"]},
-        {"kind": "HIP_RUNTIME_API", "operations": ["hipMalloc", "hipLaunchKernel"]},
+        {"kind": "HIP_RUNTIME_API", "operations": ["hipMalloc", "hipLaunchKernel", "hipMemcpy"]},
     ]
     tool = {
         "kernel_symbols": [{"kernel_id": 7, "kernel_name": "add"}],
@@ -137,3 +149,4 @@ def test_rocprof_json_names_calls_by_number() -> None:
     assert isinstance(trace, Trace)
     assert trace.runs[["launches", "launch_ns"]].to_numpy().tolist() == [[1, 20]]
     assert not pd.isna(trace.runs["launches"][0])
+    assert waits_of(trace) == [("hipMemcpy", 60, 155)]
