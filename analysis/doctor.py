@@ -26,9 +26,9 @@ from analysis.trace import Diagnostic, Trace, Value
 DROPPED = frozenset(
     ("bad_time", "bad_event", "other_events", "not_operators", "unpaired_events", "cut_short",
      "gzip_cut_short", "gzip_junk", "runs_without_operators", "communication_tasks",
-     "kernels_of_nodes", "counters_ambiguous", "counters_beyond", "companion_unreadable",
-     "companion_unmatched", "rows_twice", "samples_twice", "total_row", "part_missing",
-     "part_unreadable")
+     "kernels_of_nodes", "counters_ambiguous", "counters_beyond", "memory_beyond",
+     "companion_unreadable", "companion_unmatched", "rows_twice", "samples_twice",
+     "total_row", "part_missing", "part_unreadable")
 )  # fmt: skip
 REPAIRED = frozenset(
     (

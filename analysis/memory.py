@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+MAX_DEVICES = 16  # of one trace, those with most
 MAX_POINTS = 4_000  # of one device; of those between two that are kept the highest is
 
 

@@ -47,7 +47,7 @@ DiagnosticCode = Literal[
     "kernels_hidden", "kernels_of_nodes", "large_output_difference", "launch_times",
     "levels_differ", "load", "load_seen", "log_read", "log_unreadable", "long_rows",
     "long_text", "longest_block", "machines_unknown", "mean_differs", "means_only",
-    "members_unknown", "missing_bracket", "neighbours_left", "nested_operators",
+    "members_unknown", "memory_beyond", "missing_bracket", "neighbours_left", "nested_operators",
     "no_device_rows", "no_kernels", "no_operators", "no_runs", "not_in_graph", "not_operators",
     "notes_unknown",
     "one_class", "one_process_each", "one_side_unknown", "operator_counts_differ",

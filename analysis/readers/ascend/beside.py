@@ -313,7 +313,8 @@ def _note_memory(
             known = [size for size in itertools.chain.from_iterable(columns) if size is not None]
             values[f"{what.lower()}_mb"] = max(known) / 10**6 if known else None
         found.notes.append(Diagnostic("info", "device_memory", values=values))
-        found.memory = memory_of(table, source.limits)
+        found.memory, notes = memory_of(table, source.limits)
+        found.notes += notes
         return
 
 
@@ -330,10 +331,11 @@ def _take_record(
         table = found.load(source, read_csv)
         if table is None or not _is_near(table.ns("Timestamp"), starts, is_alone=is_alone):
             continue
-        memory = recorded_memory(table, source.limits)
+        memory, notes = recorded_memory(table, source.limits)
         if memory:
             found.files.append(source.path)
             found.memory = memory
+            found.notes += notes
             return
 
 

@@ -7,20 +7,23 @@ from dataclasses import replace
 
 from analysis.limits import Limits
 from analysis.memory import MemoryUse
-from analysis.readers.building.memory_use import memory_use
+from analysis.readers.building.memory_use import memory_use, most_used
 from analysis.readers.input.csv_table import CsvTable
 from analysis.text import clean_text
+from analysis.trace import Diagnostic
 
 _DEVICE = ("Device Type", "Device")
 # Of units in heads; decimal, so that figures read as in the file.
 _SIZES = {"b": 1, "byte": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9}
 _MAX_BYTES = 1e18
-_MAX_DEVICES = 16
 # When, the totals behind it, and the name of what allocated; a change of a device.
 _Change = tuple[int, float, float | None, str]
 
 
-def memory_of(table: CsvTable, limits: Limits) -> tuple[MemoryUse, ...]:
+Memory = tuple[tuple[MemoryUse, ...], list[Diagnostic]]  # of each device, and notes
+
+
+def memory_of(table: CsvTable, limits: Limits) -> Memory:
     """The memory of each device, most first; at its peak the operator that allocated last."""
     devices, names = table.texts(*_DEVICE), table.texts("Name")
     changes: dict[str, list[_Change]] = {}
@@ -38,7 +41,11 @@ def memory_of(table: CsvTable, limits: Limits) -> tuple[MemoryUse, ...]:
                 by = (name or "") if when == "Allocation" else ""
                 changes.setdefault(device or "NPU", []).append((time_ns, allocated, reserved, by))
     found = []
-    for device, rows in list(changes.items())[:_MAX_DEVICES]:
+    most, notes = most_used(
+        {device: max(row[1] for row in rows) for device, rows in changes.items()}
+    )
+    for device in most:
+        rows = changes[device]
         known = all(row[2] is not None for row in rows)
         use = memory_use(
             clean_text(device, limits.name_chars),
@@ -49,10 +56,10 @@ def memory_of(table: CsvTable, limits: Limits) -> tuple[MemoryUse, ...]:
         if use is not None:
             highest = max(rows, key=lambda row: row[1])
             found.append(replace(use, peak_in=clean_text(highest[3], limits.name_chars)))
-    return tuple(sorted(found, key=lambda use: -use.peak))
+    return tuple(found), notes
 
 
-def recorded_memory(table: CsvTable, limits: Limits) -> tuple[MemoryUse, ...]:
+def recorded_memory(table: CsvTable, limits: Limits) -> Memory:
     """The memory of each device of memory_record.csv, most first; what ran at its peak is not told.
 
     A device has a series a component (PTA, GE, PTA+GE, WORKSPACE, APP), some of which hold others:
@@ -73,8 +80,15 @@ def recorded_memory(table: CsvTable, limits: Limits) -> tuple[MemoryUse, ...]:
         of_device = series.setdefault(device or "NPU", {})
         of_device.setdefault(component or "", []).append((time_ns, size, held))
     found = []
-    for device, components in list(series.items())[:_MAX_DEVICES]:
-        rows = max(components.values(), key=lambda rows: max(row[1] for row in rows))
+    of_devices = {
+        device: max(components.values(), key=lambda rows: max(row[1] for row in rows))
+        for device, components in series.items()
+    }
+    most, notes = most_used(
+        {device: max(row[1] for row in rows) for device, rows in of_devices.items()}
+    )
+    for device in most:
+        rows = of_devices[device]
         known = all(row[2] is not None for row in rows)
         use = memory_use(
             clean_text(device, limits.name_chars),
@@ -84,7 +98,7 @@ def recorded_memory(table: CsvTable, limits: Limits) -> tuple[MemoryUse, ...]:
         )
         if use is not None:
             found.append(use)
-    return tuple(sorted(found, key=lambda use: -use.peak))
+    return tuple(found), notes
 
 
 def sizes(table: CsvTable, name: str) -> list[float | None]:

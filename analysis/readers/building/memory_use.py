@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from analysis.memory import MAX_POINTS, MemoryUse
+from analysis.memory import MAX_DEVICES, MAX_POINTS, MemoryUse
+from analysis.trace import Diagnostic, noted
+
+
+def most_used(peaks: Mapping[str, float]) -> tuple[list[str], list[Diagnostic]]:
+    """The MAX_DEVICES that had most allocated at once, most first, and a note on the others."""
+    order = sorted(peaks, key=lambda device: -peaks[device])
+    return order[:MAX_DEVICES], noted("info", "memory_beyond", order[MAX_DEVICES:], chars=80)
 
 
 def memory_use(

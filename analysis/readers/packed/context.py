@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.host_waits import MAX_WAITS, HostWaits
-from analysis.memory import MAX_POINTS, MemoryUse
+from analysis.memory import MAX_DEVICES, MAX_POINTS, MemoryUse
 from analysis.stacks import MAX_NODES, Stacks
 from analysis.trace import Trace
 
@@ -26,8 +26,7 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "reserved": "Int64",
     },
 }
-_MAX_DEVICES = 16
-_MAX_ROWS = {"nodes": MAX_NODES, "waits": MAX_WAITS, "memory": MAX_POINTS * _MAX_DEVICES}
+_MAX_ROWS = {"nodes": MAX_NODES, "waits": MAX_WAITS, "memory": MAX_POINTS * MAX_DEVICES}
 
 
 def frames_of(trace: Trace) -> dict[str, pd.DataFrame]:
@@ -92,7 +91,7 @@ def context_of(frames: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
     if "memory" in frames:
         memory = frames["memory"]
         by_device = memory.groupby(memory["device"].astype("object"), sort=False)
-        if by_device.ngroups > _MAX_DEVICES:
+        if by_device.ngroups > MAX_DEVICES:
             raise ValueError("memory: too many devices")
         found["memory"] = tuple(_use(str(device), rows) for device, rows in by_device)
     return found

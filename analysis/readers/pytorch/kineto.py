@@ -132,11 +132,13 @@ def _read(source: Source) -> Trace:
     )
     starts, lengths = [s for s, _ in steps.spans], [end - start for start, end in steps.spans]
     runs = profiled_runs("step", starts, lengths) if steps.spans else None
+    memory, beyond = memory_of(found, source.limits)
+    notes += beyond
     trace = build_trace(meta, rows, runs=runs, notes=notes, limits=source.limits)
     trace = replace(
         trace,
         stacks=stacks_of(found.frames, moments, source.limits),
-        memory=memory_of(found, source.limits),
+        memory=memory,
         host_waits=_waits(found, launches, source.limits) if found.launches and launches else None,
     )
     return with_launches(trace, _launch_calls(found, steps)) if found.kernels else trace

@@ -7,37 +7,48 @@ from dataclasses import replace
 from analysis.limits import Limits
 from analysis.memory import MemoryUse
 from analysis.readers.building.call_stacks import Moment, stacks_of
-from analysis.readers.building.memory_use import memory_use
+from analysis.readers.building.memory_use import memory_use, most_used
 from analysis.readers.pytorch.events import Allocation, Sorted
+from analysis.trace import Diagnostic
 
-_MAX_DEVICES = 16
 _MODULE = "nn.Module: "
 _MAX_BYTES = 2**60
 _MIN_PEAK = 2**20  # bytes, below which the host only keeps counters there
 
 
-def memory_of(events: Sorted, limits: Limits) -> tuple[MemoryUse, ...]:
-    """The memory of the host and of each device, most first. At the peak the innermost module of
-    the model ran, or, where none did, the outermost operator."""
+def memory_of(events: Sorted, limits: Limits) -> tuple[tuple[MemoryUse, ...], list[Diagnostic]]:
+    """The memory of the host and of each device, most first, and notes. At the peak the innermost
+    module of the model ran, or, where none did, the outermost operator."""
     by_device: dict[tuple[int, int], list[Allocation]] = {}
     for one in events.memory:
         of_type = one.args.device_type or 0
         by_device.setdefault((of_type, one.args.device or 0 if of_type else 0), []).append(one)
     numbered = len({device for of_type, device in by_device if of_type}) > 1
+    named: dict[str, list[Allocation]] = {}
+    for (of_type, device), records in by_device.items():
+        name = (f"GPU {device}" if numbered else "GPU") if of_type else "CPU"
+        named.setdefault(name, []).extend(records)
+    peaks = {name: max(map(_allocated, records)) for name, records in named.items()}
+    most, notes = most_used({name: peak for name, peak in peaks.items() if peak >= _MIN_PEAK})
     found = []
-    for (of_type, device), records in list(by_device.items())[:_MAX_DEVICES]:
+    for name in most:
+        records = named[name]
         reserved = [one.args.reserved or 0 for one in records]
         usable = any(reserved) and all(0 <= one < _MAX_BYTES for one in reserved)
         use = memory_use(
-            (f"GPU {device}" if numbered else "GPU") if of_type else "CPU",
+            name,
             [one.time_ns for one in records],
-            [one.args.allocated or 0 for one in records],
+            list(map(_allocated, records)),
             reserved if usable else None,
         )
-        if use is not None and use.peak >= _MIN_PEAK:
-            highest = max(records, key=lambda one: one.args.allocated or 0)
+        if use is not None:
+            highest = max(records, key=_allocated)
             found.append(replace(use, peak_in=_running(events, highest, limits)))
-    return tuple(sorted(found, key=lambda use: -use.peak))
+    return tuple(found), notes
+
+
+def _allocated(record: Allocation) -> int:
+    return record.args.allocated or 0
 
 
 def _running(events: Sorted, record: Allocation, limits: Limits) -> str:

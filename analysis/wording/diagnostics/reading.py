@@ -276,6 +276,12 @@ READING: Mapping[DiagnosticCode, NoteTexts] = {
             "{n:count} values of counters beyond the first 300 in the file were left out.",
         )
     ),
+    "memory_beyond": told(
+        Message(
+            "Memory over time of {n:count} device was left out; the 16 with most are kept.",
+            "Memory over time of {n:count} devices was left out; the 16 with most are kept.",
+        )
+    ),
     "no_kernels": told(Message("The file contains no kernels, only copies and fills of memory.")),
     "averaged": _averaged,
     "averaged_all": told(

@@ -206,6 +206,21 @@ def test_a_record_that_does_not_fit_or_is_not_needed_is_left_out() -> None:
     assert (use.peak, use.peak_in) == (7_000_000, "add")
 
 
+def test_devices_beyond_those_that_are_kept_are_counted() -> None:
+    """Of 20 the 16 with most; NPU:3 has the least of all."""
+    at = "17364054438814"
+    rows = "".join(f"PTA,{at}00,{100 + n},,NPU:{n}\n" for n in range(20) if n != 3)
+    trace = recorded(f"{rows}PTA,{at}00,1,,NPU:3\n")
+    assert [use.device for use in trace.memory] == [f"NPU:{n}" for n in range(19, 3, -1)]
+    assert (note(trace, "memory_beyond").count, note(trace, "memory_beyond").example) == (
+        4, "NPU:2"
+    )  # fmt: skip
+    head = "Name,Size(KB),Allocation Time(us),Allocation Total Allocated(MB),Device Type"
+    rows = "".join(f"add,1,{at}00,{100 + n},NPU:{n}\n" for n in range(18))
+    named = trace_of(ONE_KERNEL, Source("operator_memory.csv", f"{head}\n{rows}".encode()))
+    assert len(named.memory) == 16 and note(named, "memory_beyond").count == 2
+
+
 def test_memory_of_operators_in_the_unit_of_its_head() -> None:
     """torch_npu writes totals in MB, msprof in KB; 1e300 KB are no size."""
     head = (

@@ -163,6 +163,11 @@ def test_memory_over_time_of_each_device() -> None:
     assert zero.allocated.tolist() == [4_000_000, 2_000_000]
     assert zero.reserved is not None
     assert (zero.peak_in, zero.usual) == ("Linear_0", 4_000_000)
+    devices = [allocation(20, 2_000_000 + n, device=n) for n in range(18)]
+    small = [allocation(20, 8, device=n) for n in range(18, 30)]  # below what is drawn
+    beyond = trace_of([op("aten::mm", 10, 20, 5), *devices, *small])
+    assert [use.device for use in beyond.memory] == [f"GPU {n}" for n in range(17, 1, -1)]
+    assert codes(beyond)["memory_beyond"] == 2
     many = [allocation(at, 2_000_000 + (at == 777) * 10**9) for at in range(20_000)]
     [use] = trace_of([op("aten::mm", 10, 20, 5), *many]).memory
     assert len(use.times_ns) <= MAX_POINTS
