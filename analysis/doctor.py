@@ -118,6 +118,11 @@ class Examination:
     answers: tuple[Answer, ...]
 
 
+def format_title(name: str) -> str:
+    """What users call a format, untranslated; the name itself where no reader has it."""
+    return next((reader.title for reader in READERS if reader.name == name), name)
+
+
 def examine(value: Trace | Experiment) -> Examination:
     """The examination of a file; of an experiment that of all variants together."""
     if isinstance(value, Experiment):
@@ -315,11 +320,10 @@ def _examination(
     notes: Iterable[Diagnostic],
 ) -> Examination:
     meta, notes = file.meta, tuple(notes)
-    reader = next((reader for reader in READERS if reader.name == meta.format), None)
     kinds = file.profiled_runs["kind"]
     return Examination(
         format=meta.format,
-        title=reader.title if reader is not None else meta.format,
+        title=format_title(meta.format),
         tool=meta.tool,
         version=meta.version,
         device=meta.device,

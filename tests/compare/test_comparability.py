@@ -57,11 +57,12 @@ def test_fusion_itself_raises_no_doubt() -> None:
     ("changes", "code", "says"),
     [
         ({"tool": "msprof"}, "tools_differ", "Ascend PyTorch Profiler and msprof"),
-        ({"format": "ascend_db"}, "formats_differ", "ascend_kernel_details and ascend_db"),
+        ({"format": "ascend_db"}, "formats_differ",
+         "kernel_details.csv and its folder' and 'Ascend profiler database (SQLite)'."),
         ({"version": "2.4"}, "versions_differ", "2.1 and 2.4"),
         ({"device": "310P"}, "devices_differ", "910B and 310P"),
     ],
-)
+)  # fmt: skip
 def test_other_origins(changes: dict[str, str], code: str, says: str) -> None:
     found = doubts(trace(UNFUSED), trace(UNFUSED, replace(META, **changes)))
     assert set(found) == {code}

@@ -7,7 +7,8 @@ from typing import cast
 
 from analysis import units
 from analysis.compare.timing.verdict import TimeSource
-from analysis.messages import Message, Shown, listed, paragraph
+from analysis.doctor import format_title
+from analysis.messages import Message, Shown, language, listed, paragraph
 from analysis.trace import Diagnostic, DiagnosticCode
 from analysis.wording.diagnostics.doubting import DOUBTING, LEVELS, SIDES
 from analysis.wording.diagnostics.reading import READING
@@ -65,6 +66,10 @@ def _values(note: Diagnostic) -> dict[str, Shown]:
         values["on"] = SIDES[str(values["on"])]
     if note.code == "levels_differ":
         values |= {key: LEVELS[str(values[key])] for key in ("before", "after")}
+    elif note.code == "formats_differ":
+        values |= {
+            key: language.translated(format_title(str(values[key]))) for key in ("before", "after")
+        }
     elif note.code == "profiled_headline":
         values["of"] = TIME_SOURCES[cast(TimeSource, values["of"])]
     elif note.code == "recorded_with":

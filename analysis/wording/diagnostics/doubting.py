@@ -375,7 +375,7 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         Message("Profilers count and time operators differently."),
     ),
     "formats_differ": told(
-        Message("The files have different formats: {before:name} and {after:name}."),
+        Message("The files have different formats: '{before:name}' and '{after:name}'."),
         Message("They may not contain the same rows."),
     ),
     "versions_differ": told(
