@@ -37,6 +37,9 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Part = Annotated[float, msgspec.Meta(ge=-1e6, le=1)]
 
 
+FROM_FILE = "file"  # the source of values that the user gave
+
+
 class ModelInput(msgspec.Struct, frozen=True):
     """One model input as it was fed: `source` says how the values were made. `declared` are its
     dimensions in the model where it has dynamic ones: a size, a name, '' for one without a name;

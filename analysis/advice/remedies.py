@@ -70,6 +70,17 @@ def held(subject: Subject, found: Findings) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in asked if name in others))
 
 
+def tried_before(subject: Subject, found: Findings) -> tuple[str, ...]:
+    """Variants that answer the findings and were tried in the subject's own recording, each once,
+    as they are called there; also those that could not be recorded."""
+    record = _record_of(subject)
+    if record is None:
+        return ()
+    tries = {one.rules or one.variant: one.variant for one in record.tries}
+    asked = (one.rules or one.variant for one in _all(subject, record, found))
+    return tuple(dict.fromkeys(tries[name] for name in asked if name in tries))
+
+
 def _record_of(subject: Subject) -> ExperimentRecord | None:
     """The recording of a variant that FuseScope recorded with ONNX Runtime; None else."""
     side = subject.side
@@ -114,9 +125,8 @@ def _of_most_optimised(subject: Subject, record: ExperimentRecord) -> Iterator[_
     most = advised(side.experiment, name)
     ahead = saved_by(subject, name)
     for remedy in _of(most, record, findings(most)):
-        gain = remedy.gain
-        if gain is not None and ahead is not None:
-            gain = together(gain, ahead)
+        # What it saves of the most optimised one says nothing of the subject without both times.
+        gain = None if remedy.gain is None or ahead is None else together(remedy.gain, ahead)
         yield replace(remedy, gain=gain)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from analysis.advice import Findings, Subject, missed_fusions
-from analysis.advice.remedies import held, remedies
+from analysis.advice.remedies import held, remedies, tried_before
 from analysis.advice.settings import conditions_of
 from analysis.advice.tried import Outcome, Tried, kept
 from analysis.compare.timing.verdict import Verdict
+from analysis.experiment import FROM_FILE, ExperimentRecord
 from analysis.messages import Message, listed, paragraph, say
 from analysis.wording.findings.texts import TEXTS
 from analysis.wording.scorecard import interval_text
@@ -30,7 +31,18 @@ _IS_RECORDED = Message(
     "What FuseScope can try for the findings of {best:name} is in this recording already: "
     "{variants:name}."
 )
-_WAS_TRIED = Message("What the findings of {best:name} ask for was tried in this recording.")
+_WAS_TRIED = Message(
+    "What FuseScope can try for the findings of {best:name} was tried in this recording: "
+    "{variants:name}."
+)
+_IS_RECORDED_OR_TRIED = Message(
+    "What FuseScope can try for the findings of {best:name} is in this recording already, or was "
+    "tried in it: {variants:name}."
+)
+_FROM_FILE = Message(
+    "The recorded values of {inputs:name} came from a file, which the recording does not hold: a "
+    "try draws them anew."
+)
 TITLE_HELP = Message(
     "What the findings asked for, recorded in the same processes as the best variant so far. A "
     "variant is kept when it is faster by the verdict and its outputs are the same, else taken "
@@ -85,15 +97,23 @@ def nothing_text(subject: Subject, found: Findings) -> str:
     return paragraph(_fused_text(subject, found), _reason(subject, found))
 
 
+def from_file_text(record: ExperimentRecord) -> str:
+    """That values of inputs are drawn anew; '' where a recording like this one has the same."""
+    names = [one.name for one in record.model.inputs if one.source == FROM_FILE]
+    return _FROM_FILE.text(inputs=listed(names)) if names else ""
+
+
 def _reason(subject: Subject, found: Findings) -> str:
-    best, experiment = subject.side.label, subject.side.experiment
+    best = subject.side.label
     if asked := remedies(subject, found):
         variants = listed([one.variant for one in asked])
         return _NOT_HERE.text(variants=variants, command="pip install 'fusescope[kernels]'")
-    if experiment is not None and experiment.record.tries:
-        return _WAS_TRIED.text(best=best)
-    if known := held(subject, found):
-        return _IS_RECORDED.text(best=best, variants=listed(known))
+    known, done = held(subject, found), tried_before(subject, found)
+    if known or done:
+        said = _IS_RECORDED if not done else _WAS_TRIED
+        if done and {*known} - {*done}:
+            said = _IS_RECORDED_OR_TRIED
+        return said.text(best=best, variants=listed([*dict.fromkeys((*known, *done))]))
     return (_NOT_BY_ITSELF if found.found else _NOTHING_ASKED).text(best=best)
 
 

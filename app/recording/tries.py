@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from analysis.advice.tried import Tried
 from analysis.experiment import ExperimentRecord, Try
 from app.recording import progress
+
+if TYPE_CHECKING:
+    from collectors.record import Recording
 
 
 def possible(asked: Iterable[Try]) -> tuple[Try, ...]:
@@ -16,6 +20,13 @@ def possible(asked: Iterable[Try]) -> tuple[Try, ...]:
     from collectors.record import can_try
 
     return tuple(one for one in asked if can_try(one.variant))
+
+
+def like(record: ExperimentRecord, model: str) -> Recording:
+    """A recording as that one was made, of a model of one's own by its name in the form."""
+    from collectors.record import Recording
+
+    return Recording.like(record, "" if record.model.source == "zoo" else model)
 
 
 def kept_files(record: ExperimentRecord, results: Sequence[Tried]) -> dict[str, str]:

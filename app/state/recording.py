@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import streamlit as st
 
@@ -37,6 +38,11 @@ class Offer:
     batch: int | None = None
     shapes: str = ""
     sha256: str = ""
+    input_ranges: Mapping[str, tuple[float, float]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    spin: bool = False
+    seed: int = 0
 
 
 def offer(offered: Offer) -> None:

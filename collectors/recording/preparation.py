@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from analysis.errors import FuseScopeError
-from analysis.experiment import Machine, OwnFusion, Peaks, Try
+from analysis.experiment import FROM_FILE, Machine, OwnFusion, Peaks, Try
 from analysis.messages import Message, Said
 from collectors import variants
 from collectors.files import cache
@@ -182,7 +182,7 @@ def _drawing(recording: Recording, model: Prepared) -> Drawing:
         seed=recording.seed,
         batch=model.batch or 1,
         ranges=dict(recording.input_ranges),
-        from_file=tuple(fact.name for fact in model.facts if fact.source == "file"),
+        from_file=tuple(fact.name for fact in model.facts if fact.source == FROM_FILE),
     )
 
 

@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 from analysis.advice import Finding, Gain, Subject
 from analysis.advice.ranking import Judged, judged, ranking
 from analysis.compare.side import side_of_trace
+from analysis.errors import FuseScopeError
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
@@ -145,6 +146,13 @@ def test_a_model_counts_once(folder: Path) -> None:
         "file": "a.zip",
         "reason": "again.zip is a newer recording of the same model.",
     }
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf"])
+def test_a_budget_that_is_none_is_refused(folder: Path, seconds: str) -> None:
+    error = advise(folder, "--seconds", seconds).exception
+    assert isinstance(error, FuseScopeError)
+    assert error.what == f"--seconds cannot be {seconds}"
 
 
 def test_a_folder_of_which_nothing_is_judged_fails(tmp_path: Path) -> None:

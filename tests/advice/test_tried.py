@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import runpy
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import pytest
 from analysis.advice import Finding, Findings, Gain, Subject, findings
 from analysis.advice.remedies import remedies
 from analysis.advice.tried import Tried, kept, present_best, tried
-from analysis.compare.side import side_of_variant
+from analysis.compare.side import Side, side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import (
     Experiment,
@@ -295,6 +295,50 @@ def test_why_there_is_nothing_to_try() -> None:
     assert "ONNX Runtime" not in nothing_text(subject, missed)
     plain = Subject(comparison.baseline)
     assert "ONNX Runtime" not in nothing_text(plain, nothing)
+
+
+def test_which_findings_were_answered_by_what_was_tried() -> None:
+    """threads:1 answers the first, nothing the second; the slow kernel is only recorded without."""
+    comparison = compared(chains(1), us={"Mul": 1, "Add": 1})
+    experiment = comparison.candidate.experiment
+    assert experiment is not None
+
+    slow = {"optimizer": "GeluFusion", "op_type": "MatMul"}
+
+    def said(codes: str, names: Sequence[str], tries: tuple[Try, ...]) -> str:
+        [first, *_] = experiment.record.variants
+        others = [msgspec.structs.replace(first, name=name) for name in names]
+        variants = [*experiment.record.variants, *others]
+        record = msgspec.structs.replace(experiment.record, tries=tries, variants=variants)
+        side = replace(comparison.candidate, experiment=replace(experiment, record=record))
+        subject = Subject(side, replace(comparison, candidate=side))
+        found = tuple(Finding(code, slow) for code in codes.split())  # type: ignore[arg-type]
+        return nothing_text(subject, Findings(found, (), None))
+
+    alone = Try("threads:1", "dispatch_bound", refused="no")
+    assert "was tried in this recording: threads:1." in said("dispatch_bound", (), (alone,))
+    assert "in this recording already: threads:1" in said("dispatch_bound", ("threads:1",), ())
+    assert "cannot try by itself" in said("communication", (), (alone,))
+    both = said("dispatch_bound slow_kernel", ("without:GeluFusion",), (alone,))
+    assert both.endswith("or was tried in it: without:GeluFusion and threads:1.")
+
+
+def test_what_another_variant_misses_is_predicted_beside_both_times() -> None:
+    """The unfused one is advised on; what the fused one misses saves something of that."""
+    comparison = compared(chains(1), us={"Mul": 500, "Add": 400})
+    side = comparison.baseline
+    assert side.experiment is not None and side.variant is not None
+
+    def predicted(side: Side) -> list[bool]:
+        asked = remedies(Subject(side), Findings((), (), None))
+        return [one.predicted is not None for one in asked if one.variant.startswith("custom")]
+
+    assert predicted(side) == [True]
+    none = msgspec.structs.replace(side.variant.samples, block=[], round=[], copy=[], wall_ns=[],
+                                   cpu_ns=[])  # fmt: skip
+    assert predicted(
+        replace(side, variant=msgspec.structs.replace(side.variant, samples=none))
+    ) == [False]
 
 
 def test_the_script_opens_the_model_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

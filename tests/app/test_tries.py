@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import collectors.record
-from analysis.experiment import Experiment, PredictedPart, Try
+from analysis.experiment import Experiment, ModelInput, PredictedPart, Try
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from app.recording import recorder
@@ -124,14 +124,21 @@ def test_nothing_to_try_is_said(tree: Path) -> None:
     assert any("nothing to try" in text or "cannot try" in text for text in texts(page))
 
 
-def test_a_model_of_ones_own_is_found_below_the_folders(tree: Path) -> None:
-    """The button leads to the form with the file, its shapes and its hash; without the file the
-    command says what is needed."""
+def test_a_model_of_ones_own_is_found_below_the_folders(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The button leads to the form with the file, its shapes and its hash, and to a recording with
+    its ranges, spinning and seed; without the file the command says what is needed."""
     value = read(Source("made.zip", experiment_zip(BLOCKS)))
     assert isinstance(value, Experiment)
-    facts = msgspec.structs.replace(value.record.model, name="mine", source="file")
+    inputs = (
+        msgspec.structs.replace(value.record.model.inputs[0], source="seed 5, uniform -1 to 2.5"),
+        ModelInput("given", "int64", (4,), "file"),
+    )
+    facts = msgspec.structs.replace(value.record.model, name="mine", source="file", inputs=inputs)
+    settings = msgspec.structs.replace(value.record.settings, spin=True, seed=5)
     rows = {"unfused": MISSED, "fused": MISSED}
-    sample = experiment_zip(BLOCKS, rows, changes={"model": facts})
+    sample = experiment_zip(BLOCKS, rows, changes={"model": facts, "settings": settings})
     (tree / "samples" / "mobilenetv2.zip").write_bytes(sample)
     page = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S).run()
     assert is_clean(page)
@@ -143,5 +150,10 @@ def test_a_model_of_ones_own_is_found_below_the_folders(tree: Path) -> None:
     page.button(key="try_remedies").click().run()
     assert is_clean(page)
     assert page.selectbox(key="record_model").value == "file:mine.onnx"
-    assert page.text_input(key="record_shapes").value == "t0=1,3,8,8"
+    assert page.text_input(key="record_shapes").value == "t0=1,3,8,8; given=4"
     assert page.session_state["record_offer"].sha256 == facts.sha256
+    started: list[Recording] = []
+    monkeypatch.setattr(recorder.RECORDER, "start", lambda job, _: started.append(job))
+    page.button(key="record_start").click().run()
+    [job] = started
+    assert (dict(job.input_ranges), job.spin, job.seed) == ({"t0": (-1.0, 2.5)}, True, 5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import mmap
 import sys
 import zipfile
@@ -94,6 +95,8 @@ def rank(found: Collection, asked: Asked) -> None:
     """Records what has no recording, and tells what all of them miss. Raises FuseScopeError."""
     from analysis.advice.ranking import ranking
 
+    if asked.seconds is not None and not 0 < asked.seconds < math.inf:
+        raise FuseScopeError("number_too_small", option="--seconds", given=f"{asked.seconds:g}")
     if found.unrecorded and not asked.folder.is_dir():
         raise FuseScopeError("output_folder_missing", where=str(asked.folder), option="--out")
     judged: list[Judged] = []
@@ -137,7 +140,7 @@ def _recordings(
             model=display_name(model.name),
             number=number,
             n=len(found.unrecorded),
-            seconds=round(asked.seconds or SECONDS),
+            seconds=math.ceil(SECONDS if asked.seconds is None else asked.seconds),
         )
         print(told, file=sys.stderr, flush=True)
         try:
@@ -164,7 +167,7 @@ def _recorded(model: Path, asked: Asked) -> Path:
         model=str(model),
         out=asked.folder,
         variants=_VARIANTS,
-        seconds=asked.seconds or SECONDS,
+        seconds=SECONDS if asked.seconds is None else asked.seconds,
         command="fusescope advise DIR",
     )
     return recording_run.run(recording)

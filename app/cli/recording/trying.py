@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import shlex
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -75,6 +78,7 @@ def _first(trial: Trial) -> tuple[Experiment, Recording]:
     """What the findings are about, and the recording that others are made like."""
     try:
         from analysis.experiment import Experiment
+        from analysis.wording.tried import from_file_text
         from app.cli.reading import read_given
         from collectors.record import Recording, zoo_models
     except ImportError as error:
@@ -101,6 +105,8 @@ def _first(trial: Trial) -> tuple[Experiment, Recording]:
         raise FuseScopeError(
             "model_not_here", where=trial.given.name, given=shlex.quote(str(trial.given))
         )
+    if anew := from_file_text(value.record):
+        print(anew, file=sys.stderr)
     recording = Recording.like(value.record, "" if trial.model is None else str(trial.model))
     return value, replace(recording, out=trial.folder, seconds=trial.seconds, command=_COMMAND)
 
@@ -112,17 +118,22 @@ def _first_variants(named: str | None) -> tuple[str, ...]:
 
 
 def _written(path: Path, record: ExperimentRecord, results: Sequence[Tried]) -> dict[str, Path]:
-    """The files beside the recording that repeat what is kept, by their suffix."""
+    """The files beside the recording that repeat what is kept, by their suffix. Their names are
+    the first that are free: what is there already may be of the user's own."""
     from analysis.report.exports.session_script import kept_files
     from app.cli.outputs import write_whole
     from collectors.record import listed_optimizers
 
     texts = kept_files(record, results, listed_optimizers())
+    names = (path.stem if n == 1 else f"{path.stem}-{n}" for n in itertools.count(1))
+    files = next(
+        named
+        for named in ({end: path.with_name(f"{name}{end}") for end in texts} for name in names)
+        if not any(map(os.path.lexists, named.values()))
+    )
     for suffix, text in texts.items():
-        write_whole(
-            path.with_suffix(suffix), text.encode(), option="--out", code="table_unwritable"
-        )
-    return {suffix: path.with_suffix(suffix) for suffix in texts}
+        write_whole(files[suffix], text.encode(), option="--out", code="table_unwritable")
+    return files
 
 
 def _tell(

@@ -23,7 +23,7 @@ def show(subject: Subject, found: Findings, record_page: st.Page) -> None:
     """What can be tried beside the side of the findings, or why that is nothing; nothing of a side
     that FuseScope did not record."""
     from analysis.advice.remedies import remedies
-    from analysis.wording.tried import nothing_text
+    from analysis.wording.tried import from_file_text, nothing_text
 
     with panels.guarded():
         experiment = subject.side.experiment
@@ -45,6 +45,8 @@ def show(subject: Subject, found: Findings, record_page: st.Page) -> None:
                 best=best,
             )
         )
+        if anew := from_file_text(experiment.record):
+            st.text(anew)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             can_record = in_form is not None and progress.refusal() is None
             if can_record and st.button(say("Try it"), key="try_remedies"):
@@ -58,10 +60,16 @@ def show(subject: Subject, found: Findings, record_page: st.Page) -> None:
 
 def _offer(model: str, best: str, asked: tuple[Try, ...], record: ExperimentRecord) -> Offer:
     """What the Record page is asked, with the settings of the recording."""
-    threads, facts = record.settings.threads, record.model
-    if facts.source == "zoo":
-        return Offer(model, best, asked, threads, facts.batch)
-    shapes = "; ".join(
-        f"{one.name}={','.join(map(str, one.shape))}" for one in facts.inputs if one.shape
+    like = tries.like(record, model)
+    return Offer(
+        model,
+        best,
+        asked,
+        like.threads,
+        like.batch,
+        "; ".join(f"{name}={','.join(map(str, shape))}" for name, shape in like.shapes.items()),
+        like.sha256,
+        like.input_ranges,
+        like.spin,
+        like.seed,
     )
-    return Offer(model, best, asked, threads, shapes=shapes, sha256=facts.sha256)

@@ -22,7 +22,9 @@ from analysis.experiment import Experiment, ModelInput, PredictedPart, Try
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report.exports.session_script import session_script
+from analysis.wording.tried import from_file_text
 from app.cli.main import app
+from app.cli.recording import trying
 from collectors.record import NothingTried, Recording, can_try, to_try
 from tests.collectors.short_recordings import File, run, short
 from tests.factories import experiment_zip
@@ -113,6 +115,21 @@ def test_from_a_model_to_what_is_kept(save_model: SaveModel, tmp_path: Path) -> 
         assert Path(values["script"]).parent == out
 
 
+def test_what_is_there_already_is_not_written_over(tmp_path: Path) -> None:
+    """The script takes the next free name, also beside a link that leads nowhere."""
+    value = read(Source("e.zip", experiment_zip({"fused": [10.0] * 8, "threads:1": [5.0] * 8})))
+    assert isinstance(value, Experiment)
+    settings = {"graph_optimization": "all"}
+    variants = [msgspec.structs.replace(one, settings=settings) for one in value.record.variants]
+    record = msgspec.structs.replace(value.record, variants=variants)
+    path = tmp_path / "made.zip"
+    path.with_suffix(".py").write_text("mine")
+    (tmp_path / "made-2.py").symlink_to(tmp_path / "gone")
+    assert trying._written(path, record, ()) == {".py": tmp_path / "made-3.py"}
+    assert path.with_suffix(".py").read_text() == "mine"
+    assert "onnxruntime" in (tmp_path / "made-3.py").read_text()
+
+
 def refused_for_other_models(save_model: SaveModel, experiment: Path) -> None:
     """An experiment of a model of one's own needs its file, and no other."""
     nodes = [helper.make_node("Relu", ["x"], ["y"], name="r")]
@@ -148,4 +165,9 @@ def test_a_recording_like_another_has_its_inputs() -> None:
     assert (own.shapes, own.input_ranges) == ({"ids": (1, 128)}, {"ids": (0.0, 30521.0)})
     built_in = Recording.like(value.record)
     assert (built_in.model, built_in.batch, built_in.sha256) == ("tiny", 1, "")
+    assert from_file_text(value.record) == ""
+    given = (ModelInput("ids", "int64", (1, 128), "file"), *facts.inputs[1:])
+    facts = msgspec.structs.replace(facts, inputs=given)
+    said = from_file_text(msgspec.structs.replace(value.record, model=facts))
+    assert said.startswith("The recorded values of ids came from a file")
     assert (built_in.threads, dict(built_in.shapes)) == (2, {})
