@@ -28,6 +28,7 @@ from analysis.messages import Message, Said
 from collectors import kernels, variants, zoo
 from collectors.files import archive, scratch
 from collectors.fusion import rules
+from collectors.kernels.native import compiler
 from collectors.models import custom_ops
 from collectors.progress import Progress
 from collectors.recording import quiet
@@ -79,6 +80,8 @@ def variant_names() -> dict[str, Message | Said]:
     names += [f"rules:{name}" for name in rules.built_in() if name != "O0"]
     if kernels.is_compiler_there():
         names += [f"custom:{kernel.name}" for kernel in kernels.KERNELS]
+    if compiler.path() is not None:
+        names += [f"inside:{kernel.name}" for kernel in kernels.KERNELS if kernel.fuses]
     return {name: variants.find(name).summary for name in names}
 
 
@@ -98,6 +101,8 @@ def summary_of(name: str) -> Message | Said | None:
 def can_try(variant: str) -> bool:
     """Whether this machine has what that variant needs: a compiler, so many cores."""
     if variant.startswith("custom:") and not kernels.is_compiler_there():
+        return False
+    if variant.startswith("inside:") and compiler.path() is None:
         return False
     return variants.find(variant).threads <= MAX_THREADS_PER_CORE * machine.logical_cores()
 

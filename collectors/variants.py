@@ -14,7 +14,9 @@ from collectors import kernels
 from collectors.runtimes import optimizers
 from collectors.workers.jobs import Optimization
 
-Kind = Literal["", "eager", "rules", "custom", "segments", "library", "int8", "dynamic"]
+Kind = Literal[
+    "", "eager", "rules", "custom", "segments", "inside", "library", "int8", "dynamic"
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ THREADS = "threads:<number>"
 _THREADS = re.compile(r"threads:([1-9]\d{0,3})", re.ASCII)
 _ABLATION = re.compile(r"(without|only):([A-Za-z]\w{0,79})", re.ASCII)
 RULES = "rules:<file>"
-KERNELS = ("custom:<kernel>", "segments:<kernel>")
+KERNELS = ("custom:<kernel>", "segments:<kernel>", "inside:<kernel>")
 LIBRARY = Variant(
     "custom:library",
     "none",
@@ -97,6 +99,10 @@ _OTHER_THREADS = Message(
 _BY_RULES = Message("FuseScope's own fusion pass, by the rules {rules:name}")
 _OWN_KERNEL = Message("FuseScope's own kernel in place of every {operators}")
 _CUT = Message("the cut of {variant:name}, without the kernel")
+_INSIDE = Message(
+    "every optimisation on, and FuseScope's own kernel inside the session in place of every "
+    "{operators} that the engine leaves"
+)
 _RULES = re.compile(r"rules:(\w[\w.+-]{0,79})", re.ASCII)
 
 
@@ -122,7 +128,7 @@ def find(name: str) -> Variant:
         return _rules(name)
     if name == LIBRARY.name:
         return LIBRARY
-    if name.startswith(("custom:", "segments:")):
+    if name.startswith(("custom:", "segments:", "inside:")):
         return _kernel(name)
     known = [*(variant.name for variant in VARIANTS), *ABLATIONS, THREADS, RULES]
     known += [*KERNELS, LIBRARY.name]
@@ -155,6 +161,10 @@ def _kernel(name: str) -> Variant:
     if kind == "custom":
         summary = _OWN_KERNEL.of(operators=kernel.replaces)
         return Variant(name, "none", summary, "custom", kernel.name)
+    if kind == "inside":
+        if not kernel.fuses:
+            raise FuseScopeError("kernel_fuses_nothing", kernel=kernel.name)
+        return Variant(name, "all", _INSIDE.of(operators=kernel.replaces), "inside", kernel.name)
     return Variant(name, "none", _CUT.of(variant=f"custom:{kernel.name}"), "segments", kernel.name)
 
 

@@ -30,6 +30,7 @@ _Variants = Annotated[
         "rules:<file> (docs/rules.md; also rules:O1, rules:O2, rules:O3, rules:no-head.toml), "
         "custom:<kernel> (docs/kernels.md; "
         "segments:<kernel>, the same cut without the kernel, is recorded beside it), "
+        "inside:<kernel> (the kernel inside the session of fused, needs a C compiler), "
         "custom:library (the kernels of --custom-op-library); comma-separated. Default: "
         "eager,unfused,fused."
     ),

@@ -19,6 +19,7 @@ from analysis.errors import FuseScopeError
 from analysis.experiment import MAX_DIFFERENCE
 from collectors import kernels
 from collectors.derive import cut, pieces
+from collectors.derive.replacement import with_kernels
 from collectors.kernels import compiled
 from collectors.kernels.group import Group
 from collectors.kernels.loading import groups_of
@@ -32,7 +33,6 @@ from collectors.variants import Variant
 from collectors.workers.jobs import Derived, DeriveJob, KernelCall
 
 NOTHING = 1e-6  # of max|a-b| where a is all zero
-DOMAIN = "fusescope"
 
 
 def derive(job: DeriveJob, variant: Variant, model: onnx.ModelProto) -> Derived:
@@ -86,7 +86,7 @@ def derive(job: DeriveJob, variant: Variant, model: onnx.ModelProto) -> Derived:
         steps, buffers=tuple(maker.buffers.sizes), kernel_cache=maker.machine_code
     )
     picture = folder / "picture.onnx"
-    save(_picture(model, parts), picture)
+    save(with_kernels(model, parts), picture)
     told |= {
         "groups_run_by": f"kernel {kernel.name}, compiled by numba {compiled.version()}",
         "kernel_threads": job.settings.threads,
@@ -219,37 +219,3 @@ def _listed(steps: msgspec.Struct, folder: Path) -> str:
     listing = folder / "steps.json"
     listing.write_bytes(msgspec.json.encode(steps))
     return str(listing)
-
-
-def _picture(model: onnx.ModelProto, parts: Sequence[cut.Piece]) -> onnx.ModelProto:
-    """The model with a node in place of each group: for people and for lineage, never run."""
-    picture = onnx.ModelProto()
-    picture.CopyFrom(model)
-    graph = picture.graph
-    del graph.node[:]
-    for part in parts:
-        if part.group is None:
-            graph.node.extend(part.nodes)
-            continue
-        group = part.group
-        node = graph.node.add()
-        if len(part.nodes) == 1:
-            node.CopyFrom(part.nodes[0])  # the operator stays what it was, attributes and all
-        else:
-            node.input.extend(group.operands)
-            node.output.append(group.output)
-        node.name, node.op_type, node.domain = group.name, group.op_name, DOMAIN
-    read = {name for node in graph.node for name in cut.reads(node)}
-    read |= {value.name for value in graph.output}
-    kept = [tensor for tensor in graph.initializer if tensor.name in read]
-    gone = {value.name for value in graph.initializer} - {tensor.name for tensor in kept}
-    copies = [onnx.TensorProto.FromString(tensor.SerializeToString()) for tensor in kept]
-    del graph.initializer[:]
-    graph.initializer.extend(copies)
-    inputs = [value for value in graph.input if value.name not in gone]
-    if len(inputs) < len(graph.input):
-        values = [onnx.ValueInfoProto.FromString(v.SerializeToString()) for v in inputs]
-        del graph.input[:]
-        graph.input.extend(values)
-    picture.opset_import.append(onnx.helper.make_opsetid(DOMAIN, 1))
-    return picture

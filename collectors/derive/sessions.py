@@ -45,16 +45,21 @@ def open_session(
 
 
 def own_settings(settings: SessionSettings, variant: Variant) -> SessionSettings:
-    """Those of the recording, with what the variant has of its own."""
-    if not variant.threads:
-        return settings
-    return msgspec.structs.replace(settings, threads=variant.threads)
+    """Those of the recording, with what the variant has of its own: threads, and our operators."""
+    derived = settings.derived.get(variant.name)
+    return msgspec.structs.replace(
+        settings,
+        threads=variant.threads or settings.threads,
+        kernel_library=derived.kernel_library if derived is not None else None,
+    )
 
 
 def preload(settings: SessionSettings, variant: Variant) -> None:
     """Loads what the variant's sessions need beside the engine, which is no memory of theirs."""
-    if settings.custom_op_library is not None:
-        ctypes.CDLL(settings.custom_op_library)
+    settings = own_settings(settings, variant)
+    for library in (settings.custom_op_library, settings.kernel_library):
+        if library is not None:
+            ctypes.CDLL(library)
     derived = settings.derived.get(variant.name)
     if derived is not None and derived.steps is not None:
         plan = msgspec.json.decode(Path(derived.steps).read_bytes(), type=Steps)

@@ -17,13 +17,15 @@ class Kernel:
 
     `replaces` says in a sentence's middle what it stands in for. `op_types` are the only operators
     that a chain may hold, and each of them must be there; any that the module knows when empty. Of
-    rows they are those that reduce, of which one must be there.
+    rows they are those that reduce, of which one must be there. `fuses` where it makes one operator
+    of several.
     """
 
     name: str
     module: str
     replaces: Message
     op_types: tuple[str, ...] = ()
+    fuses: bool = True
 
 
 _CHAINS = "collectors.kernels.elementwise"
@@ -41,7 +43,12 @@ KERNELS = (
         Message("normalisation in several operators, or with elementwise operators"),
         ("LayerNormalization", "ReduceMean"),
     ),
-    Kernel("depthwise_conv", "collectors.kernels.depthwise", Message("depthwise convolution")),
+    Kernel(
+        "depthwise_conv",
+        "collectors.kernels.depthwise",
+        Message("depthwise convolution"),
+        fuses=False,
+    ),
 )
 
 

@@ -65,13 +65,14 @@ class Depthwise:
     def output(self) -> str:
         return self.node.outputs[0]
 
-    def program(self, *, over: str, threads: int) -> Program:
+    def program(self, *, over: str, threads: int, grain_bytes: int = 0) -> Program:
         """Planes in as many parts as there are threads; scratch memory for each part.
 
         A tile of the input is copied into scratch memory with its padding, one plane for every
         phase of the strides, so that all taps read contiguous values whatever the stride.
         """
         assert not over
+        del grain_bytes  # its work is its operations
         planes = self.shape[0] * self.shape[1]
         work = size(self.shape) * size(self.kernel)
         cut = min(threads, planes, max(1, work // _WORTH_A_THREAD))

@@ -61,12 +61,12 @@ class Chain:
     def output(self) -> str:
         return self.nodes[-1].outputs[0]
 
-    def program(self, *, over: str, threads: int) -> Program:
+    def program(self, *, over: str, threads: int, grain_bytes: int = 0) -> Program:
         """One pass over all values, cut into as many parts as there are threads."""
         target = f"a{self.operands.index(over)}" if over else "y"
         arrays = [*([] if over else ["y"]), *(f"a{n}" for n in range(len(self.operands)))]
         full = sum(kind == "full" for kind in self.kinds)
-        cut = parts(size(self.shape), full, threads)
+        cut = parts(size(self.shape), full, threads, grain_bytes)
         more: tuple[int, ...] = ()
         if self.rows is None:
             extent, loop = size(self.shape), self._flat(target)

@@ -11,6 +11,9 @@ from analysis.graph import Graph, Node, Tensor
 
 STANDARD = ("", "ai.onnx")
 FLOAT = "float32"
+# Waking threads costs what one needs for some 4 MB in a cache, and a loop that moves data soon
+# meets the memory's limit rather than the core's: two threads won nothing below 16 MB each.
+GRAIN_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,9 @@ class Group(Protocol):
     @property
     def output(self) -> str: ...
 
-    def program(self, *, over: str, threads: int) -> Program:
-        """The program that writes over the operand `over`, '' for a buffer of its own."""
+    def program(self, *, over: str, threads: int, grain_bytes: int = 0) -> Program:
+        """The program that writes over the operand `over`, '' for a buffer of its own. A kernel
+        that moves data is worth a further thread for each `grain_bytes`, 0 for GRAIN_BYTES."""
         ...
 
 
@@ -69,17 +73,10 @@ def shape_of(graph: Graph, name: str) -> tuple[int, ...] | None:
     return known_float(graph.tensor.get(name))
 
 
-def parts(values: int, operands: int, threads: int) -> int:
-    """In how many parts, one a thread, to run a kernel over that many values.
-
-    Waking them costs what one needs for some 4 MB in a cache, and a loop that moves data soon meets
-    the memory's limit rather than the core's: two threads won nothing below 16 MB each.
-    """
+def parts(values: int, operands: int, threads: int, grain_bytes: int) -> int:
+    """In how many parts, one a thread, to run a kernel over that many values."""
     moved_bytes = 4 * values * (operands + 1)
-    return min(threads, max(1, moved_bytes // _BYTES_WORTH_A_THREAD))
-
-
-_BYTES_WORTH_A_THREAD = 16 * 1024 * 1024
+    return min(threads, max(1, moved_bytes // (grain_bytes or GRAIN_BYTES)))
 
 
 def size(shape: Iterable[int]) -> int:

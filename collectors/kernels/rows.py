@@ -56,11 +56,11 @@ class Row:
     def output(self) -> str:
         return self.nodes[-1].outputs[0]
 
-    def program(self, *, over: str, threads: int) -> Program:
+    def program(self, *, over: str, threads: int, grain_bytes: int = 0) -> Program:
         """Rows in as many parts as there are threads, with scratch memory for each part."""
         full = sum(operand.is_full for operand in self.reads)
         count, length = size(self.shape[:-1]), self.shape[-1]
-        cut = min(count, parts(size(self.shape), full, threads))
+        cut = min(count, parts(size(self.shape), full, threads, grain_bytes))
         target = self.operands.index(over) if over else None
         text, lines = source(self.steps, self.reads, length, target, is_parallel=cut > 1)
         return Program(text, (count, *((cut,) if cut > 1 else ())), lines * length * cut)

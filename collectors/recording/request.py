@@ -16,6 +16,7 @@ from analysis.text import shown
 from collectors import kernels, variants, zoo
 from collectors.files import cache
 from collectors.fusion import rules
+from collectors.kernels.native import compiler
 from collectors.recording.blocks import PROFILED_ROUNDS
 from collectors.variants import Variant
 from collectors.workers import machine
@@ -157,6 +158,8 @@ class Recording:
                 rules.check(variant.argument, self.rules.get(variant.name))
             if variant.kind == "custom":
                 kernels.check_compiler()
+            if variant.kind == "inside":
+                compiler.found()
             if variant.kind == "library" and self.custom_op_library is None:
                 raise FuseScopeError("library_not_given", variant=variant.name)
         # Files of the recording have these names, and some disks do not tell capitals.

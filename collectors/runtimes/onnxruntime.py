@@ -65,13 +65,16 @@ def options(
 def session_options(
     settings: SessionSettings, optimization: Optimization = "none"
 ) -> ort.SessionOptions:
-    """Those of a session with the threads and the library of the recording."""
-    return options(
+    """Those of a session with the threads and the libraries of the recording."""
+    ort_options = options(
         optimization,
         threads=settings.threads,
         spin=settings.spin,
         library=settings.custom_op_library,
     )
+    if settings.kernel_library is not None:
+        ort_options.register_custom_ops_library(settings.kernel_library)
+    return ort_options
 
 
 def load_inputs(settings: SessionSettings) -> dict[str, Array]:

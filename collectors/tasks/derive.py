@@ -17,6 +17,7 @@ MODULES: dict[Kind, str] = {
     "eager": "collectors.derive.segments",
     "custom": "collectors.derive.segments",
     "segments": "collectors.derive.segments",
+    "inside": "collectors.derive.inside",
     "library": "collectors.derive.library",
     "int8": "collectors.derive.quantise",
     "dynamic": "collectors.derive.dynamic",

@@ -23,12 +23,14 @@ import numpy as np
 from analysis.errors import FuseScopeError
 from analysis.experiment import TensorMatch
 from collectors.derive import reseeding
+from collectors.derive.sessions import own_settings
 from collectors.errors.engine import clean
 from collectors.models.array import Array
 from collectors.tensors.candidates import Candidates, Pair, sizes
 from collectors.tensors.difference import difference_of
 from collectors.tensors.intermediates import Intermediates, OutOfTime
 from collectors.tensors.sketches import distance, signed
+from collectors.variants import find
 from collectors.workers.jobs import Codes, Matched
 from collectors.workers.jobs import MatchJob as Job
 
@@ -75,6 +77,8 @@ class _Search:
 
     def __init__(self, job: Job, folder: Path) -> None:
         derived = job.settings.derived.get(job.variant)
+        own = own_settings(job.settings, find(job.variant))
+        job = msgspec.structs.replace(job, settings=own)
         self._codes: Codes | None = None
         self._unquantised = job.settings
         if derived is not None and derived.codes is not None:

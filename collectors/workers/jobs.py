@@ -88,8 +88,8 @@ class Derived(msgspec.Struct, frozen=True):
 
     `optimization` is what the engine may still do to it. With `keeps_tensors` a tensor that has
     the name of one of the model's stands for it, though its values may differ, so nothing has to
-    be looked for. `codes` is the file of a quantised model's Codes. `settings` are told in the
-    experiment file.
+    be looked for. `codes` is the file of a quantised model's Codes, `kernel_library` that of our
+    own operators in the model. `settings` are told in the experiment file.
     """
 
     model: str
@@ -97,6 +97,7 @@ class Derived(msgspec.Struct, frozen=True):
     optimization: Optimization = "none"
     keeps_tensors: bool = False
     codes: str | None = None
+    kernel_library: str | None = None
     settings: dict[str, str | int | float | bool] = {}
 
 
@@ -124,9 +125,10 @@ class SessionSettings(msgspec.Struct, frozen=True):
     run in its place, and threads.
 
     `inputs` is an npz with the values of `input_names`, in that order, as arr_0, arr_1, …
-    `custom_op_library` is registered in every session; `calls` is the model as it was before its
-    functions were expanded, where they were, `declared` what it said before its dynamic dimensions
-    were fixed, where it had any.
+    `custom_op_library` is registered in every session, and so is `kernel_library`, which this
+    recording built for the variant; `calls` is the model as it was before its functions were
+    expanded, where they were, `declared` what it said before its dynamic dimensions were fixed,
+    where it had any.
     """
 
     model: str
@@ -136,6 +138,7 @@ class SessionSettings(msgspec.Struct, frozen=True):
     spin: bool
     derived: dict[str, Derived] = {}
     custom_op_library: str | None = None
+    kernel_library: str | None = None
     calls: str | None = None
     declared: str | None = None
     drawing: Drawing = Drawing()

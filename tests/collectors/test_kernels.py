@@ -18,6 +18,7 @@ from analysis.operators import flops
 from analysis.operators.classes import op_class
 from collectors import kernels
 from collectors.derive import segments
+from collectors.derive.replacement import with_kernels
 from collectors.kernels import compiled, depthwise, elementwise, formulas, group
 from collectors.kernels.loading import groups_of
 from collectors.kernels.memory import Buffers
@@ -114,7 +115,7 @@ LONG_CHAINS: dict[str, tuple[list[Node], dict[str, Shape], dict[str, object]]] =
 def test_a_chain_computes_what_the_engine_does(
     name: str, threads: int, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(group, "_BYTES_WORTH_A_THREAD", 64)
+    monkeypatch.setattr(group, "GRAIN_BYTES", 64)
     nodes, inputs, weights = LONG_CHAINS[name]
     model = model_of(nodes, inputs, weights)
     [found] = chains_of(model)
@@ -367,7 +368,7 @@ def test_a_convolution_counts_alike_with_either_kernel() -> None:
     )
     graph = graph_of(model)
     [found] = groups_of(graph, kernels.find("depthwise_conv"))
-    picture = graph_of(segments._picture(model, segments.cut.around(model.graph, [found])))
+    picture = graph_of(with_kernels(model, segments.cut.around(model.graph, [found])))
     [drawn] = picture.nodes
     assert (drawn.domain, drawn.op_type, drawn.name) == ("fusescope", "Conv", "net/Conv_0")
     counted = flops.from_graph(graph.nodes[0], graph)

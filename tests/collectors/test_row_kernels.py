@@ -123,7 +123,7 @@ def _found(model, name: str):
 def test_rows_compute_what_the_engine_does(
     name: str, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(group, "_BYTES_WORTH_A_THREAD", 64)
+    monkeypatch.setattr(group, "GRAIN_BYTES", 64)
     kernel_name, nodes, *_ = CASES[name]
     model, inputs = _model(name)
     [found] = _found(model, kernel_name)

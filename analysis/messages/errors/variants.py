@@ -12,10 +12,15 @@ VariantsError = Literal[
     "ablation_changes_nothing",
     "ablation_nothing",
     "ablation_unknown",
+    "c_compiler_failed",
+    "c_compiler_missing",
     "compiled_kernel_gone",
     "kernel_differs",
+    "kernel_fuses_nothing",
+    "kernel_nothing_inside",
     "kernel_nothing_to_replace",
     "kernel_unknown",
+    "kernels_undone",
     "no_folder_for_kernels",
     "no_operator_left",
     "nothing_dynamic",
@@ -49,6 +54,14 @@ VARIANTS: Mapping[VariantsError, ErrorText] = {
         ),
         Message("The option --ablate finds the optimizers that matter."),
     ),
+    "c_compiler_failed": ErrorText(
+        Message("The C compiler '{compiler:name}' does not compile the kernels of this model"),
+        Message("Leave this inside: variant out of the variants, and report this model."),
+    ),
+    "c_compiler_missing": ErrorText(
+        Message("Kernels inside the engine's session need a C compiler (cc, gcc or clang)"),
+        Message("Install one, or leave inside: out of the variants."),
+    ),
     "compiled_kernel_gone": ErrorText(
         Message("A compiled kernel no longer exists"), Message("Record again.")
     ),
@@ -59,12 +72,27 @@ VARIANTS: Mapping[VariantsError, ErrorText] = {
         ),
         Message("Leave this custom: variant out of the variants, and report this model."),
     ),
+    "kernel_fuses_nothing": ErrorText(
+        Message("The kernel {kernel:name} makes no operator of several, so it cannot be inside"),
+        Message("Record custom:{kernel:name}, which measures it against the same cut."),
+    ),
+    "kernel_nothing_inside": ErrorText(
+        Message("The engine leaves no {pattern:name} in this model that could become one operator"),
+        Message("Leave {variant:name} out of the variants."),
+    ),
     "kernel_nothing_to_replace": ErrorText(
         Message("The model has no {pattern:name} that custom:{kernel:name} could replace"),
         Message("Leave custom:{kernel:name} and segments:{kernel:name} out of the variants."),
     ),
     "kernel_unknown": ErrorText(
         Message("There is no kernel '{kernel:name}'"), Message("Known: {known:name}.")
+    ),
+    "kernels_undone": ErrorText(
+        Message(
+            "No kernel for this model computes what ONNX Runtime does: the output difference of "
+            "'{operator:name}' is {difference:number}"
+        ),
+        Message("Leave this inside: variant out of the variants, and report this model."),
     ),
     "no_folder_for_kernels": ErrorText(
         Message("There is no folder to put compiled kernels into"),
