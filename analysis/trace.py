@@ -208,12 +208,13 @@ class Trace:
         _check("runs", self.runs, RUN_COLUMNS)
         _check("operators", self.operators, OPERATOR_COLUMNS)
         _check("calls", self.calls, CALL_COLUMNS)
-        if not (self.operators["operator"].to_numpy() == range(len(self.operators))).all():
+        count = len(self.operators)
+        if not (self.operators["operator"].to_numpy() == np.arange(count)).all():
             raise ValueError("operators: operator is not the row number")
-        known = self.calls["operator"]
-        if len(known) and (known.min() < 0 or known.max() >= len(self.operators)):
+        known = self.calls["operator"].to_numpy()
+        if len(known) and (known.min() < 0 or known.max() >= count):
             raise ValueError("calls: operator is not in operators")
-        if (self.calls["dur_ns"] < 0).any() or (self.runs["dur_ns"] < 0).any():
+        if any((table["dur_ns"].to_numpy() < 0).any() for table in (self.calls, self.runs)):
             raise ValueError("a duration is negative")
 
     @cached_property
@@ -251,6 +252,10 @@ class Trace:
         return [texts[code] for code in values.codes]
 
 
+_FEW_TEXTS = 8  # that may be kept for the next trace
+_LISTED = (list, range, np.ndarray, ExtensionArray)  # of which a cell is a row
+
+
 def runs_frame(**columns: object) -> pd.DataFrame:
     """A valid runs table from the columns that are known; the others are null or False."""
     return _frame(RUN_COLUMNS, columns, {"profiled": False, "warmup": False, "kind": "model_run"})
@@ -269,7 +274,7 @@ def calls_frame(**columns: object) -> pd.DataFrame:
 def _frame(
     schema: Mapping[str, str], columns: Mapping[str, object], defaults: Mapping[str, object]
 ) -> pd.DataFrame:
-    listed = all(isinstance(values, list | np.ndarray) for values in columns.values())
+    listed = all(isinstance(values, _LISTED) for values in columns.values())
     given: Any = columns if listed else pd.DataFrame(dict(columns))
     made = {name: _array(given[name], schema.get(name)) for name in columns}
     first = np.zeros(len(next(iter(made.values()), ())), np.intp)
@@ -282,13 +287,41 @@ def _frame(
 
 def _array(values: Any, dtype: Any) -> ExtensionArray:
     """A list becomes the dtype at once: pandas would first guess another, cell by cell."""
-    if not isinstance(values, pd.Series):
-        made: ExtensionArray = pd.array(values, dtype=dtype) if dtype else pd.Series(values).array
-    elif dtype is None or str(values.dtype) == dtype:
-        made = values.array
+    if dtype is not None and str(getattr(values, "dtype", "")) == dtype:
+        made: ExtensionArray = pd.array(values, dtype=dtype, copy=False)
+    elif isinstance(values, pd.Series):
+        made = (values if dtype is None else values.astype(dtype)).array
+    elif dtype is None:
+        made = pd.Series(values).array
     else:
-        made = values.astype(dtype).array
+        made = _of_cells(values, dtype)
     return made
+
+
+def _of_cells(values: Any, dtype: Any) -> ExtensionArray:
+    """What `pd.array` makes of texts or whole numbers and None, in a fraction of the time."""
+    kinds = set(map(type, values)) if isinstance(values, list) else {object}
+    if dtype == "category" and kinds <= {str, type(None)}:
+        places = {text: at for at, text in enumerate(sorted(set(values) - {None}))}
+        codes = np.array([-1 if text is None else places[text] for text in values], dtype="int64")
+        made: ExtensionArray = pd.Categorical.from_codes(codes, dtype=_texts_of(tuple(places)))
+    elif dtype == "Int64" and kinds <= {int, type(None)}:
+        is_null = np.array([value is None for value in values], dtype=bool)
+        numbers = np.array([value or 0 for value in values], dtype="int64")
+        made = pd.arrays.IntegerArray(numbers, is_null)
+    else:
+        made = pd.array(values, dtype=dtype)
+    return made
+
+
+def _texts_of(texts: tuple[str, ...]) -> pd.CategoricalDtype:
+    """The type of a column of these texts: making it takes longer than making the column."""
+    return _kept_texts(texts) if len(texts) <= _FEW_TEXTS else _kept_texts.__wrapped__(texts)
+
+
+@lru_cache(maxsize=256)
+def _kept_texts(texts: tuple[str, ...]) -> pd.CategoricalDtype:
+    return pd.CategoricalDtype(pd.Index(texts))
 
 
 @lru_cache

@@ -314,7 +314,7 @@ def _with_samples(profiled: pd.DataFrame, variant: VariantRecord) -> pd.DataFram
         copy=samples.copy,
     )
     runs = pd.concat([profiled, sampled], ignore_index=True)
-    return runs_frame(**{name: runs[name] for name in runs.columns})
+    return runs_frame(**{str(name): runs[name].array for name in runs.columns})
 
 
 def _with_graph_flops(
