@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from analysis.compare.choice import default_baseline
 from analysis.compare.side import Side
 from analysis.compare.timing.latency import typical_ns
+from analysis.compare.timing.verdict import paired_verdict
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.small_ops import small_ops
 from analysis.metrics.spans import run_spans
@@ -16,13 +18,15 @@ from analysis.metrics.step import median_run
 class RunFacts:
     """Of one run: `profiled_ns` the mean run as profiled, None where the file does not mark its
     runs, and `median_ns` the median one, which timelines show; `unprofiled_ns` the typical
-    un-profiled run, None without any; `operators_ns` the time of all operators, of the whole file
-    where it does not mark its runs; `executions` how often one ran, `operators` how many there
-    are; `small_op_ratio` the part of the time in light ones."""
+    un-profiled run, None without any, and `beside` the baseline that it is paired with;
+    `operators_ns` the time of all operators, of the whole file where it does not mark its runs;
+    `executions` how often one ran, `operators` how many there are; `small_op_ratio` the part of the
+    time in light ones."""
 
     profiled_ns: float | None
     median_ns: int | None
     unprofiled_ns: float | None
+    beside: str | None
     operators_ns: float
     executions: float
     operators: int
@@ -33,15 +37,40 @@ def run_facts(side: Side) -> RunFacts:
     """What is known of a run of one side."""
     trace, table = side.trace, by_operator(side.trace)
     spans = run_spans(trace)["span_ns"].astype(float) if trace.has_runs else None
-    sampled = not trace.sampled_runs.empty
     run = median_run(trace)
     lengths = trace.runs.set_index("run")["dur_ns"]
     return RunFacts(
         profiled_ns=None if spans is None or spans.empty else float(spans.mean()),
         median_ns=None if run is None else int(lengths[run]),
-        unprofiled_ns=typical_ns(trace, "unprofiled_wall") if sampled else None,
+        unprofiled_ns=unprofiled_ns(side),
+        beside=_beside(side),
         operators_ns=float(table["per_run_ns"].sum()),
         executions=float(table["count"].sum()),
         operators=len(table),
         small_op_ratio=small_ops(trace).time,
     )
+
+
+def unprofiled_ns(side: Side) -> float | None:
+    """The typical un-profiled run of one side by itself; None without any.
+
+    Of a variant as comparisons with the baseline of its recording show it: the baseline's time ×
+    their ratio, which is paired inside blocks. Its own trimmed mean differs by what the noise of
+    blocks leaves in it, and would be a second figure for the same time.
+    """
+    if side.trace.sampled_runs.empty:
+        return None
+    baseline = _beside(side)
+    if baseline is not None and side.experiment is not None:
+        times = paired_verdict(side.experiment.record, baseline, side.label).times_ns
+        if times is not None:
+            return times[1]
+    return typical_ns(side.trace, "unprofiled_wall")
+
+
+def _beside(side: Side) -> str | None:
+    """The baseline of the recording that a variant is of, None for itself."""
+    if side.experiment is None or side.variant is None:
+        return None
+    baseline = default_baseline(side.experiment.record)
+    return None if baseline == side.variant.name else baseline

@@ -14,6 +14,7 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Operator, group_places
 from analysis.compare.multiple.comparison import MultipleComparison
 from analysis.compare.side import Side
+from analysis.compare.single import unprofiled_ns
 from analysis.compare.timing.latency import typical_ns
 from analysis.messages import Said
 from analysis.metrics.breakdown import by_operator, steady_calls
@@ -81,11 +82,8 @@ def trace_payload(side: Side, max_calls: int = MAX_CALLS) -> dict[str, Any]:
     an operator is its row in `by_operator`."""
     operators = by_operator(side.trace)["operator"]
     rows = dict(zip(operators.astype(int), range(len(operators)), strict=True))
-    own_ns = None
-    if not side.trace.sampled_runs.empty:
-        own_ns = typical_ns(side.trace, "unprofiled_wall")
     no_groups: list[int | None] = [None] * len(side.trace.operators)
-    return _payload([_side("candidate", side, rows, no_groups, own_ns, max_calls)], [])
+    return _payload([_side("candidate", side, rows, no_groups, unprofiled_ns(side), max_calls)], [])
 
 
 def several_payload(multiple: MultipleComparison, max_calls: int = MAX_CALLS) -> dict[str, Any]:

@@ -48,6 +48,13 @@ def trace_facts(side: Side) -> str:
     if facts.unprofiled_ns is not None and facts.profiled_ns is not None:
         told.append(
             say(
+                "Typical un-profiled run, paired with those of {baseline:name}; the mean run as "
+                "profiled takes {time:duration}.",
+                baseline=facts.beside,
+                time=facts.profiled_ns,
+            )
+            if facts.beside is not None
+            else say(
                 "Typical un-profiled run; the mean run as profiled takes {time:duration}.",
                 time=facts.profiled_ns,
             )

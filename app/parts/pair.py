@@ -321,10 +321,11 @@ def _follow(read: list[Opened], gone: str | None, before: str) -> tuple[str, ...
 
 
 def _elsewhere(read: list[Opened], pair: Pair) -> tuple[str, ...]:
-    """Ids of what another page shows than a pair: what a report of several compares, or the trace
-    that stands alone."""
+    """Ids of what another page shows than a pair: what a report of several compares, which the
+    Variants page shows from now on, or the trace that stands alone."""
     several = choices.of_report(read)
     if several:
+        state.pages.keep_several(several)
         return several
     return (pair[1],) if pair[0] is None and pair[1] is not None else ()
 

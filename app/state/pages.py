@@ -69,6 +69,11 @@ def compare_several(ids: Iterable[str]) -> None:
     st.query_params[_SEVERAL] = list(session().several)
 
 
+def keep_several(ids: Iterable[str]) -> None:
+    """What the Variants page shows when it is opened; this page is another one."""
+    session().several = tuple(ids)
+
+
 def several_query(ids: Iterable[str]) -> dict[str, list[str]]:
     """The query of an address of the Variants page that shows these."""
     return {_SEVERAL: list(ids)}

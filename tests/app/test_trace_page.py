@@ -184,9 +184,9 @@ def test_a_single_trace_of_the_command_line_is_led_to(
     for name, data in files.items():
         (tree / name).write_bytes(data)
     for names, led in (
-        (["a.json"], "file:a.json"),
-        (["a.json", "b.json"], "None"),
-        (["e.zip"], "None"),
+        (["a.json"], "('file:a.json',)"),
+        (["a.json", "b.json"], "()"),
+        (["e.zip"], "()"),
     ):
         given = os.pathsep.join(str(tree / name) for name in names)
         monkeypatch.setenv(places.FILES_VARIABLE, given)

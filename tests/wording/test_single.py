@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
-from analysis.compare.side import side_of_trace
+import pytest
+
+from analysis.compare import compare
+from analysis.compare.choice import choose_sides
+from analysis.compare.multiple.comparison import compare_several
+from analysis.compare.side import side_of_trace, side_of_variant
+from analysis.compare.single import unprofiled_ns
+from analysis.compare.timing.latency import typical_ns
+from analysis.experiment import Experiment
+from analysis.messages import Part
+from analysis.readers import read
+from analysis.readers.input.source import Source
+from analysis.timeline.payload import trace_payload
 from analysis.trace import calls_frame
-from analysis.wording.single import trace_facts
+from analysis.units import duration
+from analysis.wording.single import trace_facts, trace_parts
+from tests.factories import experiment_zip
 from tests.metrics.test_step import made
 
 
@@ -18,3 +33,31 @@ def test_mean_and_median_run_are_told_apart_where_they_differ() -> None:
     told = "Mean of the profiled runs; the median one, which the timeline shows, takes 200 ns."
     assert trace_facts(side_of_trace(uneven)).startswith(told)
     assert "Mean" not in trace_facts(side_of_trace(even))
+
+
+def test_a_variant_takes_the_time_that_comparisons_show() -> None:
+    """The trimmed mean of 10 ms four times and 20 ms four times is √200 = 14.1 ms; the variant
+    takes half of that in all blocks but one, so 7.07 ms, and 10 / ∛2 = 7.94 ms by its own blocks:
+    5, 5, 10, 10, 10, 10 without the ends."""
+    times = {"unfused": [10.0] * 4 + [20.0] * 4, "fused": [5.0] * 3 + [40.0] + [10.0] * 4}
+    value = read(Source("e.zip", experiment_zip({**times, "eager": [30.0] * 8})))
+    assert isinstance(value, Experiment)
+    sides = [side_of_variant(value, name) for name in ("unfused", "fused", "eager")]
+    shown = {
+        entry.side.label: entry.figures["latency"].value for entry in compare_several(sides).entries
+    }
+    pair = compare(*choose_sides(value)).figure("latency")
+    assert (pair.baseline.value, pair.candidate.value) == (shown["unfused"], shown["fused"])
+    for side in sides:
+        assert unprofiled_ns(side) == shown[side.label]
+        assert duration(shown[side.label]) in text(trace_parts(side))
+        assert duration(shown[side.label]) in str(trace_payload(side)["sides"][0]["caption"])
+    assert shown["fused"] == pytest.approx(200**0.5 / 2 * 1e6, rel=2e-3)
+    own = typical_ns(sides[1].trace, "unprofiled_wall")
+    assert own == pytest.approx(10e6 / 2 ** (1 / 3), rel=2e-3)
+    assert "paired with those of unfused" in trace_facts(sides[1])
+    assert "paired" not in trace_facts(sides[0])
+
+
+def text(parts: Iterable[Part]) -> str:
+    return "".join(part.text for part in parts)
