@@ -48,6 +48,28 @@ def colours_of(theme: str | None) -> Colours:
     return DARK if theme == "dark" else LIGHT
 
 
+def mixed(first: str, second: str, share: float) -> str:
+    """The colour that lies by `share` of the way from the first to the second, as #rrggbb."""
+    ends = zip(_rgb(first), _rgb(second), strict=True)
+    return "#" + bytes(round(a + share * (b - a)) for a, b in ends).hex()
+
+
+def ink_on(ground: str) -> str:
+    """Black or white, whichever can be read better on a ground: its contrast is 4.5 or more on
+    every colour (WCAG 2)."""
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in (value / 255 for value in _rgb(ground))
+    ]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    # (L + 0.05) / 0.05 of black, 1.05 / (L + 0.05) of white
+    return "#000000" if (luminance + 0.05) ** 2 > 0.05 * 1.05 else "#ffffff"
+
+
+def _rgb(colour: str) -> list[int]:
+    return [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+
+
 def report_sheet() -> str:
     """`--mark-baseline` and the like for a page in the theme of the reader's system."""
     dark = f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {_properties(DARK)} }} }}"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from analysis import colours
+from analysis.charts.icicle import icicle
 from analysis.charts.interval import interval
 from analysis.charts.roofline import roofline
 from analysis.charts.run_times import run_times
@@ -21,6 +22,7 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.roofline import roofline_picture
 from analysis.compare.side import side_of_variant
 from analysis.experiment import Experiment
+from analysis.metrics.hierarchy import Node
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report.html import report_html
@@ -100,6 +102,24 @@ def test_grey_text_is_the_same_cool_grey_and_can_be_read(theme: str) -> None:
         )
     ]
     assert contrast(text, "#" + bytes(pale).hex()) >= 4.5
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_labels_of_the_tree_can_be_read_on_every_box(theme: str) -> None:
+    """Of a box with any part of the time, the whole and the least among them."""
+    nodes = [Node(None, "run", "", 100.0, 1)]
+    nodes += [Node(0, "operator", f"op{n}", float(n), 1) for n in range(101)]
+    figure = icicle(nodes, THEMES[theme])
+    assert figure is not None
+    [tree] = figure.data
+    pairs = list(zip(tree.marker.colors, tree.textfont.color, strict=True))
+    assert len({ground for ground, _ in pairs}) > 90 and tree.leaf.opacity == 1
+    for ground, text in pairs:
+        assert contrast(text, ground) >= 4.5, (ground, text)
+    assert colours.mixed("#000000", "#ff8040", 0.5) == "#804020"
+    for grey in range(256):
+        ground = "#" + bytes([grey] * 3).hex()
+        assert contrast(colours.ink_on(ground), ground) >= 4.5
 
 
 def test_without_a_theme_colours_are_those_of_paper() -> None:

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from analysis import units
 from analysis.charts.figure import BARE, label_text
-from analysis.colours import DARK, LIGHT, Colours
+from analysis.colours import DARK, LIGHT, Colours, ink_on, mixed
 from analysis.messages import say
 from analysis.metrics.hierarchy import Node
 from analysis.wording.hierarchy import node_text
@@ -16,7 +16,7 @@ from analysis.wording.hierarchy import node_text
 _LEVELS = 4  # that are seen at once; a click leads deeper
 _FRAMES = 6  # of call stacks, whose frames have little beside them
 _HEIGHT = 420
-_CHARS = 60
+_CHARS = 44  # what a box has room for on a wide page: text that does not fit is hidden
 _PALE = {LIGHT.ink: "#dbe9f4", DARK.ink: "#1f3442"}  # of a box with next to no time, by theme
 
 
@@ -31,6 +31,8 @@ def icicle(nodes: Sequence[Node], colours: Colours = LIGHT) -> go.Figure | None:
     parents = {node.parent for node in nodes}
     shares = [node.ns / whole_ns for node in nodes]
     texts = [label_text(node_text(node), _CHARS) for node in nodes]
+    # The whole says nothing by its colour.
+    grounds = [mixed(_PALE[colours.ink], colours.candidate, part) for part in (0.0, *shares[1:])]
     figure = go.Figure(
         go.Icicle(
             ids=[str(place) for place in range(len(nodes))],
@@ -58,13 +60,9 @@ def icicle(nodes: Sequence[Node], colours: Colours = LIGHT) -> go.Figure | None:
                 for node, share in zip(nodes, shares, strict=True)
             ],
             hovertemplate="%{customdata}<extra></extra>",
-            marker={
-                "colors": [0.0, *shares[1:]],  # the whole says nothing by its colour
-                "colorscale": [[0.0, _PALE[colours.ink]], [1.0, colours.candidate]],
-                "cmin": 0.0,
-                "cmax": 1.0,
-                "line": {"width": 1},
-            },
+            marker={"colors": grounds, "line": {"width": 1}},
+            leaf={"opacity": 1},  # so that a text is read on the colour that it was chosen for
+            textfont={"color": [ink_on(ground) for ground in grounds]},
             pathbar={"visible": True, "thickness": 24},
         )
     )
