@@ -49,7 +49,16 @@ def step(bars: Sequence[StepBar], colours: Colours = LIGHT) -> go.Figure | None:
         **BARE,
         barmode="stack",
         bargap=0.3,
-        legend={"orientation": "h", "y": -0.35, "x": 0, "traceorder": "normal"},
+        # Of the container: on a narrow page it takes three lines, and the ticks stand above them.
+        legend={
+            "orientation": "h",
+            "yref": "container",
+            "y": 0,
+            "yanchor": "bottom",
+            "x": 0,
+            "traceorder": "normal",
+            "maxheight": 1,
+        },
         xaxis={"ticksuffix": f" {unit}", "separatethousands": True, "automargin": True},
         yaxis={
             "tickvals": list(range(len(bars))),

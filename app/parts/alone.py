@@ -32,7 +32,7 @@ def operator_table(rows: pd.DataFrame, *, has_runs: bool) -> Table:
     for figure in (DURATION, *tables.TYPE_FIGURES[:1], *tables.OPERATOR_FIGURES):
         _add(table, figure, rows)
     classes = rows["op_class"].map(lambda code: LABELS[code].text(), na_action="ignore")
-    table.text(Head(tables.CLASS), classes, tables.CLASS_HELP, "small")
+    table.text(Head(tables.CLASS), classes, tables.CLASS_HELP, tables.CLASS_WIDTH)
     reads = Message("Data types and shapes that it reads.")
     table.text(Head(Message("Inputs")), rows["inputs"], reads, "medium")
     writes = Message("Data types and shapes that it writes.")

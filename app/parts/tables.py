@@ -133,6 +133,7 @@ OPERATOR_FIGURES = (
 
 
 CLASS, CORE_TYPE = Message("Class"), Message("Core type")
+CLASS_WIDTH = 120  # pixels, for 'matrix product' and 'data movement'
 CLASS_HELP = Message("Operator class, which the small-op ratio is based on.")
 OF_SIDE = {
     "baseline": Message("Of the baseline."),
@@ -181,7 +182,7 @@ def operator_table(rows: pd.DataFrame) -> Table:
     for figure in OPERATOR_FIGURES:
         table.figure(figure, rows)
     table.counters(rows)
-    table.text(Head(CLASS), class_names(rows["op_class"]), CLASS_HELP, "small")
+    table.text(Head(CLASS), class_names(rows["op_class"]), CLASS_HELP, CLASS_WIDTH)
     reads = Message("Data types and shapes that it reads.")
     table.text(Head(Message("Inputs")), rows["inputs"], reads, "medium")
     writes = Message("Data types and shapes that it writes.")

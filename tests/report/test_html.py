@@ -258,7 +258,7 @@ def test_bare_profiles_say_why_parts_are_missing() -> None:
     page = Page(report_html(of_profiles()))
     assert "after.json took 0.79× the time of before.json (166 against 210 µs)" in page.text
     assert "One profile each, so the noise is unknown." in page.text
-    assert "recording date not in the file" in page.text
+    assert "the date is not in the file" in page.text
     assert (
         "Not known: compute utilisation. Reason: the machine's peak is not in the file" in page.text
     )

@@ -8,7 +8,7 @@ from analysis.compare import compare
 from analysis.compare.side import Side, side_of_trace
 from analysis.readers import read
 from analysis.readers.input.source import Source
-from analysis.report.origins import origins
+from analysis.report.origins import origin_of, origins
 from analysis.trace import Trace
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, Operator, profile_json
 
@@ -36,3 +36,18 @@ def test_other_names_stay_as_they_are() -> None:
         side("b.json", "b.json", list(FUSED_OPERATORS)),
     )
     assert [origin.file_name for origin in origins(comparison)] == ["a.json", "b.json"]
+
+
+def test_the_date_of_a_profile_is_told_where_its_clock_tells_it() -> None:
+    """1736408883 s after 1970 are 2025-01-09 07:48:03 UTC; ONNX Runtime's name has no zone."""
+    given = side("a.json", "a.json", list(UNFUSED_OPERATORS))
+    found = []
+    for format_, started in (
+        ("kineto", 1736408883 * 10**9),
+        ("kineto", 5),
+        ("onnxruntime", 10**18),
+    ):
+        meta = replace(given.trace.meta, format=format_, tool="T", started_ns=started)
+        found.append(origin_of(replace(given, trace=replace(given.trace, meta=meta))).made)
+    undated = "recorded with T, the date is not in the file"
+    assert found == ["recorded 2025-01-09 07:48 UTC with T", undated, undated]
