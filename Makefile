@@ -19,7 +19,7 @@ exit 2
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-exhaustive check lint format bench docs pictures validate-cache calibrate-prediction fuzz samples catalogue constraints setup setup-dev clean
+.PHONY: help run test test-exhaustive test-engines check lint format bench docs pictures validate-cache calibrate-prediction fuzz samples catalogue constraints setup setup-dev clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -35,6 +35,9 @@ test: setup-dev ## run the tests, but for repetitions (browser tests need Chromi
 
 test-exhaustive: setup-dev ## run the repetitions that `make test` leaves out
 	$(PYTEST) --exhaustive $(ARGS)
+
+test-engines: setup-dev ## add every engine for real, and let it compile (minutes, network, 2 GB of disk)
+	$(BIN)/python -m pytest -s --engines tests/engines $(ARGS)
 
 check: lint test ## everything that must pass before a change is done
 

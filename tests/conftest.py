@@ -21,6 +21,7 @@ from analysis.messages import language
 ROOT = Path(__file__).resolve().parents[1]
 GOLDEN = ROOT / "tests" / "golden"
 BROWSER_TESTS = ROOT / "tests" / "browser"
+ENGINE_TESTS = ROOT / "tests" / "engines"
 SLOW = ("browser", "collectors", "security", "compare", "app")  # with the slowest file first
 SHARED_TRACES = ROOT.parent / "shared" / "traces"
 
@@ -48,6 +49,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run the tests marked `exhaustive`, and properties again with more examples, and no "
         "others; without it, only those run that are not marked",
     )
+    parser.addoption(
+        "--engines", action="store_true", help="run tests/engines, which add engines for real"
+    )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Tests that fetch engines run where they are asked for only, whatever path is in ARGS."""
+    is_there = collection_path.is_relative_to(ENGINE_TESTS)
+    return True if is_there and not config.getoption("--engines") else None
 
 
 @pytest.hookimpl(optionalhook=True)  # of xdist

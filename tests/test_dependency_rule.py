@@ -69,7 +69,7 @@ ALLOWED = {
     ),
     "collectors.environments": (
         *within("analysis", "errors messages spelling"),
-        *within("collectors", "files"),
+        *within("collectors", "errors files workers"),
     ),
     "collectors.kernels": (
         *within("analysis", "errors graph messages patterns spelling"),
@@ -128,7 +128,7 @@ ALLOWED = {
     "app.cli": (
         "analysis",
         *within("app", "application recipes recording server sources"),
-        *within("collectors", "files.publication fuse progress record zoo.catalogue"),
+        *within("collectors", "environments files.publication fuse progress record zoo.catalogue"),
     ),
 }
 for _module in CORE:

@@ -24,6 +24,7 @@ from app.cli.inspect import inspect
 from app.cli.limits import HELP, METAVAR, set_limits
 from app.cli.multiple.scaling import scaling
 from app.cli.recipe import recipe
+from app.cli.runtimes import runtimes
 from app.cli.serve import serve
 from app.cli.zoo import zoo
 
@@ -85,6 +86,7 @@ app.command(help="Say what limits a trace or variant now, what to try, and what 
 app.command(help="Show how a model scales with the batch size and the number of threads.")(scaling)
 app.command(help="Start the dashboard and print its address; Ctrl-C ends it.")(serve)
 app.add_typer(zoo, name="zoo")
+app.add_typer(runtimes, name="runtimes")
 
 
 def main() -> None:

@@ -49,7 +49,7 @@ def listing(context: typer.Context) -> None:
     )
 
 
-@zoo.command()
+@zoo.command(help="Write a built-in model to an ONNX file.")
 def export(
     name: Annotated[str, typer.Argument(help="A model of the list that fusescope zoo prints.")],
     file: Annotated[

@@ -172,8 +172,8 @@ def test_every_text_of_the_terminal_is_in_the_catalogue(pseudo: Path) -> None:
     within = [path for folder in formats for path in folder.iterdir()]
     held = [path.read_text(encoding="utf-8") for path in within if path.suffix in (".csv", ".json")]
     models = [*record.zoo_models(), *(name for recipe in RECIPES for name in recipe.variants)]
-    names = "fusescope advise collect compare fuse inspect recipe scaling serve zoo export mul_add"
-    files = "kernel_details path zip npz onnx here kineto tensorrt_profile candidate"
+    names = "fusescope advise collect compare fuse inspect recipe runtimes scaling serve zoo"
+    files = "export mul_add kernel_details path zip npz onnx here kineto tensorrt_profile candidate"
     known = " ".join(
         [names, files, *models, *held, names_in(*(path.read_bytes() for path in samples))]
     )

@@ -11,13 +11,27 @@ from analysis.messages.message import Message
 RuntimesError = Literal[
     "runtime_absent",
     "runtime_broken",
+    "runtime_busy",
     "runtime_compiler",
+    "runtime_disk_full",
+    "runtime_folder_unwritable",
     "runtime_headers",
+    "runtime_import_failed",
+    "runtime_interrupted",
+    "runtime_little_disk",
+    "runtime_no_network",
+    "runtime_no_version",
+    "runtime_not_removed",
+    "runtime_own",
     "runtime_package_missing",
+    "runtime_pip_failed",
     "runtime_python",
     "runtime_python_gone",
+    "runtime_unconfirmed",
     "runtime_unfinished",
     "runtime_unknown",
+    "runtime_venv_failed",
+    "runtime_venv_missing",
 ]
 _ADD = Message("Run: fusescope runtimes add {engine:name}.")
 RUNTIMES: Mapping[RuntimesError, ErrorText] = {
@@ -26,11 +40,28 @@ RUNTIMES: Mapping[RuntimesError, ErrorText] = {
         Message("The environment of the engine {engine:name} does not work: {reason:name}"),
         Message("Run: fusescope runtimes add {engine:name}. It is made anew."),
     ),
+    "runtime_busy": ErrorText(
+        Message("The engine {engine:name} is being added or removed by another process"),
+        Message("Wait until it has ended, then run the same command again."),
+    ),
     "runtime_compiler": ErrorText(
         Message("The engine {engine:name} needs a C++ compiler, and none was found"),
         Message(
             "Install one (Debian, Ubuntu: apt install g++; macOS: xcode-select --install), or name "
             "it with CXX in the environment."
+        ),
+    ),
+    "runtime_disk_full": ErrorText(
+        Message("The disk was full before the engine {engine:name} was installed: {reason:name}"),
+        Message(
+            "Free some space there, or set XDG_CACHE_HOME in the environment to a folder on "
+            "another disk, then run the same command again. Nothing that was installed stays."
+        ),
+    ),
+    "runtime_folder_unwritable": ErrorText(
+        Message("The folder for engines cannot be written to: {reason:name}"),
+        Message(
+            "Check its permissions, or set XDG_CACHE_HOME in the environment to another folder."
         ),
     ),
     "runtime_headers": ErrorText(
@@ -40,9 +71,62 @@ RUNTIMES: Mapping[RuntimesError, ErrorText] = {
         ),
         Message("Install them (Debian, Ubuntu: apt install python3-dev)."),
     ),
+    "runtime_import_failed": ErrorText(
+        Message(
+            "The engine {engine:name} was installed, and does not work on this machine: "
+            "{reason:name}"
+        ),
+        Message(
+            "Check what the engine needs of the processor and of the system. Nothing that was "
+            "installed stays."
+        ),
+    ),
+    "runtime_interrupted": ErrorText(
+        Message("Adding the engine {engine:name} was interrupted"),
+        Message("Run the same command again. What pip has fetched is used again."),
+    ),
+    "runtime_little_disk": ErrorText(
+        Message(
+            "The engine {engine:name} needs {needed:capacity} of free space while it is added, "
+            "and there are {free:capacity}"
+        ),
+        Message(
+            "Free some space there, or set XDG_CACHE_HOME in the environment to a folder on "
+            "another disk."
+        ),
+    ),
+    "runtime_no_network": ErrorText(
+        Message("The package index that pip uses cannot be reached: {said:name}"),
+        Message(
+            "Check the network and pip's settings (pip config list), then run fusescope runtimes "
+            "add {engine:name} again. What pip has fetched is used again."
+        ),
+    ),
+    "runtime_no_version": ErrorText(
+        Message(
+            "The package index that pip uses has no {requirement:name} for Python {python:name} on "
+            "this machine"
+        ),
+        Message(
+            "Check which index pip uses (pip config list), then run fusescope runtimes add "
+            "{engine:name} again."
+        ),
+    ),
+    "runtime_not_removed": ErrorText(
+        Message("Not all of the engine {engine:name} could be removed"),
+        Message("Check the permissions of the folder, then remove it yourself."),
+    ),
+    "runtime_own": ErrorText(
+        Message("The engine {engine:name} comes with FuseScope and goes with it"),
+        Message("Engines that fusescope runtimes add installed can be removed."),
+    ),
     "runtime_package_missing": ErrorText(
         Message("The package '{package:name}' cannot be imported in the engine's environment"),
         Message("Run: fusescope runtimes. It says how to add an engine again."),
+    ),
+    "runtime_pip_failed": ErrorText(
+        Message("The engine {engine:name} could not be installed by pip: {said:name}"),
+        Message("Put right what pip says, then run the same command again."),
     ),
     "runtime_python": ErrorText(
         Message(
@@ -55,6 +139,10 @@ RUNTIMES: Mapping[RuntimesError, ErrorText] = {
         Message("The Python of the engine's environment cannot be run"),
         Message("Run: fusescope runtimes. It says how to add an engine again."),
     ),
+    "runtime_unconfirmed": ErrorText(
+        Message("Nothing was added: there is no terminal on which to ask first"),
+        Message("Run the same command with --yes."),
+    ),
     "runtime_unfinished": ErrorText(
         Message("Adding the engine {engine:name} was not finished"),
         Message("Run: fusescope runtimes add {engine:name}. What was fetched is used again."),
@@ -62,5 +150,19 @@ RUNTIMES: Mapping[RuntimesError, ErrorText] = {
     "runtime_unknown": ErrorText(
         Message("There is no engine '{name:name}'"),
         Message("The engines are: {known}."),
+    ),
+    "runtime_venv_failed": ErrorText(
+        Message("Python could not make an environment: {reason:name}"),
+        Message(
+            "Check that python3 -m venv works with the Python that runs FuseScope, then run the "
+            "same command again."
+        ),
+    ),
+    "runtime_venv_missing": ErrorText(
+        Message("The Python that runs FuseScope cannot make environments"),
+        Message(
+            "Install what it lacks (Debian, Ubuntu: apt install {package:name}), then run the "
+            "same command again."
+        ),
     ),
 }
