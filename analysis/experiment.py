@@ -339,6 +339,16 @@ class ExperimentRecord(msgspec.Struct, frozen=True):
         """Those of the variants."""
         return tuple(variant.name for variant in self.variants)
 
+    @property
+    def spinning(self) -> tuple[str, ...]:
+        """Variants whose idle threads spun. With one of them every session of a block, also of
+        the others, had a process of its own."""
+        return tuple(one.name for one in self.variants if self.spins(one))
+
+    def spins(self, variant: VariantRecord) -> bool:
+        """Whether its idle threads spun."""
+        return variant.settings.get("intra_op_spinning", self.settings.spin) is True
+
     def variant(self, name: str) -> VariantRecord:
         """The variant of that name. Raises FuseScopeError that lists what there is."""
         for variant in self.variants:

@@ -24,7 +24,8 @@ class Variant:
     """`optimization` is ONNX Runtime's graph optimisation level. `kind` says what runs in place of
     the model, '' for the model itself (collectors/derive/ makes it), and `argument` is the part of
     the name that says which. An ablation has every optimizer but `without`, or none but
-    `only`. `threads` are those inside an operator, 0 for as many as the recording has."""
+    `only`. `threads` are those inside an operator, 0 for as many as the recording has; with
+    `spin` those that wait keep their cores busy, whatever the recording says."""
 
     name: str
     optimization: Optimization
@@ -34,6 +35,7 @@ class Variant:
     without: str = ""
     only: str = ""
     threads: int = 0
+    spin: bool = False
 
     @property
     def disabled(self) -> tuple[str, ...]:
@@ -60,6 +62,7 @@ VARIANTS = (
         Message("every optimisation on, dynamic dimensions of the inputs not fixed"),
         "dynamic",
     ),
+    Variant("spin", "all", Message("every optimisation on, idle threads spin"), spin=True),
     Variant("int8", "all", Message("8-bit weights and activations, every optimisation on"), "int8"),
 )
 ABLATIONS = ("without:<Optimizer>", "only:<Optimizer>")

@@ -26,6 +26,7 @@ from analysis.operators.classes import is_heavy
 _MAX_LISTED = 3
 _REWRITE = re.compile(r"[a-z]+(?:-[a-z]+)*").fullmatch  # the name of one; else a file of another
 LAYOUT = "without:NchwcTransformer"
+SPIN = "spin"
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,14 @@ def remedies(subject: Subject, found: Findings) -> tuple[Try, ...]:
     made = (Try(o.variant, o.code, _part(subject, o.gain), o.rules) for o in asked.values())
     loses = sorted(made, key=lambda one: one.predicted is not None and one.predicted.value < 0)
     return tuple(_numbered(loses))
+
+
+def in_one_recording(asked: Iterable[Try]) -> tuple[Try, ...]:
+    """Those that can be recorded together: threads that spin take the cores from all others, so
+    every variant beside them has a process of its own, which is worse for the others. They come
+    when nothing else is left."""
+    every = tuple(asked)
+    return tuple(one for one in every if one.variant != SPIN) or every
 
 
 def held(subject: Subject, found: Findings) -> tuple[str, ...]:
@@ -157,8 +166,13 @@ def _settings(
 ) -> Iterator[tuple[str, Gain | None, str]]:
     graph = subject.side.graph
     told = conditions_of(subject.side)
+    # Every other variant has fixed sizes, and threads as the recording says: it would change two
+    # things beside one that has not.
     if is_dynamic(subject.side) and finding.code != "dynamic_dimensions":
-        return  # every other variant has fixed sizes: beside this one it would change two things
+        return
+    variant = subject.side.variant
+    if variant is None or record.spins(variant) != record.settings.spin:
+        return
     # A variant of other threads has every optimisation on: beside less it would change two things.
     has_threads = told is not None and told.level == "all" and not told.disabled and not told.only
     match finding.code:
@@ -181,11 +195,13 @@ def _settings(
         case "dispatch_bound" | "idle_before" | "idle_time":
             if has_threads and record.settings.threads > 1:
                 yield "threads:1", None, ""
+                yield from _spinning(record)
         case "low_utilisation" if finding.values.get("layout_off"):
             yield "fused", None, ""
         case "idle_threads":
             if has_threads and record.settings.threads > 1:
                 yield f"threads:{record.settings.threads // 2}", None, ""
+                yield from _spinning(record)
         case "memory_bound" | "low_utilisation":
             for threads in _other_threads(record) if has_threads else ():
                 yield f"threads:{threads}", None, ""
@@ -195,6 +211,12 @@ def _settings(
                 yield "int8", None, ""
         case _:
             return
+
+
+def _spinning(record: ExperimentRecord) -> Iterator[tuple[str, Gain | None, str]]:
+    """Threads that wait without sleeping, where they slept."""
+    if not record.settings.spin:
+        yield SPIN, None, ""
 
 
 def _fused_otherwise(finding: Finding) -> Iterator[tuple[str, Gain | None, str]]:

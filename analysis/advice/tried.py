@@ -20,8 +20,9 @@ Outcome = Literal[
     "outputs_unknown",
     "not_recorded",
 ]
-# Variants that a script of a few lines opens: the model as it is, other settings.
-_OF_SETTINGS = ("unfused", "basic", "extended", "fused", "dynamic", "without", "only", "threads")
+# Variants that run the model as it is with other settings, and beside which others can be tried:
+# those have fixed sizes and threads that do not spin.
+_OF_SETTINGS = ("unfused", "basic", "extended", "fused", "without", "only", "threads")
 
 
 @dataclass(frozen=True)

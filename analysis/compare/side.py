@@ -45,12 +45,14 @@ class Side:
     @property
     def peaks(self) -> Peaks | None:
         """What the machine reaches with the threads of this side; None where it is not known, as
-        for a variant with other threads than those the limits were measured with."""
+        for a variant with other threads than those the limits were measured with, or whose threads
+        spin and theirs did not."""
         if self.experiment is None:
             return None
         record = self.experiment.record
         threads = self.variant.settings.get("intra_op_threads") if self.variant else None
-        known = threads in (None, record.settings.threads)
+        spins = self.variant is not None and record.spins(self.variant)
+        known = threads in (None, record.settings.threads) and spins == record.settings.spin
         return record.peaks if known else None
 
 

@@ -179,6 +179,12 @@ def _record_groups(record: ExperimentRecord, with_paths: bool) -> Iterator[Group
     threads = (
         say("{n:count}; spinning on, each variant in a process of its own", n=settings.threads)
         if settings.spin
+        else say(
+            "{n:count}; spinning in {variants:name} alone, each variant in a process of its own",
+            n=settings.threads,
+            variants=listed(record.spinning),
+        )
+        if record.spinning
         else say("{n:count}; spinning off", n=settings.threads)
     )
     engine = f"{record.engine.name} {record.engine.version}, {record.engine.provider}"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from analysis.advice import Findings, Subject, missed_fusions
-from analysis.advice.remedies import held, remedies, tried_before
+from analysis.advice.remedies import SPIN, held, remedies, tried_before
 from analysis.advice.settings import conditions_of
 from analysis.advice.tried import Outcome, Tried, kept
 from analysis.compare.timing.verdict import Verdict
-from analysis.experiment import FROM_FILE, ExperimentRecord
+from analysis.experiment import FROM_FILE, ExperimentRecord, Try
 from analysis.messages import Message, listed, paragraph, say
 from analysis.wording.findings.texts import TEXTS
 from analysis.wording.scorecard import interval_text
@@ -44,7 +44,7 @@ _FROM_FILE = Message(
     "try draws them anew."
 )
 TITLE_HELP = Message(
-    "What the findings asked for, recorded in the same processes as the best variant so far. A "
+    "What the findings asked for, recorded in the same blocks as the best variant so far. A "
     "variant is kept when it is faster by the verdict and its outputs are the same, else taken "
     "back; of several the one with the largest speedup is kept."
 )
@@ -67,6 +67,26 @@ _OUTCOMES: Mapping[Outcome, Message] = {
     ),
     "not_recorded": Message("Not recorded."),
 }
+# What a variant costs others, said where it is faster.
+_AT_A_COST: Mapping[str, Message] = {
+    SPIN: Message(
+        "Threads that spin keep their cores busy while they wait, and take them from everything "
+        "else on the machine."
+    ),
+}
+_IN_ONE_PROCESS = Message(
+    "FuseScope can try this itself: it records {variants:name} in the same processes as "
+    "{best:name}, and says whether it is faster."
+)
+_EACH_ALONE = Message(
+    "FuseScope can try this itself: it records {variants:name} in turn with {best:name}, each in "
+    "processes of its own, because threads that spin would slow the other, and says whether it is "
+    "faster. Processes differ more than runs inside one, so small differences may not show."
+)
+_SPIN_LATER = Message(
+    "Threads that spin ({variant:name}) would slow all others, so they can be tried by themselves, "
+    "after these."
+)
 _REFUSED = Message("Not recorded: {reason:name}.")
 _KEPT = Message("Keep {variant:name}: {factor:factor} faster than {best:name} ({interval:name}).")
 _NONE_KEPT = Message("Nothing that was tried is kept: {best:name} stays the best.")
@@ -90,6 +110,20 @@ _NO_SETTINGS = Message(
     "or the same optimizers as in the recording."
 )
 _IN_PIECES = ("eager", "segments", "custom")
+
+
+def offer_text(variants: Sequence[str], best: str, possible: Sequence[Try] = ()) -> str:
+    """What is recorded where these are tried, of all that are possible."""
+    text = _EACH_ALONE if SPIN in variants else _IN_ONE_PROCESS
+    return paragraph(
+        text.text(variants=listed(variants), best=best), later_text(variants, possible)
+    )
+
+
+def later_text(variants: Sequence[str], possible: Sequence[Try]) -> str:
+    """That one of all that are possible is left for later; '' where none is."""
+    is_left = SPIN not in variants and any(one.variant == SPIN for one in possible)
+    return _SPIN_LATER.text(variant=SPIN) if is_left else ""
 
 
 def nothing_text(subject: Subject, found: Findings) -> str:
@@ -180,6 +214,9 @@ def outcome_lines(one: Tried, best: str) -> tuple[str, ...]:
                     gain=interval_text(one.by_kernel)) if one.by_kernel else "",
                 _of_several(verdict),
                 _difference(one),
+                _AT_A_COST[one.remedy.variant].text()
+                if one.outcome in ("kept", "outpaced") and one.remedy.variant in _AT_A_COST
+                else "",
                 _OUTCOMES[one.outcome].text(),
             ),
         )

@@ -122,6 +122,9 @@ class Recording:
                 "baseline_not_recorded", baseline=self.baseline[:60], variants=", ".join(names)
             )
         self._check_numbers(found)
+        again = next((variant.name for variant in found if variant.spin and self.spin), None)
+        if again is not None:
+            raise FuseScopeError("all_spin_already", variant=again)
         if self.inputs is not None and not self.inputs.is_file():
             raise FuseScopeError("inputs_missing", where=str(self.inputs))
         baseline = self.baseline or ("unfused" if "unfused" in names else names[0])

@@ -15,7 +15,8 @@ import onnx
 import pytest
 
 from analysis.advice import Finding, Findings, Gain, Subject, findings
-from analysis.advice.remedies import remedies
+from analysis.advice.kinds.threads import idle_threads
+from analysis.advice.remedies import in_one_recording, remedies
 from analysis.advice.tried import Tried, kept, present_best, tried
 from analysis.compare.side import Side, side_of_variant
 from analysis.errors import FuseScopeError
@@ -34,7 +35,7 @@ from analysis.readers.input.source import Source
 from analysis.redaction import redacted
 from analysis.report.exports.session_script import kept_files, session_script
 from analysis.report.exports.tried_json import tried_json
-from analysis.wording.tried import conclusion, lines, no_script_text, nothing_text
+from analysis.wording.tried import conclusion, lines, no_script_text, nothing_text, offer_text
 from tests.advice.experiments import compared
 from tests.advice.test_own_pass import chains, with_own
 from tests.factories import experiment_zip
@@ -285,7 +286,7 @@ def test_why_there_is_nothing_to_try() -> None:
     assert nothing_text(unfused, findings(unfused)) == (
         "What FuseScope can try for the findings of unfused is in this recording already: fused."
     )
-    threads = Findings((Finding("dispatch_bound"),), (), None)
+    threads = Findings((Finding("memory_bound"),), (), None)
     assert nothing_text(subject, threads).endswith(
         "FuseScope would try threads:1, but this machine lacks the compiler of kernels "
         "(pip install 'fusescope[kernels]') or the cores for that."
@@ -295,6 +296,32 @@ def test_why_there_is_nothing_to_try() -> None:
     assert "ONNX Runtime" not in nothing_text(subject, missed)
     plain = Subject(comparison.baseline)
     assert "ONNX Runtime" not in nothing_text(plain, nothing)
+
+
+def test_threads_that_spin_are_tried_when_nothing_else_is_left() -> None:
+    comparison = compared(chains(1), us={"Mul": 1, "Add": 1})
+    found = Findings((Finding("idle_threads"),), (), None)
+    subject = Subject(comparison.candidate, comparison)
+    asked = remedies(subject, found)
+    assert [one.variant for one in asked] == ["threads:1", "spin"]
+    first, spin = asked
+    assert in_one_recording(asked) == (first,)
+    assert in_one_recording([spin]) == (spin,)
+    assert offer_text(["threads:1"], "fused", asked).endswith("by themselves, after these.")
+    assert "each in processes of its own" in offer_text(["spin"], "fused", [spin])
+    experiment = subject.side.experiment
+    assert experiment is not None and subject.side.variant is not None
+    spinning = msgspec.structs.replace(
+        subject.side.variant, name="spin", settings={**ALL, "intra_op_spinning": True}
+    )
+    side = replace(subject.side, label="spin", variant=spinning)
+    assert remedies(Subject(side), found) == (), "every other one changes two things"
+    assert idle_threads(Subject(side)) == "threads_spin"
+    record = recorded({"fused": [10.0] * 8, "spin": [5.0] * 8}, (Try("spin", "idle_threads"),))
+    [one] = tried(record)
+    assert one.outcome == "kept"
+    assert "Threads that spin keep their cores busy" in " ".join(lines(one, "fused"))
+    assert present_best(record) == "fused", "nothing else can be tried beside the other"
 
 
 def test_which_findings_were_answered_by_what_was_tried() -> None:
@@ -315,11 +342,11 @@ def test_which_findings_were_answered_by_what_was_tried() -> None:
         found = tuple(Finding(code, slow) for code in codes.split())  # type: ignore[arg-type]
         return nothing_text(subject, Findings(found, (), None))
 
-    alone = Try("threads:1", "dispatch_bound", refused="no")
-    assert "was tried in this recording: threads:1." in said("dispatch_bound", (), (alone,))
-    assert "in this recording already: threads:1" in said("dispatch_bound", ("threads:1",), ())
+    alone = Try("threads:1", "memory_bound", refused="no")
+    assert "was tried in this recording: threads:1." in said("memory_bound", (), (alone,))
+    assert "in this recording already: threads:1" in said("memory_bound", ("threads:1",), ())
     assert "cannot try by itself" in said("communication", (), (alone,))
-    both = said("dispatch_bound slow_kernel", ("without:GeluFusion",), (alone,))
+    both = said("memory_bound slow_kernel", ("without:GeluFusion",), (alone,))
     assert both.endswith("or was tried in it: without:GeluFusion and threads:1.")
 
 

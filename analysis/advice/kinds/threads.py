@@ -21,7 +21,7 @@ def idle_threads(subject: Subject) -> Answer:
     if experiment is None or variant is None:
         return "no_threads"
     settings, machine = experiment.record.settings, experiment.record.machine
-    if settings.spin:
+    if experiment.record.spins(variant):
         return "threads_spin"
     if (machine.load_before or 0.0) > _MAX_LOAD * machine.logical_cores:
         return "machine_busy"

@@ -12,6 +12,7 @@ VariantsError = Literal[
     "ablation_changes_nothing",
     "ablation_nothing",
     "ablation_unknown",
+    "all_spin_already",
     "c_compiler_failed",
     "c_compiler_missing",
     "compiled_kernel_gone",
@@ -53,6 +54,13 @@ VARIANTS: Mapping[VariantsError, ErrorText] = {
             "optimizer '{optimizer:name}'"
         ),
         Message("The option --ablate finds the optimizers that matter."),
+    ),
+    "all_spin_already": ErrorText(
+        Message(
+            "With --spin the threads of every variant spin, so '{variant:name}' would be fused "
+            "once more"
+        ),
+        Message("Leave out one of them."),
     ),
     "c_compiler_failed": ErrorText(
         Message("The C compiler '{compiler:name}' does not compile the kernels of this model"),

@@ -14,7 +14,9 @@ _LEVELS = {
     "extended": "ORT_ENABLE_EXTENDED",
     "all": "ORT_ENABLE_ALL",
 }
-_OF_SETTINGS = ("unfused", "basic", "extended", "fused", "dynamic", "without", "only", "threads")
+_OF_SETTINGS = (
+    "unfused", "basic", "extended", "fused", "dynamic", "spin", "without", "only", "threads",
+)  # fmt: skip
 _HEAD = '''\
 """Opens {model} as FuseScope measured it: {variant}, {threads} threads inside an operator.
 
@@ -103,7 +105,7 @@ def session_script(
         options=ascii(_options(record)),
         threads=told if isinstance(told, int) else record.settings.threads,
         level=level,
-        spin="1" if record.settings.spin else "0",
+        spin="1" if record.spins(variant) else "0",
         disabled=ascii(off),
         sizes="".join(
             f"options.add_free_dimension_override_by_name({dim!a}, {size})\n"

@@ -313,8 +313,8 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     "paired_spin": told(
         Message("Both sides ran on the same machine with the same input."),
         Message(
-            "They were recorded in {blocks:blocks}. Threads spin, so each variant ran in its own "
-            "process."
+            "They were recorded in {blocks:blocks}. Threads of a variant spin, so each ran in its "
+            "own process."
         ),
     ),
     "unpaired": told(

@@ -50,9 +50,10 @@ def try_out(trial: Trial) -> None:
     if not trial.folder.is_dir():
         raise FuseScopeError("output_folder_missing", where=str(trial.folder), option="--out")
     from analysis.advice import findings
-    from analysis.advice.remedies import remedies
+    from analysis.advice.remedies import in_one_recording, remedies
     from analysis.advice.sides import advised
     from analysis.advice.tried import Tried, present_best, tried
+    from analysis.wording.tried import later_text
 
     first, recording = _first(trial)
     from collectors.record import NothingTried, can_try, to_try
@@ -60,7 +61,8 @@ def try_out(trial: Trial) -> None:
     best = trial.variant or present_best(first.record)
     subject = advised(first, best)
     found = findings(subject)
-    asked = [one for one in remedies(subject, found) if can_try(one.variant)][: trial.most]
+    possible = [one for one in remedies(subject, found) if can_try(one.variant)]
+    asked = in_one_recording(possible)[: trial.most]
     if not asked:
         _tell_none(trial, subject, found)
         return
@@ -72,6 +74,9 @@ def try_out(trial: Trial) -> None:
     record = _read(path).record
     results = tried(record)
     _tell(trial, best, results, path, _written(path, record, results))
+    later = later_text([one.variant for one in asked], possible)
+    if later and not trial.as_json:
+        print(later)
 
 
 def _first(trial: Trial) -> tuple[Experiment, Recording]:

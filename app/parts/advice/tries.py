@@ -9,7 +9,7 @@ import streamlit as st
 from analysis.advice import Findings, Subject
 from analysis.advice.settings import ENGINE
 from analysis.experiment import ExperimentRecord, Try
-from analysis.messages import listed, say
+from analysis.messages import say
 from analysis.text import display_name
 from app import state
 from app.parts import panels
@@ -22,14 +22,15 @@ MOST = 4
 def show(subject: Subject, found: Findings, record_page: st.Page) -> None:
     """What can be tried beside the side of the findings, or why that is nothing; nothing of a side
     that FuseScope did not record."""
-    from analysis.advice.remedies import remedies
-    from analysis.wording.tried import from_file_text, nothing_text
+    from analysis.advice.remedies import in_one_recording, remedies
+    from analysis.wording.tried import from_file_text, nothing_text, offer_text
 
     with panels.guarded():
         experiment = subject.side.experiment
         if experiment is None or experiment.record.engine.name != ENGINE:
             return
-        asked = tries.possible(remedies(subject, found))[:MOST]
+        possible = tries.possible(remedies(subject, found))
+        asked = in_one_recording(possible)[:MOST]
         if not asked:
             st.text(nothing_text(subject, found))
             return
@@ -37,14 +38,7 @@ def show(subject: Subject, found: Findings, record_page: st.Page) -> None:
         is_built_in = progress.is_built_in(model)
         in_form = model.name if is_built_in else own_models.name_in_form(model)
         names = [one.variant for one in asked]
-        st.text(
-            say(
-                "FuseScope can try this itself: it records {variants:name} in the same processes "
-                "as {best:name}, and says whether it is faster.",
-                variants=listed(names),
-                best=best,
-            )
-        )
+        st.text(offer_text(names, best, possible))
         if anew := from_file_text(experiment.record):
             st.text(anew)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):

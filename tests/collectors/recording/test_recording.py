@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,12 @@ import psutil
 import pytest
 from onnx import TensorProto, helper
 
+from analysis.compare import compare
+from analysis.compare.side import side_of_variant
 from analysis.errors import FuseScopeError
+from analysis.experiment import Experiment
+from analysis.readers import read_path
+from analysis.report.exports.session_script import session_script
 from collectors.progress import Progress
 from collectors.record import record, zoo_models
 from collectors.recording import quiet
@@ -185,6 +191,25 @@ def test_spinning_runs_each_lane_alone(tmp_path: Path) -> None:
     assert eager.settings["thread_pool"] == "shared"
     assert eager.output_difference is not None
     assert eager.output_difference.absolute == 0.0
+
+
+def test_threads_that_spin_beside_threads_that_do_not(tmp_path: Path) -> None:
+    asked = short("conv_bn_relu", tmp_path, variants=("fused", "spin"), threads=2)
+    file, _ = run(asked)
+    record = file.record
+    assert [variant.settings["intra_op_spinning"] for variant in record.variants] == [False, True]
+    assert (record.settings.spin, record.spinning) == (False, ("spin",))
+    value = read_path(file.path)
+    assert isinstance(value, Experiment)
+    fused, spin = (side_of_variant(value, name) for name in ("fused", "spin"))
+    assert fused.peaks is not None and spin.peaks is None
+    codes = {note.code for note in compare(fused, spin).diagnostics}
+    assert "paired_spin" in codes and "paired" not in codes
+    scripts = {name: str(session_script(record, name)) for name in record.names}
+    assert 'allow_spinning", "0"' in scripts["fused"]
+    assert 'allow_spinning", "1"' in scripts["spin"]
+    with pytest.raises(FuseScopeError, match="every variant spin, so 'spin' would be fused"):
+        replace(asked, spin=True).plan()
 
 
 def test_unnamed_nodes_dynamic_dims_and_integer_inputs(

@@ -215,6 +215,22 @@ def test_spinning_measures_each_lane_in_a_worker_of_its_own(make: Callable[..., 
     assert sorted(profile.variant for profile in block.profiles) == ["fused", "unfused"]
 
 
+def test_one_variant_that_spins_gives_all_a_worker_of_their_own(
+    make: Callable[..., Series],
+) -> None:
+    lanes = blocks.lanes(("fused", "spin"), "fused")
+    recording = make(looks=(1,), lanes=lanes)
+    alone: list[int] = []
+    work = recording.run_worker
+    recording.run_worker = lambda job: (alone.append(len(job.lanes)), work(job))[1]
+    recording.run(lambda: False, lambda: None)
+    assert alone == [1, 1, 1]
+    [block] = recording.complete
+    assert {(lane.variant, lane.copy) for lane in block.lanes} == {
+        ("fused", 1), ("fused", 2), ("spin", 1),
+    }  # fmt: skip
+
+
 def test_samples_keep_both_copies_of_the_baseline(make: Callable[..., Series]) -> None:
     recording = make(looks=(2,), rounds=3)
     recording.run(lambda: False, lambda: None)
