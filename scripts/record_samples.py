@@ -30,8 +30,16 @@ from collectors.record import Recording, record
 FOLDER = Path(__file__).resolve().parent.parent / "sample_traces"
 # Model -> options beyond its name; an ablation of all optimizers shows what a ledger is good for.
 MODELS = {"mobilenetv2": "--ablate --blocks 8", "resnet50": ""}
+# What docs/cases.md shows and the others do not have: model -> variants.
+CASES = {
+    "rotary_encoder": (
+        "fused", "without:CommonSubexpressionElimination", "without:SkipLayerNormFusion",
+    ),
+    "group_norm": ("unfused", "fused"),
+    "instance_norm": ("unfused", "fused"),
+}  # fmt: skip
 PROFILED_ROUNDS = 5
-RECIPE_PROFILED_ROUNDS = 1  # profiles are what makes the files large
+FEW_PROFILED_ROUNDS = 1  # profiles are what makes the files large
 MAX_BYTES = 12_000_000  # of everything in the folder
 
 Make = Callable[[Path], Recording]
@@ -63,9 +71,10 @@ def _samples() -> dict[str, Make]:
     """What is recorded, by the name of its file without the ending."""
     models = {model: partial(_of_model, model, options) for model, options in MODELS.items()}
     recipes = {recipe.name: partial(_of_recipe, recipe) for recipe in RECIPES}
-    if models.keys() & recipes.keys():
-        raise AssertionError("a recipe has the name of a model")
-    return {**models, **recipes}
+    cases = {model: partial(_of_case, model, chosen) for model, chosen in CASES.items()}
+    if models.keys() & recipes.keys() or cases.keys() & (models.keys() | recipes.keys()):
+        raise AssertionError("two samples have one name")
+    return {**models, **cases, **recipes}
 
 
 def _of_model(model: str, options: str, out: Path) -> Recording:
@@ -79,13 +88,24 @@ def _of_model(model: str, options: str, out: Path) -> Recording:
     )
 
 
+def _of_case(model: str, variants: tuple[str, ...], out: Path) -> Recording:
+    return Recording(
+        model=model,
+        out=out,
+        variants=variants,
+        blocks=8,
+        profiled_rounds=FEW_PROFILED_ROUNDS,
+        command=f"fusescope collect {model} --variants {','.join(variants)} --blocks 8",
+    )
+
+
 def _of_recipe(recipe: Recipe, out: Path) -> Recording:
-    return replace(of_recipe(recipe, out), profiled_rounds=RECIPE_PROFILED_ROUNDS)
+    return replace(of_recipe(recipe, out), profiled_rounds=FEW_PROFILED_ROUNDS)
 
 
 def _replace(name: str, make: Make) -> bool:
     """Records one sample, puts it in place and writes the README anew; False where it may not."""
-    path = FOLDER / f"{name}.zip" if name in MODELS else FOLDER / "recipes" / f"{name}.zip"
+    path = FOLDER / _folder(name) / f"{name}.zip"
     print(f"{name}:", flush=True)
     with tempfile.TemporaryDirectory(prefix="fusescope-samples-") as temporary:
         made = record(make(Path(temporary) / path.name), on_progress=_print, enough=decided)
@@ -103,9 +123,15 @@ def _replace(name: str, make: Make) -> bool:
     return True
 
 
+def _folder(name: str) -> str:
+    """Where a sample lies below the folder."""
+    return "" if name in MODELS else "cases" if name in CASES else "recipes"
+
+
 def _records() -> dict[str, ExperimentRecord]:
     """The records of what lies in the folder, by path below it."""
-    paths = [*sorted(FOLDER.glob("*.zip")), *sorted((FOLDER / "recipes").glob("*.zip"))]
+    folders = (FOLDER, FOLDER / "cases", FOLDER / "recipes")
+    paths = [path for folder in folders for path in sorted(folder.glob("*.zip"))]
     return {path.relative_to(FOLDER).as_posix(): read_record(path) for path in paths}
 
 
@@ -117,7 +143,8 @@ def readme(records: dict[str, ExperimentRecord]) -> str:
         "",
         "Real recordings of built-in models, made by `make samples`, as was this file.",
         "In `recipes/` lies one of each recipe (docs/recipes.md), with fewer profiled rounds than",
-        "`fusescope recipe` takes. The format is described in docs/experiment-file.md.",
+        "`fusescope recipe` takes, in `cases/` what only docs/cases.md needs. The format is",
+        "described in docs/experiment-file.md.",
         "",
         *(f"{number}. {machine}" for number, machine in enumerate(machines, start=1)),
         "",

@@ -54,6 +54,7 @@ class ZooModel:
 _ELEMENTWISE = "collectors.zoo.elementwise"
 _CONVOLUTIONS = "collectors.zoo.convolutions"
 _DEEPLAB = "collectors.zoo.deeplabv3plus"
+_GROUP_NORM = "collectors.zoo.group_norm"
 
 
 def _backbone(name: str) -> Mapping[str, str]:
@@ -92,6 +93,24 @@ MODELS = (
             "two layers of BERT-base, 128 tokens: LayerNorm, Gelu and attention as exported"
         ),
         "collectors.zoo.transformer_encoder", 98, 14_175_757,
+    ),
+    ZooModel(
+        "rotary_encoder",
+        Message(
+            "three layers of a small transformer, 128 tokens: each computes the angles of its "
+            "rotary positions again"
+        ),
+        "collectors.zoo.rotary_encoder", 162, 594_865,
+    ),
+    ZooModel(
+        "group_norm",
+        Message("one Conv, GroupNormalization and Relu on 32 channels of 28 x 28"),
+        _GROUP_NORM, 3, 9_280, "group_norm",
+    ),
+    ZooModel(
+        "instance_norm",
+        Message("the same by means of InstanceNormalization, as older exporters write it"),
+        _GROUP_NORM, 7, 9_303, "instance_norm",
     ),
     ZooModel(
         "conv_bn",

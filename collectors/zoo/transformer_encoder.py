@@ -27,7 +27,7 @@ def build() -> onnx.ModelProto:
         y = graph.node("Add", [_attention(graph, x, f"{scope}/attention"), x], f"{scope}/attention")
         x = graph.layer_norm(y, WIDTH, f"{scope}/attention/norm")
         y = graph.dense(x, WIDTH, INNER, f"{scope}/inner")
-        y = graph.dense(_gelu(graph, y, f"{scope}/inner/gelu"), INNER, WIDTH, f"{scope}/output")
+        y = graph.dense(gelu(graph, y, f"{scope}/inner/gelu"), INNER, WIDTH, f"{scope}/output")
         y = graph.node("Add", [y, x], f"{scope}/output/residual")
         x = graph.layer_norm(y, WIDTH, f"{scope}/output/norm")
     return graph.model(x, (TOKENS, WIDTH), (TOKENS, WIDTH))
@@ -54,7 +54,7 @@ def _heads(graph: GraphBuilder, x: str, scope: str, order: list[int]) -> str:
     return graph.node("Transpose", [y], scope, perm=order)
 
 
-def _gelu(graph: GraphBuilder, x: str, scope: str) -> str:
+def gelu(graph: GraphBuilder, x: str, scope: str) -> str:
     """x · (1 + erf(x / √2)) · 0.5."""
     root = graph.weight("root_of_two", np.float32(math.sqrt(2)))
     y = graph.node("Erf", [graph.node("Div", [x, root], scope)], scope)

@@ -195,6 +195,7 @@ def test_a_graph_that_grew() -> None:
     }
     data = experiment_zip({"unfused": [10.0] * 6, "fused": [10.0] * 6}, operators)
     one = one_of(findings(advised(read(Source("made.zip", data)))), "graph_growth")
+    assert one.values["op_types"] == "Mul"
     assert (one.values["before"], one.values["after"], one.names) == (4, 6, ("Mul",))
     assert one.at_most_ns == pytest.approx(20_000)
     same = experiment_zip(

@@ -53,6 +53,18 @@ OPERATORS = {
         "Transpose": 2 * 4, "Div": 2 * (1 + 2 + 1), "Softmax": 2, "ReduceMean": 2 * 2 * 2,
         "Sub": 2 * 2, "Pow": 2 * 2, "Sqrt": 2 * 2, "Mul": 2 * (2 + 2), "Erf": 2,
     },
+    # of each of three layers: 6 linear layers, the angles, 2 products in attention; query and key
+    # are each turned by 2 Slice, Neg, Concat, 2 Mul and Add
+    "rotary_encoder": {
+        "MatMul": 3 * (6 + 1 + 2), "Add": 3 * (6 + 2 + 2 + 1), "Reshape": 3 * 4,
+        "Transpose": 3 * 5, "Div": 3 * 2, "Softmax": 3, "LayerNormalization": 3 * 2,
+        "Mul": 3 * (2 * 2 + 2), "Erf": 3, "Cast": 3, "Unsqueeze": 3, "Concat": 3 * (1 + 2),
+        "Cos": 3, "Sin": 3, "Slice": 3 * 4, "Neg": 3 * 2,
+    },
+    "group_norm": {"Conv": 1, "GroupNormalization": 1, "Relu": 1},
+    "instance_norm": {
+        "Conv": 1, "Reshape": 2, "InstanceNormalization": 1, "Mul": 1, "Add": 1, "Relu": 1,
+    },
     "conv_bn": {"Conv": 1, "BatchNormalization": 1},
     "conv_bn_relu": {"Conv": 1, "BatchNormalization": 1, "Relu": 1},
     "depthwise_conv": {"Conv": 1},
@@ -248,7 +260,7 @@ def test_layer_norm_and_gelu_are_what_they_are_called() -> None:
 
     encoder = importlib.import_module("collectors.zoo.transformer_encoder")
     graph = GraphBuilder("gelu")
-    model = graph.model(encoder._gelu(graph, "input", "gelu"), (4, 16), (4, 16))
+    model = graph.model(encoder.gelu(graph, "input", "gelu"), (4, 16), (4, 16))
     from scipy.special import erf
 
     expected = 0.5 * x * (1 + erf(x / np.sqrt(2)))
@@ -265,6 +277,38 @@ def test_attention_mixes_tokens_and_keeps_samples_apart() -> None:
     [after] = run(model, values)
     assert (np.abs(after[0] - before[0]).max(-1) > 1e-4).all()
     np.testing.assert_array_equal(after[1], before[1])
+
+
+def test_group_normalisation_is_the_same_in_both_spellings() -> None:
+    """One sample in 8 groups of 4 channels, computed with numpy too."""
+    models = [uncalibrated(entry) for entry in zoo.MODELS if entry.module.endswith("group_norm")]
+    values = feeds(models[0])
+    [one], [other] = (run(model, values) for model in models)
+    np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+    weights = {t.name: numpy_helper.to_array(t) for t in models[0].graph.initializer}
+    [convolved] = outputs_of(models[0], ["block/Conv:0"], values).values()
+    groups = convolved.reshape(8, -1)
+    plain = (groups - groups.mean(1, keepdims=True)) / np.sqrt(groups.var(1, keepdims=True) + 1e-5)
+    gamma, beta = (weights[name][:, None, None] for name in ("gamma", "beta"))
+    expected = np.maximum(plain.reshape(convolved.shape) * gamma + beta, 0)
+    np.testing.assert_allclose(one, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_rotary_positions_turn_a_vector_and_keep_its_length() -> None:
+    encoder = importlib.import_module("collectors.zoo.rotary_encoder")
+    graph = GraphBuilder("rotary")
+    cos, sin = encoder._angles(graph, "angles")
+    shape = (encoder.HEADS, encoder.TOKENS, encoder.HEAD_WIDTH)
+    model = graph.model(encoder._rotated(graph, "input", cos, sin, "turned"), shape, shape)
+    positions = onnx.helper.make_tensor_value_info("position_ids", 7, ["batch", encoder.TOKENS])
+    model.graph.input.append(positions)
+    x = np.random.default_rng(0).standard_normal((1, *shape), dtype=np.float32)
+    [found] = run(model, {"input": x, "position_ids": np.arange(encoder.TOKENS)[None]})
+    np.testing.assert_allclose(found[:, :, 0], x[:, :, 0], atol=1e-6)  # position 0: as it is
+    turned = (x[0, 0, 3, 0] + 1j * x[0, 0, 3, 32]) * np.exp(3j)  # position 3, the first frequency
+    assert found[0, 0, 3, 0] + 1j * found[0, 0, 3, 32] == pytest.approx(turned, abs=1e-5)
+    lengths = [np.linalg.norm(values, axis=-1) for values in (found, x)]
+    np.testing.assert_allclose(*lengths, rtol=1e-5)
 
 
 def test_a_stride_beyond_the_limit_becomes_a_dilation() -> None:

@@ -28,7 +28,7 @@ def script() -> ModuleType:
 def test_a_sample_of_each_recipe(script: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     assert script.main(["--list"]) == 0
     names = capsys.readouterr().out.split()
-    assert names == [*script.MODELS, *(recipe.name for recipe in RECIPES)]
+    assert names == [*script.MODELS, *script.CASES, *(recipe.name for recipe in RECIPES)]
     assert script.main(["--list", "--skip", names[0]]) == 0
     assert capsys.readouterr().out.split() == names[1:]
     assert script.main(["--list", "conv3x3", "three_modes"]) == 0

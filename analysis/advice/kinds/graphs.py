@@ -14,14 +14,14 @@ from analysis.graph import Graph
 from analysis.operators.classes import op_class
 
 _MIN_GROWTH = 1.1  # nodes of the executed graph / nodes of the model
+_MAX_TYPES = 4  # of operators that were added
 _WITHOUT_WORK = frozenset(("Constant", "Identity"))
 _MIN_TENSORS = 32 * 1024**2  # bytes of activations below which their peak is nobody's problem
 
 
 def graph_growth(subject: Subject) -> Answer:
-    """The optimised graph has a tenth more operators than the model, and those of the type that was
-    added most often take 2 % of the run; operators that only change the layout are not counted,
-    `reorders` has them."""
+    """The optimised graph has a tenth more operators than the model, and those that were added take
+    2 % of the run; operators that only change the layout are not counted, `reorders` has them."""
     side = subject.side
     model = side.experiment.model_graph if side.experiment else None
     if model is None or side.graph is None:
@@ -29,27 +29,29 @@ def graph_growth(subject: Subject) -> Answer:
     before, after = _types(model), _types(side.graph)
     if after.total() < _MIN_GROWTH * before.total():
         return ()
-    added = (after - before).most_common(1)
-    if not added:
+    types = subject.texts["op_type"]
+    times_ns = {
+        op_type: subject.time_of((types == op_type).to_numpy()) * count / after[op_type]
+        for op_type, count in (after - before).items()
+    }
+    time_ns = sum(times_ns.values())
+    if not times_ns or not subject.matters(time_ns):
         return ()
-    op_type, count = added[0]
-    of_type = (subject.texts["op_type"] == op_type).to_numpy()
-    time_ns = subject.time_of(of_type) * count / after[op_type]
-    if not subject.matters(time_ns):
-        return ()
+    largest = sorted(times_ns, key=lambda op_type: -times_ns[op_type])[:_MAX_TYPES]
     return (
         Finding(
             "graph_growth",
             values={
                 "before": before.total(),
                 "after": after.total(),
-                "op_type": shown(op_type),
+                "op_types": shown(", ".join(largest)),
                 "time_ns": time_ns,
+                "share": subject.share(time_ns),
             },
             at_most_ns=time_ns,
             share=subject.share(time_ns),
             where="op_types",
-            names=(shown(op_type),),
+            names=tuple(map(shown, largest)),
             confidence="low",
         ),
     )

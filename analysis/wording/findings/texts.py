@@ -421,13 +421,16 @@ TEXTS: Mapping[FindingCode, FindingText] = {
     "graph_growth": FindingText(
         Message("Larger graph"),
         Message(
-            "The engine runs {after:operators} in place of the {before:count} of the model; most "
-            "often added is {op_type:name}, which takes {time_ns:duration}."
+            "The engine runs {after:operators} in place of the {before:count} of the model. What "
+            "was added takes {time_ns:duration}, {share:percent} of the time: {op_types:name}."
         ),
-        Message("More operators mean more dispatch, and each result goes through memory."),
         Message(
-            "Compare with a variant without the optimizer that adds them: fusescope collect MODEL "
-            "--ablate shows which one it is."
+            "More operators mean more dispatch, and each result goes through memory. An engine "
+            "that has no kernel for an operator expands it, and an optimizer can add others."
+        ),
+        Message(
+            "Write what the engine expands in operators that it has kernels for. Leave out the "
+            "optimizer that adds them: fusescope collect MODEL --ablate shows which one it is."
         ),
         _GRAPH,
     ),
