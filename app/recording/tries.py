@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from analysis.advice.tried import Tried
+from analysis.advice.tried import Tried, present_best
 from analysis.experiment import ExperimentRecord, Try
 from app.recording import progress
 
@@ -27,6 +28,13 @@ def like(record: ExperimentRecord, model: str) -> Recording:
     from collectors.record import Recording
 
     return Recording.like(record, "" if record.model.source == "zoo" else model)
+
+
+def command(given: str, record: ExperimentRecord, best: str, number: int) -> str:
+    """What tries so many remedies beside `best` from a terminal, which takes the present best of
+    the recording where no variant is named."""
+    named = "" if best == present_best(record) else f" --variant {shlex.quote(best)}"
+    return f"fusescope advise {shlex.quote(given)}{named} --try {number}"
 
 
 def kept_files(record: ExperimentRecord, results: Sequence[Tried]) -> dict[str, str]:

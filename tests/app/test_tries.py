@@ -16,7 +16,7 @@ import collectors.record
 from analysis.experiment import Experiment, ModelInput, PredictedPart, Try
 from analysis.readers import read
 from analysis.readers.input.source import Source
-from app.recording import recorder
+from app.recording import recorder, tries
 from collectors.record import Recording
 from tests.app.conftest import BLOCKS
 from tests.app.pages import is_clean, markdown_texts, texts
@@ -115,6 +115,16 @@ def assert_tells(page: AppTest) -> None:
     assert not any("<img" in text or "![b]" in text for text in markdown_texts(page))
     labels = [button.label for button in page.get("download_button")]
     assert "Rule file of the best" in labels
+
+
+def test_the_command_names_a_variant_that_is_not_the_present_best() -> None:
+    value = read(Source("made.zip", experiment_zip({"dynamic": [10.0] * 8, "fused": [9.0] * 8})))
+    assert isinstance(value, Experiment)
+    assert (
+        tries.command("a b.zip", value.record, "fused", 2) == "fusescope advise 'a b.zip' --try 2"
+    )
+    named = tries.command("m", value.record, "dynamic", 1)
+    assert named == "fusescope advise m --variant dynamic --try 1"
 
 
 def test_nothing_to_try_is_said(tree: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-
 import streamlit as st
 
 from analysis.advice import Findings, Subject
@@ -47,8 +45,8 @@ def show(subject: Subject, found: Findings, record_page: st.Page) -> None:
                 state.recording.offer(_offer(in_form or "", best, asked, experiment.record))
                 query = {"model": in_form or "", "variants": ",".join((best, *names))}
                 st.switch_page(record_page, query_params=query)
-            given = model.name if is_built_in else shlex.quote(display_name(experiment.file_name))
-            command = f"fusescope advise {given} --try {len(asked)}"
+            given = model.name if is_built_in else display_name(experiment.file_name)
+            command = tries.command(given, experiment.record, best, len(asked))
             st.code(command if is_built_in else f"{command} --model MODEL.onnx", language=None)
 
 
