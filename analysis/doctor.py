@@ -24,7 +24,8 @@ from analysis.trace import Diagnostic, Trace, Value
 
 # Diagnostics that tell of rows or bytes that are not in the Trace, and of those that were mended.
 DROPPED = frozenset(
-    ("bad_time", "bad_event", "other_events", "not_operators", "unpaired_events", "cut_short",
+    ("bad_time", "bad_event", "other_events", "not_operators", "compiled_dispatch",
+     "unpaired_events", "cut_short",
      "gzip_cut_short", "gzip_junk", "runs_without_operators", "communication_tasks",
      "kernels_of_nodes", "counters_ambiguous", "counters_beyond", "memory_beyond",
      "companion_unreadable", "companion_unmatched", "rows_twice", "samples_twice",

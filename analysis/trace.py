@@ -35,7 +35,7 @@ DiagnosticCode = Literal[
     "averaged", "averaged_all", "bad_event", "bad_time", "bad_unicode", "biased_rows",
     "blocks_loaded", "boundaries_included", "boundary_mismatch", "classes_unknown",
     "communication_differs", "communication_tasks", "companion_lacks", "companion_unmatched",
-    "companion_unreadable", "compared_cut_short", "contradiction", "control",
+    "companion_unreadable", "compared_cut_short", "compiled_dispatch", "contradiction", "control",
     "counter_units_differ", "counters_ambiguous", "counters_beyond", "counters_differ",
     "counters_on_one_side", "cut_short", "database_half_written", "decided_at",
     "detail_borrowed", "detail_differs", "device_memory", "devices_differ", "different_models",

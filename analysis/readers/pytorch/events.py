@@ -37,6 +37,7 @@ _KINDS: dict[str, Kind] = {
 }  # fmt: skip
 _STEP = re.compile(r"ProfilerStep\s*#\s*(\d{1,18})")
 _MEMORY = "[memory]"
+_CALL = "## Call CompiledFxGraph "
 _NONE = msgspec.Raw()
 _EMPTY = (b"", b"null", b'""')
 
@@ -134,6 +135,7 @@ class Sorted:
     """The events of a file by what they are."""
 
     ops: list[Span] = field(default_factory=list)
+    calls: list[Span] = field(default_factory=list)  # of compiled graphs, on the host
     kernels: list[Span] = field(default_factory=list)  # with copies and fills
     launches: list[Span] = field(default_factory=list)
     steps: list[tuple[int, Span]] = field(default_factory=list)  # on the host, with their number
@@ -179,7 +181,8 @@ def sort_events(events: list[Event]) -> Sorted:
                 found.frames.add((plain(event.pid), plain(event.tid)), name, *times)
             continue
         step = _STEP.match(name) if kind in ("annotation", "op") else None
-        if kind == "annotation" and step is None:
+        is_call = kind == "annotation" and name.startswith(_CALL) and not _on_device(cat)
+        if kind == "annotation" and step is None and not is_call:
             other[cat or ""] = other.get(cat or "", 0) + 1
             continue
         span = _span(row, event, kind)
@@ -187,8 +190,9 @@ def sort_events(events: list[Event]) -> Sorted:
             bad += 1
             bad_example = bad_example or event_of(row, clean_text(name, 80))
         elif step is not None:
-            on_device = (cat or "").strip().lower().startswith("gpu")
-            (found.device_steps if on_device else found.steps).append((int(step[1]), span))
+            (found.device_steps if _on_device(cat) else found.steps).append((int(step[1]), span))
+        elif is_call:
+            found.calls.append(span)
         elif kind == "op":
             found.ops.append(span)
             found.frames.add(span.lane, name or "unnamed", span.start_ns, span.dur_ns)
@@ -203,6 +207,10 @@ def sort_events(events: list[Event]) -> Sorted:
             Diagnostic("info", "other_events", sum(other.values()), clean_text(maximum, 40))
         )
     return found
+
+
+def _on_device(cat: str | None) -> bool:
+    return (cat or "").strip().lower().startswith("gpu")
 
 
 def _span(row: int, event: Event, kind: Kind) -> Span | None:

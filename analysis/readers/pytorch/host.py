@@ -6,28 +6,23 @@ from collections.abc import Iterable, Sequence
 
 from analysis.operators.classes import is_heavy, op_class
 from analysis.operators.members import inductor, members_text
-from analysis.readers.building.nesting import Nesting
 from analysis.readers.pytorch.aten_flops import Count
-from analysis.readers.pytorch.events import Sorted
+from analysis.readers.pytorch.dispatch import HostOps
 from analysis.readers.pytorch.inputs import Inputs
 from analysis.readers.pytorch.kernels import HOST_COMMUNICATION
 from analysis.readers.pytorch.steps import Steps
 
 
-def op_rows(events: Sorted, steps: Steps) -> dict[str, list[object]]:
+def op_rows(host: HostOps, steps: Steps) -> dict[str, list[object]]:
     """The columns of a trace, one entry an operator, with the time of no operator inside it.
 
     FLOPs stand with the innermost operator that does the work: aten::conv2d, aten::convolution and
     aten::mkldnn_convolution are one convolution.
     """
     inputs = Inputs()
-    ops = events.ops
-    nesting = Nesting(
-        [op.lane for op in ops], [op.start_ns for op in ops], [op.dur_ns for op in ops]
-    )
-    counts = _counts(events, inputs, nesting)
+    ops, names = host.ops, host.names
+    counts = _counts(host, inputs)
     members = [inductor(op.name) for op in ops]
-    names = [op.name or "unnamed" for op in ops]
     return {
         "name": list(names),
         "op_type": list(names),
@@ -51,22 +46,22 @@ def op_rows(events: Sorted, steps: Steps) -> dict[str, list[object]]:
         "device": ["CPU"] * len(ops),
         "stream": [f"thread {op.lane[1].decode('utf-8', 'replace')}" for op in ops],
         "start_ns": [op.start_ns for op in ops],
-        "dur_ns": list(nesting.self_ns),
+        "dur_ns": list(host.self_ns),
         "span_ns": [
             op.dur_ns if op.dur_ns != own else None
-            for op, own in zip(ops, nesting.self_ns, strict=True)
+            for op, own in zip(ops, host.self_ns, strict=True)
         ],
         "source_row": [op.row for op in ops],
     }
 
 
-def _counts(events: Sorted, inputs: Inputs, nesting: Nesting) -> dict[int, Count]:
+def _counts(host: HostOps, inputs: Inputs) -> dict[int, Count]:
     """FLOPs by operator, each counted once.
 
     The innermost operator whose FLOPs are known has them, or the one heavy operator that calls no
     other heavy one inside it, since the time is there; none where several are.
     """
-    ops, parents = events.ops, nesting.parents
+    ops, parents = host.ops, host.parents
     known: dict[int, Count] = {}
     heavy: list[int] = []
     for position, op in enumerate(ops):

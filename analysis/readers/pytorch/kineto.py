@@ -27,6 +27,7 @@ from analysis.readers.input.encoding import utf8
 from analysis.readers.input.json_events import EventFile, decode_file
 from analysis.readers.input.json_value import decode
 from analysis.readers.input.source import Source
+from analysis.readers.pytorch.dispatch import host_ops
 from analysis.readers.pytorch.events import Event, Sorted, Span, plain, sort_events
 from analysis.readers.pytorch.host import op_rows
 from analysis.readers.pytorch.kernels import kernel_rows
@@ -62,8 +63,6 @@ _FOREIGN = re.compile(
     rb'"(?:Ascend Hardware|HostToDevice|CANN|HostCpuOps|async_npu|CPU OP)"'
     rb'|"Input Dims"\s*:\s*"|"Fwd thread id"\s*:\s*0\s*,\s*"(?:Input|Call stack)'
 )
-_REGION = "Torch-Compiled Region"
-_GENERATED = re.compile(r"(?:graph_\d{1,6}_)?(?:cpp|triton_[a-z]+)_fused")
 _CAPPED = re.compile(r"exceeded max|dropped [1-9]|buffer limit", re.IGNORECASE)
 _EVENT_CAP = 1_000_000
 _MAX_DEVICES = 4
@@ -117,9 +116,13 @@ def _read(source: Source) -> Trace:
         rows = kernel_rows(found, steps, devices, launches, launched)
         moments = _launched(found.kernels, launched)
     else:
-        rows = op_rows(found, steps)
-        moments = [Moment(op.lane, op.start_ns, op.row, before=True) for op in found.ops]
-        notes += _host_alone(found.ops, len(found.launches))
+        host = host_ops(found)
+        if not host.ops:
+            raise _nothing(source.name, {note.code for note in notes})
+        rows = op_rows(host, steps)
+        moments = [Moment(op.lane, op.start_ns, op.row, before=True) for op in host.ops]
+        notes += noted("warning", "no_device_rows", len(found.launches))
+        notes += host.notes
     outside = sum(run is None for run in rows["run"]) if steps.spans else 0
     notes += noted("warning", "outside_runs", outside)
     used = list(dict.fromkeys(str(device) for device in rows["provider"]))
@@ -241,16 +244,6 @@ def _capped(events: int, file: _File) -> list[Diagnostic]:
             if _CAPPED.search(message[:2000]):
                 return [Diagnostic("warning", "event_cap", 1, clean_text(message, 160))]
     return [Diagnostic("warning", "event_cap", events)] if events == _EVENT_CAP else []
-
-
-def _host_alone(ops: Sequence[Span], launches: int) -> list[Diagnostic]:
-    """What operator times of the host do not tell."""
-    notes = []
-    notes += noted("warning", "no_device_rows", launches)
-    regions = sum(op.name.startswith(_REGION) for op in ops)
-    if regions and not any(_GENERATED.match(op.name) for op in ops):
-        notes.append(Diagnostic("info", "kernels_hidden", regions))
-    return notes
 
 
 def _nothing(where: str, codes: set[str]) -> FuseScopeError:

@@ -452,6 +452,15 @@ READING: Mapping[DiagnosticCode, NoteTexts] = {
         ),
         Message("Times are those of the host, which does not wait for the device."),
     ),
+    "compiled_dispatch": told(
+        Message(
+            "{n:count} event of torch.compile's own code (guards and wrappers, "
+            "{own_ns:duration}) is not an operator and was left out.",
+            "{n:count} events of torch.compile's own code (guards and wrappers, "
+            "{own_ns:duration} together) are not operators and were left out.",
+        ),
+        Message("Their time is dispatch: it is in the gaps between operators."),
+    ),
     "kernels_hidden": told(
         Message(
             "{n:count} compiled region does not show the kernels in it.",

@@ -22,6 +22,7 @@ from analysis.readers.pytorch.kineto import KINETO
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence
 
+OWN = ("Torch", "Pregraph", "AOTDispatcher", "## Call")
 MM = {"Input Dims": [[8, 16], [16, 4]], "Input type": ["float", "float"]}
 GEMM = "ampere_sgemm_32x32_nn"
 ADD = (
@@ -381,6 +382,41 @@ def test_what_host_times_do_not_tell_is_said() -> None:
     assert codes(trace_of([op("aten::mm", 1, 9, 1), launch(2, 1)]))["no_device_rows"] == 1
 
 
+def call_of_graph(ts: float, dur: float) -> dict[str, Any]:
+    return event("user_annotation", "## Call CompiledFxGraph fabc ##", ts, dur)
+
+
+def test_code_of_torch_compile_is_dispatch_and_no_operator() -> None:
+    around = [
+        op("TorchDynamo Cache Lookup", 0, 3, 1), op("Torch-Compiled Region: 0/0", 4, 40, 2),
+        op("Pregraph bytecode", 5, 2, 3), op("AOTDispatcher Runtime Wrapper Prologue", 8, 1, 4),
+        call_of_graph(10, 30),
+    ]  # fmt: skip
+    inside = [op("graph_0_cpp_fused_add_0", 12, 5, 5), op("aten::mm", 20, 10, 6)]
+    shown = trace_of([*around, *inside])
+    assert joined(shown)[["name", "dur_ns"]].to_numpy().tolist() == [
+        ["graph_0_cpp_fused_add_0", 5_000], ["aten::mm", 10_000]
+    ]  # fmt: skip
+    [note] = [note for note in shown.diagnostics if note.code == "compiled_dispatch"]
+    # 3 + 2 + 1 + 40 without all inside it, and the call without its kernels: 28 of 43 us.
+    assert (note.count, note.values["own_ns"]) == (5, 28_000)
+    assert "28.0 µs" in diagnostic_sentence(note)
+
+
+def test_a_graph_that_hides_its_kernels_stands_for_them_under_the_name_of_its_region() -> None:
+    around = [op("CompiledFunction", 4, 40, 2), call_of_graph(10, 30)]
+    hidden = trace_of(
+        [op("Torch-Compiled Region: 0/0", 1, 50, 1), *around, op("aten::mm", 20, 10, 6)]
+    )
+    assert joined(hidden)[["name", "dur_ns"]].to_numpy().tolist() == [
+        ["Torch-Compiled Region: 0/0", 20_000], ["aten::mm", 10_000]
+    ]  # fmt: skip
+    assert (codes(hidden)["kernels_hidden"], codes(hidden)["compiled_dispatch"]) == (1, 2)
+    with pytest.raises(FuseScopeError) as caught:
+        trace_of([op("TorchDynamo Cache Lookup", 0, 3, 1)])
+    assert caught.value.code == "pytorch_trace_empty"
+
+
 def test_a_profiler_that_stopped_early_is_told() -> None:
     said = "INFO:2024-10-28 16:06:30 CuptiActivityProfiler.cpp] Exceeded max GPU buffer count (9)"
     assert codes(trace_of([kernel(GEMM, 1, 2, 1)], INFO=[said]))["event_cap"] == 1
@@ -583,7 +619,11 @@ def test_triton_example_lists_what_it_fused(shared_traces: Path) -> None:
 )  # fmt: skip
 def test_captured_files_of_the_host_give_self_times(shared_traces: Path, name: str) -> None:
     file, trace = load(shared_traces / f"captured/torch/{name}.json")
-    ops = [e for e in file["traceEvents"] if e.get("cat") == "cpu_op"]
+    ops = [
+        e
+        for e in file["traceEvents"]
+        if e.get("cat") == "cpu_op" or str(e.get("name")).startswith("## Call")
+    ]
     spans = [(ns(e["ts"]), ns(e["ts"]) + ns(e["dur"]), e["name"]) for e in ops]
     want: Counter[str] = Counter()
     for start, end, op_name in spans:
@@ -593,7 +633,16 @@ def test_captured_files_of_the_host_give_self_times(shared_traces: Path, name: s
         ]
         want[op_name] += end - start - sum(s[1] - s[0] for s in children)
     found = joined(trace).groupby("op_type", observed=True)["dur_ns"].sum().to_dict()
-    assert found == dict(want)
-    assert ("kernels_hidden" in codes(trace)) == (
-        name in ("cbr_compiled_freezing", "tiny_compiled")
-    )
+    hidden = name in ("cbr_compiled_freezing", "tiny_compiled")
+    assert ("kernels_hidden" in codes(trace)) == hidden
+    own = {op_name for op_name in want if op_name.startswith(OWN)}
+    if hidden:
+        [region] = [op_name for op_name in want if op_name.startswith("Torch-Compiled")]
+        [call] = [op_name for op_name in want if op_name.startswith("## Call")]
+        left_out = sum(want[op_name] for op_name in own - {call})
+        assert found.pop(region) == want[call]
+    else:
+        left_out = sum(want[op_name] for op_name in own)
+    assert found == {op_name: time for op_name, time in want.items() if op_name not in own}
+    told = [note.values["own_ns"] for note in trace.diagnostics if note.code == "compiled_dispatch"]
+    assert told == ([left_out] if own else [])
