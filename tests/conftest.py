@@ -61,10 +61,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 @pytest.hookimpl(optionalhook=True)  # of xdist
-def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores, as tests wait for pages and recordings; 4 at most, as every
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One more than there are cores where tests wait for pages and recordings; 4 at most, as every
     worker has a dashboard and a browser of its own."""
-    return min(4, (os.cpu_count() or 1) + 1)
+    folders = [Path(argument).resolve() for argument in config.args]
+    waits = not all(folder.is_relative_to(ROOT / "tests" / "compare") for folder in folders)
+    return min(4, (os.cpu_count() or 1) + waits)
 
 
 def pytest_collection_finish() -> None:

@@ -217,16 +217,20 @@ def experiment_zip(
         record = msgspec.structs.replace(record, **changes)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("experiment.json", record_json(record))
-        archive.writestr("graphs/model.json", graph_json(graph_of(operators[baseline])))
+        _add(archive, "experiment.json", record_json(record))
+        _add(archive, "graphs/model.json", graph_json(graph_of(operators[baseline])))
         for name, ops in operators.items():
             gone = max(0, len(operators[baseline]) - len(ops))
-            archive.writestr(f"graphs/{name}.json", graph_json(graph_of(ops, fused=gone)))
+            _add(archive, f"graphs/{name}.json", graph_json(graph_of(ops, fused=gone)))
             for block in range(blocks):
-                archive.writestr(
-                    f"profiles/{name}/{block}.json", profile_json(ops, profiled_runs + 1)
-                )
+                profile = profile_json(ops, profiled_runs + 1)
+                _add(archive, f"profiles/{name}/{block}.json", profile)
     return buffer.getvalue()
+
+
+def _add(archive: zipfile.ZipFile, name: str, data: bytes | str) -> None:
+    """Without the time of day: the same experiment is the same bytes, which are read once."""
+    archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
 
 
 def profiles(

@@ -8,17 +8,27 @@ import numpy as np
 import pandas as pd
 
 from analysis.metrics.memo import once
-from analysis.metrics.warmup import SteadyRuns, steady_runs
+from analysis.metrics.warmup import steady_runs
 from analysis.trace import Trace
 
+# Choosing so few takes longer than a figure of them, and keeping them takes little memory.
+_FEW_CALLS = 10_000
 
-def steady_calls(trace: Trace, steady: SteadyRuns | None = None) -> pd.DataFrame:
+
+def steady_calls(trace: Trace) -> pd.DataFrame:
     """Calls inside the runs that count; all calls where the trace has no runs at all."""
+    return _few_steady_calls(trace) if len(trace.calls) <= _FEW_CALLS else _steady_calls(trace)
+
+
+def _steady_calls(trace: Trace) -> pd.DataFrame:
     if trace.profiled_runs.empty:
         return trace.calls
-    steady = steady or steady_runs(trace)
-    counts = np.isin(trace.calls["run"].to_numpy("int64", na_value=-1), list(steady.runs))
+    runs = list(steady_runs(trace).runs)
+    counts = np.isin(trace.calls["run"].to_numpy("int64", na_value=-1), runs)
     return trace.calls if counts.all() else trace.calls[counts]
+
+
+_few_steady_calls = once(_steady_calls)
 
 
 @once
@@ -31,13 +41,14 @@ def by_operator(trace: Trace) -> pd.DataFrame:
     Communication is included, but has no share and is in none.
     """
     steady = steady_runs(trace)
-    calls = steady_calls(trace, steady)
+    calls = steady_calls(trace)
     ran, labels = pd.factorize(calls["operator"].to_numpy(), sort=True)
     table = _statistics(trace, calls, ran, len(labels), max(1, len(steady.runs)))
     told = trace.operators.take(labels).reset_index(drop=True)
     return pd.concat([told, pd.DataFrame(table)], axis=1)
 
 
+@once
 def by_type(trace: Trace) -> pd.DataFrame:
     """One row per op type with the statistics of `by_operator`, largest total first.
 
@@ -48,6 +59,7 @@ def by_type(trace: Trace) -> pd.DataFrame:
     return _grouped(trace, "op_type")
 
 
+@once
 def by_class(trace: Trace) -> pd.DataFrame:
     """One row per operator class with the same statistics, largest total first."""
     return _grouped(trace, "op_class")
@@ -60,7 +72,7 @@ def by_launcher(trace: Trace) -> pd.DataFrame:
 
 def _grouped(trace: Trace, column: str) -> pd.DataFrame:
     steady = steady_runs(trace)
-    calls = steady_calls(trace, steady)
+    calls = steady_calls(trace)
     told = trace.operators[column].array
     names = np.array([*told.categories, "unknown"], dtype=object)[told.codes]
     if column == "op_type":

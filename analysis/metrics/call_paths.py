@@ -28,7 +28,7 @@ def call_paths(trace: Trace) -> list[tuple[tuple[str, ...], float]]:
     if stacks is None:
         return []
     steady = steady_runs(trace)
-    calls = steady_calls(trace, steady)
+    calls = steady_calls(trace)
     nodes = stacks.of(calls["source_row"].to_numpy("int64", na_value=-1))
     if not len(calls) or (nodes < 0).all():
         return []

@@ -48,7 +48,7 @@ def device_use(trace: Trace) -> DeviceUse | None:
     copies = copies_of(trace)
     kernels = on_device & ~copies & ~operators["is_communication"].to_numpy()
     steady = steady_runs(trace)
-    calls = steady_calls(trace, steady)
+    calls = steady_calls(trace)
     of = calls["operator"].to_numpy()
     runs = max(1, len(steady.runs))
     return DeviceUse(

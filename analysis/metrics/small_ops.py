@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from analysis.metrics.breakdown import steady_calls
+from analysis.metrics.memo import once
 from analysis.metrics.warmup import steady_runs
 from analysis.operators.classes import is_light
 from analysis.quantity import ratio
@@ -42,6 +43,7 @@ class ShortOps:
     short_count: float
 
 
+@once
 def small_ops(trace: Trace) -> SmallOps:
     """Small-op ratio (time) = time in light operators / time in all operators; (count) likewise.
 
@@ -89,7 +91,7 @@ def _compute_calls(trace: Trace) -> tuple[np.ndarray, np.ndarray, np.ndarray, in
     """Operator, dur_ns and n of the calls that count without communication, and of how many runs
     they are."""
     steady = steady_runs(trace)
-    calls = steady_calls(trace, steady)
+    calls = steady_calls(trace)
     computes = ~trace.operators["is_communication"].to_numpy()[calls["operator"].to_numpy()]
     operator, dur_ns, n = (calls[name].to_numpy()[computes] for name in ("operator", "dur_ns", "n"))
     return operator, dur_ns, n, max(1, len(steady.runs))

@@ -24,31 +24,35 @@ def run_spans(trace: Trace) -> pd.DataFrame:
     gap that would be below 0 is null.
     """
     steady = steady_runs(trace)
-    runs = trace.profiled_runs.set_index("run").loc[list(steady.runs)]
-    calls = steady_calls(trace, steady)
-    calls = calls[calls["run"].notna()].sort_values("run", kind="stable")
-    dur_ns = calls["dur_ns"].to_numpy()
-    has_start = len(calls) > 0 and bool(calls["start_ns"].notna().all())
-    of = calls["run"].to_numpy(dtype="int64")
-    present, first = np.unique(of, return_index=True)
-    kernel = dict(zip(present, np.split(dur_ns, first[1:]), strict=False))
+    runs = trace.profiled_runs
+    runs = runs.take(pd.Index(runs["run"]).get_indexer(pd.Index(steady.runs)))
+    calls = steady_calls(trace)
+    of = calls["run"].to_numpy("int64", na_value=-1)
+    order = np.argsort(of, kind="stable")
+    order = order[np.searchsorted(of[order], 0) :]
+    has_start = len(order) > 0 and bool(calls["start_ns"].notna().to_numpy()[order].all())
+    present, first = np.unique(of[order], return_index=True)
+    number = runs["run"].to_numpy()
+
+    def by_run(*columns: np.ndarray, figure: Callable[..., int]) -> np.ndarray:
+        """A figure of the calls of each run; 0 for a run without any."""
+        parts = (np.split(values[order], first[1:]) for values in columns)
+        known = dict(zip(present, map(figure, *parts), strict=False))
+        return np.array([known.get(run, 0) for run in number], dtype="int64")
+
     span_ns = runs["dur_ns"].to_numpy()
-    busy_ns = pd.array([None] * len(runs), "Int64")
+    busy_ns, is_known = np.zeros(len(runs), dtype="int64"), np.full(len(runs), has_start)
     if has_start:
-        starts, lasts = call_times(calls)
-        parts = (np.split(values, first[1:]) for values in (starts, lasts))
-        own = {run: union_ns(*part) for run, *part in zip(present, *parts, strict=True)}
-        busy_ns = pd.array([own.get(run, 0) for run in runs.index], "Int64")
         inside = _inside(trace, runs)
-        busy_ns[inside >= 0] = inside[inside >= 0]
-    gap_ns = pd.Series(span_ns - busy_ns, dtype="Int64")
+        busy_ns = np.where(inside >= 0, inside, by_run(*call_times(calls), figure=union_ns))
+    gap_ns = span_ns - busy_ns
     return pd.DataFrame(
         {
-            "run": runs.index.to_numpy(),
+            "run": number,
             "span_ns": span_ns,
-            "busy_ns": busy_ns,
-            "kernel_ns": [int(kernel[run].sum()) if run in kernel else 0 for run in runs.index],
-            "gap_ns": gap_ns.where(gap_ns >= 0).array,
+            "busy_ns": pd.arrays.IntegerArray(busy_ns, ~is_known),
+            "kernel_ns": by_run(calls["dur_ns"].to_numpy(), figure=np.sum),
+            "gap_ns": pd.arrays.IntegerArray(gap_ns, ~is_known | (gap_ns < 0)),
         }
     )
 
@@ -58,17 +62,20 @@ def _inside(trace: Trace, runs: pd.DataFrame) -> np.ndarray:
 
     Blocks are processes with a clock of their own.
     """
-    calls = trace.calls[trace.calls["start_ns"].notna()]
-    block_of = trace.runs.set_index("run")["block"].to_dict()
-    clocks = {run: -1 if pd.isna(block) else int(block) for run, block in block_of.items()}
-    of_call = calls["run"].map(clocks).fillna(-1).to_numpy(dtype="int64")
-    of_run = np.array([clocks[run] for run in runs.index], dtype="int64")
+    calls = trace.calls
+    timed = calls["start_ns"].notna().to_numpy()
+    blocks = np.append(trace.runs["block"].to_numpy("int64", na_value=-1), -1)
+    clock_at = pd.Index(trace.runs["run"])
+    of_call = blocks[clock_at.get_indexer(pd.Index(calls["run"].to_numpy("int64", na_value=-1)))]
+    of_run = runs["block"].to_numpy("int64", na_value=-1)
     starts, lasts = call_times(calls)
+    starts, lasts, of_call = starts[timed], lasts[timed], of_call[timed]
     begins = runs["start_ns"].to_numpy("int64", na_value=-1)
     ends = begins + runs["dur_ns"].to_numpy("int64", na_value=0)
+    has_start = runs["start_ns"].notna().to_numpy()
     inside = np.full(len(runs), -1, dtype="int64")
     for clock in np.unique(of_run):
-        mine = (of_run == clock) & runs["start_ns"].notna().to_numpy()
+        mine = (of_run == clock) & has_start
         until = _busy_until(starts[of_call == clock], lasts[of_call == clock])
         inside[mine] = until(ends[mine]) - until(begins[mine])
     return inside
@@ -95,9 +102,11 @@ def _busy_until(start_ns: np.ndarray, dur_ns: np.ndarray) -> Callable[[np.ndarra
 
 
 def call_times(calls: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Starts and lengths of calls that have a start."""
-    lasts = calls["span_ns"].fillna(calls["dur_ns"])
-    return calls["start_ns"].to_numpy(dtype="int64"), lasts.to_numpy(dtype="int64")
+    """Starts and lengths of calls; the start is 0 where there is none."""
+    nested = calls["span_ns"]
+    dur_ns, span_ns = calls["dur_ns"].to_numpy(), nested.to_numpy("int64", na_value=0)
+    lasts = np.where(nested.isna().to_numpy(), dur_ns, span_ns)
+    return calls["start_ns"].to_numpy("int64", na_value=0), lasts
 
 
 def union_ns(start_ns: np.ndarray, dur_ns: np.ndarray) -> int:

@@ -77,6 +77,7 @@ def heavy_operators(trace: Trace) -> pd.DataFrame:
     return table[np.array([is_heavy(str(name)) for name in table["op_class"]], dtype=bool)]
 
 
+@once
 def unknown_share(trace: Trace) -> float:
     """The part of the operators' time of one run that is of unknown class; 0 without times."""
     if trace.calls.empty:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 import msgspec
 import pytest
@@ -40,6 +41,7 @@ def trace_of(data: bytes, name: str = "p.json") -> Trace:
     return trace
 
 
+@lru_cache(maxsize=64)
 def experiment_of(data: bytes, name: str = "e.zip") -> Experiment:
     experiment = read(Source(name, data))
     assert isinstance(experiment, Experiment)

@@ -19,12 +19,12 @@ from analysis.compare.groups.grouping import group_operators
 from analysis.compare.ledger import Ledger, common_scope, gain_kind, ledger, sequence_text
 from analysis.compare.side import Side, side_of_trace, side_of_variant
 from analysis.compare.timing.gain_interval import gain_intervals
-from analysis.experiment import Experiment
 from analysis.graph import graph_json
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence
+from tests.compare.test_comparison import experiment_of
 from tests.compare.timing.raw_times import lengthened, rewritten, slowed, trimmed
 from tests.factories import (
     FUSED_OPERATORS,
@@ -53,12 +53,6 @@ CONV_GROUP = Group(
 HEAD = operators(("head/Gemm", "Gemm"))
 GEMM_GROUP = Group(8, "kept", "name", HEAD, HEAD, HEAD, bytes_inside=(0, None))
 FUSION = Fusion("graphs", (GEMM_GROUP, CONV_GROUP), 4, 4, 2)
-
-
-def experiment_of(data: bytes) -> Experiment:
-    experiment = read(Source("e.zip", data))
-    assert isinstance(experiment, Experiment)
-    return experiment
 
 
 def sides_of(data: bytes, before: str = "unfused", after: str = "fused") -> tuple[Side, Side]:

@@ -16,10 +16,10 @@ from analysis.compare.groups.grouping import group_operators
 from analysis.compare.ledger import Ledger, ledger
 from analysis.compare.reconciliation import Reconciliation, SideTimes
 from analysis.compare.side import Side, side_of_trace, side_of_variant
-from analysis.experiment import Experiment
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from tests.compare.test_comparison import experiment_of
 from tests.compare.timing.raw_times import (
     RawMeans,
     lengthened,
@@ -49,12 +49,6 @@ def group(id: int, before: list[str], after: list[str]) -> Group:
 
 CONV_GROUP = group(1, ["a/Conv", "a/BatchNormalization", "a/Relu"], ["a/Conv"])
 GEMM_GROUP = group(2, ["head/Gemm"], ["head/Gemm"])
-
-
-def experiment_of(data: bytes) -> Experiment:
-    experiment = read(Source("e.zip", data))
-    assert isinstance(experiment, Experiment)
-    return experiment
 
 
 def side(data: bytes, name: str = "p.json") -> Side:

@@ -44,7 +44,7 @@ def light_after_heavy(subject: Subject) -> Answer:
     if not trace.operators["inputs"].notna().any():
         return "no_shapes"
     steady = steady_runs(trace)
-    calls = steady_calls(trace, steady)
+    calls = steady_calls(trace)
     if calls.empty or calls["start_ns"].isna().any() or (calls["n"] > 1).any():
         return "no_start_times"
     of, lanes, dur_ns = in_lanes(calls)

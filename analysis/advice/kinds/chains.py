@@ -43,7 +43,7 @@ def light_chains(subject: Subject) -> Answer:
     if not fusible.any():
         return "no_types" if set(texts) <= {"", "unknown"} else ()
     steady = steady_runs(trace)
-    calls = steady_calls(trace, steady)
+    calls = steady_calls(trace)
     if calls.empty or calls["start_ns"].isna().any() or (calls["n"] > 1).any():
         return "no_start_times"
     if not trace.operators["inputs"].notna().any():

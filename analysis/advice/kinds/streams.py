@@ -27,7 +27,7 @@ def stream_imbalance(subject: Subject) -> Answer:
     """
     trace = subject.trace
     steady = steady_runs(trace)
-    calls = steady_calls(trace, steady)
+    calls = steady_calls(trace)
     on_device = (trace.operators["level"] == "device_kernel").to_numpy()
     of = calls["operator"].to_numpy()
     on_host = np.isin(np.array(trace.texts("provider"), dtype=object), list(HOSTS))

@@ -168,12 +168,14 @@ def typical_ns(trace: Trace, of: TimeSource) -> float | None:
     return math.exp(trimmed_mean(times)) * 1e9 if len(times) else None
 
 
+@once
 def typical_cpu_ns(trace: Trace) -> float | None:
     """Process CPU time of one run, like typical_ns; None where it was not recorded."""
     times = block_times(trace.sampled_runs, "cpu_ns").mean.to_numpy(dtype=float)
     return math.exp(trimmed_mean(times)) * 1e9 if len(times) else None
 
 
+@once
 def profiler_inflation(trace: Trace) -> float | None:
     """Profiled over un-profiled run time of the same blocks; None without both.
 
@@ -182,8 +184,9 @@ def profiler_inflation(trace: Trace) -> float | None:
     if trace.sampled_runs.empty or trace.profiled_runs.empty:
         return None
     spans = run_spans(trace)
-    runs = trace.profiled_runs.set_index("run").loc[spans["run"]]
-    of = runs["block"].to_numpy("int64", na_value=-1)
+    runs = trace.profiled_runs
+    at = pd.Index(runs["run"]).get_indexer(pd.Index(spans["run"]))
+    of = runs["block"].to_numpy("int64", na_value=-1)[at]
     seconds = spans["span_ns"].to_numpy() / 1e9
     ratios = [
         typical_log(seconds[of == block]) - wall

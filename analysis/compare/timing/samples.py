@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ class BlockTimes:
 
     table: pd.DataFrame
 
-    @property
+    @cached_property
     def mean(self) -> pd.Series:
         """Mean over the copies, by block."""
         return self.table.mean(axis=1)
@@ -28,37 +29,34 @@ def block_times(sampled: pd.DataFrame, column: str = "dur_ns") -> BlockTimes:
 
     Blocks in which a copy has no run are left out of the table.
     """
-    counts = (sampled[column].fillna(0) > 0) & ~sampled["warmup"] & sampled["block"].notna()
-    runs = sampled[counts]
-    if runs.empty:
-        return BlockTimes(pd.DataFrame(dtype=float))
-    block = runs["block"].to_numpy(dtype="int64")
-    copy = runs["copy"].fillna(1).to_numpy(dtype="int64")
-    order = np.lexsort((copy, block))
-    block, copy = block[order], copy[order]
-    seconds = runs[column].to_numpy(dtype=float)[order] / 1e9
-    firsts = np.flatnonzero(np.diff(block, prepend=-1) | np.diff(copy, prepend=-1))
-    blocks, rows = np.unique(block[firsts], return_inverse=True)
-    copies, columns = np.unique(copy[firsts], return_inverse=True)
-    times = np.full((len(blocks), len(copies)), np.nan)
-    times[rows, columns] = [typical_log(part) for part in np.split(seconds, firsts[1:])]
-    table = pd.DataFrame(times, index=pd.Index(blocks, name="block"), columns=copies)
-    return BlockTimes(table.dropna())
+    counts = (sampled["block"].notna() & ~sampled["warmup"]).to_numpy()
+    ns = sampled[column].to_numpy("float64", na_value=np.nan)
+    block, copy = (sampled[name].to_numpy("int64", na_value=1) for name in ("block", "copy"))
+    return _typical(block[counts], copy[counts], ns[counts])
 
 
 def record_times(variant: VariantRecord) -> BlockTimes:
     """Block times of a variant straight from its record."""
     samples = variant.samples
-    return block_times(
-        pd.DataFrame(
-            {
-                "block": samples.block,
-                "copy": samples.copy,
-                "dur_ns": samples.wall_ns,
-                "warmup": np.zeros(len(samples.wall_ns), dtype=bool),
-            }
-        )
-    )
+    block, copy = (np.array(of, dtype="int64") for of in (samples.block, samples.copy))
+    return _typical(block, copy, np.array(samples.wall_ns, dtype=float))
+
+
+def _typical(block: np.ndarray, copy: np.ndarray, ns: np.ndarray) -> BlockTimes:
+    """Block times from block, copy and time of each run; times of 0 and NaN do not count."""
+    order = np.flatnonzero(ns > 0)
+    order = order[np.lexsort((copy[order], block[order]))]
+    if not len(order):
+        return BlockTimes(pd.DataFrame(dtype=float))
+    block, copy, seconds = block[order], copy[order], ns[order] / 1e9
+    firsts = np.flatnonzero(np.diff(block, prepend=-1) | np.diff(copy, prepend=-1))
+    blocks, rows = np.unique(block[firsts], return_inverse=True)
+    copies, columns = np.unique(copy[firsts], return_inverse=True)
+    times = np.full((len(blocks), len(copies)), np.nan)
+    times[rows, columns] = [typical_log(part) for part in np.split(seconds, firsts[1:])]
+    whole = ~np.isnan(times).any(axis=1)
+    index = pd.Index(blocks[whole], name="block")
+    return BlockTimes(pd.DataFrame(times[whole], index=index, columns=copies))
 
 
 def paired_differences(baseline: BlockTimes, candidate: BlockTimes) -> np.ndarray:

@@ -97,7 +97,7 @@ def _trace(trace: Trace) -> dict[str, Any]:
 
 def _by_type(trace: Trace, compute: pd.DataFrame) -> list[dict[str, Any]]:
     steady = steady_runs(trace)
-    counted = steady_calls(trace, steady).index
+    counted = steady_calls(trace).index
     types = trace.operators["op_type"].astype("object")
     labels = types.where(types.notna(), None).to_numpy()[compute["operator"].to_numpy()]
     keys = pd.Series([str(t) if t is not None else "" for t in labels], index=compute.index)
