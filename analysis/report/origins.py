@@ -28,7 +28,8 @@ class Origin:
 
 def origins(comparison: Comparison) -> tuple[Origin, ...]:
     """The file of baseline and candidate; one where both come from the same. Two files of one name,
-    as profilers give them, have what their sides are called with it."""
+    as profilers give them, have what their sides are called with it, alone where that says the
+    file."""
     sides = (comparison.baseline, comparison.candidate)
     found = tuple(origins_of(sides))
     if len(found) < 2 or found[0].file_name != found[1].file_name:
@@ -36,7 +37,9 @@ def origins(comparison: Comparison) -> tuple[Origin, ...]:
     return tuple(
         replace(
             origin,
-            file_name=say("{file:name} of {side:name}", file=origin.file_name, side=side.name),
+            file_name=side.name
+            if side.name.startswith(origin.file_name)
+            else say("{file:name} of {side:name}", file=origin.file_name, side=side.name),
         )
         for origin, side in zip(found, sides, strict=True)
     )

@@ -29,6 +29,14 @@ def test_two_files_of_one_name_are_told_apart() -> None:
         "kernel_details.json of graph",
     ]
 
+    alike = compare(
+        side("a.json", "a.json", list(UNFUSED_OPERATORS)),
+        side("a.json", "a.json", list(FUSED_OPERATORS)),
+    )
+    names = [origin.file_name for origin in origins(alike)]
+    assert names == [one.name for one in (alike.baseline, alike.candidate)]
+    assert all(name.startswith("a.json (") for name in names)
+
 
 def test_other_names_stay_as_they_are() -> None:
     comparison = compare(
