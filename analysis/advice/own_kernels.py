@@ -1,4 +1,4 @@
-"""Kernels of one's own: what `custom:<kernel>` would save, the cut around them included."""
+"""Kernels of one's own: what they would save inside the session, and with a cut around them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from analysis.operators.classes import op_class
 from analysis.patterns import Match, chains, rows
 
 _LIGHT = frozenset(("elementwise", "activation"))
-_UNFUSED = "unfused"
+_UNFUSED, _FUSED = "unfused", "fused"
 
 
 def kernel_for(op_types: Sequence[str]) -> str:
@@ -54,6 +54,21 @@ def own_kernel(subject: Subject, kernel: str) -> Gain | None:
         prediction.in_pieces(gone_ns, pieces_of(graph, places)),
         measured,
     )
+
+
+def inside_session(subject: Subject, gain: Gain) -> Gain:
+    """What an un-profiled run of `inside:<kernel>` saves against the subject, where the kernel
+    saves `gain`: it runs in the graph of `fused`, so what that brings counts with it."""
+    ahead = saved_by(subject, _FUSED) if _is_recorded(subject, _FUSED) else None
+    return gain if ahead is None else prediction.together(gain, ahead)
+
+
+def _is_recorded(subject: Subject, variant: str) -> bool:
+    """Whether the subject's recording has another variant of that name."""
+    side = subject.side
+    if side.experiment is None or side.variant is None or side.variant.name == variant:
+        return False
+    return variant in side.experiment.record.names
 
 
 def saved_by(subject: Subject, variant: str) -> Gain | None:

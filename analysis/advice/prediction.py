@@ -41,6 +41,10 @@ _HEAVY_LOSS = 0.25
 _ENGINE_KERNEL = (0.8, 0.3, 1.2)
 _COMPILED = (0.6, 0.2, 1.0)
 _OWN_KERNEL = (0.5, -0.5, 1.0)
+# Inside the session, where the dispatches of what goes are saved, too. Rows hold an exp or a root,
+# which the engine computes as fast.
+_INSIDE_CHAIN = (0.65, -0.1, 1.2)
+_INSIDE_ROWS = (0.35, -0.3, 1.4)
 # What operators that compute sizes take of an un-profiled run, as a part of what they take of the
 # profiled one: they are tiny, and profiling adds to each of them. Seen were 0.46 to 0.81.
 _SIZES = (0.6, 0.3, 1.0)
@@ -81,10 +85,19 @@ def absorbed(stake_ns: float, heavy_ns: float) -> Gain:
     return Gain(value, low - _HEAVY_LOSS * heavy_ns, high, "modelled")
 
 
-def chained(gone_ns: float, by: Literal["engine", "compiler", "own"]) -> Gain:
+By = Literal["engine", "compiler", "own", "inside", "inside_rows"]
+
+
+def chained(gone_ns: float, by: By) -> Gain:
     """The saving where light operators become one; `gone_ns` is all but the longest of them, `by`
     who has the kernel."""
-    parts = {"engine": _ENGINE_KERNEL, "compiler": _COMPILED, "own": _OWN_KERNEL}
+    parts = {
+        "engine": _ENGINE_KERNEL,
+        "compiler": _COMPILED,
+        "own": _OWN_KERNEL,
+        "inside": _INSIDE_CHAIN,
+        "inside_rows": _INSIDE_ROWS,
+    }
     return _of(gone_ns, parts[by])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -12,7 +12,12 @@ import msgspec
 from analysis.advice.finding import Finding, FindingCode, Findings, Gain
 from analysis.advice.findings import findings
 from analysis.advice.optimizers import MADE_BY
-from analysis.advice.own_kernels import kernel_for, own_kernel, saved_by
+from analysis.advice.own_kernels import (
+    inside_session,
+    kernel_for,
+    own_kernel,
+    saved_by,
+)
 from analysis.advice.prediction import together
 from analysis.advice.settings import ENGINE, conditions_of, is_dynamic
 from analysis.advice.sides import advised
@@ -25,6 +30,8 @@ from analysis.operators.classes import is_heavy
 # A pattern of more operators is known by the name that our own pass has for it.
 _MAX_LISTED = 3
 _REWRITE = re.compile(r"[a-z]+(?:-[a-z]+)*").fullmatch  # the name of one; else a file of another
+# What keeps the engine from it is how it was told to run.
+_BY_SETTINGS = ("level", "disabled", "other_provider")
 LAYOUT = "without:NchwcTransformer"
 SPIN = "spin"
 
@@ -52,6 +59,7 @@ def remedies(subject: Subject, found: Findings) -> tuple[Try, ...]:
     if record is None:
         return ()
     known = {*record.names, *(one.rules or one.variant for one in record.tries)}
+    known |= {cut for name in known if (cut := _cut_of(name))}
     asked: dict[tuple[str, str], _Remedy] = {}
     for one in _all(subject, record, found):
         if (one.rules or one.variant) not in known:
@@ -67,6 +75,19 @@ def in_one_recording(asked: Iterable[Try]) -> tuple[Try, ...]:
     when nothing else is left."""
     every = tuple(asked)
     return tuple(one for one in every if one.variant != SPIN) or every
+
+
+def without_cuts(asked: Sequence[Try]) -> tuple[Try, ...]:
+    """Those of the tries that are worth a recording: no kernel outside the session, where a cut
+    costs more than it saves, that is also asked for inside it."""
+    names = {_cut_of(one.variant) for one in asked}
+    return tuple(one for one in asked if one.variant not in names)
+
+
+def _cut_of(variant: str) -> str:
+    """`custom:<kernel>` for `inside:<kernel>`, '' for others."""
+    kind, _, kernel = variant.partition(":")
+    return f"custom:{kernel}" if kind == "inside" else ""
 
 
 def held(subject: Subject, found: Findings) -> tuple[str, ...]:
@@ -119,6 +140,8 @@ def _of(subject: Subject, record: ExperimentRecord, found: Findings) -> Iterator
         kind, _, kernel = first.variant.partition(":")
         if kind == "custom":
             gain = own_kernel(subject, kernel) or gain
+        elif kind == "inside" and gain is not None:
+            gain = inside_session(subject, gain)
         yield replace(first, gain=gain)
 
 
@@ -221,7 +244,8 @@ def _spinning(record: ExperimentRecord) -> Iterator[tuple[str, Gain | None, str]
 
 def _fused_otherwise(finding: Finding) -> Iterator[tuple[str, Gain | None, str]]:
     """By the engine where it was told not to, by our own pass where that fuses the place, and then
-    what the engine does; a chain that no kernel is for by our own."""
+    what the engine does; light operators by a kernel of our own inside the session and, where no
+    kernel of the engine is for them, in a cut."""
     values = finding.values
     op_types = str(values["op_types"]).split(" + ")
     if values["blocked_by"] in ("level", "disabled"):
@@ -232,8 +256,10 @@ def _fused_otherwise(finding: Finding) -> Iterator[tuple[str, Gain | None, str]]
             listed = [name for name in str(values["rewrites"]).split(", ") if _REWRITE(name)]
         patterns = f"patterns = {json.dumps(listed)}\n" if listed else ""
         yield "rules:", finding.gain, f'level = "O3"\n{patterns}optimization = "all"\n'
-    kernel = kernel_for(op_types) if values["blocked_by"] == "no_kernel" else ""
-    if kernel:
+    kernel = kernel_for(op_types)
+    if kernel and values["blocked_by"] not in _BY_SETTINGS:
+        yield f"inside:{kernel}", finding.gain, ""
+    if kernel and values["blocked_by"] == "no_kernel":
         yield f"custom:{kernel}", finding.gain, ""
 
 

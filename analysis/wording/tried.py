@@ -109,7 +109,7 @@ _NO_SETTINGS = Message(
     "No script opens the model as {variant:name} does: this needs more than settings of a session, "
     "or the same optimizers as in the recording."
 )
-_IN_PIECES = ("eager", "segments", "custom")
+_OURS = ("eager", "segments", "custom", "inside")
 
 
 def offer_text(variants: Sequence[str], best: str, possible: Sequence[Try] = ()) -> str:
@@ -225,7 +225,7 @@ def outcome_lines(one: Tried, best: str) -> tuple[str, ...]:
 
 def no_script_text(variant: str) -> str:
     """Why nothing repeats that variant."""
-    is_inside = variant.partition(":")[0] in _IN_PIECES
+    is_inside = variant.partition(":")[0] in _OURS
     return (_NO_SCRIPT if is_inside else _NO_SETTINGS).text(variant=variant)
 
 

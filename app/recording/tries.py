@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from analysis.advice.remedies import without_cuts
 from analysis.advice.tried import Tried, present_best
 from analysis.experiment import ExperimentRecord, Try
 from app.recording import progress
@@ -15,12 +16,13 @@ if TYPE_CHECKING:
 
 
 def possible(asked: Iterable[Try]) -> tuple[Try, ...]:
-    """Those for which this machine has what they need; all where nothing can be recorded here."""
+    """Those for which this machine has what they need; all where nothing can be recorded here. No
+    kernel is cut out of the session that can run inside it."""
     if progress.missing():
-        return tuple(asked)
+        return without_cuts(tuple(asked))
     from collectors.record import can_try
 
-    return tuple(one for one in asked if can_try(one.variant))
+    return without_cuts([one for one in asked if can_try(one.variant)])
 
 
 def like(record: ExperimentRecord, model: str) -> Recording:

@@ -81,12 +81,14 @@ def erf(x):
 
 @njit(inline="always")
 def minimum(a, b):
-    return a if a < b or a != a else b
+    least = a if a < b else b
+    return a if a != a else least
 
 
 @njit(inline="always")
 def maximum(a, b):
-    return a if a > b or a != a else b
+    most = a if a > b else b
+    return a if a != a else most
 """
 
 

@@ -59,12 +59,12 @@ def test_what_an_engine_would_fuse_that_optimises_nothing() -> None:
 
 
 def test_a_pattern_that_no_kernel_runs() -> None:
-    """Two light operators of 10 µs each: with a kernel of one's own half of one of them."""
+    """Two light operators of 10 µs each: with a kernel of one's own 65 % of one of them."""
     found = of_candidate(compared(elementwise("Mul", "Add")))
     one = one_of(found, "missed_fusion")
     assert one.values["blocked_by"] == "no_kernel"
     assert one.gain is not None
-    assert one.gain.value == pytest.approx(5_000)
+    assert one.gain.value == pytest.approx(6_500)
     assert one.gain.low < 0 < one.gain.high, "a kernel of one's own may be slower"
     assert one.confidence == "low"
     assert of_code(of_candidate(compared(conv_bn())), "missed_fusion") is None

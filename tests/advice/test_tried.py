@@ -16,7 +16,7 @@ import pytest
 
 from analysis.advice import Finding, Findings, Gain, Subject, findings
 from analysis.advice.kinds.threads import idle_threads
-from analysis.advice.remedies import in_one_recording, remedies
+from analysis.advice.remedies import in_one_recording, remedies, without_cuts
 from analysis.advice.tried import Tried, kept, present_best, tried
 from analysis.compare.side import Side, side_of_variant
 from analysis.errors import FuseScopeError
@@ -209,12 +209,18 @@ def test_a_missed_fusion_asks_for_a_rule_file_and_a_kernel() -> None:
         for first, second in zip(graph.nodes, graph.nodes[1:], strict=False)
         if (first.op_type, second.op_type) == ("Mul", "Add")
     )
-    for fusions, wanted in ((None, ["custom:elementwise"]), (pairs, [RULES, "custom:elementwise"])):
+    kernel = ["inside:elementwise", "custom:elementwise"]
+    for fusions, wanted in ((None, kernel), (pairs, [RULES, *kernel])):
         comparison = with_own(alone, fusions)
         subject = Subject(comparison.candidate, comparison)
         asked = remedies(subject, findings(subject))
         assert [one.variant for one in asked if one.finding == "missed_fusion"] == wanted
         assert all(one.predicted is not None for one in asked if one.finding == "missed_fusion")
+        left = [one.variant for one in without_cuts(asked)]
+        assert "inside:elementwise" in left
+        assert "custom:elementwise" not in left, "a cut costs more"
+    with_cut = [one for one in asked if one.variant != "inside:elementwise"]
+    assert without_cuts(with_cut) == tuple(with_cut), "without a compiler for the other"
     assert 'patterns = [["Mul", "Add"]]' in asked[0].rules
 
 
@@ -238,8 +244,9 @@ def test_what_several_findings_ask_for_saves_what_they_say_together() -> None:
         )
         for gain in ((200e3, 100e3, 300e3), (45e3, 30e3, 60e3))
     ]
-    one, other = remedies(subject, Findings(tuple(found), (), None))
+    one, inside, other = remedies(subject, Findings(tuple(found), (), None))
     assert (one.variant, other.variant) == (RULES, "custom:elementwise")
+    assert (inside.variant, inside.predicted) == ("inside:elementwise", one.predicted)
     assert one.predicted is not None and other.predicted is not None
     assert one.predicted.value == pytest.approx(245 / 910)
     assert one.predicted.low == pytest.approx(130 / 910)

@@ -17,6 +17,7 @@ from analysis.experiment import Experiment, ModelInput, PredictedPart, Try
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from app.recording import recorder, tries
+from collectors.kernels.native import compiler
 from collectors.record import Recording
 from tests.app.conftest import BLOCKS
 from tests.app.pages import is_clean, markdown_texts, texts
@@ -37,7 +38,7 @@ compare_page = st.Page(
 )
 st.navigation([compare_page, record_page], position="top").run()
 """
-KERNEL = "custom:elementwise"
+KERNEL = "inside:elementwise"
 RULES = "rules:missed-1.toml"
 HOSTILE = "rules:![b](http://127.0.0.1:9/y)<img src=x>.toml"
 TRIED_MS = {"fused": [10.0] * 8, KERNEL: [12.5] * 8, RULES: [8.0] * 8}
@@ -62,6 +63,7 @@ def test_from_the_button_to_what_it_brought(tree: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(recorder, "RECORDER", recorder.Recorder())
     monkeypatch.setattr(collectors.record, "record", record)
+    monkeypatch.setattr(compiler, "path", lambda: "/usr/bin/cc")
     rows = {"unfused": MISSED, "fused": MISSED}
     sample = experiment_zip(BLOCKS, rows, model_name="mul_add")
     (tree / "samples" / "mobilenetv2.zip").write_bytes(sample)
@@ -72,7 +74,7 @@ def test_from_the_button_to_what_it_brought(tree: Path, monkeypatch: pytest.Monk
     page.button(key="try_remedies").click().run()
     assert is_clean(page)
     assert page.selectbox(key="record_model").value == "mul_add"
-    assert page.multiselect(key="record_variants").value == ["fused", "threads:1", KERNEL]
+    assert page.multiselect(key="record_variants").value == ["fused", KERNEL, "threads:1"]
     assert page.text_input(key="record_threads").value == "2", "as the experiment was recorded"
     assert page.info[0].value.startswith("This recording tries what the findings ask for.")
     page.button(key="record_start").click().run()
@@ -83,10 +85,10 @@ def test_from_the_button_to_what_it_brought(tree: Path, monkeypatch: pytest.Monk
     [job] = started
     assert (job.baseline, job.variants, job.own_pass) == (
         "fused",
-        ("fused", "threads:1", KERNEL),
+        ("fused", KERNEL, "threads:1"),
         False,
     )
-    other, asked = job.tries
+    asked, other = job.tries
     assert (asked.variant, asked.finding) == (KERNEL, "missed_fusion")
     assert asked.predicted is not None and other.predicted is None
 

@@ -50,10 +50,10 @@ def test_the_most_optimised_variant_unless_named(experiment: Path) -> None:
 
 
 def test_a_chain_that_has_no_kernel_is_json_too() -> None:
-    """Half of the shorter operator of Mul + Add, modelled: 224 µs, as the page shows it."""
+    """65 % of the shorter operator of Mul + Add, modelled: 291 µs, as the page shows it."""
     values = json.loads(advise(RECIPES / "mul_add.zip", "--json").stdout)
     [first] = values["findings"]
-    assert (first["code"], round(first["gain_ns"]["value"] / 1e3)) == ("missed_fusion", 224)
+    assert (first["code"], round(first["gain_ns"]["value"] / 1e3)) == ("missed_fusion", 291)
 
 
 def test_one_profile_says_what_it_cannot_answer(tmp_path: Path) -> None:

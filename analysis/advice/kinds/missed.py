@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from analysis.advice import prediction
 from analysis.advice.finding import Finding, Gain
 from analysis.advice.missed_fusions import MissedFusion, missed_fusions
+from analysis.advice.own_kernels import kernel_for
 from analysis.advice.settings import conditions_of
 from analysis.advice.subject import MAX_NAMES, Answer, Subject, shown
 from analysis.operators.classes import is_heavy, op_class
@@ -67,5 +66,17 @@ def predicted(miss: MissedFusion, stake_ns: float) -> Gain:
     """What fusing all places would save of a run as profiled."""
     if any(is_heavy(op_class(op_type)) for op_type in miss.op_types):
         return prediction.absorbed(stake_ns, max(0.0, float(miss.spent_ns or stake_ns) - stake_ns))
-    by: Literal["engine", "own"] = "own" if miss.blocked_by == "no_kernel" else "engine"
-    return prediction.chained(float(miss.gone_ns or 0.0), by)
+    return prediction.chained(float(miss.gone_ns or 0.0), _by(miss))
+
+
+def _by(miss: MissedFusion) -> prediction.By:
+    """Who has the kernel for a place of light operators."""
+    if miss.blocked_by != "no_kernel":
+        return "engine"
+    match kernel_for(miss.op_types):
+        case "":
+            return "own"
+        case "elementwise":
+            return "inside"
+        case _:
+            return "inside_rows"

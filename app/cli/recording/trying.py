@@ -50,7 +50,7 @@ def try_out(trial: Trial) -> None:
     if not trial.folder.is_dir():
         raise FuseScopeError("output_folder_missing", where=str(trial.folder), option="--out")
     from analysis.advice import findings
-    from analysis.advice.remedies import in_one_recording, remedies
+    from analysis.advice.remedies import in_one_recording, remedies, without_cuts
     from analysis.advice.sides import advised
     from analysis.advice.tried import Tried, present_best, tried
     from analysis.wording.tried import later_text
@@ -62,7 +62,7 @@ def try_out(trial: Trial) -> None:
     subject = advised(first, best)
     found = findings(subject)
     possible = [one for one in remedies(subject, found) if can_try(one.variant)]
-    asked = in_one_recording(possible)[: trial.most]
+    asked = in_one_recording(without_cuts(possible))[: trial.most]
     if not asked:
         _tell_none(trial, subject, found)
         return
