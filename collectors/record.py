@@ -26,6 +26,8 @@ from analysis.experiment import (
 from analysis.graph import graph_json
 from analysis.messages import Message, Said
 from collectors import kernels, variants, zoo
+from collectors.environments.catalogue import OWN
+from collectors.environments.state import python_of
 from collectors.files import archive, scratch
 from collectors.fusion import rules
 from collectors.kernels.native import compiler
@@ -43,7 +45,7 @@ from collectors.workers import machine, worker
 from collectors.workers.jobs import BlockJob, BlockMeasured
 from collectors.workers.pool import WorkerPool
 
-__all__ = ["NothingTried", "Recording", "record", "zoo_models"]
+__all__ = ["OWN", "NothingTried", "Recording", "record", "zoo_models"]
 
 _OWN_FUSIONS = "own_fusions.json"
 _BLOCK = Message("Block {block:count} of {planned:count}")
@@ -124,9 +126,11 @@ def listed_optimizers() -> tuple[str, ...]:
     return optimizers.NAMES
 
 
-def first_variants(model: str) -> tuple[str, ...]:
+def first_variants(model: str, runtime: str = OWN) -> tuple[str, ...]:
     """What shows the point of a model: of one that is there for a kernel of our own, that kernel,
     which brings its cut; else what the engine does, node by node, as a graph, and fused."""
+    if runtime != OWN:
+        return "eager", "captured", "unfused", "fused"
     known = zoo.find(model)
     if known is not None and known.kernel and kernels.is_compiler_there():
         return "unfused", f"custom:{known.kernel}", "fused"
@@ -157,6 +161,8 @@ def record(
         recording.run_timeout,
         custom_ops.read(library) if library is not None else None,
         cancelled,
+        None if recording.runtime == OWN else python_of(recording.runtime),
+        "" if recording.runtime == OWN else f"{recording.runtime}_",
     )
     with scratch.folder() as folder:
         recorder = None
@@ -233,6 +239,7 @@ class _Recorder:
                 "model": prepared.model.sha256,
                 "inputs": [(fact.name, fact.shape) for fact in prepared.model.facts],
                 "engine": prepared.model.engine_version,
+                **({"runtime": self._recording.runtime} if self._recording.runtime != OWN else {}),
                 "threads": prepared.settings.threads,
                 "spin": prepared.settings.spin,
                 "variants": sorted(prepared.plan.names),
@@ -291,7 +298,11 @@ class _Recorder:
                 batch=model.batch,
             ),
             machine=msgspec.structs.replace(prepared.machine, load_after=load_after),
-            engine=Engine("onnxruntime", model.engine_version, "CPUExecutionProvider"),
+            engine=Engine(
+                recording.runtime,
+                model.engine_version,
+                "CPUExecutionProvider" if recording.runtime == OWN else "CPU",
+            ),
             settings=Settings(
                 baseline=prepared.plan.baseline,
                 threads=prepared.settings.threads,

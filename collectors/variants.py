@@ -65,6 +65,21 @@ VARIANTS = (
     Variant("spin", "all", Message("every optimisation on, idle threads spin"), spin=True),
     Variant("int8", "all", Message("8-bit weights and activations, every optimisation on"), "int8"),
 )
+TORCH = (
+    Variant("eager", "none", Message("PyTorch's operators one after the other")),
+    Variant(
+        "captured",
+        "none",
+        Message("the operators as one compiled graph, each with PyTorch's own kernel"),
+    ),
+    Variant("unfused", "none", Message("a generated kernel for each operator, every fusion off")),
+    Variant("fused", "all", Message("torch.compile as it comes")),
+    Variant(
+        "freezing",
+        "all",
+        Message("torch.compile with weights as constants, so that the library can fuse into them"),
+    ),
+)
 ABLATIONS = ("without:<Optimizer>", "only:<Optimizer>")
 THREADS = "threads:<number>"
 _THREADS = re.compile(r"threads:([1-9]\d{0,3})", re.ASCII)
@@ -107,6 +122,19 @@ _INSIDE = Message(
     "{operators} that the engine leaves"
 )
 _RULES = re.compile(r"rules:(\w[\w.+-]{0,79})", re.ASCII)
+
+
+def of_torch(name: str) -> Variant:
+    """The variant of that name for torch. Raises FuseScopeError that suggests the nearest."""
+    known = {variant.name: variant for variant in TORCH}
+    if name not in known:
+        raise FuseScopeError(
+            "variant_unknown",
+            variant=name[:60],
+            known=", ".join(known),
+            nearest=nearest(name, tuple(known)),
+        )
+    return known[name]
 
 
 def find(name: str) -> Variant:

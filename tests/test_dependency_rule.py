@@ -88,18 +88,24 @@ ALLOWED = {
         *within("analysis", "errors messages spelling text"),
         *within("collectors", "files models runtimes workers"),
     ),
+    "collectors.torch": (
+        *within("analysis", "errors experiment graph text"),
+        *within("collectors", "models tensors workers"),
+    ),
+    "collectors.torch.names": ("analysis.messages",),
     "collectors.derive": (
         *within("analysis", "errors experiment graph"),
         *within("collectors", "errors fusion kernels models runtimes tensors variants workers"),
     ),
     "collectors.recording": (
         *within("analysis", "errors experiment graph messages spelling text"),
-        *within("collectors", "files fusion kernels progress runtimes variants workers zoo"),
+        *within("collectors", "environments.catalogue files fusion kernels progress runtimes"),
+        *within("collectors", "torch.names variants workers zoo"),
     ),
     "collectors.tasks": (
         *within("analysis", "errors experiment graph"),
         *within("collectors", "derive errors fuse fusion models recording runtimes tensors"),
-        *within("collectors", "variants workers zoo"),
+        *within("collectors", "torch variants workers zoo"),
     ),
     "app": ("analysis",),
     "app.server": ("analysis",),

@@ -32,10 +32,12 @@ from analysis.readers.input.folder import ZIP_ERRORS, check_size
 from analysis.readers.input.source import Source
 from analysis.readers.onnxruntime.profile import ProfileTables
 from analysis.readers.packed.tables import parse_trace
+from analysis.readers.pytorch.recorded import RecordedCalls
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace, Value, runs_frame
 
+TORCH = "torch"  # as experiment.json names the engine
 _NO_SAMPLES = Samples([], [], [], [], [])
 _REASON = Message("{reason:name}")
 _Part = TypeVar("_Part")
@@ -106,7 +108,48 @@ def _trace(
 ) -> Trace:
     if variant.tables is not None:
         return _of_tables(archive, variant, variant.tables)
-    tables = ProfileTables(source.limits)
+    if not variant.profiles:
+        raise FuseScopeError(
+            "variant_unprofiled", where=RECORD_NAME, variant=clean_text(variant.name, 60)
+        )
+    meta = Meta(
+        format=EXPERIMENT.name,
+        tool=record.engine.name,
+        version=record.engine.version,
+        device=record.machine.cpu_model,
+        file_name=source.name,
+        sha256=source.sha256,
+        variant=variant.name,
+    )
+    if record.engine.name == TORCH:
+        trace = _torch_trace(archive, variant, graph, meta)
+    else:
+        trace = _onnxruntime_trace(archive, variant, meta)
+    return Trace(
+        meta=trace.meta,
+        runs=_with_samples(trace.runs, variant),
+        operators=_with_graph_flops(trace.operators, graph, model_graph),
+        calls=trace.calls,
+        diagnostics=(*archive.taken_notes(), *trace.diagnostics),
+    )
+
+
+def _torch_trace(
+    archive: _Archive, variant: VariantRecord, graph: Graph | None, meta: Meta
+) -> Trace:
+    calls = RecordedCalls(graph, archive.limits)
+    for profile in variant.profiles:
+        calls.add(
+            archive.read(profile.file),
+            clean_text(profile.file, 80),
+            block=profile.block,
+            warmup_runs=profile.warmup_runs,
+        )
+    return calls.trace(meta)
+
+
+def _onnxruntime_trace(archive: _Archive, variant: VariantRecord, meta: Meta) -> Trace:
+    tables = ProfileTables(archive.limits)
     for profile in variant.profiles:
         spans = None
         if profile.run_start_ns is not None and profile.run_dur_ns is not None:
@@ -118,28 +161,7 @@ def _trace(
             warmup_runs=profile.warmup_runs,
             spans=spans,
         )
-    if not variant.profiles:
-        raise FuseScopeError(
-            "variant_unprofiled", where=RECORD_NAME, variant=clean_text(variant.name, 60)
-        )
-    trace = tables.trace(
-        Meta(
-            format=EXPERIMENT.name,
-            tool=record.engine.name,
-            version=record.engine.version,
-            device=record.machine.cpu_model,
-            file_name=source.name,
-            sha256=source.sha256,
-            variant=variant.name,
-        )
-    )
-    return Trace(
-        meta=trace.meta,
-        runs=_with_samples(trace.runs, variant),
-        operators=_with_graph_flops(trace.operators, graph, model_graph),
-        calls=trace.calls,
-        diagnostics=(*archive.taken_notes(), *trace.diagnostics),
-    )
+    return tables.trace(meta)
 
 
 def _of_tables(archive: _Archive, variant: VariantRecord, name: str) -> Trace:

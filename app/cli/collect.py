@@ -22,6 +22,14 @@ _Model = Annotated[
 _Backbone = Annotated[
     str | None, typer.Option(help="Backbone of deeplabv3plus: mobilenetv2 (default) or resnet50.")
 ]
+_Runtime = Annotated[
+    str,
+    typer.Option(
+        help="The engine: onnxruntime, or torch (docs/engines.md), for which MODEL is "
+        "FILE.py:FUNCTION, whose code is run, or torch:mlp, torch:transformer, torch:convnet, "
+        "torch:twice_read."
+    ),
+]
 _Variants = Annotated[
     str | None,
     typer.Option(
@@ -123,6 +131,7 @@ _ProgressJson = Annotated[
 def collect(
     model: _Model,
     backbone: _Backbone = None,
+    runtime: _Runtime = "onnxruntime",
     variants: _Variants = None,
     ablate: _Ablate = False,
     baseline: _Baseline = None,
@@ -146,13 +155,16 @@ def collect(
     try:
         from app.recording.shapes import shape_of
         from app.sources.rule_files import read_variants
-        from collectors.record import Recording
+        from collectors.record import OWN, Recording
         from collectors.zoo.catalogue import chosen
     except ImportError as error:
         raise recording_run.missing_package(error) from None
 
     batches, numbers = sweeping.numbers(batch, "--batch"), sweeping.numbers(threads, "--threads")
-    names, rules = read_variants(_names(variants, ablate))
+    names = _names(variants, ablate, runtime)
+    rules: dict[str, str] = {}
+    if runtime == OWN:
+        names, rules = read_variants(names)
     recording = Recording(
         model=model if backbone is None else chosen(model, backbone).name,
         out=out,
@@ -174,6 +186,7 @@ def collect(
         rules=rules,
         custom_op_library=custom_op_library,
         command=_command(sys.argv[1:]),
+        runtime=runtime,
     )
 
     def run(one: Recording) -> Path:
@@ -199,11 +212,11 @@ def _print_next(path: Path, verb: str) -> None:
     print(f"{shown}\n{say('Next: {command:name}', command=f'fusescope {verb} {shown}')}")
 
 
-def _names(variants: str | None, ablate: bool) -> tuple[str, ...]:
-    from collectors.record import Recording
+def _names(variants: str | None, ablate: bool, runtime: str) -> tuple[str, ...]:
+    from collectors.record import first_variants
 
     if variants is None:
-        return () if ablate else Recording.variants
+        return () if ablate else first_variants("", runtime)
     return tuple(name.strip() for name in variants.split(",") if name.strip())
 
 

@@ -15,6 +15,7 @@ from analysis.errors import FuseScopeError
 from analysis.experiment import FROM_FILE, Machine, OwnFusion, Peaks, Try
 from analysis.messages import Message, Said
 from collectors import variants
+from collectors.environments.catalogue import OWN
 from collectors.files import cache
 from collectors.progress import Progress, Stage
 from collectors.recording import ablation, quiet
@@ -118,6 +119,7 @@ def prepare(
         calls=model.calls,
         declared=model.declared,
         drawing=_drawing(recording, model),
+        compiled="" if recording.runtime == OWN else str(folder / "compiled"),
     )
     plan = ablation.with_ablation(
         plan,
@@ -145,19 +147,20 @@ def prepare(
             trials.check(name, _within(deadline, AGREEMENT_SHARE / len(order), maximum))
         if name not in trials.checked:
             continue
-        if trials.is_optimised(name):
+        if recording.runtime == OWN and trials.is_optimised(name):
             report("check", _FOLLOWING.of(variant=name), done, len(order))
             trials.match(name, _within(deadline, MATCHING_SHARE / len(order), pool.seconds))
         trials.drop_dump(name)
     plan = replace(plan, variants=refused.left(plan.variants))
     own_fusions = None
-    if recording.own_pass and any(one.optimization != "none" for one in plan.variants):
+    own_pass = recording.own_pass and recording.runtime == OWN
+    if own_pass and any(one.optimization != "none" for one in plan.variants):
         report("check", _OWN_PASS)
         maximum = _within(deadline, OWN_PASS_SHARE, pool.seconds)
         own_fusions = _own_fusions(recording, settings, folder, pool, maximum)
     report("peaks", _PEAKS)
     job = PeaksJob(settings.threads, settings.spin, facts.caches, pool.memory_bytes // 4)
-    peaks = pool.run("peaks", job, Peaks)
+    peaks = pool.at_home().run("peaks", job, Peaks)
     took_s = time.monotonic() - begun
     return Preparation(
         started, facts, model, settings, plan, trials, peaks, own_fusions, refused.tries, took_s

@@ -14,10 +14,12 @@ from analysis.experiment import ExperimentRecord, Try
 from analysis.spelling import nearest
 from analysis.text import shown
 from collectors import kernels, variants, zoo
+from collectors.environments.catalogue import OWN, engine_of
 from collectors.files import cache
 from collectors.fusion import rules
 from collectors.kernels.native import compiler
 from collectors.recording.blocks import PROFILED_ROUNDS
+from collectors.torch import names as torch_names
 from collectors.variants import Variant
 from collectors.workers import machine
 from collectors.workers.jobs import PrepareJob
@@ -63,6 +65,8 @@ class Recording:
     `own_pass` also tries our own fusion pass on the model, so that the page can say where it would
     fuse what the engine does not. `tries` says of variants which findings they answer; one of them
     that cannot be recorded is left out, and the file says why.
+    With the `runtime` torch, `model` is `file.py:function`, whose code is run, so only the command
+    line sets it, or a built-in one (`torch:mlp`).
     """
 
     model: str
@@ -92,6 +96,7 @@ class Recording:
     own_pass: bool = True
     tries: tuple[Try, ...] = ()
     sha256: str = ""
+    runtime: str = OWN
 
     @classmethod
     def like(cls, record: ExperimentRecord, model: str = "") -> Recording:
@@ -128,6 +133,8 @@ class Recording:
         if self.inputs is not None and not self.inputs.is_file():
             raise FuseScopeError("inputs_missing", where=str(self.inputs))
         baseline = self.baseline or ("unfused" if "unfused" in names else names[0])
+        if self.runtime != OWN:
+            return self._torch_plan(found, baseline)
         if zoo.find(self.model) is not None:
             return Plan(self.model, None, found, baseline)
         path = Path(self.model)
@@ -137,8 +144,12 @@ class Recording:
 
     def prepare_job(self, plan: Plan, folder: Path) -> PrepareJob:
         """What makes the working copy of the model in that folder."""
+        model = plan.model if plan.path is None else str(plan.path)
+        if self.runtime != OWN:
+            function = self.model.rpartition(":")[2]
+            model = self.model if plan.path is None else f"{plan.path}:{function}"
         return PrepareJob(
-            model=plan.model if plan.path is None else str(plan.path),
+            model=model,
             folder=str(folder),
             zoo=plan.path is None,
             cache=str(cache.folder()),
@@ -155,6 +166,8 @@ class Recording:
         """Those that are named, with the cuts of kernels and what an ablation needs."""
         if not self.variants and not self.ablate:
             raise FuseScopeError("no_variants")
+        if self.runtime != OWN:
+            return tuple(dict.fromkeys(map(variants.of_torch, self.variants)))
         named = [variants.find(name) for name in self.variants]
         for variant in named:
             if variant.kind == "rules":
@@ -170,6 +183,39 @@ class Recording:
             raise FuseScopeError("variant_given_twice")
         needed = map(variants.find, ("unfused", "fused") if self.ablate else ())
         return tuple(dict.fromkeys((*variants.with_cuts(named), *needed)))
+
+    def _torch_plan(self, found: tuple[Variant, ...], baseline: str) -> Plan:
+        """Raises FuseScopeError for options that only ONNX models have."""
+        if engine_of(self.runtime).name != "torch":
+            raise FuseScopeError("runtime_not_recorded", runtime=self.runtime)
+        for option, given in (
+            ("--batch", self.batch is not None),
+            ("--shape", bool(self.shapes)),
+            ("--inputs", self.inputs is not None),
+            ("--input-range", bool(self.input_ranges)),
+            ("--custom-op-library", self.custom_op_library is not None),
+            ("--ablate", self.ablate),
+        ):
+            if given:
+                raise FuseScopeError("option_of_onnx_only", option=option, runtime=self.runtime)
+        if self.model.startswith(torch_names.PREFIX):
+            name = self.model.removeprefix(torch_names.PREFIX)
+            if name not in torch_names.BUILT_IN:
+                known = [torch_names.PREFIX + one for one in torch_names.BUILT_IN]
+                raise FuseScopeError(
+                    "torch_model_unknown",
+                    model=shown(self.model, 120),
+                    known=", ".join(known),
+                    nearest=nearest(self.model, known),
+                )
+            return Plan(name, None, found, baseline)
+        file, colon, function = self.model.rpartition(":")
+        path = Path(file)
+        if not colon or not function.isidentifier() or path.suffix != ".py":
+            raise FuseScopeError("torch_model_form", model=shown(self.model, 120))
+        if not path.is_file():
+            raise FuseScopeError("torch_file_missing", where=shown(file, 120))
+        return Plan(f"{path.stem}-{function}", path.absolute(), found, baseline)
 
     def _check_numbers(self, found: Sequence[Variant]) -> None:
         for option, minimum, maximum, value in (

@@ -60,6 +60,7 @@ class Trials:
             model_graph=str(self._model_file),
             classes=str(self._folder / "classes.npz"),
             agreement_seconds=agreement_seconds,
+            matches=str(self._matches_file(variant)),
         )
         self.checked[variant] = self._run("check", job, Checked)
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import gc
 import shutil
-import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from analysis.errors import FuseScopeError
 from collectors.derive.sessions import open_session
 from collectors.recording.blocks import plan_block
-from collectors.runtimes.onnxruntime import Session
 from collectors.variants import file_name, find
 from collectors.workers import clock
 from collectors.workers.jobs import BlockJob as Job
-from collectors.workers.jobs import BlockMeasured, Lane, LaneRuns, ProfiledRuns
+from collectors.workers.jobs import BlockMeasured, Lane, ProfiledRuns
+from collectors.workers.rounds import timed
 
 PROFILE_ATTEMPTS = 3
 
@@ -27,31 +25,10 @@ def run(job: Job) -> BlockMeasured:
     for _ in range(job.warmup_rounds):
         for session in sessions.values():
             session.run()
-    runs = _timed(sessions, plan.rounds)
+    runs = timed(sessions, plan.rounds)
     sessions.clear()
     gc.collect()
     return BlockMeasured(lanes=runs, profiles=_profiled_steadily(job))
-
-
-def _timed(sessions: dict[Lane, Session], rounds: Sequence[Sequence[Lane]]) -> list[LaneRuns]:
-    """Wall and process CPU time of every run, garbage collection off."""
-    runs = {lane: LaneRuns(lane.variant, lane.copy, [], []) for lane in sessions}
-    gc.collect()
-    gc.disable()
-    try:
-        for order in rounds:
-            for lane in order:
-                execute = sessions[lane].run
-                cpu = time.process_time_ns()
-                wall = time.perf_counter_ns()
-                execute()
-                wall = time.perf_counter_ns() - wall
-                cpu = time.process_time_ns() - cpu
-                runs[lane].wall_ns.append(wall)
-                runs[lane].cpu_ns.append(cpu)
-    finally:
-        gc.enable()
-    return list(runs.values())
 
 
 def _profiled_steadily(job: Job) -> list[ProfiledRuns]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import onnx
 
 from analysis.errors import FuseScopeError
@@ -17,11 +16,10 @@ from analysis.graph import Graph, graph_json, parse_graph
 from collectors.derive.sessions import open_session, preload, recorded_settings
 from collectors.errors.engine import clean
 from collectors.models import graphs, shapes
-from collectors.models.array import Array
 from collectors.models.model import name_nodes
 from collectors.runtimes.onnxruntime import Session, load_inputs
 from collectors.tensors import agreement
-from collectors.tensors.difference import difference_of
+from collectors.tensors.outputs import against
 from collectors.variants import Variant, find
 from collectors.workers.jobs import Checked
 from collectors.workers.jobs import CheckJob as Job
@@ -48,7 +46,7 @@ def run(job: Job) -> Checked:
         run_ns = time.perf_counter_ns() - started
     peak_bytes = memory.peak_bytes()
     outputs = session.outputs()
-    difference = _difference(job, outputs)
+    difference = against(job.reference, job.outputs, outputs)
     agreed, agreement_problem = _agreement(job, session)
     del session
     graph, problem = _graph(job, variant)
@@ -67,24 +65,6 @@ def run(job: Job) -> Checked:
         agreement=agreed,
         agreement_problem=agreement_problem,
     )
-
-
-def _difference(job: Job, outputs: list[Array | None]) -> tuple[float | None, float | None] | None:
-    """Against the baseline; the baseline itself leaves its outputs for the others."""
-    if job.reference is None:
-        known = {
-            f"{index:05d}": output
-            for index, output in enumerate(outputs)
-            if output is not None and output.dtype.kind in "fiub"
-        }
-        np.savez(job.outputs, allow_pickle=False, **known)
-        return None
-    with np.load(job.reference, allow_pickle=False) as archive:
-        reference = [
-            archive[f"{index:05d}"] if f"{index:05d}" in archive.files else None
-            for index in range(len(outputs))
-        ]
-    return difference_of(reference, outputs)
 
 
 def _agreement(job: Job, session: Session) -> tuple[Agreement | None, str | None]:

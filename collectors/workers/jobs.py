@@ -128,7 +128,8 @@ class SessionSettings(msgspec.Struct, frozen=True):
     `custom_op_library` is registered in every session, and so is `kernel_library`, which this
     recording built for the variant; `calls` is the model as it was before its functions were
     expanded, where they were, `declared` what it said before its dynamic dimensions were fixed,
-    where it had any.
+    where it had any. `compiled` is the folder where an engine that compiles keeps what it made, ''
+    for the others.
     """
 
     model: str
@@ -142,6 +143,7 @@ class SessionSettings(msgspec.Struct, frozen=True):
     calls: str | None = None
     declared: str | None = None
     drawing: Drawing = Drawing()
+    compiled: str = ""
 
 
 class DeriveJob(msgspec.Struct, frozen=True):
@@ -239,7 +241,8 @@ class CheckJob(msgspec.Struct, frozen=True):
     `reference` is the outputs file of the baseline, None for the baseline itself, which writes
     its outputs to `outputs`. The graph goes to `graph`, the engine's own file of it to `dump`.
     The baseline writes its classes to `classes`, if the model of which `model_graph` is the graph
-    scores classes; other inputs are tried for that during `agreement_seconds`.
+    scores classes; other inputs are tried for that during `agreement_seconds`. An engine that finds
+    the model's tensors in the same go writes them to `matches`.
     """
 
     settings: SessionSettings
@@ -251,6 +254,7 @@ class CheckJob(msgspec.Struct, frozen=True):
     model_graph: str
     classes: str
     agreement_seconds: float
+    matches: str = ""
 
 
 class Checked(msgspec.Struct, frozen=True):

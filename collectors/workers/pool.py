@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,7 +19,8 @@ Answer = TypeVar("Answer")
 class WorkerPool:
     """`name` is the model's, for errors. A task may take `memory_bytes` of memory and
     `seconds`, unless it is given others. `library` is registered in every session; `python` is that
-    of the engine's environment, None for FuseScope's own."""
+    of the engine's environment, None for FuseScope's own. Tasks of an engine that has its own start
+    with `prefix`."""
 
     name: str
     memory_bytes: int
@@ -27,6 +28,7 @@ class WorkerPool:
     library: Library | None
     cancelled: Callable[[], bool]
     python: Path | None = None
+    prefix: str = ""
 
     def run(
         self, task: str, job: msgspec.Struct, answer: type[Answer], seconds: float | None = None
@@ -35,7 +37,7 @@ class WorkerPool:
         changed, worker.Cancelled where the recording is no longer wanted."""
         library = self.library
         result = worker.run(
-            task,
+            self.prefix + task,
             job,
             answer,
             limits=worker.Limits(self.memory_bytes, seconds or self.seconds),
@@ -47,3 +49,7 @@ class WorkerPool:
         if library is not None:
             library.check_unchanged()
         return result
+
+    def at_home(self) -> WorkerPool:
+        """The same with FuseScope's own Python and engine."""
+        return replace(self, python=None, prefix="")

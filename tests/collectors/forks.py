@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from collectors import tasks
+from collectors.environments.catalogue import ENGINES
 from collectors.workers import worker
 
 SUPPORTED = (sys.platform, platform.machine()) == ("linux", "x86_64")
@@ -84,9 +85,12 @@ class Copies:
 
 
 def serve() -> None:
-    """The original: loads every task, and makes a copy of itself for each request."""
+    """The original: loads every task that needs no other engine, and makes a copy of itself for
+    each request."""
+    others = tuple(f"{engine}_" for engine in ENGINES)
     for path in sorted(Path(tasks.__file__).parent.glob("[!_]*.py")):
-        importlib.import_module(f"collectors.tasks.{path.stem}")
+        if not path.stem.startswith(others):
+            importlib.import_module(f"collectors.tasks.{path.stem}")
     with socket.socket(fileno=int(sys.argv[1])) as channel:
         while True:
             request, streams, _, _ = socket.recv_fds(channel, REQUEST_BYTES, 3)

@@ -20,6 +20,7 @@ from analysis.errors import FuseScopeError
 from analysis.experiment import Peaks
 from analysis.messages import Message
 from collectors import tasks
+from collectors.environments.catalogue import ENGINES
 from collectors.errors import engine
 from collectors.progress import Progress, encode
 from collectors.record import record
@@ -80,7 +81,9 @@ def test_a_worker_has_an_empty_folder_and_a_small_environment(
 
 def test_no_task_loads_what_only_analysis_needs() -> None:
     """Each block has a process of its own: what it imports is paid again and again."""
-    names = sorted(path.stem for path in Path(tasks.__file__).parent.glob("[!_]*.py"))
+    others = tuple(f"{engine}_" for engine in ENGINES)  # run where there is no such package
+    found = sorted(path.stem for path in Path(tasks.__file__).parent.glob("[!_]*.py"))
+    names = [name for name in found if not name.startswith(others)]
     assert "block" in names
     modules = ", ".join(f"collectors.tasks.{name}" for name in names)
     code = f"import sys, {modules}; print(sorted({{'pandas', 'pyarrow'}} & {{*sys.modules}}))"

@@ -15,7 +15,6 @@ from analysis.messages.errors.engines import ENGINES, EnginesError
 from analysis.messages.errors.error_text import ErrorText
 from analysis.messages.errors.experiments import EXPERIMENTS, ExperimentsError
 from analysis.messages.errors.files import FILES, FilesError
-from analysis.messages.errors.languages import LANGUAGE, LanguageError
 from analysis.messages.errors.limits import LIMITS, LimitsError
 from analysis.messages.errors.models import MODELS, ModelsError
 from analysis.messages.errors.outputs import OUTPUTS, OutputsError
@@ -24,6 +23,7 @@ from analysis.messages.errors.requests import REQUESTS, RequestsError
 from analysis.messages.errors.rules import RULES, RulesError
 from analysis.messages.errors.runtimes import RUNTIMES, RuntimesError
 from analysis.messages.errors.tables import TABLES, TablesError
+from analysis.messages.errors.torch import TORCH, TorchError
 from analysis.messages.errors.variants import VARIANTS, VariantsError
 
 ErrorCode = (
@@ -34,7 +34,6 @@ ErrorCode = (
     | DocumentsError
     | ExperimentsError
     | FilesError
-    | LanguageError
     | LimitsError
     | RecipesError
     | DashboardError
@@ -46,6 +45,7 @@ ErrorCode = (
     | RuntimesError
     | VariantsError
     | TablesError
+    | TorchError
 )
 ERRORS: Mapping[ErrorCode, ErrorText] = dict(
     chain[tuple[ErrorCode, ErrorText]](
@@ -56,7 +56,6 @@ ERRORS: Mapping[ErrorCode, ErrorText] = dict(
         DOCUMENTS.items(),
         EXPERIMENTS.items(),
         FILES.items(),
-        LANGUAGE.items(),
         LIMITS.items(),
         RECIPES.items(),
         DASHBOARD.items(),
@@ -68,5 +67,6 @@ ERRORS: Mapping[ErrorCode, ErrorText] = dict(
         RUNTIMES.items(),
         VARIANTS.items(),
         TABLES.items(),
+        TORCH.items(),
     )
 )

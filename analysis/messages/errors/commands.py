@@ -10,6 +10,8 @@ from analysis.messages.message import Message
 
 CommandsError = Literal[
     "ascend_tables_unwritable",
+    "language_missing",
+    "language_unknown",
     "memory_exhausted",
     "memory_limit_impossible",
     "memory_limit_too_low",
@@ -42,6 +44,13 @@ COMMANDS: Mapping[CommandsError, ErrorText] = {
     "ascend_tables_unwritable": ErrorText(
         Message("The Ascend tables cannot be written: {reason:name}"),
         _OTHER_PLACE,
+    ),
+    "language_missing": ErrorText(
+        Message("--lang needs the code of a language"), Message("There are: {known:name}.")
+    ),
+    "language_unknown": ErrorText(
+        Message("FuseScope does not speak the language '{language:name}'"),
+        Message("It speaks: {known:name}."),
     ),
     "memory_exhausted": ErrorText(
         Message("There is not enough memory for this"),

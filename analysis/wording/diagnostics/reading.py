@@ -516,6 +516,14 @@ READING: Mapping[DiagnosticCode, NoteTexts] = {
         ),
         Message("The time of the outer operator is shown without the time inside it."),
     ),
+    "calls_not_of_graph": told(
+        Message(
+            "The calls of {n:count} profiled run are not those of the compiled graph, so they are "
+            "in no group",
+            "The calls of {n:count} profiled runs are not those of the compiled graph, so they are "
+            "in no group",
+        )
+    ),
     "outside_runs": told(
         Message(
             "{n:count} execution is outside every run.",

@@ -1,0 +1,77 @@
+"""Errors of models for torch, and of compiling them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from analysis.messages.errors.error_text import ErrorText
+from analysis.messages.message import Message
+
+TorchError = Literal[
+    "option_of_onnx_only",
+    "runtime_not_recorded",
+    "torch_file_missing",
+    "torch_file_raised",
+    "torch_model_form",
+    "torch_model_unknown",
+    "torch_no_function",
+    "torch_no_module",
+    "torch_not_compiled",
+    "torch_setting_missing",
+    "torch_still_fused",
+]
+_RETURN = Message("Let it return (module, (input, …)), with tensors as inputs.")
+_OTHERS = Message("Leave the variant out with --variants, or use another release of torch.")
+TORCH: Mapping[TorchError, ErrorText] = {
+    "option_of_onnx_only": ErrorText(
+        Message("The option {option:name} is for ONNX models, not for the engine {runtime:name}"),
+        Message("Leave it out: the function that makes the model also makes its inputs."),
+    ),
+    "runtime_not_recorded": ErrorText(
+        Message("Models of the engine {runtime:name} cannot be recorded"),
+        Message("Record its own profile and open that."),
+    ),
+    "torch_file_missing": ErrorText(
+        Message("There is no such Python file"), Message("Check the path: FILE.py:FUNCTION.")
+    ),
+    "torch_file_raised": ErrorText(
+        Message("The model's file raised an error: {reason:name}"),
+        Message("Run the file with Python by itself; its packages must be in torch's environment."),
+    ),
+    "torch_model_form": ErrorText(
+        Message("{model:name} does not name a model for torch"),
+        Message("Give FILE.py:FUNCTION, or a built-in model such as torch:mlp."),
+    ),
+    "torch_model_unknown": ErrorText(
+        Message("There is no built-in model {model:name}"),
+        Message("Known models: {known:name}."),
+    ),
+    "torch_no_function": ErrorText(
+        Message("The file has no function {function:name}"),
+        Message("Name one that makes the model: FILE.py:FUNCTION."),
+    ),
+    "torch_no_module": ErrorText(
+        Message("The function {function:name} does not return a model and its inputs"), _RETURN
+    ),
+    "torch_not_compiled": ErrorText(
+        Message("The model was not compiled as {variant:name}: {reason:name}"),
+        _OTHERS,
+    ),
+    "torch_setting_missing": ErrorText(
+        Message(
+            "The variant {variant:name} needs the setting {setting:name}, which torch "
+            "{version:name} does not have"
+        ),
+        _OTHERS,
+    ),
+    "torch_still_fused": ErrorText(
+        Message(
+            "The compiler fused although it was told not to: the kernel {kernel:name} holds "
+            "{n:count} operator: {operators:name}",
+            "The compiler fused although it was told not to: the kernel {kernel:name} holds "
+            "{n:count} operators: {operators:name}",
+        ),
+        _OTHERS,
+    ),
+}

@@ -1,0 +1,75 @@
+"""One variant of a model for torch alone: compile time, peak memory, outputs, and its kernels."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import msgspec
+import torch
+
+from analysis.graph import graph_json
+from collectors.errors.engine import clean
+from collectors.tensors.outputs import against
+from collectors.torch import session as sessions
+from collectors.torch.session import TorchSession
+from collectors.torch.variant_graph import VariantGraph, graph_of
+from collectors.workers.jobs import Checked
+from collectors.workers.jobs import CheckJob as Job
+from collectors.workers.memory import PeakMemory
+
+MEMORY_RUNS = 3
+
+
+def run(job: Job) -> Checked:
+    """Measures and writes as the job says. A graph that cannot be had is no failure, except where
+    it shows that the variant is not what its name says."""
+    sessions.prepare_process(job.settings)
+    memory = PeakMemory.start()
+    session = TorchSession(job.settings, job.variant)
+    run_ns = 0
+    for _ in range(MEMORY_RUNS - 1):
+        started = time.perf_counter_ns()
+        session.run()
+        run_ns = time.perf_counter_ns() - started
+    peak_bytes = memory.peak_bytes()
+    difference = against(job.reference, job.outputs, session.outputs())
+    settings = {
+        **sessions.recorded_settings(job.settings, job.variant),
+        "peak_memory_from": memory.source,
+        "compile_s": round(session.compile_ns / 1e9, 3) if job.variant != "eager" else 0.0,
+        "graphs": session.graphs,
+        "graph_breaks": session.graph_breaks,
+        "recompilations": session.recompilations(),
+    }
+    del session
+    made, problem = _graph(job)
+    if made is not None:
+        Path(job.graph).parent.mkdir(parents=True, exist_ok=True)
+        Path(job.graph).write_bytes(graph_json(made.named.graph))
+        Path(job.matches).parent.mkdir(parents=True, exist_ok=True)
+        Path(job.matches).write_bytes(msgspec.json.encode(made.named.matches))
+        settings |= made.settings
+    return Checked(
+        settings=settings,
+        nodes=len(made.named.graph.nodes) if made is not None else None,
+        graph_problem=problem,
+        peak_memory_bytes=peak_bytes,
+        difference=difference,
+        setup_ns=0,
+        run_ns=run_ns,
+    )
+
+
+def _graph(job: Job) -> tuple[VariantGraph | None, str | None]:
+    """What ran, or why it is not known."""
+    from analysis.errors import FuseScopeError
+
+    folder = Path(job.graph).with_suffix(".parts")
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        return graph_of(job.settings, job.variant, folder), None
+    except FuseScopeError:
+        raise
+    except (RuntimeError, ValueError, KeyError, AttributeError, torch.AcceleratorError) as error:
+        return None, clean(str(error)) or type(error).__name__

@@ -1,0 +1,48 @@
+"""Load a model for torch and see what it is: its inputs, and the graph of its eager run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from analysis.graph import graph_json
+from collectors.models.facts import InputFacts
+from collectors.torch import models
+from collectors.torch.calls import Watch
+from collectors.torch.eager import watch_eager
+from collectors.torch.naming import DTYPES, model_graph
+from collectors.workers.jobs import Prepared
+from collectors.workers.jobs import PrepareJob as Job
+
+
+def run(job: Job) -> Prepared:
+    """Writes graph.json into the job's folder. Raises FuseScopeError for what returns no model, and
+    whatever the model raises."""
+    torch.set_grad_enabled(False)
+    folder = Path(job.folder)
+    loaded = models.load(job.model, job.seed)
+    watch = Watch(loaded.named_tensors())
+    watch_eager(watch, loaded, folder)
+    graph = model_graph(watch.run)
+    (folder / "graph.json").write_bytes(graph_json(graph))
+    facts = tuple(
+        InputFacts(
+            name,
+            DTYPES.get(tensor.dtype, str(tensor.dtype)),
+            tuple(tensor.shape),
+            "made by the model's function",
+        )
+        for name, tensor in loaded.named_inputs()
+    )
+    return Prepared(
+        model=job.model,
+        inputs="",
+        graph=str(folder / "graph.json"),
+        sha256=loaded.sha256,
+        nodes=len(graph.nodes),
+        opset=0,
+        batch=None,
+        facts=facts,
+        engine_version=str(torch.__version__),
+    )

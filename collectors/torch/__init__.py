@@ -1,0 +1,1 @@
+"""torch.compile, run in workers of its own environment; nothing here is imported elsewhere."""

@@ -1,0 +1,157 @@
+"""How each variant is compiled: what inductor's settings are, and what it hands out meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import torch
+import torch._inductor
+import torch._inductor.codecache
+import torch._inductor.config as inductor
+import torch._inductor.debug
+from torch._inductor.codegen.cpp import CppScheduling
+from torch._inductor.custom_graph_pass import CustomGraphPass
+
+from analysis.errors import FuseScopeError
+
+Settings = Mapping[str, Any]
+
+_ONE_FUNCTION_A_NODE = "MAX_FUSED_KERNEL_ARGS_NUM"
+
+
+class _Realise(CustomGraphPass):  # type: ignore[misc]
+    """Marks every computed tensor to be stored: pointwise chains are inlined otherwise. `computed`
+    are the names of all nodes that are no views."""
+
+    def __init__(self, computed: set[str]) -> None:
+        super().__init__()
+        self._computed = computed
+
+    def __call__(self, graph: torch.fx.Graph) -> None:
+        for node in graph.nodes:
+            if node.op != "call_function" or node.target is operator.getitem or _is_view(node):
+                continue
+            self._computed.add(node.name)
+            if isinstance(node.meta.get("val"), torch.Tensor):
+                node.meta["inductor_realize_to_strides"] = True
+
+    def uuid(self) -> str:
+        return "fusescope: every tensor is stored"
+
+
+_UNFUSED: Settings = {
+    "max_fusion_size": 1,
+    "epilogue_fusion": False,
+    "cpp.max_horizontal_fusion_size": 1,
+}
+
+
+def _is_view(node: torch.fx.Node) -> bool:
+    """Whether what the operator returns shares memory with what it reads."""
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and any(value.alias_info is not None for value in schema.returns)
+
+
+ALWAYS: Settings = {"compile_threads": 2, "trace.provenance_tracking_level": 1}
+SETTINGS: Mapping[str, Settings] = {
+    "captured": {},
+    "unfused": _UNFUSED,
+    "fused": {},
+    "freezing": {"freezing": True},
+}
+
+
+@dataclass
+class Compiled:
+    """What inductor made while one variant was compiled, in order: `modules` of generated code and
+    their `sources`, and for each its own account of which kernel holds which nodes of the graph, by
+    handle ('cpp_fused_gelu_1:3'). `computed` are the nodes that are no views, of `unfused`."""
+
+    sources: list[str] = field(default_factory=list)
+    modules: list[ModuleType] = field(default_factory=list)
+    provenance: list[dict[str, list[str]]] = field(default_factory=list)
+    computed: set[str] = field(default_factory=set)
+
+
+def settings_of(variant: str, *, profiled: bool) -> dict[str, Any]:
+    """Inductor's settings for that variant, by name."""
+    lite = torch._inductor.lite_mode_options if variant == "captured" else {}
+    events = {"cpp.enable_kernel_profile": True} if profiled else {}
+    return {**ALWAYS, **lite, **SETTINGS[variant], **events}
+
+
+@contextlib.contextmanager
+def compiling(variant: str, *, profiled: bool = False) -> Iterator[Compiled]:
+    """What is compiled in here is compiled as that variant. Raises FuseScopeError where this
+    release of torch does not allow it."""
+    settings = settings_of(variant, profiled=profiled)
+    unknown = [name for name in settings if not _has(name)]
+    unfused = variant == "unfused"
+    if unknown or (unfused and not hasattr(CppScheduling, _ONE_FUNCTION_A_NODE)):
+        raise FuseScopeError(
+            "torch_setting_missing",
+            variant=variant,
+            setting=unknown[0] if unknown else _ONE_FUNCTION_A_NODE,
+            version=torch.__version__,
+        )
+    made = Compiled()
+    if unfused:
+        settings["post_grad_custom_post_pass"] = _Realise(made.computed)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(inductor.patch(settings))
+        stack.enter_context(_watched(made))
+        if unfused:
+            stack.enter_context(_replaced(CppScheduling, _ONE_FUNCTION_A_NODE, 0))
+        yield made
+
+
+def _has(name: str) -> bool:
+    at: Any = inductor
+    for part in name.split("."):
+        if not hasattr(at, part):
+            return False
+        at = getattr(at, part)
+    return True
+
+
+@contextlib.contextmanager
+def _watched(made: Compiled) -> Iterator[None]:
+    """Keeps what inductor makes on the way."""
+    cache, debug = torch._inductor.codecache.PyCodeCache, torch._inductor.debug
+    load, dump = cache.load_by_key_path, debug.dump_inductor_provenance_info
+
+    def loading(key: str, path: str, *args: Any, **kwargs: Any) -> Any:
+        module = load(key, path, *args, **kwargs)
+        if hasattr(module, "call"):
+            made.modules.append(module)
+            with open(path, encoding="utf-8") as file:
+                made.sources.append(file.read())
+        return module
+
+    def dumping() -> Any:
+        told = dump()
+        if told.get("cppCodeToPost"):
+            held = told["cppCodeToPost"].items()
+            made.provenance.append({handle: list(nodes) for handle, nodes in held})
+        return told
+
+    with (
+        _replaced(cache, "load_by_key_path", staticmethod(loading)),
+        _replaced(debug, "dump_inductor_provenance_info", dumping),
+    ):
+        yield
+
+
+@contextlib.contextmanager
+def _replaced(of: Any, name: str, by: Any) -> Iterator[None]:
+    known = of.__dict__[name]
+    setattr(of, name, by)
+    try:
+        yield
+    finally:
+        setattr(of, name, known)

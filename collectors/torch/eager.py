@@ -1,0 +1,122 @@
+"""The operators of one eager run: what the user's code calls, with the tensors that go in and out.
+
+A call of the framework (aten::linear) may dispatch others (aten::t, aten::addmm). The profiler
+shows the calls, a dispatch mode the tensors; a mark around each dispatched operator joins them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+from torch.profiler import ProfilerActivity, profile, record_function
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from collectors.torch.calls import Call, Watch, operator, tensors_of
+from collectors.torch.models import Loaded
+
+_MARK = "fusescope::dispatched"
+
+
+class _Dispatched(TorchDispatchMode):  # type: ignore[misc]
+    """Notes every dispatched operator with the module and the line of the file that it comes from,
+    and marks it for the profiler."""
+
+    def __init__(self, watch: Watch, file: str) -> None:
+        super().__init__()
+        self._watch, self._file = watch, file
+        self.scopes: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        calls = self._watch.run.calls
+        with record_function(f"{_MARK} {len(calls)}"):
+            result = operator(self._watch, 0, func._schema.name, func)(*args, **(kwargs or {}))
+        calls[-1].scope = self.scopes[-1] if self.scopes else ""
+        calls[-1].source = _line_of(self._file)
+        return result
+
+
+def watch_eager(watch: Watch, loaded: Loaded, folder: Path) -> None:
+    """Runs the model once. The calls of the watch are then those of the user's code in order, not
+    what they dispatched; those that dispatched nothing are left out."""
+    dispatched = _Dispatched(watch, loaded.file)
+    with ExitStack() as stack:
+        for name, module in _modules(loaded.model):
+            for remove in _hooked(module, name, dispatched.scopes):
+                stack.callback(remove)
+        with profile(activities=[ProfilerActivity.CPU]) as profiler, dispatched:
+            result = loaded.call(*loaded.inputs)
+    watch.returns(tensors_of(result))
+    file = folder / "eager.json"
+    profiler.export_chrome_trace(str(file))
+    events = json.loads(file.read_bytes())["traceEvents"]
+    file.unlink()
+    parts = watch.run.calls
+    called = [_call(name, [parts[i] for i in inside]) for name, inside in _called(events) if inside]
+    read = {name for call in called for name in call.reads} | {*watch.run.outputs}
+    for call in called:
+        call.writes = [name for name in call.writes if name in read]
+    watch.run.calls = called
+
+
+def _call(name: str, parts: list[Call]) -> Call:
+    """One call of the user's code, from what it dispatched."""
+    made = [name for part in parts for name in part.writes]
+    reads = [name for part in parts for name in part.reads if name not in made]
+    is_view = all(part.is_view for part in parts)
+    first = parts[0]
+    return Call(name, list(dict.fromkeys(reads)), made, 0, is_view, first.scope, first.source)
+
+
+def _modules(model: object) -> list[tuple[str, torch.nn.Module]]:
+    return list(model.named_modules()) if isinstance(model, torch.nn.Module) else []
+
+
+def _hooked(module: torch.nn.Module, name: str, scopes: list[str]) -> list[Callable[[], None]]:
+    """Keeps the scope of what runs; returns what takes the hooks off."""
+
+    def enter(*_: Any) -> None:
+        scopes.append(name)
+
+    def leave(*_: Any) -> None:
+        scopes.pop()
+
+    before = module.register_forward_pre_hook(enter)
+    behind = module.register_forward_hook(leave, always_call=True)
+    return [before.remove, behind.remove]
+
+
+def _line_of(file: str) -> str:
+    """The innermost line of that file that is running: 'model.py:12', '' for none."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_filename == file:
+            return f"{Path(file).name}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""
+
+
+def _called(events: list[dict[str, Any]]) -> list[tuple[str, list[int]]]:
+    """Operators that no other is around, in order, with the marks inside them."""
+    spans = sorted(
+        (
+            (float(e["ts"]), -float(e["dur"]), e["name"], e["cat"])
+            for e in events
+            if e.get("ph") == "X" and e.get("cat") in ("cpu_op", "user_annotation")
+        ),
+    )
+    found: list[tuple[str, list[int]]] = []
+    ends = 0.0
+    for start, length, name, category in spans:
+        if category == "cpu_op" and start >= ends:
+            found.append((name, []))
+            ends = start - length
+        elif name.startswith(_MARK) and start < ends:
+            found[-1][1].append(int(name.rsplit(" ", 1)[1]))
+    return found

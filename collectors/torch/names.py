@@ -1,0 +1,18 @@
+"""What is built in for torch, known without torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from analysis.messages import Message
+
+PREFIX = "torch:"
+BUILT_IN: Mapping[str, Message] = MappingProxyType(
+    {
+        "mlp": Message("LayerNorm, two linear layers with GELU, a residual, softmax and a gate"),
+        "transformer": Message("two encoder blocks with attention written out"),
+        "convnet": Message("convolutions with batch normalisation and residuals"),
+        "twice_read": Message("a reduction whose result is read twice"),
+    }
+)

@@ -1,0 +1,120 @@
+"""One variant of a model for torch, ready to run."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+import torch
+import torch._dynamo
+from torch._dynamo.exc import TorchDynamoException
+from torch._dynamo.utils import counters
+from torch._inductor.exc import CppCompileError, InductorError
+
+from analysis.errors import FuseScopeError
+from analysis.text import clean_text
+from collectors.models.array import Array
+from collectors.torch import models
+from collectors.torch.calls import tensors_of
+from collectors.torch.compiling import ALWAYS as _ALWAYS
+from collectors.torch.compiling import Compiled, compiling, settings_of
+from collectors.workers.jobs import SessionSettings
+
+
+def prepare_process(settings: SessionSettings) -> None:
+    """Threads, no gradients, and where compiled code lies, for everything in this process."""
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = settings.compiled
+    torch.set_num_threads(settings.threads)
+    torch.set_grad_enabled(False)
+    torch._dynamo.config.automatic_dynamic_shapes = False
+    torch._dynamo.config.recompile_limit = 64
+
+
+def recorded_settings(settings: SessionSettings, variant: str) -> dict[str, str | int | bool]:
+    """What was set, for people who want to repeat it."""
+    changed = {} if variant == "eager" else settings_of(variant, profiled=False)
+    shown = {name: _shown(value) for name, value in changed.items() if name not in _ALWAYS}
+    inductor = ", ".join(f"{name}={value}" for name, value in shown.items())
+    return {
+        "execution": "eager" if variant == "eager" else "torch.compile(dynamic=False)",
+        **({"inductor": inductor} if inductor else {}),
+        "intra_op_threads": settings.threads,
+        "provider": "CPU",
+    }
+
+
+def _shown(value: object) -> str:
+    return type(value).__name__ if callable(value) else str(value)
+
+
+class TorchSession:
+    """`compile_ns` is the time of the first run, with compilation where the variant has one, and
+    `graphs` is how many graphs were compiled: one more than there are graph breaks, or 0.
+
+    `profiled` adds an event for each generated kernel, `vary_weights` is for looking at values.
+    """
+
+    def __init__(
+        self,
+        settings: SessionSettings,
+        variant: str,
+        *,
+        profiled: bool = False,
+        vary_weights: bool = False,
+    ) -> None:
+        self.loaded = models.load(settings.model, settings.drawing.seed)
+        if vary_weights:
+            self.loaded.vary_weights()
+        self.compiled: Compiled | None = None
+        self._call: Any = self.loaded.call
+        self._result: Any = None
+        breaks = sum(counters["graph_break"].values())
+        started = time.perf_counter_ns()
+        if variant != "eager":
+            self._call = torch.compile(self.loaded.call, dynamic=False)
+            with compiling(variant, profiled=profiled) as self.compiled:
+                self._compile(variant)
+        else:
+            self.run()
+        self.compile_ns = time.perf_counter_ns() - started
+        self.graphs = len(self.compiled.modules) if self.compiled is not None else 0
+        self.graph_breaks = sum(counters["graph_break"].values()) - breaks
+        self._frames = counters["frames"]["ok"]
+
+    def _compile(self, variant: str) -> None:
+        """The first run. Raises FuseScopeError with what the compiler says."""
+        try:
+            self.run()
+        except (TorchDynamoException, InductorError, CppCompileError) as error:
+            first = str(error).strip().partition("\n")[0]
+            reason = clean_text(first or type(error).__name__, 240)
+            raise FuseScopeError("torch_not_compiled", variant=variant, reason=reason) from error
+
+    def recompilations(self) -> int:
+        """How many frames were compiled after the first run."""
+        return int(counters["frames"]["ok"] - self._frames)
+
+    def run(self) -> None:
+        """One run of the whole model."""
+        self._result = self._call(*self.loaded.inputs)
+
+    def result(self) -> list[torch.Tensor]:
+        """The tensors that the latest run returned."""
+        return tensors_of(self._result)
+
+    def outputs(self) -> list[Array | None]:
+        """The same as arrays; None for what numpy does not have."""
+        return [array_of(tensor) for tensor in self.result()]
+
+
+def array_of(tensor: torch.Tensor) -> Array | None:
+    """A tensor's values in the order of its shape; half-precision as float32."""
+    tensor = tensor.detach().contiguous()
+    if tensor.dtype in (torch.bfloat16, torch.float16):
+        tensor = tensor.float()
+    try:
+        array: Array = tensor.numpy()
+    except (TypeError, RuntimeError):
+        return None
+    return array

@@ -1,0 +1,98 @@
+"""The graph of one variant: its kernels by handle, with tensors named as in the model's graph."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from analysis.errors import FuseScopeError
+from collectors.torch import models
+from collectors.torch.calls import Call, Watch, handles, watching
+from collectors.torch.compiling import Compiled
+from collectors.torch.eager import watch_eager
+from collectors.torch.naming import Named, model_graph, named
+from collectors.torch.session import TorchSession
+from collectors.workers.jobs import SessionSettings
+
+
+@dataclass(frozen=True)
+class VariantGraph:
+    """`settings` are what else is told of it in the experiment file."""
+
+    named: Named
+    settings: dict[str, int]
+
+
+def graph_of(settings: SessionSettings, variant: str, folder: Path) -> VariantGraph:
+    """Runs the model eagerly and as the variant, and names the tensors of the one after those of
+    the other. Raises FuseScopeError where `unfused` still has a kernel of several operators."""
+    loaded = models.load(settings.model, settings.drawing.seed)
+    loaded.vary_weights()
+    model = Watch(loaded.named_tensors())
+    watch_eager(model, loaded, folder)
+    if variant == "eager":
+        return VariantGraph(Named(model_graph(model.run), ()), {})
+    session = TorchSession(settings, variant, profiled=True, vary_weights=True)
+    made = session.compiled
+    assert made is not None
+    watch = Watch(session.loaded.named_tensors())
+    with watching(made.modules, made.sources, watch):
+        session.run()
+    watch.returns(session.result())
+    names = _handles(watch.run.calls, made.sources)
+    if variant == "unfused":
+        _check_unfused(made)
+    told = {} if variant == "unfused" else _told(made)
+    return VariantGraph(named(watch.run, model.run, names), told)
+
+
+def _handles(calls: Sequence[Call], sources: Sequence[str]) -> list[str]:
+    """The compiler's own handle of each call ('cpp_fused_gelu_1:3'); of several graphs with the
+    number of the graph in front. Calls without one, such as copies, keep their name."""
+    waiting = [handles(source) for source in sources]
+    names = []
+    for call in calls:
+        known = waiting[call.graph]
+        place = f"{call.graph}:" if len(sources) > 1 else ""
+        if known and _is_same(known[0][0], call.name):
+            name, number = known.pop(0)
+            names.append(f"{place}{_short(name)}:{number}")
+        else:
+            names.append(f"{place}{_short(call.name)}")
+    return names
+
+
+def _is_same(handle: str, call: str) -> bool:
+    return handle == call or handle.split(".")[-2:] == call.split(".")[-2:]
+
+
+def _short(name: str) -> str:
+    """Library calls without where they are found: 'addmm', 'convolution'."""
+    for before in ("extern_kernels.", "torch.ops.aten.", "aten."):
+        name = name.removeprefix(before)
+    return name.removesuffix(".default")
+
+
+def _check_unfused(made: Compiled) -> None:
+    """Every handle must stand for one node of the graph, or for views."""
+    for held in made.provenance:
+        for handle, nodes in held.items():
+            computed = sorted(made.computed.intersection(nodes))
+            if len(computed) > 1:
+                raise FuseScopeError(
+                    "torch_still_fused",
+                    kernel=handle[:80],
+                    n=len(computed),
+                    operators=", ".join(computed)[:200],
+                )
+
+
+def _told(made: Compiled) -> dict[str, int]:
+    """Nodes that several kernels compute, each for itself."""
+    recomputed = 0
+    for held in made.provenance:
+        counts = Counter(node for nodes in held.values() for node in set(nodes))
+        recomputed += sum(count > 1 for count in counts.values())
+    return {"recomputed_operators": recomputed} if recomputed else {}

@@ -1,0 +1,39 @@
+"""Un-profiled rounds: every session once, in the order of the plan, on two clocks."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from collectors.workers.jobs import Lane, LaneRuns
+
+
+class Runs(Protocol):
+    """What can be run: a session of any engine."""
+
+    def run(self) -> None:
+        """One run of the whole model."""
+        ...
+
+
+def timed(sessions: Mapping[Lane, Runs], rounds: Sequence[Sequence[Lane]]) -> list[LaneRuns]:
+    """Wall and process CPU time of every run, garbage collection off."""
+    runs = {lane: LaneRuns(lane.variant, lane.copy, [], []) for lane in sessions}
+    gc.collect()
+    gc.disable()
+    try:
+        for order in rounds:
+            for lane in order:
+                execute = sessions[lane].run
+                cpu = time.process_time_ns()
+                wall = time.perf_counter_ns()
+                execute()
+                wall = time.perf_counter_ns() - wall
+                cpu = time.process_time_ns() - cpu
+                runs[lane].wall_ns.append(wall)
+                runs[lane].cpu_ns.append(cpu)
+    finally:
+        gc.enable()
+    return list(runs.values())

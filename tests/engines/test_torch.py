@@ -1,0 +1,128 @@
+"""Recordings of torch, for real: needs the engine (fusescope runtimes add torch) and minutes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from analysis import readers
+from analysis.compare import Comparison, compare
+from analysis.compare.groups.lineage import lineage
+from analysis.compare.side import side_of_variant
+from analysis.errors import FuseScopeError
+from analysis.experiment import Experiment
+from collectors.environments import state
+from collectors.environments.catalogue import ENGINES
+from collectors.record import Recording, record
+from collectors.torch.names import BUILT_IN
+
+if state.state_of(ENGINES["torch"]).kind != "ready":
+    pytest.skip("torch is not there: fusescope runtimes add torch", allow_module_level=True)
+
+VARIANTS = ("eager", "captured", "unfused", "fused", "freezing")
+
+
+def recorded(folder: Path, model: str, variants: tuple[str, ...] = VARIANTS) -> Experiment:
+    recording = Recording(
+        model=model,
+        runtime="torch",
+        variants=variants,
+        out=folder / "out.zip",
+        threads=1,
+        blocks=1,
+        rounds=3,
+        run_timeout=900,
+    )
+    path = record(recording, on_progress=lambda step: None)
+    return cast(Experiment, readers.read_path(path))
+
+
+@pytest.fixture(scope="module", params=sorted(BUILT_IN))
+def experiment(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Experiment:
+    return recorded(tmp_path_factory.mktemp(request.param), f"torch:{request.param}")
+
+
+def pairs(experiment: Experiment) -> list[Comparison]:
+    names = [name for name in experiment.record.names if name != "eager"]
+    first = side_of_variant(experiment, "eager")
+    return [compare(first, side_of_variant(experiment, name)) for name in names]
+
+
+def test_every_operator_is_in_one_verified_group(experiment: Experiment) -> None:
+    model = experiment.model_graph
+    assert model is not None
+    for name, graph in experiment.graphs.items():
+        found = lineage(model, graph, experiment.matches[name])
+        owned = Counter(node for group in found.groups for node in group.original)
+        assert owned == Counter(node.name for node in model.nodes), name
+        assert found.unexplained == () and found.mismatches == (), name
+
+
+def test_calls_are_joined_to_the_graph(experiment: Experiment) -> None:
+    for name, trace in experiment.traces.items():
+        assert "calls_not_of_graph" not in {note.code for note in trace.diagnostics}, name
+        named = set(trace.operators["name"].astype(str))
+        assert {node.name for node in experiment.graphs[name].nodes} <= named, name
+
+
+def test_outputs_are_the_same(experiment: Experiment) -> None:
+    for variant in experiment.record.variants:
+        difference = variant.output_difference
+        if difference is not None:
+            assert difference.relative is not None and difference.relative < 1e-5, variant.name
+
+
+def test_the_ledger_adds_up(experiment: Experiment) -> None:
+    for comparison in pairs(experiment):
+        total = comparison.ledger.reconciliation
+        terms = (
+            total.groups_ns, total.ungrouped_ns, total.communication_ns, total.slow_ns,
+            total.overlap_ns, total.dispatch_ns, total.profiler_bias_ns, total.rounding_ns,
+        )  # fmt: skip
+        assert total.delta_ns == sum(term or 0 for term in terms)
+
+
+def test_kernels_of_equal_name_are_told_apart(experiment: Experiment) -> None:
+    """`unfused` has names of `fused`, and other operators behind them."""
+    unfused, fused = experiment.graphs["unfused"], experiment.graphs["fused"]
+    assert len(unfused.nodes) > len(fused.nodes)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("def make():\n    return 1\n", "does not return a model"),
+        ("def other():\n    pass\n", "has no function make"),
+        ("import nothing_of_that_name\n", "nothing_of_that_name"),
+        ("def make():\n    raise ValueError('no weights')\n", "ValueError: no weights"),
+    ],
+)
+def test_a_file_without_a_model_is_one_sentence(tmp_path: Path, text: str, expected: str) -> None:
+    (tmp_path / "net.py").write_text(text)
+    with pytest.raises(FuseScopeError) as told:
+        recorded(tmp_path, f"{tmp_path}/net.py:make", ("eager",))
+    assert expected in told.value.text and "\n" not in told.value.text
+    assert not list(tmp_path.glob("*.zip*"))
+
+
+def test_graph_breaks_are_counted_and_part_of_the_ledger(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(
+        "import torch\n"
+        "class Broken(torch.nn.Module):\n"
+        "    def forward(self, x):\n"
+        "        y = torch.tanh(x * 2 + 1)\n"
+        "        torch._dynamo.graph_break()\n"
+        "        return torch.sigmoid(y - 1).sum(-1)\n"
+        "def make():\n"
+        "    return Broken(), (torch.randn(64, 64),)\n"
+    )
+    experiment = recorded(tmp_path, f"{tmp_path}/net.py:make", ("eager", "fused"))
+    settings = experiment.record.variant("fused").settings
+    assert (settings["graphs"], settings["graph_breaks"]) == (2, 1)
+    test_every_operator_is_in_one_verified_group(experiment)
+    test_calls_are_joined_to_the_graph(experiment)

@@ -1,0 +1,107 @@
+"""Recordings of torch: calls of a profile joined to the variant's graph by their order."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from analysis.graph import Graph, Node, Tensor
+from analysis.readers.pytorch.recorded import RecordedCalls
+from analysis.trace import Meta, Trace
+
+KERNEL = "cpp_fused_gelu_0"
+
+
+def node(name: str, event: str, inputs: tuple[str, ...], output: str) -> Node:
+    return Node(name, event, inputs, (output,), attributes={"event": event})
+
+
+GRAPH = Graph(
+    nodes=(
+        node(f"{KERNEL}:1", KERNEL, ("x",), "a"),
+        node("addmm:2", "aten::addmm", ("bias", "a", "w"), "b"),
+        node(f"{KERNEL}:3", KERNEL, ("b",), "y"),
+    ),
+    tensors=(
+        *(Tensor(name, "float32", (2, 4)) for name in ("x", "a", "b", "y")),
+        Tensor("w", "float32", (4, 4), constant=True),
+        Tensor("bias", "float32", (4,), constant=True),
+    ),
+    inputs=("x",),
+    outputs=("y",),
+)
+
+
+def event(name: str, start: float, dur: float, cat: str = "cpu_op") -> dict[str, Any]:
+    return {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": start, "dur": dur}
+
+
+def run(number: int, start: float) -> list[dict[str, Any]]:
+    """Wrappers of the compiler around three calls, one of which dispatches another operator."""
+    return [
+        event(f"ProfilerStep#{number}", start, 100, "user_annotation"),
+        event("TorchDynamo Cache Lookup", start + 1, 5),
+        event("Torch-Compiled Region: 0/0", start + 6, 90),
+        event(f"graph_0_{KERNEL}", start + 10, 20),
+        event("aten::addmm", start + 35, 10),
+        event("aten::expand", start + 36, 2),
+        event("aten::dropout", start + 46, 1),
+        event(f"graph_0_{KERNEL}", start + 50, 30),
+    ]
+
+
+def trace_of(events: list[dict[str, Any]], graph: Graph | None = GRAPH) -> Trace:
+    calls = RecordedCalls(graph)
+    calls.add(json.dumps({"traceEvents": events}).encode(), "0.json", block=0, warmup_runs=1)
+    return calls.trace(Meta("experiment", "torch", None, None, "m.zip", "0" * 64))
+
+
+def named(trace: Trace) -> list[tuple[str, int]]:
+    names = trace.operators["name"].astype(str).tolist()
+    return [
+        (names[call.operator], int(call.dur_ns)) for call in trace.calls.itertuples(index=False)
+    ]
+
+
+def test_the_nth_call_of_a_run_is_the_nth_node() -> None:
+    trace = trace_of([*run(0, 0), *run(1, 1000)])
+    expected = [
+        (f"{KERNEL}:1", 20_000),
+        ("addmm:2", 10_000),
+        ("aten::dropout", 1_000),
+        (f"{KERNEL}:3", 30_000),
+    ]
+    assert named(trace) == expected * 2
+    assert trace.runs["warmup"].tolist() == [True, False]
+    assert trace.runs["dur_ns"].tolist() == [100_000, 100_000]
+
+
+def test_sizes_are_those_of_the_graph() -> None:
+    operators = trace_of(run(0, 0)).operators.set_index("name")
+    addmm = operators.loc["addmm:2"]
+    assert addmm["inputs"] == "float32[4]; float32[2,4]; float32[4,4]"
+    assert (addmm["bytes_in"], addmm["bytes_param"], addmm["bytes_out"]) == (32, 80, 32)
+    assert operators.loc[f"{KERNEL}:3", "op_type"] == KERNEL
+
+
+def test_the_compilers_wrappers_are_no_operators() -> None:
+    names = {name for name, _ in named(trace_of(run(0, 0)))}
+    assert names == {f"{KERNEL}:1", "addmm:2", "aten::dropout", f"{KERNEL}:3"}
+
+
+@pytest.mark.parametrize("missing", [3, 4, 7])
+def test_calls_that_are_not_those_of_the_graph_are_joined_to_nothing(missing: int) -> None:
+    events = run(0, 0)
+    gone = events.pop(missing)
+    trace = trace_of([*events, *run(1, 1000)])
+    assert [note.count for note in trace.diagnostics if note.code == "calls_not_of_graph"] == [1]
+    first = named(trace)[: len(named(trace)) - 4]
+    assert all(":" not in name.replace("aten::", "") for name, _ in first), gone["name"]
+
+
+def test_without_a_graph_calls_keep_their_names() -> None:
+    trace = trace_of(run(0, 0), None)
+    assert [name for name, _ in named(trace)] == [KERNEL, "aten::addmm", "aten::dropout", KERNEL]
+    assert not [note for note in trace.diagnostics if note.code == "calls_not_of_graph"]
