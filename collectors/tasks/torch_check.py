@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import torch
 
+from analysis.errors import FuseScopeError
 from analysis.graph import graph_json
 from collectors.errors.engine import clean
 from collectors.tensors.outputs import against
@@ -33,6 +34,8 @@ def run(job: Job) -> Checked:
         session.run()
         run_ns = time.perf_counter_ns() - started
     peak_bytes = memory.peak_bytes()
+    if job.variant != "eager" and not session.graphs:
+        raise FuseScopeError("torch_nothing_compiled", variant=job.variant)
     difference = against(job.reference, job.outputs, session.outputs())
     settings = {
         **sessions.recorded_settings(job.settings, job.variant),
@@ -63,8 +66,6 @@ def run(job: Job) -> Checked:
 
 def _graph(job: Job) -> tuple[VariantGraph | None, str | None]:
     """What ran, or why it is not known."""
-    from analysis.errors import FuseScopeError
-
     folder = Path(job.graph).with_suffix(".parts")
     folder.mkdir(parents=True, exist_ok=True)
     try:

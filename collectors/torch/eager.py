@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -46,12 +46,12 @@ def watch_eager(watch: Watch, loaded: Loaded, folder: Path) -> None:
     """Runs the model once. The calls of the watch are then those of the user's code in order, not
     what they dispatched; those that dispatched nothing are left out."""
     dispatched = _Dispatched(watch, loaded.file)
-    with ExitStack() as stack:
-        for name, module in _modules(loaded.model):
-            for remove in _hooked(module, name, dispatched.scopes):
-                stack.callback(remove)
-        with profile(activities=[ProfilerActivity.CPU]) as profiler, dispatched:
-            result = loaded.call(*loaded.inputs)
+    with (
+        _scopes(loaded.model, dispatched.scopes),
+        profile(activities=[ProfilerActivity.CPU]) as profiler,
+        dispatched,
+    ):
+        result = loaded.call(*loaded.inputs)
     watch.returns(tensors_of(result))
     file = folder / "eager.json"
     profiler.export_chrome_trace(str(file))
@@ -74,22 +74,28 @@ def _call(name: str, parts: list[Call]) -> Call:
     return Call(name, list(dict.fromkeys(reads)), made, 0, is_view, first.scope, first.source)
 
 
-def _modules(model: object) -> list[tuple[str, torch.nn.Module]]:
-    return list(model.named_modules()) if isinstance(model, torch.nn.Module) else []
+@contextmanager
+def _scopes(model: object, scopes: list[str]) -> Iterator[None]:
+    """Keeps the name of the module that runs. Without hooks: modules with hooks do not take the
+    fast paths that they take in a recording."""
+    if not isinstance(model, torch.nn.Module):
+        yield
+        return
+    names = {id(module): name for name, module in model.named_modules()}
+    real = torch.nn.Module.__call__
 
+    def call(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+        scopes.append(names.get(id(module), scopes[-1] if scopes else ""))
+        try:
+            return real(module, *args, **kwargs)
+        finally:
+            scopes.pop()
 
-def _hooked(module: torch.nn.Module, name: str, scopes: list[str]) -> list[Callable[[], None]]:
-    """Keeps the scope of what runs; returns what takes the hooks off."""
-
-    def enter(*_: Any) -> None:
-        scopes.append(name)
-
-    def leave(*_: Any) -> None:
-        scopes.pop()
-
-    before = module.register_forward_pre_hook(enter)
-    behind = module.register_forward_hook(leave, always_call=True)
-    return [before.remove, behind.remove]
+    torch.nn.Module.__call__ = call
+    try:
+        yield
+    finally:
+        torch.nn.Module.__call__ = real
 
 
 def _line_of(file: str) -> str:

@@ -18,6 +18,7 @@ TorchError = Literal[
     "torch_no_function",
     "torch_no_module",
     "torch_not_compiled",
+    "torch_nothing_compiled",
     "torch_setting_missing",
     "torch_still_fused",
 ]
@@ -57,6 +58,12 @@ TORCH: Mapping[TorchError, ErrorText] = {
     "torch_not_compiled": ErrorText(
         Message("The model was not compiled as {variant:name}: {reason:name}"),
         _OTHERS,
+    ),
+    "torch_nothing_compiled": ErrorText(
+        Message(
+            "The compiler took nothing of the model, so {variant:name} would be the eager run again"
+        ),
+        Message("Record eager alone, or look with TORCH_LOGS=graph_breaks for what it refuses."),
     ),
     "torch_setting_missing": ErrorText(
         Message(
