@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison
+from analysis.compare.multiple.comparison import compare_several
 from analysis.compare.side import side_of_trace, side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
@@ -23,12 +25,15 @@ from analysis.readers.input.source import Source
 from analysis.redaction import redacted, redacted_sides
 from analysis.report.exports.comparison_json import comparison_json
 from analysis.report.exports.inspection import inspection_json
+from analysis.report.exports.perfetto import several_perfetto_json
 from analysis.report.html import report_html
+from analysis.report.multiple.html import multiple_html
 from analysis.stacks import Stacks
 from analysis.trace import CALL_COLUMNS, Diagnostic, Meta, Trace
 from app.cli.compare import compare as compare_files
 from app.cli.inspect import inspect
 from tests.factories import CONV, experiment_zip, profile_json
+from tests.miniatures import FOLDER
 from tests.report.enclosed import data_of, files_of
 
 
@@ -60,6 +65,12 @@ def redacted_names(*names: str, meta: Meta | None = None) -> list[str]:
         ("file:///home/bob/x y/z.json", "<path>/z.json"),
         ("file://filer01/share/z.json", "<path>/z.json"),
         ("https://host7.example.org:8080/a/b", "https://<host1>:8080/<path>"),
+        ("see https://host7.example.org/a, then", "see https://<host1>/<path>, then"),
+        ("https://hub.example.org/a?token=t0p&b=/a/b.c", "https://<host1>/<path>?<private1>"),
+        ("https://hub.example.org?token=t0p", "https://<host1>?<private1>"),
+        ("(https://hub.example.org/a;v=t0p)", "(https://<host1>/<path>)"),
+        ("https://alice:12ab@hub.example.org/a", "https://<user1>@<host1>/<path>"),
+        ("https://alice:t0/p@hub.example.org", "https://<host1>/<path>"),
         ("alice@gpu-17.example.com", "<user1>@<host1>"),
         ("~carol/work/x", "<path>"),
         ("void f<float>(/opt/secret/k.cu)", "void f<float>(<path>/k.cu)"),
@@ -281,9 +292,9 @@ def test_the_command_line_leaves_them_out(
     before.parent.mkdir()
     for path in (before, after):
         path.write_bytes(profile_json([conv], runs=2))
-    for json in (False, True):
-        inspect(before, json=json, redact=True)
-        compare_files(before, after, json=json, html=tmp_path / "r.html", redact=True)
+    for as_json in (False, True):
+        inspect(before, json=as_json, redact=True)
+        compare_files(before, after, json=as_json, html=tmp_path / "r.html", redact=True)
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     held = b" ".join(files_of(data_of(page)).values()).decode(errors="replace")
     shown = capsys.readouterr().out + page + held
@@ -314,3 +325,34 @@ def test_paths_leave_the_names_of_counters_and_persons_do_not() -> None:
     names = [name for name in new.calls.columns if name not in CALL_COLUMNS]
     assert names == ["aic_mac_ratio", "<path>/x.so calls", "ub_read_bw(GB/s)"]
     assert "alice" not in inspection_json(new).decode()
+
+
+TOKEN = "tok-5d41402abc4b2a76"
+WITH_ARGUMENTS = (
+    "ascend_trace_view", "chrome_trace", "kineto", "mindspore_cpu_timeline", "msprof_timeline",
+    "onnxruntime",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WITH_ARGUMENTS)
+def test_free_metadata_of_a_trace_is_in_no_export(name: str) -> None:
+    """PyTorch writes what add_metadata_json() was given into the head of a trace, other tools put
+    settings into arguments: access tokens of a service stood there. Nothing of that is read, so
+    nothing of it is handed on, redacted or not."""
+    (path,) = (FOLDER / name).glob("*.json")
+    content = json.loads(path.read_bytes())
+    told = {"token": TOKEN, "env": {"HUB": f"https://hub.example.org/?access_token={TOKEN}"}}
+    if isinstance(content, dict):
+        content |= {"hub_token": TOKEN, "environment": told, "distributedInfo": told}
+    for event in content if isinstance(content, list) else content["traceEvents"]:
+        event.setdefault("args", {}).update(told)
+    value = read(Source(path.name, json.dumps(content).encode()))
+    assert isinstance(value, Trace)
+    assert len(value.calls) == len(read(Source(path.name, path.read_bytes())).calls)
+    sides = side_of_trace(value), side_of_trace(replace(value))
+    made = exports(compare(*sides)) + inspection_json(value).decode()
+    several = compare_several([*sides, side_of_trace(replace(value))])
+    made += several_perfetto_json(several).decode()
+    page = multiple_html(several, include_environment=True)
+    made += page + b" ".join(files_of(data_of(page)).values()).decode(errors="replace")
+    assert TOKEN not in made

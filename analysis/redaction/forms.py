@@ -15,7 +15,13 @@ _ROOTS = (
     r"srv|proc|gpfs\d*|lustre|export|builds|System|Library|Applications"
 )
 _FILE = r"\.(?:py|pyc|so|json|onnx|cpp|cc|cu|cuh|hpp|h|hip|zip|gz|csv|txt|db|info|yaml|toml|sh|npz)"
-_URL = rf"(?P<url>\b(?P<scheme>[a-zA-Z][\w+.-]{{1,15}})://(?P<rest>[^\s{_STOP}]*(?::\d+)?[^\s{_STOP}]*))"
+# An address goes on over a user's password, a port and what is asked for: there are access tokens.
+# The signs of a sentence around it are not in it.
+_IN_URL, _BETWEEN = r"[^\s\"'`<>|*;,:()\[\]{}]", r"[*;,:()\[\]{}]"
+_URL = (
+    r"(?P<url>\b(?P<scheme>[a-zA-Z][\w+.-]{1,15})://"
+    rf"(?P<rest>(?:{_IN_URL}|{_BETWEEN}+(?={_IN_URL}))*))"
+)
 _FILE_URL = rf"(?P<file>\bfile:/+{_FOLDERS}{_END})"
 _UNC = rf"(?P<unc>(?<![\w\\])\\\\+[\w.$-]+[\\/]+{_FOLDERS}{_END})"
 _WINDOWS = rf"(?P<windows>(?<![\w])[A-Za-z]:[\\/]+{_FOLDERS}{_END})"
@@ -28,6 +34,7 @@ _MAIL = (
     r"@(?P<mailhost>[A-Za-z](?:[\w-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9-]+)*)(?![\w@]))"
 )
 _SURE = f"{_FILE_URL}|{_URL}|{_UNC}|{_WINDOWS}|{_HOME}|{_ROOTED}|{_NAMED}"
+PARTS_OF_URL = re.compile(r"([^/?#]*)(/[^?#]*)?([?#].*)?", re.DOTALL)
 IN_NAMES = re.compile(f"{_SURE}|{_MAIL}")
 IN_TEXTS = re.compile(f"{_SURE}|{_ANY}|{_MAIL}")
 WHOLE = re.compile(r"(?:/|~[\w.-]*/|[A-Za-z]:[\\/]|\\\\)[^\r\n]*")

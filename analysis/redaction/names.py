@@ -53,7 +53,8 @@ class Names:
                 self._add_host(match["mailhost"])
 
     def address(self, rest: str) -> str:
-        """'<user1>@<host1>:8080' of what stands before the first / of a URL, '' for none."""
+        """'<user1>@<host1>:8080' of what stands before the first / of a URL, '' for none. Passwords
+        are left out."""
         authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
         user, at, index = authority.rpartition("@")
         host, colon, port = index.partition(":")
@@ -62,7 +63,7 @@ class Names:
             made = f"{self._add_user(user.partition(':')[0]) or '<user>'}@"
         if host:
             made += self._add_host(host) or host
-        return made + colon + port
+        return made + (colon + port if port.isdecimal() else "")
 
     def _add_user(self, text: str) -> str | None:
         words = text.strip().split()

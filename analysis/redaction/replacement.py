@@ -9,6 +9,7 @@ from analysis.redaction.forms import (
     FILE_NAME,
     IN_NAMES,
     IN_TEXTS,
+    PARTS_OF_URL,
     PLACEHOLDER,
     SUSPECT,
     SYMBOL_VERSION,
@@ -77,9 +78,7 @@ class Replacement:
 
     def _found(self, match: re.Match[str]) -> str:
         if match["url"]:
-            made = self._names.address(match["rest"])
-            _, slash, path = match["rest"].partition("/")
-            return f"{match['scheme']}://{made}{slash}{self._path(slash + path) if path else ''}"
+            return f"{match['scheme']}://{self._address(match['rest'])}"
         if match["mail"]:
             user, host = match["mailuser"], match["mailhost"]
             if SYMBOL_VERSION.fullmatch(host):
@@ -87,6 +86,14 @@ class Replacement:
             person = self._names.placeholder("user", user)
             return f"{person}@{self._names.placeholder('host', host)}"
         return self._path(match[0])
+
+    def _address(self, rest: str) -> str:
+        """'<host1>:8080/<path>?<private1>' of what follows the scheme of a URL."""
+        authority, path, asked = PARTS_OF_URL.fullmatch(rest).groups()  # type: ignore[union-attr]
+        made = self._names.address(authority)
+        if path:
+            made += f"/{self._path(path) if path != '/' else ''}"
+        return f"{made}{asked[0]}{self._names.number('private', asked)}" if asked else made
 
     def _path(self, path: str) -> str:
         """'<path>/model.py' of a file, '<path>' of a folder; another folder has another number."""
