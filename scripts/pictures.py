@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import re
 import subprocess
 import sys
 import tempfile
@@ -80,7 +81,7 @@ PICTURES = {
     "page-recipe": Picture("recipes?recipe=conv3x3", height=900),
 }
 
-# The tutorial has its pictures in Chinese, too: what they begin and end with, and what is clicked.
+# The Chinese pages have their own pictures: what they begin and end with, and what is clicked.
 CHINESE = {
     "": "",
     "Where the time of a run goes": "一次运行的时间花在哪里",
@@ -92,6 +93,8 @@ CHINESE = {
     "Why not fused": "未融合原因",
     "What each optimizer brings": "各图优化器的价值",
     "Try it": "尝试",
+    "Where the time goes": "时间花在哪里",
+    "Timeline": "时间线",
 }
 
 
@@ -110,7 +113,7 @@ def _in_chinese(picture: Picture) -> Picture:
 PICTURES |= {
     f"{name}-zh": _in_chinese(picture)
     for name, picture in PICTURES.items()
-    if name.startswith("tutorial-")
+    if name.startswith(("tutorial-", "page-"))
 }
 
 
@@ -182,7 +185,7 @@ def _settle(page: Page) -> None:
 
 def _above(page: Page, heading: str) -> float:
     """Where the part begins that has this heading, with a margin, in px."""
-    found: Locator = page.get_by_role("heading", name=heading).first
+    found: Locator = page.get_by_role("heading", name=re.compile(f"^{re.escape(heading)}")).first
     box = found.bounding_box(timeout=20_000)
     assert box is not None, heading
     return max(0.0, box["y"] - MARGIN)

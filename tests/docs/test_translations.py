@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = {
     "README.md": "README.zh.md",
+    "docs/dashboard.md": "docs/zh/dashboard.md",
     "docs/figures.md": "docs/zh/figures.md",
     "docs/formats.md": "docs/zh/formats.md",
     "docs/fusion.md": "docs/zh/fusion.md",
@@ -116,6 +117,14 @@ def test_no_sentence_is_left_in_english(english: str, chinese: str) -> None:
             assert not re.search(r"[a-z]{2,}(?: [a-z]{2,}){3}", line), line
     first = text(english).splitlines()[0] == text(chinese).splitlines()[0]
     assert first == (english == "README.md"), "the title is not translated"
+
+
+@pairs
+def test_chinese_pages_link_to_chinese_ones(english: str, chinese: str) -> None:
+    there = {(ROOT / one).resolve(): other for one, other in PAGES.items()}
+    targets = re.findall(r"(?<!\[English\])\(([^)#:\s]+\.md)(?:#[^)]*)?\)", text(chinese))
+    found = [((ROOT / chinese).parent / target).resolve() for target in targets]
+    assert [there[target] for target in found if target in there] == []
 
 
 def test_every_link_of_the_docs_leads_somewhere() -> None:
