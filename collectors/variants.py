@@ -124,6 +124,11 @@ _INSIDE = Message(
 _RULES = re.compile(r"rules:(\w[\w.+-]{0,79})", re.ASCII)
 
 
+def spins(name: str) -> bool:
+    """Whether the variant of that name, of any engine, lets idle threads spin."""
+    return any(variant.spin for variant in VARIANTS if variant.name == name)
+
+
 def of_torch(name: str) -> Variant:
     """The variant of that name for torch. Raises FuseScopeError that suggests the nearest."""
     known = {variant.name: variant for variant in TORCH}

@@ -34,9 +34,10 @@ class _Realise(CustomGraphPass):  # type: ignore[misc]
 
     def __call__(self, graph: torch.fx.Graph) -> None:
         for node in graph.nodes:
-            if node.op != "call_function" or node.target is operator.getitem or _is_view(node):
+            if node.op != "call_function" or _is_view(node):
                 continue
-            self._computed.add(node.name)
+            if node.target is not operator.getitem:
+                self._computed.add(node.name)
             if isinstance(node.meta.get("val"), torch.Tensor):
                 node.meta["inductor_realize_to_strides"] = True
 
