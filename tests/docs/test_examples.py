@@ -26,7 +26,8 @@ from tests.docs.examples import (
 )
 
 DOCS = ROOT / "docs"
-TAUGHT = [DOCS / name for name in ("tutorial.md", "cases.md", "faq.md")]
+_TAUGHT = ("tutorial.md", "cases.md", "faq.md", "zh/tutorial.md", "zh/faq.md")
+TAUGHT = [DOCS / name for name in _TAUGHT]
 SHOWN = [example for page in PAGES for example in examples(page)]
 # Of these `make test` runs the commands; of the others test-exhaustive does.
 _FIRST_READ = ("README", "index", "tutorial")
@@ -113,7 +114,9 @@ def update(example: Example, printed: list[str]) -> None:
     example.page.write_text(text, encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", [_of(page, page, page.stem) for page in TAUGHT])
+@pytest.mark.parametrize(
+    "page", [_of(page, page, page.relative_to(DOCS).as_posix()) for page in TAUGHT]
+)
 def test_figures_of_sentences_are_those_that_are_printed(page: Path) -> None:
     printed = " ".join(" ".join(output(one.command) for one in examples(page)).split())
     known = set(_FIGURE.findall(printed))

@@ -11,11 +11,14 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = {
     "README.md": "README.zh.md",
+    "docs/alternating.md": "docs/zh/alternating.md",
     "docs/dashboard.md": "docs/zh/dashboard.md",
+    "docs/faq.md": "docs/zh/faq.md",
     "docs/figures.md": "docs/zh/figures.md",
     "docs/formats.md": "docs/zh/formats.md",
     "docs/fusion.md": "docs/zh/fusion.md",
     "docs/glossary.md": "docs/zh/glossary.md",
+    "docs/profilers.md": "docs/zh/profilers.md",
     "docs/tutorial.md": "docs/zh/tutorial.md",
     "docs/verdict.md": "docs/zh/verdict.md",
 }
@@ -108,6 +111,17 @@ def test_chinese_and_latin_stand_apart(english: str, chinese: str) -> None:
     plain = re.sub(r"\]\([^)]*\)", "]", CODE.sub("`", prose(text(chinese))))
     assert re.findall(f"[{HAN}][A-Za-z0-9`]|[A-Za-z0-9%][{HAN}]", plain) == []
     assert re.findall(f"[{HAN}][,;:?!]", plain) == [], "Chinese sentences have Chinese punctuation"
+
+
+@pairs
+def test_emphasis_is_seen_by_every_markdown(english: str, chinese: str) -> None:
+    """CommonMark neither begins nor ends emphasis between a punctuation mark and a letter."""
+    marks, letters = "，。：；！？（）“”、", f"[{HAN}A-Za-z0-9]"
+    plain = prose(text(chinese)).replace("\\*", "")
+    for span in re.finditer(r"(.?)(?<!\*)(\*{1,2})(?![* ])([^*\n|]+?)(?<! )\2(?!\*)(.?)", plain):
+        before, _, inner, after = span.groups()
+        assert not (inner[-1] in marks and re.match(letters, after)), span[0]
+        assert not (inner[0] in marks and re.match(letters, before)), span[0]
 
 
 @pairs
