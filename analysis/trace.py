@@ -21,6 +21,7 @@ from analysis.host_waits import HostWaits
 from analysis.limits import DEFAULT_LIMITS
 from analysis.memory import MemoryUse
 from analysis.messages import Said
+from analysis.originals import Original
 from analysis.stacks import Stacks
 from analysis.text import clean_text
 
@@ -36,7 +37,9 @@ DiagnosticCode = Literal[
     "blocks_loaded", "boundaries_included", "boundary_mismatch", "calls_not_of_graph",
     "classes_unknown",
     "communication_differs", "communication_tasks", "companion_lacks", "companion_unmatched",
-    "companion_unreadable", "compared_cut_short", "compiled_dispatch", "contradiction", "control",
+    "companion_unreadable", "compared_cut_short", "compiled_dispatch",
+    "compiler_map", "compiler_map_foreign", "compiler_map_lacks", "compiler_map_missing",
+    "contradiction", "control",
     "counter_units_differ", "counters_ambiguous", "counters_beyond", "counters_differ",
     "counters_on_one_side", "cut_short", "database_half_written", "decided_at",
     "detail_borrowed", "detail_differs", "device_memory", "devices_differ", "different_models",
@@ -52,7 +55,8 @@ DiagnosticCode = Literal[
     "no_device_rows", "no_kernels", "no_operators", "no_runs", "not_in_graph", "not_operators",
     "notes_unknown",
     "one_class", "one_process_each", "one_side_unknown", "operator_counts_differ",
-    "operators_over_one", "operators_unnamed", "other_baseline", "other_events", "outside_runs",
+    "operators_over_one", "operators_unnamed", "originals_recomputed", "originals_unmatched",
+    "other_baseline", "other_events", "outside_runs",
     "overlapping_calls", "paired", "paired_spin", "part_missing", "part_unreadable",
     "profiled_headline", "profiler_inflation", "quantised", "recorded_with",
     "recordings_differ", "rounded_starts", "rows_twice", "runs_averaged", "runs_differ",
@@ -194,7 +198,8 @@ class Trace:
     """One recording: `runs`, distinct `operators`, their `calls`, and what was noticed; `stacks`
     is where in the host's code they come from, None where the file does not say it, `memory` the
     memory of each device over time, where it does; `host_waits` are calls of the host that wait for
-    the device, None where the file has no calls of the host to a device."""
+    the device, None where the file has no calls of the host to a device; `originals` are operators
+    of the model that members name, in the order of one run, none where no compiler told them."""
 
     meta: Meta
     runs: pd.DataFrame
@@ -204,6 +209,7 @@ class Trace:
     stacks: Stacks | None = None
     memory: tuple[MemoryUse, ...] = ()
     host_waits: HostWaits | None = None
+    originals: tuple[Original, ...] = ()
 
     def __post_init__(self) -> None:
         _check("runs", self.runs, RUN_COLUMNS)

@@ -12,6 +12,7 @@ from analysis.compare.doubts import doubts
 from analysis.compare.entered_runs import assumed_per_run, with_entered_runs
 from analysis.compare.figures import figures
 from analysis.compare.groups.detail import with_shared_detail
+from analysis.compare.groups.eager import with_originals
 from analysis.compare.groups.fusion import Fusion
 from analysis.compare.groups.grouping import group_operators
 from analysis.compare.groups.matching import (
@@ -54,6 +55,7 @@ def compare(
     )
     entered = (baseline is not given[0], candidate is not given[1])
     baseline, candidate, borrowed = with_shared_detail(baseline, candidate)
+    baseline, candidate, unmatched = with_originals(baseline, candidate)
     verdict = judge(baseline, candidate, candidates)
     bound = tau(assumptions, baseline, candidate)
     small = (small_ops(baseline.trace), small_ops(candidate.trace))
@@ -99,6 +101,7 @@ def compare(
         diagnostics=(
             *((_different_models(shares),) if differ else ()),
             *borrowed,
+            *unmatched,
             *doubts(
                 baseline, candidate, verdict, {f.code: f for f in shown}, operators, fusion, gains
             ),

@@ -18,7 +18,7 @@ from analysis.compare.side import Side
 from analysis.compare.timing.verdict import Verdict
 from analysis.operators.classes import plain_type
 from analysis.operators.flops import parse_shapes
-from analysis.operators.members import parse_members
+from analysis.operators.members import inductor, parse_members
 from analysis.trace import Trace
 
 # Below this part on either side the two are taken for different models.
@@ -133,13 +133,11 @@ def _types(trace: Trace) -> dict[int, str]:
 def _listed(trace: Trace) -> dict[int, frozenset[str]]:
     """The op types that names of fused kernels list, by operator."""
     found = {}
-    for row, text, source in zip(
-        trace.operators["operator"],
-        trace.texts("members"),
-        trace.texts("members_source"),
-        strict=True,
-    ):
+    columns = (trace.texts(column) for column in ("name", "members", "members_source"))
+    for row, name, text, source in zip(trace.operators["operator"], *columns, strict=True):
         members = parse_members(text, source) if text else None
+        # Where a compiler's map names nodes, the kernel's name still lists types.
+        members = inductor(name) if members is not None and trace.originals else members
         if members is not None and members.kind == "op_types":
             found[int(row)] = frozenset(plain_type(kind) for kind in members.members)
     return found

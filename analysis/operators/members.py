@@ -35,6 +35,7 @@ _RANGE = re.compile(r"\{ForeignNode\[(.*)\]\}", re.DOTALL)
 _BRACKET_OR_MARK = re.compile(r"[(\[{)\]}]| \+ | \|\| |, ")
 _UNNAMED = re.compile(r"\(Unnamed Layer\* \d+\).*|\[?ONNXTRT_\w.*", re.DOTALL)
 _INDUCTOR = re.compile(r"(?:graph_\d{1,9}_)?(?:triton_[a-z]+|cpp)_fused_?")
+_FUNCTION = re.compile(r"(?:graph_\d{1,9}_)?cpp_fused")
 # Triton's specialisation of arguments: _0d1d2de.
 _SPECIALISED = re.compile(r"_\d+[cde][\dcde]*$")
 _GRAPH_KERNEL = re.compile(r"(?:GraphKernel|Fused)_(.+?)(?:_fusion|_split)?(?:_\d{6,})?")
@@ -133,6 +134,11 @@ def inductor(kernel: str) -> Members | None:
     rest = name[match.end() :].removesuffix(".kd").removesuffix("_kernel")
     types = _aten_types(_SPECIALISED.sub("", rest).rstrip("0123456789").rstrip("_"))
     return Members(tuple(types), "op_types") if types else None
+
+
+def is_function(kernel: str) -> bool:
+    """Whether inductor generated this kernel for a CPU: one function, of one loop or of several."""
+    return _FUNCTION.match(kernel) is not None
 
 
 def graph_kernel(op_type: str) -> Members | None:

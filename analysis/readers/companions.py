@@ -29,7 +29,9 @@ _NEWER = Message("the op_summary_*.csv of a recording with a newer msprof")
 _GPU_TRACE = Message("the table of `nsys stats --report cuda_gpu_trace`, or the export to SQLite")
 _DISPATCHES = Message("kernel_trace.csv or results.json of the same recording, or the whole folder")
 _PROFILE = Message("the file of trtexec --exportProfile or --exportTimes with it")
+_KINETO = Message("the trace of PyTorch's profiler with it, or the whole folder")
 # What several kinds of files contain.
+_COMPILED = Message("the log of a compilation by torch.compile, but no times")
 _PIPELINE = Message("records of the data pipeline, but no operators")
 _LOAD = Message("the load of the machine, but no operators")
 _TRAFFIC = Message("the traffic between devices, but no operators")
@@ -301,6 +303,8 @@ _TEXTS = (
         Message("a database of rocprofv3 (rocpd)"),
         Message("the kernel_trace.csv of `rocpd convert --output-format csv -i <file>`"),
     ),
+    Companion(rb"\A[VIDWE]\d{4} [\d:.]{8,20} \d{1,10} \S{1,200}\] \{", _COMPILED, _KINETO),
+    Companion(rb'\A\{\s*"(?:preToPost|postToPre|cppCodeToPost)"\s*:', _COMPILED, _KINETO),
     Companion(
         rb"\[node type\][^\n]{0,200}\[avg ms\]",
         Message("the printed summary of a TensorFlow or TFLite benchmark"),

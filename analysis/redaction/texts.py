@@ -50,6 +50,7 @@ def _trace_texts(trace: Trace) -> Iterator[str]:
         for column in frame.columns:
             if column not in KEPT and isinstance(frame[column].dtype, pd.CategoricalDtype):
                 yield from map(str, frame[column].cat.categories)
+    yield from (text for one in trace.originals for text in (one.name, one.place))
     yield from _note_texts(trace.diagnostics)
 
 

@@ -50,6 +50,10 @@ def _trace(trace: Trace, redaction: Replacement) -> Trace:
             replace(use, device=redaction.name(use.device), peak_in=redaction.name(use.peak_in))
             for use in trace.memory
         ),
+        originals=tuple(
+            replace(one, name=redaction.name(one.name), place=redaction.name(one.place))
+            for one in trace.originals
+        ),
         host_waits=trace.host_waits
         and replace(trace.host_waits, names=tuple(map(redaction.name, trace.host_waits.names))),
         stacks=trace.stacks

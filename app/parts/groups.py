@@ -12,12 +12,14 @@ from analysis import units, wording
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Group, Operator
 from analysis.compare.side import Side
-from analysis.messages import Message, paragraph, say
+from analysis.messages import Message, listed, paragraph, say
+from analysis.text import clean_text
 from app.parts import ledger, panels
 from app.parts.heads import SIDE_NAMES, told
 
 _TEXT_CHARS = 90
 _ROWS = 200
+_NAMED = 8
 
 
 def show(comparison: Comparison, id_: int) -> None:
@@ -126,6 +128,12 @@ def _how(group: Group, row: Mapping[Hashable, Any]) -> str:
             before=len(group.baseline),
             after=len(group.candidate),
         ),
+        say(
+            "Computed again in several kernels: {names}.",
+            names=listed([clean_text(name, 40) for name in group.recomputed[:_NAMED]]),
+        )
+        if group.recomputed
+        else "",
         say("The group got slower by more than the noise.") if row.get("hurts") else "",
     )
 
@@ -165,7 +173,7 @@ def _graph(when: str, side: Side, operators: tuple[Operator, ...], group: Group)
 def _operators(group: Group) -> None:
     with st.expander(say("Operators and boundary tensors by name"), key="group_operators"):
         rows = [
-            (side.text(), operator.op_type, operator.name, operator.scope)
+            (side.text(), operator.op_type, operator.name, operator.scope or operator.place)
             for side, operators in (
                 (Message("model"), group.original),
                 (SIDE_NAMES["baseline"], group.baseline),
@@ -181,7 +189,7 @@ def _operators(group: Group) -> None:
                 "where": say("Where"),
                 "type": say("Type"),
                 "name": say("Name"),
-                "module": say("Module"),
+                "module": say("Module or line"),
             },
             hide_index=True,
             key="group_names",

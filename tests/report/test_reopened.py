@@ -21,6 +21,7 @@ from analysis.host_waits import HostWaits
 from analysis.limits import Limits
 from analysis.memory import MemoryUse
 from analysis.metrics.hierarchy import hierarchies
+from analysis.originals import Original
 from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
 from analysis.readers.packed.context import context_of, frames_of
@@ -83,6 +84,16 @@ def test_every_format_comes_back_from_a_report_as_it_was() -> None:
         assert packed_trace(again) == packed_trace(trace)
 
 
+def test_the_report_of_a_compiled_model_has_its_groups_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page, folder = tmp_path / "r.html", SAMPLES / "torch_compile"
+    files = (folder / "eager.json.gz", folder / "compiled.json.gz")
+    before = told(capsys, compare_verb.compare, *files, html=page)
+    assert {group["known_by"] for group in before["fusion"]["groups"]} == {"compiler", "merged"}
+    assert told(capsys, compare_verb.compare, page)["fusion"] == before["fusion"]
+
+
 def with_context(trace: Trace) -> Trace:
     """Two calls in Python code of a user, one wait in it, and the memory of two devices."""
     user = "/home/alice/secret/train.py(3): step"
@@ -125,6 +136,17 @@ def test_call_stacks_memory_and_waits_come_back_without_paths(
     less = read(Source("r.html", report_html(compare(*choose_sides(trace, trace))).encode()))
     assert isinstance(less, Trace)
     assert less.stacks is None and less.host_waits is not None
+
+
+def test_originals_come_back_without_paths() -> None:
+    line = "/home/alice/secret/model.py:3: add(x)"
+    given = (Original("add", "add", line, False, True, False), Original("b", ""))
+    trace = replace(miniature_pair()[0], originals=given)
+    page = report_html(compare(*choose_sides(trace, trace)))
+    assert "secret" not in page
+    held = read(Source("r.html", page.encode()))
+    assert isinstance(held, Trace)
+    assert held.originals == (replace(given[0], place="<path>/model.py:3: add(x)"), given[1])
 
 
 @pytest.mark.parametrize(

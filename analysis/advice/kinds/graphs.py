@@ -82,10 +82,13 @@ def _in_several(subject: Subject) -> Answer:
     if not named.any():
         return "no_members"
     inside: dict[str, set[str]] = {}
+    # A compiler's map tells what several kernels compute, and what they only share.
+    once = {one.name for one in subject.trace.originals if not one.recomputed}
     again = np.zeros(len(table), dtype=bool)
     columns = (subject.texts["name"], table["members"].astype("object"))
     for place, (name, members) in enumerate(zip(*columns, strict=True)):
         own = str(members).split(" + ") if named[place] and members else []
+        own = [] if once & set(own) else own
         again[place] = bool(own) and all(inside.get(member, set()) - {name} for member in own)
         for member in own:
             inside.setdefault(member, set()).add(name)

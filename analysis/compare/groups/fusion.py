@@ -16,12 +16,14 @@ from analysis.trace import Diagnostic
 Kind = Literal["kept", "fused", "replaced", "split", "folded", "removed", "loaded"]
 # name: tensor names on both sides; value: tensors with the same values on the same input;
 # structure: the engine's node names and the graphs' shape; merged: a boundary could not be proven,
-# so neighbours were joined; members: the trace names the originals; inferred: same type, shapes
+# so neighbours were joined; members: the trace names the originals; compiler: the
+# compiler's own map names them, call by call; inferred: same type, shapes
 # and order in two traces without graphs; launched_by: all kernels that one operator of the
 # framework launched; op_class: kernels of one class that nothing else ties together.
 KnownBy = Literal[
-    "name", "value", "structure", "merged", "members", "inferred", "launched_by", "op_class"
-]
+    "name", "value", "structure", "merged", "members", "compiler", "inferred", "launched_by",
+    "op_class",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -29,13 +31,15 @@ class Operator:
     """One operator of a group; `scope` is the module it belongs to, '' if unknown.
 
     `row` is its row in the trace of the side that ran it, given where names are not unique (one
-    GPU kernel runs for many operators of the model).
+    GPU kernel runs for many operators of the model). `place` is its line of source code, '' if
+    unknown.
     """
 
     name: str
     op_type: str
     scope: str = ""
     row: int | None = None
+    place: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,8 @@ class Group:
     their place, each in graph order; `inputs` and `outputs` name the boundary tensors as the model
     does, weights left out. `bytes_inside` are bytes of tensors that are written and read only
     inside, per side (None: a size is unknown). `difference` is max|a-b| and max|a-b| / max|a| of
-    the candidate's outputs against the model's, None where not recorded.
+    the candidate's outputs against the model's, None where not recorded. `recomputed` are originals
+    of which several kernels compute the same.
     """
 
     id: int
@@ -59,6 +64,7 @@ class Group:
     outputs: tuple[str, ...] = ()
     bytes_inside: tuple[int | None, int | None] = (None, None)
     difference: tuple[float | None, float | None] | None = None
+    recomputed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from analysis.compare.groups.compiled import group_by_compiler
 from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
 from analysis.compare.groups.inferred import infer_groups
 from analysis.compare.groups.launched import join_by_launcher
@@ -17,7 +18,8 @@ from analysis.trace import Diagnostic, DiagnosticCode, Value
 
 
 def group_operators(baseline: Side, candidate: Side) -> Fusion:
-    """Groups from the graphs of one model; else from members; else inferred, then by launcher."""
+    """Groups from the graphs of one model; else from a compiler's map; else from members; else
+    inferred, then by launcher."""
     model, problem = _model(baseline, candidate)
     notes: tuple[Diagnostic, ...] = (problem,) if problem else ()
     if model is not None and baseline.graph is not None and candidate.graph is not None:
@@ -25,7 +27,7 @@ def group_operators(baseline: Side, candidate: Side) -> Fusion:
             return _from_graphs(model, baseline, candidate)
         except FuseScopeError as error:
             notes = (_note("graph_unusable", reason=error.said),)
-    fusion = group_by_members(baseline, candidate)
+    fusion = group_by_compiler(baseline, candidate) or group_by_members(baseline, candidate)
     if fusion is None:
         inferred = infer_groups(baseline, candidate)
         fusion = join_by_launcher(inferred, baseline, candidate)

@@ -13,7 +13,7 @@ from analysis.compare.groups.members import compute_operators, kind_of
 from analysis.compare.groups.pairs import paired_operators
 from analysis.compare.side import Side
 from analysis.operators.classes import plain_type
-from analysis.operators.members import parse_members
+from analysis.operators.members import is_function, parse_members
 from analysis.trace import Diagnostic, Trace
 
 # A longer stretch without anything in common says nothing about what became what.
@@ -88,7 +88,9 @@ def _that_ran(trace: Trace) -> tuple[_Ran, ...]:
         name, op_type, inputs, outputs, text, source = (cells[row] for cells in told)
         members = parse_members(text, source) if text else None
         types = None
-        if members is not None and members.kind == "op_types":
+        # A function for the CPU may hold loops that have nothing to do with each other.
+        is_one = not is_function(name)
+        if is_one and members is not None and members.kind == "op_types":
             types = frozenset(plain_type(kind) for kind in members.members)
         operator = Operator(name, op_type, row=row)
         found.append(_Ran(operator, inputs, outputs, types))

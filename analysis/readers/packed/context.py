@@ -1,4 +1,5 @@
-"""What a trace has beside its tables, as tables: call stacks, memory over time, host waits."""
+"""What a trace has beside its tables, as tables: call stacks, memory over time, host
+waits, and the originals that members name."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ import pandas as pd
 
 from analysis.host_waits import MAX_WAITS, HostWaits
 from analysis.memory import MAX_DEVICES, MAX_POINTS, MemoryUse
+from analysis.originals import MAX_ORIGINALS, Original
 from analysis.stacks import MAX_NODES, Stacks
 from analysis.trace import Trace
 
@@ -25,8 +27,21 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "allocated": "int64",
         "reserved": "Int64",
     },
+    "originals": {
+        "name": "category",
+        "op_type": "category",
+        "place": "category",
+        "computes": "int64",
+        "recomputed": "int64",
+        "traced": "int64",
+    },
 }
-_MAX_ROWS = {"nodes": MAX_NODES, "waits": MAX_WAITS, "memory": MAX_POINTS * MAX_DEVICES}
+_MAX_ROWS = {
+    "nodes": MAX_NODES,
+    "waits": MAX_WAITS,
+    "memory": MAX_POINTS * MAX_DEVICES,
+    "originals": MAX_ORIGINALS,
+}
 
 
 def frames_of(trace: Trace) -> dict[str, pd.DataFrame]:
@@ -52,6 +67,12 @@ def frames_of(trace: Trace) -> dict[str, pd.DataFrame]:
         found["memory"] = pd.concat([_memory_frame(use) for use in trace.memory]).astype(
             {"device": "category", "peak_in": "category"}
         )
+    if trace.originals:
+        columns = {
+            column: [getattr(one, column) for one in trace.originals]
+            for column in SCHEMAS["originals"]
+        }
+        found["originals"] = pd.DataFrame(columns).astype(dict(SCHEMAS["originals"]))
     return found
 
 
@@ -94,6 +115,12 @@ def context_of(frames: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
         if by_device.ngroups > MAX_DEVICES:
             raise ValueError("memory: too many devices")
         found["memory"] = tuple(_use(str(device), rows) for device, rows in by_device)
+    if "originals" in frames:
+        told = frames["originals"].astype("object")
+        found["originals"] = tuple(
+            Original(str(name), str(op_type), str(place), *(bool(flag) for flag in flags))
+            for name, op_type, place, *flags in told.itertuples(index=False)
+        )
     return found
 
 

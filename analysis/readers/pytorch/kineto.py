@@ -27,6 +27,7 @@ from analysis.readers.input.encoding import utf8
 from analysis.readers.input.json_events import EventFile, decode_file
 from analysis.readers.input.json_value import decode
 from analysis.readers.input.source import Source
+from analysis.readers.pytorch.compiled import calls_on_device, calls_on_host, with_members
 from analysis.readers.pytorch.dispatch import host_ops
 from analysis.readers.pytorch.events import Event, Sorted, Span, plain, sort_events
 from analysis.readers.pytorch.host import op_rows
@@ -114,15 +115,19 @@ def _read(source: Source) -> Trace:
         launches = Launches(found)
         launched = [launches.of(kernel) for kernel in found.kernels]
         rows = kernel_rows(found, steps, devices, launches, launched)
+        calls = calls_on_device(found, launches, launched) if found.calls else []
         moments = _launched(found.kernels, launched)
     else:
         host = host_ops(found)
         if not host.ops:
             raise _nothing(source.name, {note.code for note in notes})
         rows = op_rows(host, steps)
+        calls = calls_on_host(found, host) if found.calls else []
         moments = [Moment(op.lane, op.start_ns, op.row, before=True) for op in host.ops]
         notes += noted("warning", "no_device_rows", len(found.launches))
         notes += host.notes
+    originals, beside = with_members(rows, calls, steps, source)
+    notes += beside.notes
     outside = sum(run is None for run in rows["run"]) if steps.spans else 0
     notes += noted("warning", "outside_runs", outside)
     used = list(dict.fromkeys(str(device) for device in rows["provider"]))
@@ -130,6 +135,7 @@ def _read(source: Source) -> Trace:
         KINETO.name,
         "PyTorch profiler",
         device=", ".join(used[:_MAX_DEVICES]) if used != ["device"] else None,
+        files=beside.files,
         private=_private(file),
         started_ns=_started_ns(file, rows["start_ns"]),
     )
@@ -142,6 +148,7 @@ def _read(source: Source) -> Trace:
         trace,
         stacks=stacks_of(found.frames, moments, source.limits),
         memory=memory,
+        originals=originals,
         host_waits=_waits(found, launches, source.limits) if found.launches and launches else None,
     )
     return with_launches(trace, _launch_calls(found, steps)) if found.kernels else trace
@@ -157,7 +164,8 @@ KINETO = Reader(
         "dtypes": mark("Record with record_shapes=True."),
         "flops": mark("Record with record_shapes=True and with_flops=True."),
         "members": mark(
-            "Record a model under torch.compile; on a CPU with "
+            "Record a model under torch.compile with TORCH_TRACE=FOLDER and INDUCTOR_PROVENANCE=1 "
+            "set, and give the log in that folder with the trace; on a CPU with "
             "torch._inductor.config.cpp.enable_kernel_profile = True."
         ),
         "communication": mark("Record a distributed run."),
@@ -169,7 +177,10 @@ KINETO = Reader(
         "prof:`, and `prof.step()` after each run of the model. `with_stack=True` and "
         "`profile_memory=True` add the code that launched each kernel, and memory over time; they "
         "slow down what is measured, so record them apart. Kernels of `torch.compile` on a CPU "
-        "show with `torch._inductor.config.cpp.enable_kernel_profile = True`."
+        "show with `torch._inductor.config.cpp.enable_kernel_profile = True`. Which operators are "
+        "in each kernel stands in the log that `TORCH_TRACE=trace INDUCTOR_PROVENANCE=1` in the "
+        "environment has written: give it with the trace (or the folder `torch_compile_debug` that "
+        "`TORCH_COMPILE_DEBUG=1` writes)."
     ),
     sniff=_sniff,
     read=_read,

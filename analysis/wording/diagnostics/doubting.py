@@ -275,6 +275,24 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         ),
         Message("Neither graphs nor names of members connect the operators of the two files."),
     ),
+    "originals_recomputed": told(
+        Message(
+            "{n:count} operator of the model is computed again in several kernels: the compiler "
+            "did not keep its result.",
+            "{n:count} operators of the model are computed again in several kernels: the compiler "
+            "did not keep their results.",
+        )
+    ),
+    "originals_unmatched": told(
+        Message(
+            "The operators of the {on} are not those of the graph that torch.compile was given, in "
+            "type and order."
+        ),
+        Message(
+            "Give the log that TORCH_TRACE writes, which has that graph, and two traces of one "
+            "model."
+        ),
+    ),
     "groups_launched": told(
         Message(
             "{n:count} group of kernels was joined by the framework operator that launched them.",

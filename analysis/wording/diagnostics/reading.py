@@ -461,6 +461,42 @@ READING: Mapping[DiagnosticCode, NoteTexts] = {
         ),
         Message("Their time is dispatch: it is in the gaps between operators."),
     ),
+    "compiler_map": told(
+        Message(
+            "The files of torch.compile beside the trace say which operators of the model are in "
+            "each kernel, for {n:count} of {of:count} calls of compiled graphs."
+        ),
+        Message("Kernels are joined to them by name and order."),
+    ),
+    "compiler_map_foreign": told(
+        Message(
+            "{n:count} log of torch.compile beside the trace is of another run: its kernels have "
+            "other names or another order. It was not used.",
+            "{n:count} logs of torch.compile beside the trace are of another run: their kernels "
+            "have other names or another order. They were not used.",
+        )
+    ),
+    "compiler_map_lacks": told(
+        Message(
+            "The files of torch.compile beside the trace do not say which operators are in a "
+            "kernel, for {n:count} compiled graph.",
+            "The files of torch.compile beside the trace do not say which operators are in a "
+            "kernel, for {n:count} compiled graphs.",
+        ),
+        Message("Set INDUCTOR_PROVENANCE=1 together with TORCH_TRACE."),
+    ),
+    "compiler_map_missing": told(
+        Message(
+            "The name of {n:count} generated kernel lists op types, but not which operators of the "
+            "model are in it.",
+            "The names of {n:count} generated kernels list op types, but not which operators of "
+            "the model are in them.",
+        ),
+        Message(
+            "Record with TORCH_TRACE=FOLDER and INDUCTOR_PROVENANCE=1 set, and give the log in "
+            "that folder with the trace."
+        ),
+    ),
     "kernels_hidden": told(
         Message(
             "{n:count} compiled region does not show the kernels in it.",

@@ -24,6 +24,7 @@ KNOWN_BY: Mapping[KnownBy, Message] = {
     "structure": Message("graph structure"),
     "merged": Message("merged neighbours"),
     "members": Message("names in the trace"),
+    "compiler": Message("the compiler's map"),
     "inferred": Message("inferred"),
     "launched_by": Message("launched by"),
     "op_class": Message("operator class"),
@@ -34,6 +35,7 @@ KNOWN_BY_HELP = Message(
     "the same values, and no other came near. Graph structure: the engine's node names "
     "and the shape of the graphs. Merged neighbours: a boundary could not be proven, so "
     "groups were joined. Names in the trace: the profiler lists the original operators. "
+    "The compiler's map: torch.compile wrote down which operators are in which call of a kernel. "
     "Inferred: same type, shapes and order in two traces without graphs, which nothing "
     "proves. Launched by: the kernels have other names on either side, and the same "
     "operator of the framework launched them. Operator class: kernels of one class that "

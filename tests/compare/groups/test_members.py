@@ -306,8 +306,8 @@ def test_a_stretch_whose_ends_differ_is_no_group() -> None:
 
 def test_kernels_that_list_op_types_take_operators_of_those_types() -> None:
     eager = [row("aten::mul", "aten::mul"), row("aten::add", "aten::add")]
-    kernel = row("graph_0_cpp_fused_add_mul_0", "", "add + mul", "op_types")
-    assert inferred(eager, [kernel]) == ["aten::mul+aten::add -> graph_0_cpp_fused_add_mul_0"]
+    kernel = row("triton_poi_fused_add_mul_0", "", "add + mul", "op_types")
+    assert inferred(eager, [kernel]) == ["aten::mul+aten::add -> triton_poi_fused_add_mul_0"]
     assert inferred([*eager, row("aten::relu", "aten::relu")], [kernel]) == []
 
 
