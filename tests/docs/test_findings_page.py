@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
+from analysis.messages import language
 from analysis.wording.findings.texts import TEXTS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -26,3 +29,11 @@ def test_every_kind_has_a_row() -> None:
     known = {re.sub(r"[^a-z ]", "", title.lower()).replace(" ", "-") for title in cases}
     assert {link["case"] for link in links.values() if link} <= known
     assert all(row[2] and row[3] for row in rows.values())
+
+
+@pytest.mark.usefixtures("translations")
+def test_the_chinese_page_names_them_as_the_catalogue_does() -> None:
+    page = (DOCS / "zh" / "findings.md").read_text(encoding="utf-8")
+    cells = re.findall(r"^\| `(\w+)` \| \[?([^\]|]+?)(?:\]\([^)]*\))? \|", page, re.MULTILINE)
+    with language.speaking("zh"):
+        assert dict(cells) == {code: text.label.text() for code, text in TEXTS.items()}

@@ -15,6 +15,7 @@ PAGES = {
     "docs/dashboard.md": "docs/zh/dashboard.md",
     "docs/faq.md": "docs/zh/faq.md",
     "docs/figures.md": "docs/zh/figures.md",
+    "docs/findings.md": "docs/zh/findings.md",
     "docs/formats.md": "docs/zh/formats.md",
     "docs/fusion.md": "docs/zh/fusion.md",
     "docs/glossary.md": "docs/zh/glossary.md",

@@ -18,7 +18,20 @@ ROOT = Path(__file__).resolve().parents[2]
 CATALOGUES = sorted(catalogue.LANGUAGES.glob("*.po"))
 CHINESE = catalogue.LANGUAGES / "zh.po"
 # Other words for terms of docs/zh/glossary.md.
-NOT_SAID = ("布局", "内核", "录制", "剖析", "延迟", "吞吐量", "(?<!图)优化器", "(?<!推理)引擎")
+NOT_SAID = (
+    "布局",
+    "内核",
+    "录制",
+    "剖析",
+    "延迟",
+    "吞吐量",
+    "片段",
+    "重算子",
+    "轻算子",
+    "未被掩盖",
+    "(?<!图)优化器",
+    "(?<!推理)引擎",
+)
 SOURCES = [
     path for package in catalogue.PACKAGES for path in sorted((ROOT / package).rglob("*.py"))
 ]
