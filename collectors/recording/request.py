@@ -146,8 +146,8 @@ class Recording:
         """What makes the working copy of the model in that folder."""
         model = plan.model if plan.path is None else str(plan.path)
         if self.runtime != OWN:
-            function = self.model.rpartition(":")[2]
-            model = self.model if plan.path is None else f"{plan.path}:{function}"
+            function = "" if self.model.endswith(".py") else ":" + self.model.rpartition(":")[2]
+            model = self.model if plan.path is None else f"{plan.path}{function}"
         return PrepareJob(
             model=model,
             folder=str(folder),
@@ -209,13 +209,18 @@ class Recording:
                     nearest=nearest(self.model, known),
                 )
             return Plan(name, None, found, baseline)
-        file, colon, function = self.model.rpartition(":")
+        file, _, function = self.model.rpartition(":")
+        if self.model.endswith(torch_names.RUNNABLE):
+            file, function = self.model, ""
         path = Path(file)
-        if not colon or not function.isidentifier() or path.suffix != ".py":
+        if path.suffix != ".py" or not (
+            function.isidentifier() or path.name == torch_names.RUNNABLE
+        ):
             raise FuseScopeError("torch_model_form", model=shown(self.model, 120))
         if not path.is_file():
             raise FuseScopeError("torch_file_missing", where=shown(file, 120))
-        return Plan(f"{path.stem}-{function}", path.absolute(), found, baseline)
+        name = f"{path.stem}-{function}" if function else path.stem
+        return Plan(name, path.absolute(), found, baseline)
 
     def _check_numbers(self, found: Sequence[Variant]) -> None:
         for option, minimum, maximum, value in (

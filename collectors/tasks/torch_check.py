@@ -45,6 +45,9 @@ def run(job: Job) -> Checked:
         "graph_breaks": session.graph_breaks,
         "recompilations": session.recompilations(),
     }
+    guard_us = session.guard_us(Path(job.graph).parent)
+    if guard_us is not None:
+        settings["guard_us"] = guard_us
     del session
     made, problem = _graph(job)
     if made is not None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import torch
+from torch._dynamo.debug_utils import InputReader
 
 from analysis.errors import FuseScopeError
 from analysis.text import clean_text
@@ -66,9 +69,12 @@ class Loaded:
 
 
 def split(spec: str) -> tuple[str, str]:
-    """`file.py:function`, or the file of what is built in, as (path, function)."""
+    """`file.py:function`, or the file of what is built in, as (path, function); '' for the function
+    of a file that torch wrote itself (fx_graph_runnable.py)."""
     if spec.startswith(PREFIX):
         return str(Path(networks.__file__)), spec.removeprefix(PREFIX)
+    if spec.endswith(".py"):
+        return spec, ""
     path, _, function = spec.rpartition(":")
     return path, function
 
@@ -85,12 +91,16 @@ def load(spec: str, seed: int) -> Loaded:
     sys.modules[module.__name__] = module  # where the compiler looks globals up
     if str(Path(path).parent) not in sys.path:
         sys.path.insert(0, str(Path(path).parent))
+    environment = dict(os.environ)
     try:
         exec(compile(source, path, "exec"), module.__dict__)  # noqa: S102 - the user asked for it
-        make = getattr(module, function, None)
+        make = getattr(module, function, None) if function else partial(_repro, module)
         made = make() if callable(make) else None
     except Exception as error:
         raise _raised(where, error) from error
+    finally:  # what torch writes sets its cache folder
+        os.environ.clear()
+        os.environ.update(environment)
     if not callable(make):
         raise FuseScopeError("torch_no_function", where=where, function=function[:60])
     if not isinstance(made, tuple) or len(made) != 2 or not callable(made[0]):
@@ -105,6 +115,14 @@ def load(spec: str, seed: int) -> Loaded:
     run: dict[str, Any] = {"model": model}
     exec(compile(_RUN, f"<session {next(_numbers)}>", "exec"), run)  # noqa: S102 - our own text
     return Loaded(run["run"], model, inputs, path, _hash(source, function, model, leaves))
+
+
+def _repro(module: ModuleType) -> tuple[Any, tuple[Any, ...]]:
+    """The module and the inputs of an fx_graph_runnable.py; weights are among the inputs, and what
+    torch did not save is drawn."""
+    reader = InputReader()
+    module.load_args(reader)
+    return module.mod, tuple(reader.args)
 
 
 def _hash(source: bytes, function: str, model: object, leaves: list[Any]) -> str:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from analysis.messages import Message
 
 PREFIX = "torch:"
+RUNNABLE = "fx_graph_runnable.py"  # as torch calls the graph that it compiled, as a program
 BUILT_IN: Mapping[str, Message] = MappingProxyType(
     {
         "mlp": Message("LayerNorm, two linear layers with GELU, a residual, softmax and a gate"),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import statistics
 import time
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -11,6 +14,7 @@ import torch._dynamo
 from torch._dynamo.exc import TorchDynamoException
 from torch._dynamo.utils import counters
 from torch._inductor.exc import CppCompileError, InductorError
+from torch.profiler import ProfilerActivity, profile
 
 from analysis.errors import FuseScopeError
 from analysis.text import clean_text
@@ -20,6 +24,9 @@ from collectors.torch.calls import tensors_of
 from collectors.torch.compiling import ALWAYS as _ALWAYS
 from collectors.torch.compiling import Compiled, compiling, settings_of
 from collectors.workers.jobs import SessionSettings
+
+GUARDED_RUNS = 20
+GUARD_EVENT = "TorchDynamo Cache Lookup"
 
 
 def prepare_process(settings: SessionSettings) -> None:
@@ -90,6 +97,20 @@ class TorchSession:
             first = str(error).strip().partition("\n")[0]
             reason = clean_text(first or type(error).__name__, 240)
             raise FuseScopeError("torch_not_compiled", variant=variant, reason=reason) from error
+
+    def guard_us(self, folder: Path) -> float | None:
+        """Median time of finding the compiled code of a run, in us; None for the eager one."""
+        if self.compiled is None:
+            return None
+        with profile(activities=[ProfilerActivity.CPU]) as profiler:
+            for _ in range(GUARDED_RUNS):
+                self.run()
+        file = folder / "guards.json"
+        profiler.export_chrome_trace(str(file))
+        events = json.loads(file.read_bytes())["traceEvents"]
+        file.unlink()
+        lookups = [event["dur"] for event in events if event["name"] == GUARD_EVENT]
+        return round(statistics.median(lookups), 1) if lookups else None
 
     def recompilations(self) -> int:
         """How many frames were compiled after the first run."""

@@ -32,6 +32,15 @@ def test_a_function_of_a_file_is_a_model(tmp_path: Path) -> None:
     assert recording.prepare_job(plan, tmp_path).model == f"{tmp_path}/net.py:make"
 
 
+def test_what_torch_wrote_itself_is_a_model(tmp_path: Path) -> None:
+    path = tmp_path / "fx_graph_runnable.py"
+    path.write_text("mod = None\n")
+    recording = asked(model=str(path))
+    plan = recording.plan()
+    assert (plan.model, plan.path) == ("fx_graph_runnable", path)
+    assert recording.prepare_job(plan, tmp_path).model == str(path)
+
+
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
