@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
-from analysis.compare.groups.members import compute_operators
+from analysis.compare.groups.listed import Listed, listed_together
+from analysis.compare.groups.members import compute_operators, kind_of
 from analysis.compare.side import Side
 from analysis.trace import Diagnostic, DiagnosticCode, Trace
 
@@ -34,14 +35,20 @@ def join_by_launcher(fusion: Fusion, baseline: Side, candidate: Side) -> Fusion:
     left = _without_group(traces, fusion.groups)
     if not left[0] or not left[1]:
         return fusion
-    found, kept = _launched(launchers, left, fusion.groups)
-    taken = [{row for rows in found.values() for row in rows[side]} for side in (0, 1)]
+    together = listed_together(traces, launchers, left)
+    listed = [{row for part in together for row in part.rows[side]} for side in (0, 1)]
+    others = tuple([row for row in left[side] if row not in listed[side]] for side in (0, 1))
+    found, kept = _launched(launchers, (others[0], others[1]), fusion.groups)
+    taken = [
+        listed[side] | {row for rows in found.values() for row in rows[side]} for side in (0, 1)
+    ]
     rest = [[row for row in left[side] if row not in taken[side]] for side in (0, 1)]
     classes = _both_have(_by_value([_kernel_classes(trace) for trace in traces], rest))
-    if not found and not classes:
+    if not found and not classes and not together:
         return fusion
     groups = [
         *kept,
+        *(_listed(traces, part) for part in together),
         *(_group(traces, name, rows, "launched_by") for name, rows in found.items()),
         *(_group(traces, _words(name), rows, "op_class") for name, rows in classes.items()),
     ]
@@ -130,6 +137,12 @@ def _group(traces: tuple[Trace, Trace], name: str, rows: Rows, known_by: KnownBy
         _operators(trace, of_side) for trace, of_side in zip(traces, rows, strict=True)
     )
     return Group(0, _kind(before, after), known_by, (Operator(name, name),), before, after)
+
+
+def _listed(traces: tuple[Trace, Trace], part: Listed) -> Group:
+    before, after = (_operators(trace, rows) for trace, rows in zip(traces, part.rows, strict=True))
+    original = tuple(Operator(name, name) for name in part.launchers)
+    return Group(0, kind_of(before, after), "launched_by", original, before, after)
 
 
 def _operators(trace: Trace, rows: Sequence[int]) -> tuple[Operator, ...]:

@@ -70,6 +70,7 @@ _COVERED = Message(
     "are in no group.",
 )
 _AS_NAMED = Message("Groups are as the trace names them.")
+_AS_MAPPED = Message("Groups are as the compiler's map has them.")
 _MISMATCHES = Message("{n:count} boundary mismatch.", "{n:count} boundary mismatches.")
 _LARGEST = Message("The largest group has {operators:operators}.")
 _INSERTED = Message(
@@ -95,9 +96,7 @@ def coverage_sentence(comparison: Comparison) -> str:
     lost, inserted = fusion.original_nodes - fusion.mapped_nodes, len(fusion.inserted[1])
     return paragraph(
         _COVERED.text(n=lost, **counts) if lost else _ALL_COVERED.text(**counts),
-        _AS_NAMED.text()
-        if fusion.source == "members"
-        else _MISMATCHES.text(n=fusion.boundary_mismatches),
+        _as_known(fusion),
         _LARGEST.text(operators=fusion.largest),
         _INSERTED.text(n=inserted) if inserted else "",
         known_by_sentence(fusion),
@@ -141,6 +140,13 @@ def _no_groups(comparison: Comparison) -> str:
         (_DISAGREE_BARE if before or after else _DISAGREE).text(),
         _OR_SHAPES[before, after].text(),
     )
+
+
+def _as_known(fusion: Fusion) -> str:
+    if fusion.source != "members":
+        return _MISMATCHES.text(n=fusion.boundary_mismatches)
+    is_mapped = any(group.known_by == "compiler" for group in fusion.groups)
+    return (_AS_MAPPED if is_mapped else _AS_NAMED).text()
 
 
 def known_by_sentence(fusion: Fusion) -> str:

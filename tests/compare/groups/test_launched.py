@@ -112,6 +112,43 @@ def test_the_ledger_says_what_each_launcher_gained() -> None:
     assert (sums.groups_ns, sums.ungrouped_ns) == (70 + 60 + 25 + 2 + 1, -3)
 
 
+REGION = "Torch-Compiled Region: 0/0"
+EAGER = side(
+    ("add_kernel", "aten::add", "elementwise", 10),
+    ("layer_norm", "aten::native_layer_norm", "normalisation", 20),
+    ("gemm", "aten::addmm", "matrix_product", 50),
+    ("gelu_kernel", "aten::gelu", "activation", 30),
+    ("silu_kernel", "aten::silu", "activation", 7),
+    ("roll", "aten::roll", "layout", 3),
+)
+COMPILED = side(
+    ("triton_red_fused_add_native_layer_norm_0", REGION, "normalisation", 22),
+    ("gemm", "aten::addmm", "matrix_product", 51),
+    # The product is a library's: only its bias is in here.
+    ("triton_poi_fused_addmm_gelu_1", REGION, "activation", 12),
+    ("vector_add", "aten::add_", "elementwise", 4),
+    ("silu_other", "aten::silu", "activation", 6),
+)
+
+
+def test_generated_kernels_stand_with_what_launched_the_types_that_they_list() -> None:
+    both = "triton_red_fused_add_native_layer_norm_0+vector_add"
+    assert shown(joined(EAGER, COMPILED)) == [
+        f"launched_by aten::add: replaced add_kernel+layer_norm -> {both}",
+        "inferred gemm: kept gemm -> gemm",
+        "launched_by aten::gelu: replaced gelu_kernel -> triton_poi_fused_addmm_gelu_1",
+        "launched_by aten::silu: replaced silu_kernel -> silu_other",
+    ]
+    # With the sides exchanged the same stands together.
+    assert len(joined(COMPILED, EAGER).groups) == 4
+
+
+def test_two_compiled_sides_are_not_joined_by_what_names_list() -> None:
+    other = side(("triton_poi_fused_gelu_9", REGION, "activation", 5),
+                 ("add_kernel", "aten::add", "elementwise", 9))  # fmt: skip
+    assert "launched_by aten::add: replaced" not in " ".join(shown(joined(COMPILED, other)))
+
+
 def test_a_launcher_is_one_group_with_all_that_it_launched() -> None:
     """Else its row would say another time than the table of launchers."""
     before = side(("gemm_a", "aten::mm", "matrix_product", 10),
