@@ -26,7 +26,7 @@ from tests.docs.examples import (
 )
 
 DOCS = ROOT / "docs"
-_TAUGHT = ("tutorial.md", "cases.md", "faq.md", "zh/tutorial.md", "zh/faq.md")
+_TAUGHT = ("tutorial.md", "cases.md", "faq.md", "zh/tutorial.md", "zh/cases.md", "zh/faq.md")
 TAUGHT = [DOCS / name for name in _TAUGHT]
 SHOWN = [example for page in PAGES for example in examples(page)]
 # Of these `make test` runs the commands; of the others test-exhaustive does.
