@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 
+from analysis.errors import FuseScopeError
 from analysis.graph import graph_json
 from collectors.models.facts import InputFacts
 from collectors.torch import models
@@ -23,7 +24,11 @@ def run(job: Job) -> Prepared:
     folder = Path(job.folder)
     loaded = models.load(job.model, job.seed)
     watch = Watch(loaded.named_tensors())
+    given = [(name, tensor, tensor.clone()) for name, tensor in loaded.named_inputs()]
     watch_eager(watch, loaded, folder)
+    for name, tensor, before in given:
+        if not torch.equal(tensor, before) and not tensor.isnan().any():
+            raise FuseScopeError("torch_changes_inputs", input=name)
     graph = model_graph(watch.run)
     (folder / "graph.json").write_bytes(graph_json(graph))
     facts = tuple(

@@ -100,6 +100,10 @@ def test_kernels_of_equal_name_are_told_apart(experiment: Experiment) -> None:
         ("def other():\n    pass\n", "has no function make"),
         ("import nothing_of_that_name\n", "nothing_of_that_name"),
         ("def make():\n    raise ValueError('no weights')\n", "ValueError: no weights"),
+        (
+            "import torch\ndef make():\n    return lambda x: x.mul_(2), (torch.ones(8),)\n",
+            "changes its input input_0 in place",
+        ),
     ],
 )
 def test_a_file_without_a_model_is_one_sentence(tmp_path: Path, text: str, expected: str) -> None:

@@ -11,6 +11,7 @@ from analysis.messages.message import Message
 TorchError = Literal[
     "option_of_onnx_only",
     "runtime_not_recorded",
+    "torch_changes_inputs",
     "torch_file_missing",
     "torch_file_raised",
     "torch_model_form",
@@ -32,6 +33,10 @@ TORCH: Mapping[TorchError, ErrorText] = {
     "runtime_not_recorded": ErrorText(
         Message("Models of the engine {runtime:name} cannot be recorded"),
         Message("Record its own profile and open that."),
+    ),
+    "torch_changes_inputs": ErrorText(
+        Message("The model changes its input {input:name} in place, so each run would get another"),
+        Message("Let it work on a copy: x = x.clone()."),
     ),
     "torch_file_missing": ErrorText(
         Message("There is no such Python file"), Message("Check the path: FILE.py:FUNCTION.")
