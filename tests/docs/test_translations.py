@@ -21,6 +21,8 @@ PAGES = {
     "docs/fusion.md": "docs/zh/fusion.md",
     "docs/glossary.md": "docs/zh/glossary.md",
     "docs/profilers.md": "docs/zh/profilers.md",
+    "docs/recording.md": "docs/zh/recording.md",
+    "docs/report.md": "docs/zh/report.md",
     "docs/tutorial.md": "docs/zh/tutorial.md",
     "docs/verdict.md": "docs/zh/verdict.md",
 }
