@@ -15,10 +15,11 @@ from typing import Literal
 
 from analysis.operators.classes import op_class
 
-# names: the original operators. op_types: only their types. range: the first and the last
-# original of a chain; those between belong to it, too.
-Kind = Literal["names", "op_types", "range"]
-KINDS: tuple[Kind, ...] = ("names", "op_types", "range")
+# names: the original operators. parts: originals of which it computes a part at least; others may
+# compute the rest. op_types: only their types. range: the first and the last original of a chain;
+# those between belong to it, too.
+Kind = Literal["names", "parts", "op_types", "range"]
+KINDS: tuple[Kind, ...] = ("names", "parts", "op_types", "range")
 
 MAX_DEPTH = 64
 _MAX_CHARS = 32_768  # of a name that lists names
@@ -31,6 +32,7 @@ _MYELIN_NUMBER = re.compile(r"_my[el]\w?\d+_\d+$")
 _PROFILE_NUMBER = re.compile(r" \[profile \d+\]$")
 _ONNX_LAYER = "[ONNX Layer: "
 _SEPARATOR = re.compile(r"[\x1e\x1f]")
+_TRACED = ("jit(", "pjit(")  # JAX's names
 _RANGE = re.compile(r"\{ForeignNode\[(.*)\]\}", re.DOTALL)
 _BRACKET_OR_MARK = re.compile(r"[(\[{)\]}]| \+ | \|\| |, ")
 _UNNAMED = re.compile(r"\(Unnamed Layer\* \d+\).*|\[?ONNXTRT_\w.*", re.DOTALL)
@@ -103,9 +105,13 @@ def tensorrt_metadata(text: str) -> Members | None:
 def type_in_name(name: str) -> str:
     """The op type that exporters put into an operator's name; '' where it holds none that is known.
 
-    'Conv_12' and '/block/Conv' are of type Conv. A name that is not of that form tells nothing.
+    'Conv_12' and '/block/Conv' are of type Conv, 'jit(f)/add model.py:8:18' is of type add. A name
+    that is not of that form tells nothing.
     """
-    word = name.rsplit("/", 1)[-1]
+    word = name.partition(" < ")[0].rsplit("/", 1)[-1]
+    if name.startswith(_TRACED):
+        word = word.partition(" ")[0]
+        return word if word.isidentifier() else ""
     if len(word) > _MAX_TYPE_CHARS:
         return ""
     while (parts := word.rpartition("_"))[0] and parts[2].isdigit():

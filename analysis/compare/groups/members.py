@@ -92,14 +92,21 @@ def compute_operators(trace: Trace) -> list[int]:
 
 
 def _that_ran(trace: Trace) -> tuple[_Ran, ...]:
-    """Operators of a trace in the order in which they first ran, one for each name."""
+    """Operators of a trace in the order in which they first ran, one for each name; where one name
+    has several lists of members, one for each row."""
     names, types, sources = (trace.texts(c) for c in ("name", "op_type", "members_source"))
     texts = trace.operators["members"].astype("object")
-    found: dict[str, _Ran] = {}
-    for row in compute_operators(trace):
+    ran = compute_operators(trace)
+    lists: dict[str, set[str | None]] = {}
+    for row in ran:
+        lists.setdefault(names[row], set()).add(None if pd.isna(texts[row]) else str(texts[row]))
+    found: dict[str | int, _Ran] = {}
+    for row in ran:
         # '' lists no original: the engine put the operator in.
         members = None if pd.isna(texts[row]) else parse_members(str(texts[row]), sources[row])
-        found.setdefault(names[row], _Ran(Operator(names[row], types[row]), members))
+        own = row if len(lists[names[row]]) > 1 else None
+        operator = Operator(names[row], types[row], row=own)
+        found.setdefault(names[row] if own is None else own, _Ran(operator, members))
     return tuple(found.values())
 
 

@@ -16,13 +16,14 @@ import pandas as pd
 from analysis.errors import FuseScopeError
 from analysis.messages import mark
 from analysis.operators.classes import heaviest, op_class
-from analysis.operators.members import Members, members_text
+from analysis.operators.members import members_text
 from analysis.readers.building.columns import Columns
-from analysis.readers.building.iterations import profiled_runs, span_at
+from analysis.readers.building.iterations import profiled_runs
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.readers.xla.protobuf import DamagedMessage
+from analysis.readers.xla.steps import Executed, Step, host_runs, labels_at
 from analysis.readers.xla.xspace import (
     COUNTERS,
     Event,
@@ -86,7 +87,9 @@ XPLANE = Reader(
             ("shapes", "dtypes", "members", "memory"),
             mark("Record with a JAX or TensorFlow that stores its HLO (the default)."),
         ),
-        "runs": mark("Record on TPU, with jax.profiler.StepTraceAnnotation around each step."),
+        "runs": mark(
+            "Record on TPU or CPU, with jax.profiler.StepTraceAnnotation around each step."
+        ),
         "flops": mark("Record on TPU."),
         "counters": mark("Record on TPU, or on an NVIDIA GPU."),
     },
@@ -122,7 +125,7 @@ def _trace(name: str, source: Source) -> Trace:
     if not rows.columns.count:
         for plane in planes:
             if plane.name.startswith("/host:") and plane.name != "/host:metadata":
-                _add_host(plane, programs, rows, source)
+                _add_host(plane, programs, rows, steps, source)
     if not rows.columns.count:
         raise FuseScopeError(
             "xla_cut_before_operators" if notes else "xla_empty", where=source.name
@@ -153,7 +156,7 @@ def _add_device(
     named = named or [line for line in lines if line.name.lower() not in _DERIVED]
     shown = {id(line) for line in named}
     device = clean_text(plane.name.removeprefix("/device:"), 60)
-    own_steps: list[tuple[int, int, str]] = []
+    own_steps: list[Step] = []
     for line in lines:
         if line.name == "Steps":
             own_steps += _steps(plane, line)
@@ -166,25 +169,49 @@ def _add_device(
             rows.other += len(line.events) if line.name != "Steps" else 0
             continue
         events = [read_event(data, line) for data in line.events]
-        _add_events(plane, programs, rows, (device, line.name), events, own_steps, source)
+        labels = labels_at(own_steps, [event.start_ns for event in events])
+        _add_events(plane, programs, rows, (device, line.name), events, labels, source)
 
 
-def _add_host(plane: Plane, programs: Programs, rows: _Rows, source: Source) -> None:
+def _add_host(
+    plane: Plane,
+    programs: Programs,
+    rows: _Rows,
+    steps: dict[str, tuple[int, int]],
+    source: Source,
+) -> None:
     """Operators that XLA ran on the CPU: events that name their instruction."""
+    lines: list[tuple[str, list[Event]]] = []
+    calls: list[Executed] = []
+    marked: list[Step] = []
     for data in plane.lines:
         line = read_line(data)
-        events = [read_event(message, line) for message in line.events]
-        mine = [
-            event
-            for event in events
-            if "hlo_op" in fact_of(plane, event.kind).stats
-            or "hlo_op" in stats_of(plane, event.stats)
-        ]
-        rows.other += len(events) - len(mine)
-        _add_events(plane, programs, rows, ("CPU", line.name), mine, (), source)
+        source.limits.check_events(
+            len(calls) + len(line.events), "more_events_than_limit", source.name
+        )
+        mine = []
+        for event in (read_event(message, line) for message in line.events):
+            fact = fact_of(plane, event.kind)
+            stats = {**fact.stats, **stats_of(plane, event.stats)}
+            if "hlo_op" in stats:
+                mine.append(event)
+                told = (stats.get("program_id"), stats.get("run_id"))
+                calls.append(Executed(event.start_ns, event.dur_ns, *told))
+            elif "step_num" in stats and event.start_ns is not None and event.dur_ns:
+                end = event.start_ns + event.dur_ns
+                marked.append((event.start_ns, end, f"step {len(marked)}"))
+        lines.append((line.name, mine))
+        rows.other += len(line.events) - len(mine)
+    labels, spans = host_runs(sorted(marked), calls)
+    steps.update(spans)
+    place = 0
+    for name, events in lines:
+        own = labels[place : place + len(events)]
+        place += len(events)
+        _add_events(plane, programs, rows, ("CPU", name), events, own, source)
 
 
-def _steps(plane: Plane, line: Line) -> Iterator[tuple[int, int, str]]:
+def _steps(plane: Plane, line: Line) -> Iterator[Step]:
     """Start, end and name of the steps that a device marks."""
     for data in line.events:
         event = read_event(data, line)
@@ -199,10 +226,10 @@ def _add_events(
     rows: _Rows,
     lane: tuple[str, str],
     events: Sequence[Event],
-    steps: Sequence[tuple[int, int, str]],
+    labels: Sequence[str | None],
     source: Source,
 ) -> None:
-    """Events of one line as rows; `lane` is device and stream."""
+    """Events of one line as rows, with the run of each; `lane` is device and stream."""
     source.limits.check_events(
         rows.columns.count + len(events), "more_events_than_limit", source.name
     )
@@ -210,10 +237,8 @@ def _add_events(
     if not lane[1].startswith("Stream #"):  # kernels of a stream only follow each other
         own, nested = _self_times(events)
     rows.nested += nested
-    starts, ends = [start for start, _, _ in steps], [end for _, end, _ in steps]
     stream = clean_text(lane[1], 60) or None
-    for event, dur in zip(events, own, strict=True):
-        at = span_at(starts, ends, event.start_ns)
+    for event, dur, label in zip(events, own, labels, strict=True):
         rows.columns.add(
             **_operator(plane, programs, event),
             device=lane[0],
@@ -222,7 +247,7 @@ def _add_events(
             dur_ns=dur,
             span_ns=event.dur_ns if event.dur_ns != dur else None,
             n=event.n,
-            step=None if at is None else steps[at][2],
+            step=label,
             source_row=rows.columns.count,
         )
 
@@ -246,13 +271,13 @@ def _operator(plane: Plane, programs: Programs, event: Event) -> dict[str, objec
     columns: dict[str, object] = {
         "name": name or "unnamed",
         "op_type": op_type or None,
-        "op_class": _class(members),
+        "op_class": _class(known.types) if known else None,
         "provider": "CPU" if host else plane.name.removeprefix("/device:").split(":")[0],
         "level": "framework_op" if host else "device_kernel",
         "launched_by": path or text_of(stats.get("hlo_module")) or None,
         "inputs": known.inputs if known else "",
         "outputs": known.outputs if known else "",
-        "members": members_text(members) if members else None,
+        "members": _members_text(members) if members else None,
         "members_source": members.kind if members else None,
         "is_communication": _COMMUNICATION.match(opcode or op_type) is not None,
         "occupancy": _occupancy(stats),
@@ -287,10 +312,13 @@ def _unnumbered(name: str) -> str:
     return name
 
 
-def _class(members: Members | None) -> str | None:
+_members_text = lru_cache(maxsize=65_536)(members_text)
+
+
+@lru_cache(maxsize=4096)
+def _class(types: tuple[str, ...]) -> str | None:
     """The class of a fusion's heaviest part; None where its parts are not known."""
-    known = [_CLASSES.get(name) or op_class(name) for name in members.members] if members else []
-    found = heaviest(known)
+    found = heaviest([_CLASSES.get(name) or op_class(name) for name in types])
     return None if found == "unknown" else found
 
 

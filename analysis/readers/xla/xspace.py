@@ -22,7 +22,8 @@ COUNTERS = ("bytes_accessed", "raw_bytes_accessed")
 _WANTED = frozenset(
     (
         "hlo_op", "hlo_module", "hlo_category", "tf_op", "name", "kernel_details", "flops",
-        "model_flops", "program_id", "occupancy_pct", "theoretical_occupancy_pct", *COUNTERS,
+        "model_flops", "program_id", "run_id", "step_num", "occupancy_pct",
+        "theoretical_occupancy_pct", *COUNTERS,
     )
 )  # fmt: skip
 
