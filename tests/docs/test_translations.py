@@ -20,6 +20,8 @@ PAGES = {
     "docs/formats.md": "docs/zh/formats.md",
     "docs/fusion.md": "docs/zh/fusion.md",
     "docs/glossary.md": "docs/zh/glossary.md",
+    "docs/kernels.md": "docs/zh/kernels.md",
+    "docs/prediction.md": "docs/zh/prediction.md",
     "docs/profilers.md": "docs/zh/profilers.md",
     "docs/recording.md": "docs/zh/recording.md",
     "docs/report.md": "docs/zh/report.md",
