@@ -107,15 +107,24 @@ class _Fits:
         return self._told[graph]
 
     def _fit(self, key: str, names: Sequence[str]) -> tuple[int, dict[int, str]] | None:
-        order = sorted(range(len(self._graphs)), key=lambda at: self._graphs[at].key != key)
-        for at in order:
-            known = self._graphs[at].key
-            if known and key not in ("", "None", known):
+        """That of its key; else the first of those that fit, where all of them tell the same."""
+        found: list[tuple[int, dict[int, str]]] = []
+        for at, graph in enumerate(self._graphs):
+            if graph.key and key not in ("", "None", graph.key):
                 continue
-            steps = _steps_of(self._graphs[at].steps, names)
-            if steps:
+            steps = _steps_of(graph.steps, names)
+            if steps and graph.key and graph.key == key:
                 return at, steps
-        return None
+            found += [(at, steps)] if steps else []
+        if not found:
+            return None
+        first = self._graphs[found[0][0]]
+        is_one = all(_same(first, self._graphs[at]) for at, _ in found)
+        return found[0] if is_one else None
+
+
+def _same(one: CompiledGraph, other: CompiledGraph) -> bool:
+    return (one.steps, one.nodes_of, one.sources) == (other.steps, other.nodes_of, other.sources)
 
 
 def _steps_of(steps: Sequence[str], names: Sequence[str]) -> dict[int, str] | None:

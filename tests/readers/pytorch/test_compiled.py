@@ -120,6 +120,23 @@ def test_of_several_logs_the_one_that_fits_is_taken() -> None:
     assert beside(logs.compiled_steps(RAN), foreign, LOG).meta.files == ("file_1.log",)
 
 
+def test_of_graphs_that_both_fit_and_tell_different_things_none_is_taken() -> None:
+    moved = {**STEPS, "cpp_fused_norm_0:1": ["mul_1"], "cpp_fused_norm_0:3": ["mul"]}
+    other = logs.log_text(GIVEN, OPTIMISED, moved, SOURCES, key="")
+    plain = logs.log_text(GIVEN, OPTIMISED, STEPS, SOURCES, key="")
+    ran = logs.compiled_steps(RAN, key="None")
+    assert beside(ran, plain + plain).originals and not beside(ran, plain + other).originals
+
+
+def test_an_upload_of_both_traces_and_the_log_gives_the_log_to_the_compiled_one() -> None:
+    eager = logs.eager_steps(["aten::layer_norm", "aten::linear"])
+    files = {"a_eager.json": eager, "b.json": logs.compiled_steps(RAN), "z.log": LOG.encode()}
+    found = find([Source(name, data) for name, data in files.items()])
+    taken = {one.source.name: one.value.meta.files for one in found.recordings
+             if isinstance(one.value, Trace)}  # fmt: skip
+    assert taken == {"a_eager.json": (), "b.json": ("z.log",)} and not found.unknown
+
+
 def test_without_a_map_the_page_says_which_setting_would_have_told() -> None:
     trace = beside(logs.compiled_steps(RAN))
     [note] = [note for note in trace.diagnostics if note.code == "compiler_map_missing"]
