@@ -20,6 +20,7 @@ _REGION = re.compile(r"Torch-Compiled Region\b|CompiledFunction(?:Backward\d{0,9
 _AROUND = re.compile(
     r"TorchDynamo Cache Lookup\Z|Pregraph bytecode\Z|AOTDispatcher Runtime Wrapper \w{1,40}\Z"
     r"|graph_\d{1,9}_inductor_wrapper_call\Z"
+    r"|autograd::engine::evaluate_function: CompiledFunctionBackward\d{0,9}\Z"
 )
 
 
@@ -33,8 +34,9 @@ class HostOps:
     """Operators of the host in the order of the file, with the time that is each one's own.
 
     `parents` are positions of the operators around them, -1 for none. `dispatch` counts the events
-    of torch.compile's own code, which are none, and `dispatch_ns` is their own time; `hidden` are
-    regions that stand for the kernels in them, under the name of the region.
+    of torch.compile's own code, which are none, and `dispatch_ns` is their own time outside every
+    operator: inside one it is that operator's own. `hidden` are regions that stand for the kernels
+    in them, under the name of the region.
     """
 
     ops: tuple[Span, ...]
@@ -75,13 +77,21 @@ def host_ops(found: Sorted) -> HostOps:
     kept = [at for at in range(len(spans)) if not is_own[at] or at in hidden]
     place = {at: new for new, at in enumerate(kept)}
     out = [at for at in range(len(spans)) if at not in place]
+    self_ns = [nesting.self_ns[at] for at in kept]
+    dispatch_ns = 0
+    for at in out:
+        around = _kept_parent(at, nesting.parents, place)
+        if around >= 0:
+            self_ns[around] += nesting.self_ns[at]
+        else:
+            dispatch_ns += nesting.self_ns[at]
     return HostOps(
         ops=tuple(spans[at] for at in kept),
         names=tuple(hidden.get(at) or spans[at].name or "unnamed" for at in kept),
-        self_ns=tuple(nesting.self_ns[at] for at in kept),
+        self_ns=tuple(self_ns),
         parents=tuple(_kept_parent(at, nesting.parents, place) for at in kept),
         dispatch=len(out),
-        dispatch_ns=sum(nesting.self_ns[at] for at in out),
+        dispatch_ns=dispatch_ns,
         hidden=len(hidden),
     )
 

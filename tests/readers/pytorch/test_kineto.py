@@ -403,6 +403,19 @@ def test_code_of_torch_compile_is_dispatch_and_no_operator() -> None:
     assert "28.0 µs" in diagnostic_sentence(note)
 
 
+def test_dispatch_inside_an_operator_is_its_own_time_and_that_of_a_gradient_is_dispatch() -> None:
+    inner = [call_of_graph(10, 30), op("graph_0_cpp_fused_add_0", 12, 5, 5)]
+    custom = trace_of([op("my::step", 0, 50, 1), op("CompiledFunction", 5, 40, 2), *inner])
+    assert joined(custom)[["name", "dur_ns"]].to_numpy().tolist() == [
+        ["my::step", 45_000], ["graph_0_cpp_fused_add_0", 5_000]
+    ]  # fmt: skip
+    engine = "autograd::engine::evaluate_function: CompiledFunctionBackward"
+    gradient = trace_of([op(engine, 0, 50, 1), op("CompiledFunctionBackward", 5, 40, 2), *inner])
+    assert joined(gradient)["name"].tolist() == ["graph_0_cpp_fused_add_0"]
+    [note] = [note for note in gradient.diagnostics if note.code == "compiled_dispatch"]
+    assert (note.count, note.values["own_ns"]) == (3, 45_000)
+
+
 def test_a_graph_that_hides_its_kernels_stands_for_them_under_the_name_of_its_region() -> None:
     around = [op("CompiledFunction", 4, 40, 2), call_of_graph(10, 30)]
     hidden = trace_of(
