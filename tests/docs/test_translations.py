@@ -21,10 +21,13 @@ PAGES = {
     "docs/fusion.md": "docs/zh/fusion.md",
     "docs/glossary.md": "docs/zh/glossary.md",
     "docs/kernels.md": "docs/zh/kernels.md",
+    "docs/limits.md": "docs/zh/limits.md",
     "docs/prediction.md": "docs/zh/prediction.md",
+    "docs/privacy.md": "docs/zh/privacy.md",
     "docs/profilers.md": "docs/zh/profilers.md",
     "docs/recording.md": "docs/zh/recording.md",
     "docs/report.md": "docs/zh/report.md",
+    "docs/rules.md": "docs/zh/rules.md",
     "docs/tutorial.md": "docs/zh/tutorial.md",
     "docs/verdict.md": "docs/zh/verdict.md",
 }
