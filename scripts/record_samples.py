@@ -35,6 +35,7 @@ CASES = {
     "rotary_encoder": (
         "fused", "without:CommonSubexpressionElimination", "without:SkipLayerNormFusion",
     ),
+    "relative_encoder": ("dynamic", "fused"),
     "group_norm": ("unfused", "fused"),
     "instance_norm": ("unfused", "fused"),
 }  # fmt: skip

@@ -103,6 +103,14 @@ MODELS = (
         "collectors.zoo.rotary_encoder", 162, 594_865,
     ),
     ZooModel(
+        "relative_encoder",
+        Message(
+            "two layers of a small transformer, 128 tokens: biases of relative positions are "
+            "computed from the length of the input"
+        ),
+        "collectors.zoo.relative_encoder", 93, 393_810,
+    ),
+    ZooModel(
         "group_norm",
         Message("one Conv, GroupNormalization and Relu on 32 channels of 28 x 28"),
         _GROUP_NORM, 3, 9_280, "group_norm",

@@ -153,10 +153,18 @@ class GraphBuilder:
 
     def dense(self, x: str, features_in: int, features_out: int, scope: str) -> str:
         """A linear layer as exporters write it: MatMul, then Add with the bias in front."""
-        weights = self._normal((features_in, features_out)) * np.float32(math.sqrt(1 / features_in))
+        y = self.linear(x, features_in, features_out, scope)
         bias = 0.1 * self._normal((features_out,))
-        y = self.node("MatMul", [x, self.weight(f"{scope}.weight", weights)], scope)
         return self.node("Add", [self.weight(f"{scope}.bias", bias), y], scope)
+
+    def linear(self, x: str, features_in: int, features_out: int, scope: str) -> str:
+        """A MatMul with weights."""
+        weights = self._normal((features_in, features_out)) * np.float32(math.sqrt(1 / features_in))
+        return self.node("MatMul", [x, self.weight(f"{scope}.weight", weights)], scope)
+
+    def normal(self, name: str, shape: tuple[int, ...]) -> str:
+        """A weight of standard normal values."""
+        return self.weight(name, self._normal(shape))
 
     def layer_norm(self, x: str, features: int, scope: str) -> str:
         """Layer normalisation over the last axis, decomposed as exporters write it (9 nodes)."""

@@ -61,6 +61,15 @@ OPERATORS = {
         "Mul": 3 * (2 * 2 + 2), "Erf": 3, "Cast": 3, "Unsqueeze": 3, "Concat": 3 * (1 + 2),
         "Cos": 3, "Sin": 3, "Slice": 3 * 4, "Neg": 3 * 2,
     },
+    # of each of two layers: 6 linear layers, 2 products in attention, 2 residual sums, the bias, 2
+    # RMSNorm of 6; beside them the bias, from Shape and Gather to a table that is read by Gather
+    "relative_encoder": {
+        "MatMul": 2 * (6 + 2), "Add": 2 * (2 + 1 + 2) + 2, "Reshape": 2 * 4,
+        "Transpose": 2 * 4 + 1, "Softmax": 2, "Relu": 2, "Pow": 2 * 2, "ReduceMean": 2 * 2,
+        "Sqrt": 2 * 2, "Reciprocal": 2 * 2, "Mul": 2 * 2 * 2 + 2, "Shape": 1, "Gather": 2,
+        "Range": 1, "Unsqueeze": 2 + 1, "Sub": 1, "Greater": 1, "Cast": 3, "Abs": 1, "Div": 1,
+        "Log": 1, "Min": 1, "Less": 1, "Where": 1,
+    },
     "group_norm": {"Conv": 1, "GroupNormalization": 1, "Relu": 1},
     "instance_norm": {
         "Conv": 1, "Reshape": 2, "InstanceNormalization": 1, "Mul": 1, "Add": 1, "Relu": 1,
@@ -309,6 +318,22 @@ def test_rotary_positions_turn_a_vector_and_keep_its_length() -> None:
     assert found[0, 0, 3, 0] + 1j * found[0, 0, 3, 32] == pytest.approx(turned, abs=1e-5)
     lengths = [np.linalg.norm(values, axis=-1) for values in (found, x)]
     np.testing.assert_allclose(*lengths, rtol=1e-5)
+
+
+def test_biases_of_relative_positions_go_by_distance() -> None:
+    """Each way 8 buckets of one distance each, then 8 that grow to a distance of 128: 16 and 17 are
+    in bucket 10 (8 + 8 · log(16 / 8) / log(16) = 10), 127 in the last one, and so is 8 in bucket 8.
+    What is ahead has 16 more."""
+    encoder = importlib.import_module("collectors.zoo.relative_encoder")
+    graph = GraphBuilder("relative")
+    bias = encoder._bias(graph, "input", "bias")
+    model = graph.model(bias, (encoder.TOKENS, 4), (encoder.HEADS, encoder.TOKENS, encoder.TOKENS))
+    [found] = run(model, {"input": np.zeros((1, encoder.TOKENS, 4), np.float32)})
+    [table] = (numpy_helper.to_array(t) for t in model.graph.initializer if t.name == "bias.table")
+    at = {(0, 0): 0, (7, 0): 7, (8, 0): 8, (16, 0): 10, (17, 0): 10, (127, 0): 15,
+          (0, 1): 17, (0, 8): 24, (3, 19): 26, (0, 127): 31}  # fmt: skip
+    for (row, column), bucket in at.items():
+        np.testing.assert_array_equal(found[0, :, row, column], table[bucket])
 
 
 def test_a_stride_beyond_the_limit_becomes_a_dilation() -> None:

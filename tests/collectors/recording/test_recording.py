@@ -351,7 +351,7 @@ def test_zoo_models_are_described_without_an_engine() -> None:
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
     assert set(zoo_models()) == {
         "resnet50", "mobilenetv2", "deeplabv3plus", "deeplabv3plus-resnet50",
-        "transformer_encoder", "rotary_encoder", "group_norm", "instance_norm", "conv_bn",
-        "conv_bn_relu", "depthwise_conv", "mul_add", "mynet", "mynet_composite", "add_relu",
-        "mul_sigmoid",
+        "transformer_encoder", "rotary_encoder", "relative_encoder", "group_norm", "instance_norm",
+        "conv_bn", "conv_bn_relu", "depthwise_conv", "mul_add", "mynet", "mynet_composite",
+        "add_relu", "mul_sigmoid",
     }  # fmt: skip
