@@ -23,10 +23,12 @@ _NOT_BY_ITSELF = Message(
     "FuseScope cannot try by itself what the findings of {best:name} ask for: their remedies are "
     "changes of the model or of the machine."
 )
-_NOT_HERE = Message(
-    "FuseScope would try {variants:name}, but this machine lacks the compiler of kernels "
-    "({command:name}) or the cores for that."
-)
+_NOT_HERE = Message("FuseScope would try {variants:name}, but this machine lacks what that takes.")
+_NEEDS: Mapping[str, Message] = {
+    "inside": Message("Kernels inside the session need a C compiler (cc, gcc or clang)."),
+    "custom": Message("Kernels in a cut need numba: {command:name}."),
+    "threads": Message("So many threads need more cores."),
+}
 _IS_RECORDED = Message(
     "What FuseScope can try for the findings of {best:name} is in this recording already: "
     "{variants:name}."
@@ -55,7 +57,7 @@ NOTES = Message(
 _OUTCOMES: Mapping[Outcome, Message] = {
     "kept": Message("Kept: it is faster."),
     "outpaced": Message(
-        "Not kept: it is faster, but another variant that was tried is faster still."
+        "Not kept: it is faster, but another variant that was tried has the larger speedup."
     ),
     "taken_back": Message("Taken back: it is slower."),
     "cannot_tell": Message("Taken back: it is not shown to be faster."),
@@ -140,8 +142,13 @@ def from_file_text(record: ExperimentRecord) -> str:
 def _reason(subject: Subject, found: Findings) -> str:
     best = subject.side.label
     if asked := remedies(subject, found):
-        variants = listed([one.variant for one in asked])
-        return _NOT_HERE.text(variants=variants, command="pip install 'fusescope[kernels]'")
+        variants = [one.variant for one in asked]
+        kinds = {variant.partition(":")[0] for variant in variants}
+        needs = (text for kind, text in _NEEDS.items() if kind in kinds)
+        return paragraph(
+            _NOT_HERE.text(variants=listed(variants)),
+            *(text.text(command="pip install 'fusescope[kernels]'") for text in needs),
+        )
     known, done = held(subject, found), tried_before(subject, found)
     if known or done:
         said = _IS_RECORDED if not done else _WAS_TRIED

@@ -42,7 +42,6 @@ from app.state.session import MAX_OPENED, MAX_OPENED_BYTES
 _NUMBER: WeakKeyDictionary[Trace | Experiment, int] = WeakKeyDictionary()
 _COUNT = itertools.count()
 _UPLOAD = re.compile(r"upload:[0-9a-f]{12}(/|$)")
-# Role, name and value of what a report holds, and what its reader had set.
 # Folders of the command line beyond this are opened only when their path is given.
 _MAX_FILES = 500
 _MAX_BYTES = 512 * MIB

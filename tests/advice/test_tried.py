@@ -295,11 +295,15 @@ def test_why_there_is_nothing_to_try() -> None:
     )
     threads = Findings((Finding("memory_bound"),), (), None)
     assert nothing_text(subject, threads).endswith(
-        "FuseScope would try threads:1, but this machine lacks the compiler of kernels "
-        "(pip install 'fusescope[kernels]') or the cores for that."
+        "FuseScope would try threads:1, but this machine lacks what that takes. So many threads "
+        "need more cores."
     ), "it was left out, so it cannot be"
     values = {"op_types": "Mul + Add", "blocked_by": "form", "own_places": 0}
     missed = Findings((Finding("missed_fusion", values),), (), None)
+    assert nothing_text(subject, missed) == (
+        "FuseScope would try inside:elementwise, but this machine lacks what that takes. Kernels "
+        "inside the session need a C compiler (cc, gcc or clang)."
+    )
     assert "ONNX Runtime" not in nothing_text(subject, missed)
     plain = Subject(comparison.baseline)
     assert "ONNX Runtime" not in nothing_text(plain, nothing)

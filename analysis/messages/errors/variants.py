@@ -81,7 +81,10 @@ VARIANTS: Mapping[VariantsError, ErrorText] = {
         Message("Leave this custom: variant out of the variants, and report this model."),
     ),
     "kernel_fuses_nothing": ErrorText(
-        Message("The kernel {kernel:name} makes no operator of several, so it cannot be inside"),
+        Message(
+            "The kernel {kernel:name} replaces single operators, so there is no variant "
+            "inside:{kernel:name}"
+        ),
         Message("Record custom:{kernel:name}, which measures it against the same cut."),
     ),
     "kernel_nothing_inside": ErrorText(

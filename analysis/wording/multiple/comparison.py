@@ -276,7 +276,7 @@ PARETO_HELP = Message(
 PARETO_FRONT = Message("Pareto front")
 ROUNDING = Message("What lies below this line is rounding.")
 _FRONT = Message("Pareto front of {costs}: {names:name}.")
-_BEATEN = Message("Each of the others is told slower than one that costs no more.")
+_BEATEN = Message("Each of the others is slower beyond the noise than one that costs no more.")
 
 
 def front_sentence(multiple: MultipleComparison, found: Pareto) -> str:

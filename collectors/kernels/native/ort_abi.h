@@ -55,14 +55,11 @@ enum {
   ORT_GetTensorMutableData = 51,
   ORT_GetDimensionsCount = 61,
   ORT_GetDimensions = 62,
-  ORT_GetTensorShapeElementCount = 64,
   ORT_GetTensorTypeAndShape = 65,
   ORT_KernelInfoGetAttribute_int64 = 86,
   ORT_KernelContext_GetInput = 90,
   ORT_KernelContext_GetOutput = 91,
   ORT_ReleaseTensorTypeAndShapeInfo = 99,
-  ORT_ShapeInferContext_GetInputTypeShape = 268,
-  ORT_ShapeInferContext_SetOutputTypeShape = 270,
   ORT_KernelContext_ParallelFor = 274
 };
 typedef OrtStatus *(*CreateStatus)(int code, const char *message);
@@ -73,8 +70,6 @@ typedef OrtStatus *(*GetTensorMutableData)(OrtValue *tensor, void **data);
 typedef OrtStatus *(*GetDimensionsCount)(const OrtTensorTypeAndShapeInfo *info, size_t *count);
 typedef OrtStatus *(*GetDimensions)(const OrtTensorTypeAndShapeInfo *info, int64_t *sizes,
                                     size_t count);
-typedef OrtStatus *(*GetTensorShapeElementCount)(const OrtTensorTypeAndShapeInfo *info,
-                                                 size_t *count);
 typedef OrtStatus *(*GetTensorTypeAndShape)(const OrtValue *tensor,
                                             OrtTensorTypeAndShapeInfo **info);
 typedef OrtStatus *(*KernelInfoGetAttribute_int64)(const OrtKernelInfo *info, const char *name,
@@ -85,12 +80,6 @@ typedef OrtStatus *(*KernelContext_GetOutput)(OrtKernelContext *context, size_t 
                                               const int64_t *sizes, size_t count,
                                               OrtValue **tensor);
 typedef void (*ReleaseTensorTypeAndShapeInfo)(OrtTensorTypeAndShapeInfo *info);
-typedef OrtStatus *(*ShapeInferContext_GetInputTypeShape)(const OrtShapeInferContext *context,
-                                                          size_t place,
-                                                          OrtTensorTypeAndShapeInfo **info);
-typedef OrtStatus *(*ShapeInferContext_SetOutputTypeShape)(const OrtShapeInferContext *context,
-                                                           size_t place,
-                                                           const OrtTensorTypeAndShapeInfo *info);
 typedef OrtStatus *(*KernelContext_ParallelFor)(const OrtKernelContext *context,
                                                 void (*work)(void *data, size_t part),
                                                 size_t parts, size_t batches, void *data);
