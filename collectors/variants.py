@@ -84,6 +84,8 @@ ABLATIONS = ("without:<Optimizer>", "only:<Optimizer>")
 THREADS = "threads:<number>"
 _THREADS = re.compile(r"threads:([1-9]\d{0,3})", re.ASCII)
 _ABLATION = re.compile(r"(without|only):([A-Za-z]\w{0,79})", re.ASCII)
+_DENIAL = re.compile(r"without:((?:\d{1,4}:)?[A-Za-z]\w{0,199}:\d{1,6})", re.ASCII)
+_DENIED = Message("torch.compile with the operators of {kernel:name} each in a kernel of its own")
 RULES = "rules:<file>"
 KERNELS = ("custom:<kernel>", "segments:<kernel>", "inside:<kernel>")
 LIBRARY = Variant(
@@ -130,13 +132,16 @@ def spins(name: str) -> bool:
 
 
 def of_torch(name: str) -> Variant:
-    """The variant of that name for torch. Raises FuseScopeError that suggests the nearest."""
+    """The variant of that name for torch. Raises FuseScopeError that suggests the nearest. Whether
+    there is a kernel of the name that it is without shows when the model is compiled."""
     known = {variant.name: variant for variant in TORCH}
+    if found := _DENIAL.fullmatch(name):
+        return Variant(name, "all", _DENIED.of(kernel=found[1]), argument=found[1])
     if name not in known:
         raise FuseScopeError(
             "variant_unknown",
             variant=name[:60],
-            known=", ".join(known),
+            known=", ".join((*known, "without:<kernel>")),
             nearest=nearest(name, tuple(known)),
         )
     return known[name]

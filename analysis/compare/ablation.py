@@ -1,8 +1,9 @@
-"""Ablation: what each optimizer of the engine is worth in this model, measured.
+"""Ablation: what each optimizer of the engine, or each fused kernel, is worth, measured.
 
 Two questions with different answers, since optimizers enable and replace each other: what is lost
 when one is taken from all (`without:X` against `fused`), and what one alone brings (`only:X`
-against `unfused`). Neither column adds up to the speedup of `fused`.
+against `unfused`). Neither column adds up to the speedup of `fused`. Where kernels are denied
+by name (`without:<kernel>`), a row is a fused kernel, and nothing is asked of it alone.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from analysis.compare.timing.statistics import look_alpha, trimmed_mean, yuen
 from analysis.experiment import Experiment, ExperimentRecord, VariantRecord
 
 WITHOUT, ONLY = "without:", "only:"
+_DENIED = "denied_operators"  # a setting of variants without a fused kernel
 _COLUMNS = {
     "optimizer": "object",
     **dict.fromkeys(("nodes_all", "nodes_none", "nodes_without", "nodes_only"), "Int64"),
@@ -42,7 +44,8 @@ def ablation(experiment: Experiment) -> pd.DataFrame | None:
     un-profiled and paired by block; the interval is Yuen's at the verdict's level (Pocock over
     looks, Bonferroni over variants). `attrs`: "alpha", that level; "blocks"; "left_out", the
     optimizers that were found but not recorded; "unlisted", True where an optimizer that cannot
-    be switched off acts in the `only` variants.
+    be switched off acts in the `only` variants; "of", whether a row is an "optimizer" or a
+    "fusion"; "refused", the fusions that could not be left out by themselves.
     """
     record = experiment.record
     variants = {variant.name: variant for variant in record.variants}
@@ -72,8 +75,10 @@ def ablation(experiment: Experiment) -> pd.DataFrame | None:
     table.attrs.update(
         alpha=alpha,
         blocks=record.outcome.blocks,
-        left_out=_listed(fused, "optimizers_left_out"),
+        left_out=_listed(fused, "optimizers_left_out") or _listed(fused, "fusions_left_out"),
         unlisted=_unlisted(record),
+        of="fusion" if any(_DENIED in one.settings for one in record.variants) else "optimizer",
+        refused=_refused(fused),
     )
     return table
 
@@ -107,6 +112,12 @@ def _acts(variant: VariantRecord | None, searched: bool) -> object:
 def _listed(fused: VariantRecord | None, setting: str) -> tuple[str, ...]:
     told = fused.settings.get(setting, "") if fused is not None else ""
     return tuple(name for name in str(told).split(", ") if name)
+
+
+def _refused(fused: VariantRecord | None) -> tuple[str, ...]:
+    """'kernel: why' for each."""
+    told = fused.settings.get("fusions_refused", "") if fused is not None else ""
+    return tuple(one for one in str(told).split("; ") if one)
 
 
 def _unlisted(record: ExperimentRecord) -> bool:

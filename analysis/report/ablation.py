@@ -1,4 +1,4 @@
-"""What each optimizer of the engine is worth, as text."""
+"""What each optimizer of the engine, or each fusion, is worth, as text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from analysis import units
 from analysis.compare.ablation import ablation
 from analysis.compare.comparison import Comparison
 from analysis.report.text import known
-from analysis.wording.ablation import ABLATION_HELP, ablation_notes, ablation_ratio
+from analysis.wording.ablation import (
+    ablation_help,
+    ablation_notes,
+    ablation_ratio,
+    of_fusions,
+)
 
 
 @dataclass(frozen=True)
@@ -27,8 +32,10 @@ class Worth:
 
 @dataclass(frozen=True)
 class AblationTable:
-    """Optimizers, the one whose removal costs most first."""
+    """Optimizers, or fusions, which have no figures of their own alone; the one whose removal
+    costs most first."""
 
+    of_fusions: bool
     rows: tuple[Worth, ...]
     notes: tuple[str, ...]
 
@@ -40,8 +47,9 @@ def ablation_table(comparison: Comparison) -> AblationTable | None:
     if table is None:
         return None
     return AblationTable(
+        of_fusions=of_fusions(table),
         rows=tuple(_worth(row) for _, row in table.iterrows()),
-        notes=(ABLATION_HELP.text(), *ablation_notes(table)),
+        notes=(ablation_help(table).text(), *ablation_notes(table)),
     )
 
 

@@ -1,4 +1,4 @@
-"""Texts of the table of optimizers."""
+"""Texts of the table of optimizers, or of fused kernels."""
 
 from __future__ import annotations
 
@@ -13,6 +13,22 @@ ABLATION_HELP = Message(
     "What each optimizer of the engine is worth in this model. Lost without it: time with all "
     "optimizers but this one / time with all. Brought alone: time with none / time with only this "
     "one. It was checked that the graphs differ."
+)
+FUSIONS_HELP = Message(
+    "What each of the largest fusions is worth in this model. Lost without it: time with the "
+    "operators of this kernel each in one of its own / time of fused. It was checked that all "
+    "other kernels compute what they do in fused."
+)
+_FUSIONS_NOT_ADDITIVE = Message(
+    "Each ratio is of the whole model, with one fusion denied. They do not add up to the speedup "
+    "of fused over unfused."
+)
+_HURTS = Message("The model is faster without {names:name}: the whole interval is below 1.")
+_FUSIONS_LEFT_OUT = Message(
+    "These fusions were not recorded, because they hold fewer operators: {names:name}."
+)
+_REFUSED = Message(
+    "This fusion was not recorded, because it cannot be left out by itself: {why:name}.",
 )
 NOT_ADDITIVE = Message(
     "The ratios do not add up: optimizers enable and replace each other, so the sum of neither "
@@ -45,8 +61,10 @@ def ablation_notes(table: pd.DataFrame) -> tuple[str, ...]:
             n=facts["blocks"],
             level=1 - facts["alpha"],
         ),
-        NOT_ADDITIVE.text(),
+        (_FUSIONS_NOT_ADDITIVE if of_fusions(table) else NOT_ADDITIVE).text(),
     ]
+    if of_fusions(table):
+        return (*notes, *_fusion_notes(table))
     if facts["left_out"]:
         notes.append(
             say(
@@ -63,3 +81,28 @@ def ablation_notes(table: pd.DataFrame) -> tuple[str, ...]:
             )
         )
     return tuple(notes)
+
+
+def of_fusions(table: pd.DataFrame) -> bool:
+    """Whether its rows are fused kernels."""
+    return bool(table.attrs["of"] == "fusion")
+
+
+def ablation_title(table: pd.DataFrame | None) -> str:
+    """What the table is called."""
+    if table is not None and of_fusions(table):
+        return say("What each fusion brings")
+    return say("What each optimizer brings")
+
+
+def ablation_help(table: pd.DataFrame | None) -> Message:
+    """What its figures are."""
+    return FUSIONS_HELP if table is not None and of_fusions(table) else ABLATION_HELP
+
+
+def _fusion_notes(table: pd.DataFrame) -> list[str]:
+    hurts = [str(name) for name in table.loc[table["removed_high"] < 1, "optimizer"]]
+    notes = [_HURTS.text(names=", ".join(hurts))] if hurts else []
+    if table.attrs["left_out"]:
+        notes.append(_FUSIONS_LEFT_OUT.text(names=", ".join(table.attrs["left_out"])))
+    return notes + [_REFUSED.text(why=why) for why in table.attrs["refused"]]

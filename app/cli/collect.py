@@ -48,7 +48,8 @@ _Ablate = Annotated[
     typer.Option(
         "--ablate",
         help="Record unfused, fused, and the model without and with only each optimizer that "
-        "changes it; with --variants, beside those.",
+        "changes it, with torch without each of the largest fusions; with --variants, beside "
+        "those.",
     ),
 ]
 _Baseline = Annotated[

@@ -18,7 +18,7 @@ from collectors import variants
 from collectors.environments.catalogue import OWN
 from collectors.files import cache
 from collectors.progress import Progress, Stage
-from collectors.recording import ablation, quiet
+from collectors.recording import ablation, denials, quiet
 from collectors.recording.blocks import lanes
 from collectors.recording.budget import Deadline
 from collectors.recording.refused import Refused
@@ -29,6 +29,8 @@ from collectors.workers.jobs import (
     Derived,
     DeriveJob,
     Drawing,
+    Fusion,
+    FusionsJob,
     Lane,
     LibraryJob,
     OwnPassJob,
@@ -121,13 +123,23 @@ def prepare(
         drawing=_drawing(recording, model),
         compiled="" if recording.runtime == OWN else str(folder / "compiled"),
     )
-    plan = ablation.with_ablation(
-        plan,
-        search=recording.ablate,
-        ask=structures,
-        report=lambda message: report("prepare", message),
-        refused=refused,
-    )
+    if recording.runtime == OWN:
+        plan = ablation.with_ablation(
+            plan,
+            search=recording.ablate,
+            ask=structures,
+            report=lambda message: report("prepare", message),
+            refused=refused,
+        )
+    else:
+        plan, denied = denials.with_denials(
+            plan,
+            search=recording.ablate,
+            ask=lambda: pool.run("fusions", FusionsJob(settings), tuple[Fusion, ...]),
+            report=lambda message: report("prepare", message),
+            refused=refused,
+        )
+        settings = msgspec.structs.replace(settings, denied=denied)
     derived: dict[str, Derived] = {}
     for name in (variant.name for variant in plan.variants if variant.kind):
         report("prepare", _MAKING.of(variant=name))
@@ -152,6 +164,7 @@ def prepare(
             trials.match(name, _within(deadline, MATCHING_SHARE / len(order), pool.seconds))
         trials.drop_dump(name)
     plan = replace(plan, variants=refused.left(plan.variants))
+    plan = denials.with_refused(plan, refused, lambda message: report("check", message))
     own_fusions = None
     own_pass = recording.own_pass and recording.runtime == OWN
     if own_pass and any(one.optimization != "none" for one in plan.variants):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import msgspec
@@ -28,11 +28,22 @@ class Refused:
 
     def __init__(self, asked: Sequence[Try]) -> None:
         self._asked = asked
+        self._chosen: set[str] = set()
         self.by_name: dict[str, FuseScopeError] = {}
+
+    def choose(self, names: Iterable[str]) -> None:
+        """Variants that the recording chose by itself: one that fails is left out too."""
+        self._chosen.update(names)
+
+    @property
+    def chosen(self) -> dict[str, FuseScopeError]:
+        """Those of them that failed."""
+        return {name: error for name, error in self.by_name.items() if name in self._chosen}
 
     @contextmanager
     def unless(self, variant: str) -> Iterator[None]:
-        """What may fail for a variant: of a try the error is kept, of any other raised."""
+        """What may fail for a variant: of a try, or of what the recording chose, the error is
+        kept, of any other raised."""
         try:
             yield
         except FuseScopeError as error:
@@ -61,7 +72,8 @@ class Refused:
             )
 
     def _try_of(self, variant: str) -> str | None:
-        """The try that a variant is recorded for: a kernel's also brings its cut."""
-        names = [one.variant for one in self._asked]
+        """The try that a variant is recorded for, or itself where the recording chose it: a
+        kernel's try also brings its cut."""
+        names = [*(one.variant for one in self._asked), *self._chosen]
         kernel = _KERNEL + variant.removeprefix(_CUT) if variant.startswith(_CUT) else variant
         return next((name for name in (variant, kernel) if name in names), None)

@@ -54,7 +54,8 @@ class Recording:
 
     `model` is a zoo name or a path. `out` may be a file or a folder; nothing is overwritten.
     Beside each `custom:` variant its `segments:` is recorded. `ablate` adds the variants of an
-    ablation: `unfused`, `fused`, and `without:` and `only:` each optimizer that matters. `blocks`
+    ablation: `unfused`, `fused`, and `without:` and `only:` each optimizer that matters, for torch
+    `without:` each of the largest fusions. `blocks`
     None means sequential looks at 8, 14 and 24. `seconds` is a
     time budget for everything. `memory_bytes` limits the address space of each engine process
     (80 % of the free memory by default), `run_timeout` is how long loading and a few runs of one
@@ -167,7 +168,8 @@ class Recording:
         if not self.variants and not self.ablate:
             raise FuseScopeError("no_variants")
         if self.runtime != OWN:
-            return tuple(dict.fromkeys(map(variants.of_torch, self.variants)))
+            needed_names = ("unfused", "fused") if self.ablate else ()
+            return tuple(dict.fromkeys(map(variants.of_torch, (*self.variants, *needed_names))))
         named = [variants.find(name) for name in self.variants]
         for variant in named:
             if variant.kind == "rules":
@@ -194,7 +196,6 @@ class Recording:
             ("--inputs", self.inputs is not None),
             ("--input-range", bool(self.input_ranges)),
             ("--custom-op-library", self.custom_op_library is not None),
-            ("--ablate", self.ablate),
         ):
             if given:
                 raise FuseScopeError("option_of_onnx_only", option=option, runtime=self.runtime)

@@ -45,13 +45,13 @@ def run(job: Job) -> Checked:
         "graph_breaks": session.graph_breaks,
         "recompilations": session.recompilations(),
     }
+    Path(job.graph).parent.mkdir(parents=True, exist_ok=True)
     guard_us = session.guard_us(Path(job.graph).parent)
     if guard_us is not None:
         settings["guard_us"] = guard_us
     del session
     made, problem = _graph(job)
     if made is not None:
-        Path(job.graph).parent.mkdir(parents=True, exist_ok=True)
         Path(job.graph).write_bytes(graph_json(made.named.graph))
         Path(job.matches).parent.mkdir(parents=True, exist_ok=True)
         Path(job.matches).write_bytes(msgspec.json.encode(made.named.matches))

@@ -18,6 +18,9 @@ from torch._inductor.codegen.cpp import CppScheduling
 from torch._inductor.custom_graph_pass import CustomGraphPass
 
 from analysis.errors import FuseScopeError
+from collectors.torch.denial import Denial
+from collectors.torch.names import WITHOUT
+from collectors.workers.jobs import Denied
 
 Settings = Mapping[str, Any]
 
@@ -25,24 +28,30 @@ _ONE_FUNCTION_A_NODE = "MAX_FUSED_KERNEL_ARGS_NUM"
 
 
 class _Realise(CustomGraphPass):  # type: ignore[misc]
-    """Marks every computed tensor to be stored: pointwise chains are inlined otherwise. `computed`
-    are the names of all nodes that are no views."""
+    """Marks computed tensors to be stored, with a denial only those of its kernel: pointwise chains
+    are inlined otherwise. Of each graph it adds the names of all nodes that are no views."""
 
-    def __init__(self, computed: set[str]) -> None:
+    def __init__(self, made: Compiled, denial: Denial | None, *, every: bool) -> None:
         super().__init__()
-        self._computed = computed
+        self._made, self._denial, self._every = made, denial, every
 
     def __call__(self, graph: torch.fx.Graph) -> None:
+        computed = self._made.computed.setdefault(len(self._made.modules), {})
         for node in graph.nodes:
             if node.op != "call_function" or _is_view(node):
                 continue
-            if node.target is not operator.getitem:
-                self._computed.add(node.name)
-            if isinstance(node.meta.get("val"), torch.Tensor):
+            value = node.meta.get("val")
+            is_tensor = isinstance(value, torch.Tensor)
+            of = node.args[0] if node.target is operator.getitem else node
+            if of is node:
+                computed[node.name] = value.numel() * value.element_size() if is_tensor else 0
+            if is_tensor and (self._every or (self._denial and self._denial.stores(of))):
                 node.meta["inductor_realize_to_strides"] = True
 
     def uuid(self) -> str:
-        return "fusescope: every tensor is stored"
+        if self._denial is not None:
+            return self._denial.uuid()
+        return f"fusescope: {'every tensor' if self._every else 'nothing'} is stored"
 
 
 _UNFUSED: Settings = {
@@ -71,24 +80,33 @@ SETTINGS: Mapping[str, Settings] = {
 class Compiled:
     """What inductor made while one variant was compiled, in order: `modules` of generated code and
     their `sources`, and for each its own account of which kernel holds which nodes of the graph, by
-    handle ('cpp_fused_gelu_1:3'). `computed` are the nodes that are no views, of `unfused`."""
+    handle ('cpp_fused_gelu_1:3'). `computed` has, by the number of a graph, its nodes that are no
+    views with the bytes of what they compute, where the variant has to be checked."""
 
     sources: list[str] = field(default_factory=list)
     modules: list[ModuleType] = field(default_factory=list)
     provenance: list[dict[str, list[str]]] = field(default_factory=list)
-    computed: set[str] = field(default_factory=set)
+    computed: dict[int, dict[str, int]] = field(default_factory=dict)
 
 
 def settings_of(variant: str, *, profiled: bool) -> dict[str, Any]:
     """Inductor's settings for that variant, by name."""
     lite = torch._inductor.lite_mode_options if variant == "captured" else {}
     events = {"cpp.enable_kernel_profile": True} if profiled else {}
-    return {**ALWAYS, **lite, **SETTINGS[variant], **events}
+    own = SETTINGS["fused" if variant.startswith(WITHOUT) else variant]
+    return {**ALWAYS, **lite, **own, **events}
 
 
 @contextlib.contextmanager
-def compiling(variant: str, *, profiled: bool = False) -> Iterator[Compiled]:
-    """What is compiled in here is compiled as that variant. Raises FuseScopeError where this
+def compiling(
+    variant: str,
+    *,
+    profiled: bool = False,
+    denied: Denied | None = None,
+    mapped: bool = False,
+) -> Iterator[Compiled]:
+    """What is compiled in here is compiled as that variant, without the kernel `denied`. `mapped`
+    notes what is computed also of a variant that needs no check. Raises FuseScopeError where this
     release of torch does not allow it."""
     settings = settings_of(variant, profiled=profiled)
     unknown = [name for name in settings if not _has(name)]
@@ -101,10 +119,15 @@ def compiling(variant: str, *, profiled: bool = False) -> Iterator[Compiled]:
             version=torch.__version__,
         )
     made = Compiled()
-    if unfused:
-        settings["post_grad_custom_post_pass"] = _Realise(made.computed)
+    denial = None if denied is None else Denial(denied, made.modules)
+    if unfused or mapped or denial is not None:
+        settings["post_grad_custom_post_pass"] = _Realise(made, denial, every=unfused)
+    if denial is not None:
+        settings["inductor_choices_class"] = lambda: denial
     with contextlib.ExitStack() as stack:
         stack.enter_context(inductor.patch(settings))
+        if denial is not None:
+            stack.enter_context(denial.denying())
         stack.enter_context(_watched(made))
         if unfused:
             stack.enter_context(_replaced(CppScheduling, _ONE_FUNCTION_A_NODE, 0))

@@ -9,6 +9,7 @@ from analysis.messages import Message
 
 PREFIX = "torch:"
 RUNNABLE = "fx_graph_runnable.py"  # as torch calls the graph that it compiled, as a program
+WITHOUT = "without:"  # a variant that is fused but for one kernel
 BUILT_IN: Mapping[str, Message] = MappingProxyType(
     {
         "mlp": Message("LayerNorm, two linear layers with GELU, a residual, softmax and a gate"),

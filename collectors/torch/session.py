@@ -40,12 +40,14 @@ def prepare_process(settings: SessionSettings) -> None:
 
 def recorded_settings(settings: SessionSettings, variant: str) -> dict[str, str | int | bool]:
     """What was set, for people who want to repeat it."""
+    denied = settings.denied.get(variant)
     changed = {} if variant == "eager" else settings_of(variant, profiled=False)
     shown = {name: _shown(value) for name, value in changed.items() if name not in _ALWAYS}
     inductor = ", ".join(f"{name}={value}" for name, value in shown.items())
     return {
         "execution": "eager" if variant == "eager" else "torch.compile(dynamic=False)",
         **({"inductor": inductor} if inductor else {}),
+        **({"denied_operators": ", ".join(denied.nodes)} if denied else {}),
         "intra_op_threads": settings.threads,
         "provider": "CPU",
     }
@@ -59,7 +61,8 @@ class TorchSession:
     """`compile_ns` is the time of the first run, with compilation where the variant has one, and
     `graphs` is how many graphs were compiled: one more than there are graph breaks, or 0.
 
-    `profiled` adds an event for each generated kernel, `vary_weights` is for looking at values.
+    `profiled` adds an event for each generated kernel, `vary_weights` is for looking at values,
+    `mapped` for looking at what each kernel computes.
     """
 
     def __init__(
@@ -69,6 +72,7 @@ class TorchSession:
         *,
         profiled: bool = False,
         vary_weights: bool = False,
+        mapped: bool = False,
     ) -> None:
         self.loaded = models.load(settings.model, settings.drawing.seed)
         if vary_weights:
@@ -79,7 +83,9 @@ class TorchSession:
         started = time.perf_counter_ns()
         if variant != "eager":
             self._call = torch.compile(self.loaded.call, dynamic=False)
-            with compiling(variant, profiled=profiled) as self.compiled:
+            denied = settings.denied.get(variant)
+            made = compiling(variant, profiled=profiled, denied=denied, mapped=mapped)
+            with made as self.compiled:
                 self._compile(variant)
         else:
             self.run()

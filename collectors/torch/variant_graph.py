@@ -12,9 +12,10 @@ from collectors.torch import models
 from collectors.torch.calls import Call, Watch, handles, watching
 from collectors.torch.compiling import Compiled
 from collectors.torch.eager import watch_eager
+from collectors.torch.kernel_map import check, several
 from collectors.torch.naming import Named, model_graph, named
 from collectors.torch.session import TorchSession
-from collectors.workers.jobs import SessionSettings
+from collectors.workers.jobs import Denied, SessionSettings
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,8 @@ class VariantGraph:
 
 def graph_of(settings: SessionSettings, variant: str, folder: Path) -> VariantGraph:
     """Runs the model eagerly and as the variant, and names the tensors of the one after those of
-    the other. Raises FuseScopeError where `unfused` still has a kernel of several operators."""
+    the other. Raises FuseScopeError where `unfused` still has a kernel of several operators, or a
+    variant without one kernel is something else than that."""
     loaded = models.load(settings.model, settings.drawing.seed)
     loaded.vary_weights()
     model = Watch(loaded.named_tensors())
@@ -44,6 +46,8 @@ def graph_of(settings: SessionSettings, variant: str, folder: Path) -> VariantGr
     names = _handles(watch.run.calls, made.sources)
     if variant == "unfused":
         _check_unfused(made)
+    if variant in settings.denied:
+        _check_denied(made, settings.denied[variant], variant)
     told = {} if variant == "unfused" else _told(made)
     return VariantGraph(named(watch.run, model.run, names), told)
 
@@ -77,16 +81,22 @@ def _short(name: str) -> str:
 
 def _check_unfused(made: Compiled) -> None:
     """Every handle must stand for one node of the graph, or for views."""
-    for held in made.provenance:
-        for handle, nodes in held.items():
-            computed = sorted(made.computed.intersection(nodes))
-            if len(computed) > 1:
-                raise FuseScopeError(
-                    "torch_still_fused",
-                    kernel=handle[:80],
-                    n=len(computed),
-                    operators=", ".join(computed)[:200],
-                )
+    for graph, held in enumerate(made.provenance):
+        for handle, nodes in several(held, made.computed.get(graph, ())):
+            raise FuseScopeError(
+                "torch_still_fused",
+                kernel=handle[:80],
+                n=len(nodes),
+                operators=", ".join(sorted(nodes))[:200],
+            )
+
+
+def _check_denied(made: Compiled, denied: Denied, variant: str) -> None:
+    """The kernel is taken apart, and the others, of every graph, are as they were."""
+    if len(made.provenance) <= denied.graph or denied.graph not in made.computed:
+        raise FuseScopeError("torch_no_map", variant=variant)
+    held, computed = made.provenance[denied.graph], made.computed[denied.graph]
+    check(denied, held, computed, variant)
 
 
 def _told(made: Compiled) -> dict[str, int]:

@@ -120,6 +120,26 @@ class Drawing(msgspec.Struct, frozen=True):
     from_file: tuple[str, ...] = ()
 
 
+class Denied(msgspec.Struct, frozen=True):
+    """A fused kernel that is to run operator by operator: `nodes` of graph number `graph`, which no
+    other kernel computes. `shared` are those of its nodes that others compute too, `others` the
+    nodes of every other kernel, which must stay as they are."""
+
+    graph: int
+    nodes: tuple[str, ...]
+    shared: tuple[str, ...]
+    others: tuple[tuple[str, ...], ...]
+
+
+class Fusion(msgspec.Struct, frozen=True):
+    """A kernel of several operators, by the name that the graph of `fused` has for it, and what
+    denies it. `bytes` are those of the tensors that it reads and writes."""
+
+    name: str
+    denied: Denied
+    bytes: int = 0
+
+
 class SessionSettings(msgspec.Struct, frozen=True):
     """What a session of any variant is opened with: the working copy, what some variants (by name)
     run in its place, and threads.
@@ -129,7 +149,7 @@ class SessionSettings(msgspec.Struct, frozen=True):
     recording built for the variant; `calls` is the model as it was before its functions were
     expanded, where they were, `declared` what it said before its dynamic dimensions were fixed,
     where it had any. `compiled` is the folder where an engine that compiles keeps what it made, ''
-    for the others.
+    for the others; `denied` says which kernel a variant of it is without.
     """
 
     model: str
@@ -144,6 +164,7 @@ class SessionSettings(msgspec.Struct, frozen=True):
     declared: str | None = None
     drawing: Drawing = Drawing()
     compiled: str = ""
+    denied: dict[str, Denied] = {}
 
 
 class DeriveJob(msgspec.Struct, frozen=True):
@@ -209,6 +230,13 @@ class Switches(msgspec.Struct, frozen=True):
 
     optimization: Optimization
     disabled: tuple[str, ...] = ()
+
+
+class FusionsJob(msgspec.Struct, frozen=True):
+    """See which kernels of several operators the engine makes of the model. The answer is a tuple
+    of Fusion, in the order they run."""
+
+    settings: SessionSettings
 
 
 class OwnPassJob(msgspec.Struct, frozen=True):

@@ -134,3 +134,19 @@ def test_hostile_names_stay_text() -> None:
     times = {"unfused": [20.0] * 6, "fused": [10.0] * 6, "without:<b>x</b>": [12.0] * 6}
     assert list(table_of(times)["optimizer"]) == ["<b>x</b>"]
     assert list(table_of({"fused": [10.0] * 6, "without:": [12.0] * 6})["optimizer"]) == [""]
+
+
+def test_rows_are_fusions_where_kernels_were_denied() -> None:
+    without = {"without:cpp_fused_gelu_1:3": [12.0] * 6, "without:cpp_fused_add_0:1": [9.0] * 6}
+    table = table_of(
+        {"unfused": [20.0] * 6, "fused": [10.0] * 6, **without},
+        {name: {"denied_operators": "a, b"} for name in without}
+        | {"fused": {"fusions_left_out": "cpp_fused_2:5", "fusions_refused": "cpp_3:7: it stays"}},
+    )
+    assert list(table["optimizer"]) == ["cpp_fused_gelu_1:3", "cpp_fused_add_0:1"]
+    assert table.attrs["of"] == "fusion"
+    notes = "\n".join(ablation_notes(table))
+    assert "The model is faster without cpp_fused_add_0:1" in notes
+    assert "hold fewer operators: cpp_fused_2:5" in notes
+    assert "cannot be left out by itself: cpp_3:7: it stays" in notes
+    assert "optimizer" not in notes

@@ -10,6 +10,7 @@ import pytest
 
 from analysis import readers
 from analysis.compare import Comparison, compare
+from analysis.compare.ablation import ablation
 from analysis.compare.groups.lineage import lineage
 from analysis.compare.side import side_of_variant
 from analysis.errors import FuseScopeError
@@ -25,11 +26,14 @@ if state.state_of(ENGINES["torch"]).kind != "ready":
 VARIANTS = ("eager", "captured", "unfused", "fused", "freezing")
 
 
-def recorded(folder: Path, model: str, variants: tuple[str, ...] = VARIANTS) -> Experiment:
+def recorded(
+    folder: Path, model: str, variants: tuple[str, ...] = VARIANTS, *, ablate: bool = False
+) -> Experiment:
     recording = Recording(
         model=model,
         runtime="torch",
         variants=variants,
+        ablate=ablate,
         out=folder / "out.zip",
         threads=1,
         blocks=1,
@@ -130,3 +134,20 @@ def test_graph_breaks_are_counted_and_part_of_the_ledger(tmp_path: Path) -> None
     assert (settings["graphs"], settings["graph_breaks"]) == (2, 1)
     test_every_operator_is_in_one_verified_group(experiment)
     test_calls_are_joined_to_the_graph(experiment)
+
+
+def test_each_large_fusion_is_left_out_by_itself(tmp_path: Path) -> None:
+    experiment = recorded(tmp_path, "torch:twice_read", (), ablate=True)
+    table = ablation(experiment)
+    assert table is not None and table.attrs["of"] == "fusion"
+    assert not table.attrs["refused"] and len(table) == 2
+    fused = experiment.graphs["fused"]
+    assert set(table["optimizer"]) <= {node.name for node in fused.nodes}
+    assert (table["nodes_without"] > table["nodes_all"]).all()
+    test_every_operator_is_in_one_verified_group(experiment)
+    test_outputs_are_the_same(experiment)
+
+
+def test_a_fusion_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FuseScopeError, match="makes no fused kernel cpp_fused_no_0:1"):
+        recorded(tmp_path, "torch:twice_read", ("fused", "without:cpp_fused_no_0:1"))

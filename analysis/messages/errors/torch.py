@@ -14,17 +14,23 @@ TorchError = Literal[
     "torch_changes_inputs",
     "torch_file_missing",
     "torch_file_raised",
+    "torch_fusion_not_alone",
+    "torch_fusion_stays",
     "torch_model_form",
     "torch_model_unknown",
     "torch_no_function",
+    "torch_no_map",
     "torch_no_module",
+    "torch_no_such_fusion",
     "torch_not_compiled",
     "torch_nothing_compiled",
+    "torch_nothing_fused",
     "torch_setting_missing",
     "torch_still_fused",
 ]
 _RETURN = Message("Let it return (module, (input, …)), with tensors as inputs.")
 _OTHERS = Message("Leave the variant out with --variants, or use another release of torch.")
+_OTHER_FUSION = Message("Leave the variant out: another fusion may be denied by itself.")
 TORCH: Mapping[TorchError, ErrorText] = {
     "option_of_onnx_only": ErrorText(
         Message("The option {option:name} is for ONNX models, not for the engine {runtime:name}"),
@@ -45,6 +51,17 @@ TORCH: Mapping[TorchError, ErrorText] = {
         Message("The model's file raised an error: {reason:name}"),
         Message("Run the file with Python by itself; its packages must be in torch's environment."),
     ),
+    "torch_fusion_not_alone": ErrorText(
+        Message(
+            "'{variant:name}' would also change other kernels, at {operators:name}, so it would "
+            "not measure one fusion"
+        ),
+        _OTHER_FUSION,
+    ),
+    "torch_fusion_stays": ErrorText(
+        Message("'{variant:name}' would still compute in one kernel: {operators:name}"),
+        _OTHER_FUSION,
+    ),
     "torch_model_form": ErrorText(
         Message("{model:name} does not name a model for torch"),
         Message("Give FILE.py:FUNCTION, or a built-in model such as torch:mlp."),
@@ -57,8 +74,16 @@ TORCH: Mapping[TorchError, ErrorText] = {
         Message("The file has no function {function:name}"),
         Message("Name one that makes the model: FILE.py:FUNCTION."),
     ),
+    "torch_no_map": ErrorText(
+        Message("The compiler does not tell which kernel of {variant:name} computes what"),
+        Message("Record without --ablate, or use another release of torch."),
+    ),
     "torch_no_module": ErrorText(
         Message("The function {function:name} does not return a model and its inputs"), _RETURN
+    ),
+    "torch_no_such_fusion": ErrorText(
+        Message("The compiler makes no fused kernel {kernel:name} of this model"),
+        Message("Its fused kernels: {known:name}."),
     ),
     "torch_not_compiled": ErrorText(
         Message("The model was not compiled as {variant:name}: {reason:name}"),
@@ -69,6 +94,10 @@ TORCH: Mapping[TorchError, ErrorText] = {
             "The compiler took nothing of the model, so {variant:name} would be the eager run again"
         ),
         Message("Record eager alone, or look with TORCH_LOGS=graph_breaks for what it refuses."),
+    ),
+    "torch_nothing_fused": ErrorText(
+        Message("The compiler fuses nothing in this model, so there is nothing to leave out"),
+        Message("Record it without --ablate."),
     ),
     "torch_setting_missing": ErrorText(
         Message(

@@ -151,11 +151,14 @@ def _attention(comparison: Comparison) -> dict[str, Any] | None:
 def _ablation(comparison: Comparison) -> list[dict[str, Any]] | None:
     experiment = comparison.candidate.experiment
     table = None if experiment is None else ablation(experiment)
-    return None if table is None else [_worth(row) for row in table.to_dict("records")]
+    if table is None:
+        return None
+    return [_worth(row, table.attrs["of"]) for row in table.to_dict("records")]
 
 
-def _worth(row: Mapping[Any, Any]) -> dict[str, Any]:
-    values: dict[str, Any] = {"optimizer": row["optimizer"]}
+def _worth(row: Mapping[Any, Any], of: str) -> dict[str, Any]:
+    """An `optimizer`, or a `fusion` in its place."""
+    values: dict[str, Any] = {of: row["optimizer"]}
     for name in ("nodes_all", "nodes_none", "nodes_without", "nodes_only"):
         values[name] = plain(row[name])
     for name in ("removed", "added"):

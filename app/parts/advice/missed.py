@@ -38,6 +38,9 @@ _NOT_ABLATED = Message(
     "Not recorded. {command:name} also records the model without each optimizer, and with each "
     "optimizer alone."
 )
+_NOT_LEFT_OUT = Message(
+    "Not recorded. {command:name} also records the model without each of its largest fusions."
+)
 
 
 def missed_fusions(shown: Shown, record_page: st.Page) -> None:
@@ -185,31 +188,51 @@ _NODES = (
     ("nodes_only", Head(Message("only it")), Message("Only this optimizer on.")),
     ("nodes_none", Head("unfused"), Message("All optimizers off.")),
 )
+_KERNELS = (
+    ("nodes_all", Head("fused"), Message("Kernels and library calls of fused.")),
+    (
+        "nodes_without",
+        Head(Message("without it")),
+        Message("The same with the operators of this kernel each in one of its own."),
+    ),
+    ("nodes_none", Head("unfused"), Message("A kernel for each operator.")),
+)
 
 
 def ablation(comparison: Comparison) -> None:
     """The table of what each optimizer of the engine is worth in this model, measured."""
     from analysis.compare.ablation import ablation as measured
-    from analysis.wording.ablation import ABLATION_HELP, ablation_notes, ablation_ratio
+    from analysis.wording.ablation import (
+        ablation_help,
+        ablation_notes,
+        ablation_ratio,
+        ablation_title,
+        of_fusions,
+    )
 
     with panels.guarded():
-        title = say("What each optimizer brings")
-        st.subheader(title, anchor=False, help=told(ABLATION_HELP))
         experiment = comparison.candidate.experiment
         rows = None if experiment is None else measured(experiment)
+        st.subheader(ablation_title(rows), anchor=False, help=told(ablation_help(rows)))
         if rows is None:
             command = "fusescope collect MODEL --ablate"
-            st.caption(panels.parts_text(_NOT_ABLATED.parts(command=command), "gray"))
+            message = _NOT_ABLATED
+            if experiment is not None and experiment.record.engine.name == "torch":
+                command = "fusescope collect MODEL --runtime torch --ablate"
+                message = _NOT_LEFT_OUT
+            st.caption(panels.parts_text(message.parts(command=command), "gray"))
             return
         table = Table()
         named = Message("As the engine names it.")
-        table.text(Head(Message("Optimizer")), rows["optimizer"], named, "medium")
-        for kind, head, help_ in _ABLATED:
+        fusions = of_fusions(rows)
+        head = Head(Message("Fused kernel")) if fusions else Head(Message("Optimizer"))
+        table.text(head, rows["optimizer"], named, "large" if fusions else "medium")
+        for kind, head, help_ in _ABLATED[:1] if fusions else _ABLATED:
             cells = [ablation_ratio(row, kind) for _, row in rows.iterrows()]
             table.text(head, pd.Series(cells, dtype="object"), help_, "medium")
-        for name, head, help_ in _NODES:
+        for name, head, help_ in _KERNELS if fusions else _NODES:
             table.number(_IN_GRAPH, head, rows[name], help_, "%.0f")
-        alt = say("What each optimizer brings, measured")
+        alt = ablation_title(rows)
         table.draw("ablation", alt, max_rows=_MAX_OPTIMIZERS)
         for note in ablation_notes(rows):
             st.text(note)  # may list names from the file
