@@ -20,6 +20,7 @@ PAGES = {
     "docs/formats.md": "docs/zh/formats.md",
     "docs/fusion.md": "docs/zh/fusion.md",
     "docs/glossary.md": "docs/zh/glossary.md",
+    "docs/index.md": "docs/zh/index.md",
     "docs/kernels.md": "docs/zh/kernels.md",
     "docs/limits.md": "docs/zh/limits.md",
     "docs/prediction.md": "docs/zh/prediction.md",
@@ -155,5 +156,6 @@ def test_every_link_of_the_docs_leads_somewhere() -> None:
     pages = [*DOCS.rglob("*.md"), *ROOT.glob("*.md")]
     assert len(pages) > 20
     for page in pages:
+        assert "]()" not in page.read_text("utf-8"), page.name
         for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
