@@ -27,8 +27,11 @@ def waterfall(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | N
     group. None where there are no steps (`waterfall_steps`).
     """
     steps = waterfall_steps(comparison)
-    if not steps:
-        return None
+    return falling(steps, _axis(comparison), colours) if steps else None
+
+
+def falling(steps: Sequence[Step], axis: Message, colours: Colours = LIGHT) -> go.Figure:
+    """Bars of steps from a total to another one, on an axis of that name, which has the `unit`."""
     scale, unit = (1e6, "ms") if abs(steps[0].value_ns) >= 1e6 else (1e3, "µs")
     ends = [end / scale for end in ends_ns(steps)]
     sizes = [step.value_ns / scale for step in steps]
@@ -42,7 +45,7 @@ def waterfall(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | N
         bargap=0.35,
         shapes=_joints(ends, colours),
         xaxis={
-            "title": {"text": _axis(comparison).text(unit=unit)},
+            "title": {"text": axis.text(unit=unit)},
             "range": [min(0.0, min(ends) * 1.15), max(ends) * 1.05],
             "separatethousands": True,
             "automargin": True,

@@ -14,6 +14,7 @@ from analysis import wording
 from analysis.colours import report_sheet
 from analysis.compare.comparison import Comparison
 from analysis.compare.multiple.comparison import MultipleComparison
+from analysis.compare.multiple.ladder import ladder_of
 from analysis.compare.side import Side
 from analysis.compare.totals import totals
 from analysis.compare.trust import trust
@@ -29,6 +30,7 @@ from analysis.report.embedded import MAX_BYTES, embedded, with_data
 from analysis.report.ledger import ledger_table
 from analysis.report.limits import limits
 from analysis.report.method import method
+from analysis.report.multiple.ladder import ladder_html
 from analysis.report.multiple.table import (
     pareto_html,
     recorded_together,
@@ -105,6 +107,7 @@ def _page(
             shown.candidate.label: comparison.candidate.label,
         },
         several=_several(comparison, several) if several is not None else None,
+        ladder=ladder_html(ladder_of(comparison), has_ledger=True),
         timelines_section=section(drawn, wording.drawn_text(shown)),
         findings=limits(shown, drawn.payload["sides"][1]),
         method=method(shown, include_environment=include_environment),
@@ -130,6 +133,10 @@ def _several(comparison: Comparison, multiple: MultipleComparison) -> dict[str, 
         "baseline": multiple.baseline.name,
         "answer": table.answer,
         "table": table_html(table, title),
+        # Of a pair that is a ladder itself, that stands on top.
+        "ladder": ladder_html(
+            None if ladder_of(comparison) else ladder_of(multiple), "h3", has_ledger=True
+        ),
         "pareto": pareto_html(multiple, table),
     }
 

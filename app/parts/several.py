@@ -1,20 +1,26 @@
-"""The table of several variants against one baseline."""
+"""Several variants: the table against one baseline, and what each step of an engine brings."""
 
 from __future__ import annotations
 
 import pandas as pd
+import streamlit as st
 
 from analysis import units, wording
+from analysis.compare.comparison import Comparison
 from analysis.compare.multiple.comparison import Entry, MultipleComparison
+from analysis.compare.multiple.ladder import ladder_of
 from analysis.compare.multiple.pareto import Pareto
 from analysis.messages import Message
 from analysis.quantity import Quantity
 from analysis.wording.multiple import comparison as words
+from analysis.wording.multiple import ladder as step_words
 from analysis.wording.texts import FigureText
+from app.parts import panels
 from app.parts.heads import NO_HEAD, Capital, Head
 from app.parts.table import Table
 
 NAME_CHARS = 34
+_COLOURS = {"faster": "blue", "slower": "red"}
 
 
 def several_table(multiple: MultipleComparison, found: Pareto | None) -> Table:
@@ -57,3 +63,26 @@ def _figure(table: Table, code: str, entries: list[Entry], of: FigureText) -> No
         return wording.quantity_text(Quantity(value, basis.unit, basis.basis))
 
     table.number(NO_HEAD, Head(Capital(of.name)), values, of.definition, "%.3g", text)
+
+
+def steps(compared: Comparison | MultipleComparison) -> None:
+    """The ladder of what is compared; nothing where its sides form none."""
+    from analysis.charts.waterfall import falling
+
+    found = ladder_of(compared)
+    if found is None:
+        return
+    title = step_words.ladder_title(found)
+    help_ = step_words.LADDER_HELP.text()
+    st.subheader(panels.parts_text(title, "gray"), anchor=False, help=help_)
+    answer = panels.parts_text(step_words.ladder_parts(found), _COLOURS.get(found.outcome, "gray"))
+    st.markdown(f"**{answer}**")
+    figure = falling(step_words.ladder_steps(found), step_words.LADDER_AXIS, panels.mark_colours())
+    panels.chart(figure, "ladder", "".join(part.text for part in title))
+    for step in found.steps:  # the names of its variants are ours
+        name = panels.own(step_words.NAMES[step.code].text())
+        way = panels.own(step_words.step_way(step))
+        told = panels.own(step_words.step_sentences(step))
+        st.markdown(f"**{name}** :gray[{way}]  \n{told}")
+    basis = step_words.ladder_basis(found, has_ledger=isinstance(compared, Comparison))
+    st.caption(panels.parts_text(basis, "gray"))

@@ -35,6 +35,7 @@ from app.parts import (
 from app.parts.advice import findings, tried, tries
 from app.parts.heads import SIDES, told
 from app.parts.pair import Chosen
+from app.parts.several import steps
 from app.parts.table import choice
 from app.sources import choices
 from app.sources.comparisons import Shown
@@ -101,6 +102,7 @@ def _results(
         exports.downloads(shown)
     with panels.trust(comparison):
         doctor.link(comparison)
+    steps(comparison)
     _step(comparison)
     experiment = comparison.candidate.experiment
     if experiment is not None:

@@ -13,7 +13,7 @@ from analysis.wording.trust import TRUST
 from app import state
 from app.language import spoken
 from app.parts import exports, pair, panels, settings
-from app.parts.several import several_table
+from app.parts.several import several_table, steps
 from app.sources import choices, loading, several, sides
 
 _CHOSEN = (2.6, 1)
@@ -45,6 +45,7 @@ def show(compare_page: st.Page) -> None:
             exports.several_downloads(multiple)
         _table(multiple)
         _why(multiple, ids, compare_page)
+        steps(multiple)
         _pareto(multiple)
         _timelines(multiple, ids)
         _doubts(multiple)

@@ -701,3 +701,13 @@ def test_a_note_on_other_files_is_no_refusal(start: Start, monkeypatch: pytest.M
     page = start()
     assert any(text.startswith("To make room") for text in texts(page))
     assert not any("Nothing was opened" in text for text in texts(page))
+
+
+def test_a_pair_two_steps_apart_shows_what_each_step_brings(tree: Path, start: Start) -> None:
+    times = {"eager": [20.0] * 8, "unfused": [10.0] * 8, "fused": [5.0] * 8}
+    (tree / "recordings" / "steps.zip").write_bytes(experiment_zip(times))
+    sides = {"baseline": "recorded:steps.zip/eager", "candidate": "recorded:steps.zip/fused"}
+    title = "What each step from eager to fused brings"
+    page = start(**sides)
+    assert title in [one.value for one in page.subheader]
+    assert "What each step" not in str([one.value for one in start().subheader])

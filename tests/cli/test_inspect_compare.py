@@ -112,6 +112,32 @@ def test_several_variants_and_files_are_one_table(fusescope: Run, folder: Path) 
     ]
 
 
+def test_what_each_step_brings(fusescope: Run, folder: Path) -> None:
+    """A pair that is two steps apart has the ladder that the table of all has."""
+    times = {"eager": [20.0] * 8, "unfused": [10.0] * 8, "fused": [5.0] * 8}
+    (folder / "steps.zip").write_bytes(experiment_zip(times, control=(1.0,)))
+    sentence = (
+        "Of 15.0 ms that fused saves against eager, one graph brings 10.0 ms and fusion brings "
+        "5.00 ms."
+    )
+    for way in (("--variants", "all"), ("--baseline", "eager", "--candidate", "fused")):
+        out = fusescope("compare", "steps.zip", *way, "--brief").stdout
+        assert sentence in " ".join(out.split()) and "one graph: " not in out
+        out = fusescope("compare", "steps.zip", *way).stdout
+        rows = [line.split() for line in out.splitlines()]
+        assert ["unfused", "10.0", "ms", "one", "graph", "+10.0", "ms"] in [row[:7] for row in rows]
+        assert ["together", "+15.0", "ms"] in [row[:3] for row in rows]
+        files = ("--json", "--html", "steps.html", "--markdown", "steps.md")
+        found = json.loads(fusescope("compare", "steps.zip", *way, *files).stdout)["ladder"]
+        assert [step["gain_ns"]["value"] for step in found["steps"]] == [10_000_000, 5_000_000]
+        assert found["total_gain_ns"]["value"] == 15_000_000 and found["sentence"] == sentence
+        assert sentence in (folder / "steps.md").read_text()
+        page = (folder / "steps.html").read_text()
+        assert page.count('<section id="ladder">') == 1 and "eager → unfused" in page
+        again = json.loads(fusescope("compare", "steps.html", "--json").stdout)["ladder"]
+        assert again == found
+
+
 def test_several_variants_are_written_in_every_form(fusescope: Run, folder: Path) -> None:
     forms = (
         "--html", "s.html", "--markdown", "s.md", "--csv", "tables", "--perfetto", "s.json",

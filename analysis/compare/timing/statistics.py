@@ -95,6 +95,29 @@ def yuen_welch(
     return Estimate(trimmed_mean(c) - trimmed_mean(b), math.sqrt(total), df)
 
 
+def yuen_between(
+    one: Sequence[float] | np.ndarray, other: Sequence[float] | np.ndarray
+) -> Estimate | None:
+    """Two trimmed means over the same blocks, value by value: other - one; None below 5 blocks.
+
+    With q the winsorised variances and covariance × (n - 1): SE² = (q_1 + q_2 - 2 q_12) /
+    (h (h - 1)), df = h - 1. Where one is constant, that is `yuen` of the other one.
+    Source: Wilcox (2012), "Introduction to Robust Estimation and Hypothesis Testing", chapter 5
+    (comparing the trimmed means of dependent groups).
+    """
+    n = len(one)
+    if n < MIN_SAMPLES:
+        return None
+    sides = [np.asarray(values, dtype=float) for values in (one, other)]
+    cut, kept = _cut(n), _kept(n)
+    ordered = [np.sort(values) for values in sides]
+    first, second = (
+        np.clip(values, of[cut], of[n - cut - 1]) for values, of in zip(sides, ordered, strict=True)
+    )
+    error = float((second - first).var(ddof=1)) * (n - 1) / (kept * (kept - 1))
+    return Estimate(trimmed_mean(other) - trimmed_mean(one), math.sqrt(error), kept - 1)
+
+
 def look_alpha(looks: int, candidates: int) -> float:
     """Significance level of one look: Pocock over looks, Bonferroni over candidates."""
     per_look = POCOCK.get(looks, 0.05 / looks if looks else 0.05)

@@ -16,6 +16,7 @@ from analysis.advice import Subject, findings
 from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.figures import DEVICE_FIGURES
 from analysis.compare.groups.matching import match_launchers, without_changes
+from analysis.compare.multiple.ladder import ladder_of
 from analysis.compare.roofs import ROOFLINE
 from analysis.compare.side import Side
 from analysis.compare.step import step_change, steps
@@ -26,6 +27,7 @@ from analysis.report.exports.findings_json import findings_values
 from analysis.report.exports.fusion_json import fusion_values
 from analysis.report.exports.inspection import diagnostics
 from analysis.report.exports.roofline_json import quantity_values, roofs_values
+from analysis.report.multiple.ladder_json import ladder_values
 from analysis.report.text import plain
 from analysis.wording import verdict_basis, verdict_sentence
 
@@ -51,6 +53,7 @@ def comparison_values(comparison: Comparison) -> dict[str, Any]:
         "candidate": side_values(comparison.candidate),
         "verdict": verdict_values(comparison),
         **figures("latency", "throughput", "cpu_time"),
+        "ladder": ladder_values(ladder_of(comparison)),
         "step": _step(comparison),
         **findings_values(findings(Subject(comparison.candidate, comparison))),
         "small_op_ratio": _both(asdict, comparison.small_ops),

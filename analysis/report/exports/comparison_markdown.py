@@ -5,6 +5,7 @@ from __future__ import annotations
 from analysis import units, wording
 from analysis.advice import TOP, Subject, findings
 from analysis.compare.comparison import Comparison
+from analysis.compare.multiple.ladder import ladder_of
 from analysis.compare.trust import trust
 from analysis.messages import Part, say
 from analysis.report import cards
@@ -15,6 +16,7 @@ from analysis.text import clean_text
 from analysis.wording import findings as finding_words
 from analysis.wording import step
 from analysis.wording.fusion.became import becomes_text
+from analysis.wording.multiple import ladder
 
 MAX_LINES = 60
 _PATTERNS, _DOUBTS = 6, 3
@@ -32,6 +34,7 @@ def comparison_markdown(comparison: Comparison) -> str:
         "",
         *_doubts(comparison),
         *_figures(comparison),
+        *_ladder(comparison),
         *_step(comparison),
         *_patterns(comparison),
         *_limits(comparison),
@@ -65,6 +68,11 @@ def _figures(comparison: Comparison) -> list[str]:
         for card in shown
     ]
     return [*lines, ""]
+
+
+def _ladder(comparison: Comparison) -> list[str]:
+    found = ladder_of(comparison)
+    return [] if found is None else [_told(ladder.ladder_parts(found)), ""]
 
 
 def _step(comparison: Comparison) -> list[str]:

@@ -8,11 +8,13 @@ from typing import Any
 import msgspec
 
 from analysis.compare.multiple.comparison import Entry, MultipleComparison
+from analysis.compare.multiple.ladder import ladder_of
 from analysis.compare.multiple.pareto import pareto
 from analysis.messages import language
 from analysis.report.exports.comparison_json import side_values, verdict_values
 from analysis.report.exports.inspection import diagnostics
 from analysis.report.exports.roofline_json import quantity_values
+from analysis.report.multiple.ladder_json import ladder_values
 from analysis.wording.multiple.comparison import best_sentence
 
 SCHEMA_VERSION = 1
@@ -36,6 +38,7 @@ def multiple_values(multiple: MultipleComparison) -> dict[str, Any]:
             "faster": [[names[one], names[other]] for one, other in sorted(best.faster)],
         },
         "variants": [_entry(multiple, entries[at], at) for at in multiple.order],
+        "ladder": ladder_values(ladder_of(multiple)),
         "pareto": None
         if found is None
         else {

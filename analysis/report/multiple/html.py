@@ -10,11 +10,13 @@ from markupsafe import Markup
 
 from analysis.colours import report_sheet
 from analysis.compare.multiple.comparison import MultipleComparison
+from analysis.compare.multiple.ladder import ladder_of
 from analysis.messages import listed, say
 from analysis.readers.packed.report import GENERATOR
 from analysis.report import languages
 from analysis.report.embedded import MAX_BYTES, embedded, with_data
 from analysis.report.method import without_folders
+from analysis.report.multiple.ladder import ladder_html
 from analysis.report.multiple.table import pareto_html, several_table, table_html
 from analysis.report.origins import origins_of
 from analysis.report.pages import asset, policy, template
@@ -66,6 +68,7 @@ def _page(
         table=table_html(table, caption),
         table_help=words.MULTIPLE_HELP if table.has_intervals else "",
         bases=words.bases_sentence(multiple),
+        ladder=ladder_html(ladder_of(multiple)),
         pareto=pareto_html(multiple, table, "h2"),
         timelines_section=section(drawn, say("in the order of the table")),
         timelines_help=words.TIMELINES_HELP,

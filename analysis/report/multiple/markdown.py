@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from analysis.compare.multiple.comparison import MultipleComparison
+from analysis.compare.multiple.ladder import ladder_of
 from analysis.messages import say
 from analysis.report.exports.markdown import plain, table_row
 from analysis.report.multiple.table import several_table
 from analysis.report.origins import origins_of
 from analysis.text import clean_text
 from analysis.wording.multiple import comparison as words
+from analysis.wording.multiple.ladder import ladder_sentence
 from analysis.wording.trust import TRUST
 
 MAX_LINES = 40
@@ -36,6 +38,8 @@ def multiple_markdown(multiple: MultipleComparison) -> str:
     out.append("")
     if table.pareto is not None:
         out += [_told(words.front_sentence(multiple, table.pareto)), ""]
+    if (ladder := ladder_of(multiple)) is not None:
+        out += [_told(ladder_sentence(ladder)), ""]
     doubts = words.doubt_lines(multiple)
     if doubts:
         out += [f"**{plain(str(TRUST))}**", ""]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis import units
@@ -29,7 +30,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Waterfall:
-    """Bars from the baseline's mean time to the candidate's; ticks are fractions of the axis."""
+    """Bars from one time to another; ticks are fractions of the axis."""
 
     bars: tuple[Bar, ...]
     ticks: tuple[Tick, ...]
@@ -38,8 +39,11 @@ class Waterfall:
 def waterfall(comparison: Comparison) -> Waterfall | None:
     """The picture; None where the change of the time or the groups are not known."""
     steps = waterfall_steps(comparison)
-    if not steps:
-        return None
+    return falling(steps) if steps else None
+
+
+def falling(steps: Sequence[Step]) -> Waterfall:
+    """The picture of steps from a total to another one."""
     ends = ends_ns(steps)
     low, high = min(0, *ends), max(1, *ends)
 

@@ -17,6 +17,7 @@ from analysis.report.text import known
 from analysis.text import clean_text
 from analysis.wording import step
 from analysis.wording.quantities import MISSING
+from app.cli.printing.ladder import print_ladder
 from app.cli.printing.ledger import print_ledger
 
 _TOP_ROWS = 12
@@ -41,6 +42,7 @@ def print_comparison(comparison: Comparison, others: list[str], *, is_brief: boo
         console.print(f"{wording.offer_sentence(role, runs)} --{role}-runs {runs or 'N'}")
     if others:
         console.print(_also_recorded(others))
+    print_ladder(console, comparison, is_brief=is_brief)
     if is_brief:
         return
     console.print()

@@ -16,6 +16,7 @@ from analysis.text import clean_text
 from analysis.units import middle_cut
 from analysis.wording.multiple import comparison as words
 from analysis.wording.trust import TRUST
+from app.cli.printing.ladder import print_ladder
 
 _CHARS = 1000  # of a line: names in it come from files
 _NAME_CHARS = (20, 28)  # on a narrow terminal, on others
@@ -37,6 +38,7 @@ def print_multiple(multiple: MultipleComparison, *, is_brief: bool) -> None:
     is_wide, chars = console.width >= _WIDE, _NAME_CHARS[console.width >= _NARROW]
     console.print()
     console.print(_table(multiple, [*times, *costs] if is_wide else times, chars, has_speedup=True))
+    print_ladder(console, multiple, is_brief=is_brief)
     if is_brief:
         return
     for part in _fitting(multiple, costs, console.width - chars - _GAP) if not is_wide else ():

@@ -21,6 +21,7 @@ from analysis.compare.timing.statistics import (
     trimmed_mean,
     typical_log,
     yuen,
+    yuen_between,
     yuen_welch,
 )
 
@@ -128,6 +129,25 @@ def test_levels_of_the_looks() -> None:
     assert look_alpha(3, 1) == pytest.approx(0.0221)
     assert look_alpha(3, 2) == pytest.approx(0.01105)
     assert look_alpha(1, 1) == pytest.approx(0.05)
+
+
+def test_trimmed_means_of_the_same_blocks_by_hand() -> None:
+    """n = 5, g = 1, h = 3: 1..5 winsorised is 2, 2, 3, 4, 4; 0, 0, 3, 0, 9 is 0, 0, 3, 0, 3. Their
+    differences, block by block -2, -2, 0, -4, -1, have the mean -1.8 and squares of 8.8."""
+    estimate = yuen_between([1, 2, 3, 4, 5], [0, 0, 3, 0, 9])
+    assert estimate is not None
+    assert estimate.mean == pytest.approx(1 - 3)
+    assert estimate.se == pytest.approx(math.sqrt(8.8 / (3 * 2)))
+    assert estimate.df == 2
+    assert yuen_between([1, 2, 3, 4], [1, 2, 3, 4]) is None
+
+
+@given(VALUES)
+def test_against_nothing_it_is_yuens(values: list[float]) -> None:
+    alone, both = yuen(values), yuen_between([0.0] * len(values), values)
+    assert alone is not None and both is not None
+    assert (both.mean, both.df) == (alone.mean, alone.df)
+    assert both.se == pytest.approx(alone.se, abs=1e-12)
 
 
 @given(VALUES, st.floats(-2, 2), st.randoms())

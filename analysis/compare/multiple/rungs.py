@@ -1,0 +1,60 @@
+"""Rungs: in which order an engine's variants lead from nothing to all that it does, and what each
+step from one to another is. An engine that is added, or a rung of one, is a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+StepCode = Literal[
+    "capture", "code_generation", "fusion", "capture_and_code_generation",
+    "code_generation_and_fusion", "compilation", "one_graph", "basic", "extended", "layout",
+    "one_graph_and_basic", "one_graph_basic_and_extended", "basic_and_extended",
+    "extended_and_layout",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Rungs:
+    """Variants from the bottom up. `steps` has every way from one to a later one, but for the way
+    from the first to the last, which is the whole: a rung between them may not have been recorded.
+    `whole` is what users call all of it, '' where they call it as the variant."""
+
+    variants: tuple[str, ...]
+    steps: Mapping[tuple[str, str], StepCode]
+    whole: str = ""
+
+
+RUNGS: Mapping[str, Rungs] = {  # by engine, as an experiment names it
+    "torch": Rungs(
+        ("eager", "captured", "unfused", "fused"),
+        {
+            ("eager", "captured"): "capture",
+            ("captured", "unfused"): "code_generation",
+            ("unfused", "fused"): "fusion",
+            ("eager", "unfused"): "capture_and_code_generation",
+            ("captured", "fused"): "code_generation_and_fusion",
+        },
+        "torch.compile",
+    ),
+    "jax": Rungs(
+        ("eager", "unfused", "fused"),
+        {("eager", "unfused"): "compilation", ("unfused", "fused"): "fusion"},
+        "jax.jit",
+    ),
+    "onnxruntime": Rungs(
+        ("eager", "unfused", "basic", "extended", "fused"),
+        {
+            ("eager", "unfused"): "one_graph",
+            ("unfused", "basic"): "basic",
+            ("basic", "extended"): "extended",
+            ("extended", "fused"): "layout",
+            ("eager", "basic"): "one_graph_and_basic",
+            ("eager", "extended"): "one_graph_basic_and_extended",
+            ("unfused", "extended"): "basic_and_extended",
+            ("unfused", "fused"): "fusion",
+            ("basic", "fused"): "extended_and_layout",
+        },
+    ),
+}

@@ -1,0 +1,236 @@
+"""What each step of an engine brings: names and sentences, and the bars from first to last rung."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from analysis.compare.multiple.ladder import Gain, Ladder, LadderStep
+from analysis.compare.multiple.rungs import StepCode
+from analysis.compare.timing.verdict import VerdictOutcome
+from analysis.messages import Message, Part, Said, listed, paragraph, passage, say
+from analysis.wording.waterfall import Step, StepKind
+
+LADDER_HELP = Message(
+    "The variants of an engine, from nothing to all that it does, and the un-profiled time that "
+    "each step from one to the next saves. A step between variants of which another one was not "
+    "recorded is one step with both names."
+)
+NAMES: Mapping[StepCode, Message] = {
+    "capture": Message("capture"),
+    "code_generation": Message("code generation"),
+    "fusion": Message("fusion"),
+    "capture_and_code_generation": Message("capture with code generation"),
+    "code_generation_and_fusion": Message("code generation with fusion"),
+    "compilation": Message("compilation"),
+    "one_graph": Message("one graph"),
+    "basic": Message("basic optimisation"),
+    "extended": Message("extended optimisation"),
+    "layout": Message("layout optimisation"),
+    "one_graph_and_basic": Message("one graph with basic optimisation"),
+    "one_graph_basic_and_extended": Message("one graph with basic and extended optimisation"),
+    "basic_and_extended": Message("basic with extended optimisation"),
+    "extended_and_layout": Message("extended with layout optimisation"),
+}
+MEANINGS: Mapping[StepCode, Message] = {
+    "capture": Message(
+        "The operators become one compiled graph, each still with the kernel that it had."
+    ),
+    "code_generation": Message("Each operator gets a kernel that the compiler generates for it."),
+    "fusion": Message(
+        "Operators that follow each other run as one, with whatever else only this variant has on."
+    ),
+    "capture_and_code_generation": Message(
+        "The operators become one compiled graph, and each gets a kernel that the compiler "
+        "generates. The variant between the two steps was not recorded."
+    ),
+    "code_generation_and_fusion": Message(
+        "The compiler generates kernels, for one operator or for several that follow each other. "
+        "The variant between the two steps was not recorded."
+    ),
+    "compilation": Message("All operations become one compiled program, none of them fused."),
+    "one_graph": Message("All nodes run in one session, where each had a session of its own."),
+    "basic": Message(
+        "Constants are folded, what is redundant goes, and some operators are fused into their "
+        "neighbours."
+    ),
+    "extended": Message("Fusions that need kernels of this engine are on, such as attention."),
+    "layout": Message("The rest is on, above all the blocked layout of convolutions."),
+    "one_graph_and_basic": Message(
+        "All nodes run in one session, with the basic optimisations. The variant between the two "
+        "steps was not recorded."
+    ),
+    "one_graph_basic_and_extended": Message(
+        "All nodes run in one session, with the basic and the extended optimisations. The variants "
+        "between these steps were not recorded."
+    ),
+    "basic_and_extended": Message(
+        "The basic and the extended optimisations are on. The variant between the two steps was "
+        "not recorded."
+    ),
+    "extended_and_layout": Message(
+        "The extended optimisations and the blocked layout are on. The variant between the two "
+        "steps was not recorded."
+    ),
+}
+_TITLE = Message("What each step from {first:name} to {last:name} brings")
+_SAVES = Message("Of **{total:duration}** that {whole:name} saves against {first:name}, {parts}.")
+_LOSES = Message("{whole:name} takes **{total:duration}** longer than {first:name}: {parts}.")
+_CANNOT_TELL = Message(
+    "It **cannot be told from noise** whether {whole:name} is faster than {first:name}. As "
+    "measured, it saves {total:signed_duration}: {parts}."
+)
+_UNKNOWN_NOISE = Message("The noise is unknown.")
+_CONTROL = Message("The two copies of the baseline differ, so this machine was not steady.")
+_BRINGS = Message("{step} brings {gain:duration}")
+_COSTS = Message("{step} costs {gain:duration}")
+_BRINGS_NOISE = Message("{step} brings {gain:duration} (within the noise)")
+_COSTS_NOISE = Message("{step} costs {gain:duration} (within the noise)")
+
+
+def ladder_title(ladder: Ladder) -> tuple[Part, ...]:
+    """'What each step from eager to fused brings', in pieces."""
+    return _TITLE.parts(first=ladder.first.variant, last=ladder.last.variant)
+
+
+def ladder_parts(ladder: Ladder) -> tuple[Part, ...]:
+    """What the whole saves and how it divides, in pieces: 'Of 3.1 ms that torch.compile saves …'.
+
+    A step is said to be within the noise where another one is not.
+    """
+    some_told = any(step.outcome in ("faster", "slower") for step in ladder.steps)
+    values = {
+        "whole": ladder.whole or ladder.last.variant,
+        "first": ladder.first.variant,
+        "parts": listed([_clause(step, some_told) for step in ladder.steps]),
+    }
+    total = ladder.total.value
+    if ladder.outcome == "cannot_tell":
+        control = _CONTROL.parts() if ladder.noise == "control_differs" else ()
+        return passage(_CANNOT_TELL.parts(total=total, **values), control)
+    message = _LOSES if total < 0 else _SAVES
+    unknown = _UNKNOWN_NOISE.parts() if ladder.noise == "unknown" else ()
+    return passage(message.parts(total=abs(total), **values), unknown)
+
+
+def ladder_sentence(ladder: Ladder) -> str:
+    """`ladder_parts` as text."""
+    return "".join(part.text for part in ladder_parts(ladder))
+
+
+def _clause(step: LadderStep, some_told: bool) -> str:
+    is_noise = some_told and step.outcome == "cannot_tell"
+    is_loss = step.gain.value < 0
+    noisy, plain = (_COSTS_NOISE, _COSTS) if is_loss else (_BRINGS_NOISE, _BRINGS)
+    return (noisy if is_noise else plain).text(step=NAMES[step.code], gain=abs(step.gain.value))
+
+
+_BROUGHT = Message("It saves {gain:duration}, between {low:duration} and {high:duration}.")
+_COST = Message("It costs {gain:duration}, between {low:duration} and {high:duration}.")
+_NOT_TOLD = Message(
+    "What it saves, {gain:signed_duration}, cannot be told from noise ({low:signed_duration} to "
+    "{high:signed_duration})."
+)
+_NO_INTERVAL = Message("It saves {gain:signed_duration}; the noise is unknown.")
+_DIRECT: Mapping[VerdictOutcome, Message] = {
+    "faster": Message("Compared with {before:name} alone, {after:name} is told to be faster."),
+    "slower": Message("Compared with {before:name} alone, {after:name} is told to be slower."),
+    "cannot_tell": Message(
+        "Compared with {before:name} alone, {after:name} cannot be told from it."
+    ),
+}
+_WAY = Message("{before:name} → {after:name}")
+
+
+def step_way(step: LadderStep) -> str:
+    """'eager → captured'."""
+    return _WAY.text(before=step.before.variant, after=step.after.variant)
+
+
+def step_meaning(step: LadderStep) -> str:
+    """What the step is: sentences."""
+    return MEANINGS[step.code].text()
+
+
+def step_result(step: LadderStep) -> str:
+    """What it saved: sentences; also what a direct comparison says, where that is another one."""
+    gain = step.gain
+    if gain.low is None or gain.high is None:
+        return _NO_INTERVAL.text(gain=gain.value)
+    if step.outcome == "slower":
+        told = _COST.text(gain=-gain.value, low=-gain.high, high=-gain.low)
+    else:
+        message = _BROUGHT if step.outcome == "faster" else _NOT_TOLD
+        told = message.text(gain=gain.value, low=gain.low, high=gain.high)
+    if step.direct == step.outcome or step.direct not in _DIRECT:
+        return told
+    names = {"before": step.before.variant, "after": step.after.variant}
+    return paragraph(told, _DIRECT[step.direct].text(**names))
+
+
+def step_sentences(step: LadderStep) -> str:
+    """What the step is and what it saved."""
+    return paragraph(step_meaning(step), step_result(step))
+
+
+def interval_text(gain: Gain) -> str:
+    """'+11.2 ms to +17.1 ms'; '' without one."""
+    if gain.low is None:
+        return ""
+    return say("{low:signed_duration} to {high:signed_duration}", low=gain.low, high=gain.high)
+
+
+_BASIS = Message(
+    "Un-profiled wall time, {n:count} block of fresh processes.",
+    "Un-profiled wall time, {n:count} blocks of fresh processes.",
+)
+_SUM = Message(
+    "Each time is that of {baseline:name} × their ratio, paired inside blocks: the steps add up to "
+    "the whole, to the ns."
+)
+_LEVEL = Message(
+    "Each interval is at {level:percent}, so that those of all steps hold together at 95 %."
+)
+_MEANS = Message(
+    "These are typical runs, as in the verdict; the sums of fusion groups are of mean runs."
+)
+
+
+def ladder_basis(ladder: Ladder, *, has_ledger: bool = False) -> tuple[Part, ...]:
+    """What the times rest on, how they add up, and at which level the intervals are, in pieces;
+    where a ledger stands beside them, why its sum is another one."""
+    return passage(
+        _BASIS.parts(n=ladder.blocks),
+        _SUM.parts(baseline=ladder.baseline),
+        () if ladder.total.low is None else _LEVEL.parts(level=1 - ladder.alpha),
+        _MEANS.parts() if has_ledger else (),
+    )
+
+
+LADDER_AXIS = Message("un-profiled time per run, {unit}")
+_REACHED = Message("to {after:name}, {time:duration}")
+
+
+def ladder_steps(ladder: Ladder) -> tuple[Step, ...]:
+    """Bars from the first rung's time to the last one's, which add up exactly."""
+    return (
+        Step(ladder.first.variant, ladder.first.time_ns, "total"),
+        *(
+            Step(NAMES[step.code].text(), -step.gain.value, _kind(step), str(_reached(step)))
+            for step in ladder.steps
+        ),
+        Step(ladder.last.variant, ladder.last.time_ns, "total"),
+    )
+
+
+def _kind(step: LadderStep) -> StepKind:
+    match step.outcome:
+        case "faster":
+            return "faster"
+        case "slower":
+            return "slower"
+        case _:
+            return "same"
+
+
+def _reached(step: LadderStep) -> Said:
+    return _REACHED.of(after=step.after.variant, time=step.after.time_ns)
