@@ -53,13 +53,15 @@ class ModelInput(msgspec.Struct, frozen=True):
 
 
 class ModelFacts(msgspec.Struct, frozen=True):
-    """The model. `sha256` covers the model file and its external data."""
+    """The model. `sha256` covers the model file and its external data; of a model for torch, the
+    file, the weights and the inputs. `nodes` are those of the model file; for torch, of the eager
+    run. `opset` is that of an ONNX model."""
 
     name: str
     source: Literal["zoo", "file"]
     sha256: str
     nodes: Whole
-    opset: Whole
+    opset: Whole | None
     inputs: tuple[ModelInput, ...]
     batch: Whole | None = None
 

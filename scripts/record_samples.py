@@ -23,6 +23,8 @@ from analysis.errors import FuseScopeError
 from analysis.experiment import ExperimentRecord, parse_record
 from analysis.recipes import RECIPES, Recipe
 from app.recipes.request import recording as of_recipe
+from collectors.environments.catalogue import engine_of
+from collectors.environments.state import state_of
 from collectors.files import publication
 from collectors.progress import Progress
 from collectors.record import Recording, record
@@ -39,6 +41,9 @@ CASES = {
     "group_norm": ("unfused", "fused"),
     "instance_norm": ("unfused", "fused"),
 }  # fmt: skip
+# Recorded where torch's environment is ready (`fusescope runtimes add torch`): built-in model ->
+# variants.
+TORCH = {"transformer": ("eager", "captured", "unfused", "fused")}
 PROFILED_ROUNDS = 5
 FEW_PROFILED_ROUNDS = 1  # profiles are what makes the files large
 MAX_BYTES = 12_000_000  # of everything in the folder
@@ -63,9 +68,17 @@ def main(arguments: list[str]) -> int:
     for name in wanted:
         if asked.list:
             print(name)
+        elif name.startswith("torch_") and not _is_ready("torch"):
+            print(
+                f"{name}: skipped, torch is not ready here. Add it: fusescope runtimes add torch."
+            )
         elif not _replace(name, samples[name]):
             return 2
     return 0
+
+
+def _is_ready(engine: str) -> bool:
+    return state_of(engine_of(engine)).kind == "ready"
 
 
 def _samples() -> dict[str, Make]:
@@ -73,9 +86,10 @@ def _samples() -> dict[str, Make]:
     models = {model: partial(_of_model, model, options) for model, options in MODELS.items()}
     recipes = {recipe.name: partial(_of_recipe, recipe) for recipe in RECIPES}
     cases = {model: partial(_of_case, model, chosen) for model, chosen in CASES.items()}
+    torch = {f"torch_{model}": partial(_of_torch, model, chosen) for model, chosen in TORCH.items()}
     if models.keys() & recipes.keys() or cases.keys() & (models.keys() | recipes.keys()):
         raise AssertionError("two samples have one name")
-    return {**models, **cases, **recipes}
+    return {**models, **cases, **recipes, **torch}
 
 
 def _of_model(model: str, options: str, out: Path) -> Recording:
@@ -97,6 +111,20 @@ def _of_case(model: str, variants: tuple[str, ...], out: Path) -> Recording:
         blocks=8,
         profiled_rounds=FEW_PROFILED_ROUNDS,
         command=f"fusescope collect {model} --variants {','.join(variants)} --blocks 8",
+    )
+
+
+def _of_torch(model: str, variants: tuple[str, ...], out: Path) -> Recording:
+    return Recording(
+        model=f"torch:{model}",
+        out=out,
+        runtime="torch",
+        variants=variants,
+        threads=1,  # two cores: the profiler writes on the other one
+        blocks=5,
+        profiled_rounds=PROFILED_ROUNDS,
+        command=f"fusescope collect torch:{model} --runtime torch --threads 1 "
+        f"--variants {','.join(variants)} --blocks 5",
     )
 
 
@@ -126,7 +154,9 @@ def _replace(name: str, make: Make) -> bool:
 
 def _folder(name: str) -> str:
     """Where a sample lies below the folder."""
-    return "" if name in MODELS else "cases" if name in CASES else "recipes"
+    if name in MODELS or name.startswith("torch_"):
+        return ""
+    return "cases" if name in CASES else "recipes"
 
 
 def _records() -> dict[str, ExperimentRecord]:

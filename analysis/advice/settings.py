@@ -29,7 +29,7 @@ def conditions_of(side: Side) -> Conditions | None:
     if kind not in ("without", "only"):
         optimizer = ""
     level = _level(side.variant.settings.get("graph_optimization"), kind)
-    if level is None:
+    if level is None or record.model.opset is None:
         return None
     return Conditions(
         level=level,
@@ -38,6 +38,11 @@ def conditions_of(side: Side) -> Conditions | None:
         only=optimizer if kind == "only" else None,
         blocked_layout=_has_blocked_layout(side.graph) or level != "all" or bool(optimizer),
     )
+
+
+def is_of_engine(side: Side) -> bool:
+    """Whether FuseScope recorded the side with the engine whose conditions are known."""
+    return side.experiment is not None and side.experiment.record.engine.name == ENGINE
 
 
 def is_dynamic(side: Side) -> bool:

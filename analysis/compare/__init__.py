@@ -62,7 +62,7 @@ def compare(
     tau_ns = float(bound.value or 0.0)
     short = (short_ops(baseline.trace, tau_ns), short_ops(candidate.trace, tau_ns))
     fusion = group_operators(baseline, candidate)
-    known = counterparts(fusion) if fusion.source != "inferred" else {}
+    known = counterparts(fusion, candidate) if fusion.source != "inferred" else {}
     traces = (baseline.trace, candidate.trace)
     joined = [match_operators(*traces, known), match_types(*traces), match_classes(*traces)]
     shares = joined_shares(joined[0], fusion, traces)

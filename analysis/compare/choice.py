@@ -12,6 +12,8 @@ from analysis.trace import Trace
 
 # What to show first when nobody said which variant: the most optimised one there is.
 PREFERRED = ("fused", "extended", "basic")
+# Steps towards what all others are compared with: even where one is faster, it fuses nothing.
+BEFORE_FUSION = ("eager", "captured")
 
 
 def choose_sides(

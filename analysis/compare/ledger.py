@@ -33,15 +33,15 @@ _SHOWN_CHARS = 120  # of an op type
 
 _ROW_TYPES = {
     "group": "int64", "pattern": "str", "becomes": "str", "kind": "str", "known_by": "str",
-    "scope": "str", "originals": "int64", "operators_baseline": "int64",
+    "scope": "str", "source": "str", "originals": "int64", "operators_baseline": "int64",
     "operators_candidate": "int64", "bytes_removed": "Int64", "difference_absolute": "Float64",
     "difference_relative": "Float64", "key": "str",
 }  # fmt: skip
 _ROW_ORDER = (
-    "group", "pattern", "becomes", "kind", "known_by", "scope", "originals", "operators_baseline",
-    "operators_candidate", "before_ns", "after_ns", "gain_ns", "slow_before_ns", "slow_after_ns",
-    "before_median_ns", "after_median_ns", "low_ns", "high_ns", "share", "bytes_removed",
-    "difference_absolute", "difference_relative", "hurts", "key",
+    "group", "pattern", "becomes", "kind", "known_by", "scope", "source", "originals",
+    "operators_baseline", "operators_candidate", "before_ns", "after_ns", "gain_ns",
+    "slow_before_ns", "slow_after_ns", "before_median_ns", "after_median_ns", "low_ns", "high_ns",
+    "share", "bytes_removed", "difference_absolute", "difference_relative", "hurts", "key",
 )  # fmt: skip
 _PATTERN_ORDER = (
     "key", "pattern", "becomes", "kind", "groups", "before_ns", "after_ns", "gain_ns",
@@ -55,8 +55,9 @@ class Ledger:
     """Gains of all groups, largest |gain| first, and the sum that they are part of.
 
     `rows`, one a group: group (id), pattern (original op types in graph order), becomes (the
-    candidate's), kind, known_by, scope (what the originals have in common), originals,
-    operators_baseline, operators_candidate (counts), before_ns, after_ns, gain_ns = before - after
+    candidate's), kind, known_by, scope (what the originals have in common), source (the files and
+    lines that call them, where the graph says so), originals, operators_baseline,
+    operators_candidate (counts), before_ns, after_ns, gain_ns = before - after
     (profiled means per run, which add, without what slow executions took beyond their medians),
     slow_before_ns, slow_after_ns (that), before_median_ns, after_median_ns (over runs), low_ns,
     high_ns (95 % interval of the gain, which holds it), share (-gain / delta: all shares and those
@@ -237,10 +238,34 @@ def gain_kind(row: Mapping[Any, Any]) -> Literal["faster", "slower", "same"]:
 
 
 def common_scope(operators: Iterable[Operator]) -> str:
-    """The deepest module that holds all of them: 'layer1/0' of 'layer1/0/a' and 'layer1/0/b'."""
-    paths = [operator.scope.split("/") for operator in operators]
+    """The deepest module that holds all of them: 'layer1/0' of 'layer1/0/a' and 'layer1/0/b', or
+    'layer1.0', as torch writes it."""
+    scopes = [operator.scope for operator in operators]
+    between = "/" if any("/" in scope for scope in scopes) else "."
+    paths = [scope.split(between) for scope in scopes]
     shared = itertools.takewhile(lambda level: len(set(level)) == 1, zip(*paths, strict=False))
-    return "/".join(level[0] for level in shared)
+    return between.join(level[0] for level in shared)
+
+
+def source_text(operators: Iterable[Operator]) -> str:
+    """The lines that call them: 'model.py:12, 14-16, blocks.py:3'; '' where no graph says it."""
+    lines: dict[str, list[int]] = {}
+    for operator in operators:
+        file, _, line = operator.place.rpartition(":")
+        if file and line.isdecimal():
+            lines.setdefault(file, []).append(int(line))
+    return ", ".join(f"{file}:{_ranges(set(found))}" for file, found in lines.items())
+
+
+def _ranges(lines: set[int]) -> str:
+    """'12, 14-16'."""
+    parts: list[list[int]] = []
+    for line in sorted(lines):
+        if parts and line == parts[-1][1] + 1:
+            parts[-1][1] = line
+        else:
+            parts.append([line, line])
+    return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in parts)
 
 
 def _known_runs(traces: tuple[Trace, Trace], whole_runs: bool) -> tuple[bool, bool]:
@@ -326,6 +351,7 @@ def _facts(group: Group) -> tuple[object, ...]:
         group.kind,
         group.known_by,
         common_scope(original),
+        source_text(original),
         len(group.original),
         len(group.baseline),
         len(group.candidate),

@@ -15,6 +15,7 @@ TYPES: Mapping[str, str] = {
         NhwcFusedConv QLinearConvTranspose
         convolution conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
         convolution_pointwise convolution_overrideable conv_depthwise2d conv_depthwise3d
+        qconv_pointwise qconv2d_pointwise
         slow_conv2d_forward slow_conv3d_forward slow_conv_dilated2d slow_conv_transpose2d
         convolution_transpose_pointwise depthwise_convolution npu_conv2d convolution_backward
         convolution_backward_weight convolution_backward_input conv2d_weight conv2d_input
@@ -33,6 +34,7 @@ TYPES: Mapping[str, str] = {
         GroupedMatmul QMoE MoE MatMulBnb4 MatMulFpQ4 GemmFloat8 GemmFastGelu
         mm bmm addmm addmv addbmm baddbmm addr mv dot vdot linear linalg_vecdot matmul_backward
         linear_pointwise linear_relu scaled_mm int_mm weight_int4pack_mm weight_int8pack_mm
+        qlinear_pointwise
         grouped_mm scaled_grouped_mm addmm_activation bilinear trilinear outer
         linear_backward sparse_semi_structured_linear mixed_dtypes_linear mkl_linear
         BatchMatMulBackward QuantBatchMatmul WeightQuantBatchMatmul TransposeBatchMatMul

@@ -64,9 +64,11 @@ class Names:
 
 @dataclass(frozen=True)
 class GroupRow:
-    """One group: its original operators (names inside `scope`), and those that run instead."""
+    """One group: its original operators (names inside `scope`, called at `source`), and those that
+    run instead."""
 
     scope: str
+    source: str
     original: Names
     became: Names
     before: str
@@ -214,6 +216,7 @@ def _group(record: Record, group: Group, largest: float) -> GroupRow:
     before, after = _times(record)
     return GroupRow(
         scope=str(record["scope"]),
+        source=units.middle_cut(str(record["source"]), _NAME_CHARS),
         original=_names(group.original, str(record["scope"])),
         became=_names(group.candidate),
         before=before,

@@ -95,8 +95,17 @@ def _records(sides: tuple[Side, Side]) -> list[ExperimentRecord]:
 def _assumptions(comparison: Comparison) -> Iterator[tuple[str, str]]:
     tau = comparison.tau
     is_measured = tau.basis == "measured"
-    cost = say("10 × the measured dispatch cost") if is_measured else say("dispatch cost not known")
-    yield say("τ, bound of a short operator"), _with_basis(tau, cost)
+    sides = (comparison.baseline, comparison.candidate)
+    known = all(side.peaks is not None and side.peaks.dispatch_ns for side in sides)
+    if is_measured:
+        why = say("10 × the measured dispatch cost")
+    elif comparison.assumptions.tau_ns is not None:
+        why = ""
+    elif known:
+        why = say("10 × the measured dispatch cost is less")
+    else:
+        why = say("dispatch cost not known")
+    yield say("τ, bound of a short operator"), _with_basis(tau, why)
     has_graph = comparison.figure("cache_missed_bytes").baseline.value is not None
     size = comparison.cache_size
     if has_graph:
@@ -109,7 +118,8 @@ def _assumptions(comparison: Comparison) -> Iterator[tuple[str, str]]:
         if peak.value is None and peak.reason is not None:
             yield name, say("not known: {reason}", reason=wording.REASONS[peak.reason])
         else:
-            yield name, _with_basis(peak, say("best float32 matrix product of the engine"))
+            why = say("best float32 matrix product of ONNX Runtime")
+            yield name, _with_basis(peak, why if peak.basis == "measured" else "")
     yield from _limits(comparison)
 
 
@@ -119,7 +129,7 @@ def _limits(comparison: Comparison) -> Iterator[tuple[str, str]]:
     bandwidth, int8 = say("bandwidth of main memory"), say("8-bit peak")
     for name, why, pair in (
         (bandwidth, say("y = a + b over long vectors"), (first.bandwidth, second.bandwidth)),
-        (int8, say("best product of 8-bit matrices of the engine"), (first.int8, second.int8)),
+        (int8, say("best product of 8-bit matrices of ONNX Runtime"), (first.int8, second.int8)),
     ):
         labels = (comparison.baseline.name, comparison.candidate.name)
         same = pair[0] == pair[1]
@@ -159,7 +169,9 @@ def _record_groups(record: ExperimentRecord, with_paths: bool) -> Iterator[Group
             ("SHA-256", model.sha256[:12]),
             (
                 say("operators"),
-                say("{n:count} in the model file, opset {opset}", n=model.nodes, opset=model.opset),
+                say("{n:count} in the model file, opset {opset}", n=model.nodes, opset=model.opset)
+                if model.opset
+                else say("{n:count} in the eager run", n=model.nodes),
             ),
             *(
                 (

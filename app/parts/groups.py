@@ -32,7 +32,9 @@ def show(comparison: Comparison, id_: int) -> None:
     title = panels.name(str(row.get("pattern", "")), _TEXT_CHARS)
     with st.container(border=True, key="group"):
         st.subheader(f"{title} {panels.name(became, _TEXT_CHARS)}", anchor=False)
-        st.text(ledger.group_label(comparison, group))
+        source = str(row.get("source", ""))
+        label = ledger.group_label(comparison, group)
+        st.text(f"{label} · {units.middle_cut(source, _TEXT_CHARS)}" if source else label)
         _figures(row)
         st.caption(panels.own(_how(group, row)))
         before, after = st.columns(2, gap="medium")
@@ -173,7 +175,7 @@ def _graph(when: str, side: Side, operators: tuple[Operator, ...], group: Group)
 def _operators(group: Group) -> None:
     with st.expander(say("Operators and boundary tensors by name"), key="group_operators"):
         rows = [
-            (side.text(), operator.op_type, operator.name, operator.scope or operator.place)
+            (side.text(), operator.op_type, operator.name, operator.scope, operator.place)
             for side, operators in (
                 (Message("model"), group.original),
                 (SIDE_NAMES["baseline"], group.baseline),
@@ -181,15 +183,19 @@ def _operators(group: Group) -> None:
             )
             for operator in operators[:_ROWS]
         ]
-        rows += [(say("input"), "", name, "") for name in group.inputs[:_ROWS]]
-        rows += [(say("output"), "", name, "") for name in group.outputs[:_ROWS]]
+        rows += [(say("input"), "", name, "", "") for name in group.inputs[:_ROWS]]
+        rows += [(say("output"), "", name, "", "") for name in group.outputs[:_ROWS]]
+        table = pd.DataFrame(rows, columns=["where", "type", "name", "module", "source"])
+        if not table["source"].any():
+            table = table.drop(columns="source")
         st.dataframe(
-            pd.DataFrame(rows, columns=["where", "type", "name", "module"]),
+            table,
             column_config={
                 "where": say("Where"),
                 "type": say("Type"),
                 "name": say("Name"),
-                "module": say("Module or line"),
+                "module": say("Module"),
+                "source": say("Line"),
             },
             hide_index=True,
             key="group_names",

@@ -102,7 +102,7 @@ def matching(comparison: Comparison, text: str) -> set[int] | None:
 
 
 def _words(row: Record, group: Group | None) -> list[str]:
-    words = [str(row[name]) for name in ("pattern", "becomes", "scope")]
+    words = [str(row[name]) for name in ("pattern", "becomes", "scope", "source")]
     words += [told(wording.KINDS[row["kind"]]), told(wording.KNOWN_BY[row["known_by"]])]
     if group is not None:
         for operators in (group.original, group.baseline, group.candidate):
@@ -117,6 +117,7 @@ def table(comparison: Comparison, drawn: list[Line], unfolded: Collection[str]) 
     rows = {row["group"]: row for row in ledger.rows.to_dict("records")}
     patterns = {row["key"]: row for row in ledger.patterns.to_dict("records")}
     known = ledger.rows.groupby("key")["known_by"].unique().to_dict()
+    sources = ledger.rows.groupby("key")["source"].unique().to_dict()
     names = _group_names(comparison)
     cells: dict[str, list[Any]] = {name: [] for name in _CELLS}
     for line in drawn:
@@ -131,12 +132,19 @@ def table(comparison: Comparison, drawn: list[Line], unfolded: Collection[str]) 
         hurts, count = int(row["hurts"]), 1 if alone else int(row["groups"])
         cells["pattern"].append(text)
         cells["becomes"].append(wording.becomes_cell(row))
+        cells["source"].append(_source_cell(sources[line.key], row, alone=alone))
         cells["groups"].append(None if line.is_inside else count)
         cells["known_by"].append(listed([told(wording.KNOWN_BY[code]) for code in codes]))
         cells["hurts"].append(_hurts_text(hurts, None if alone else count))
         for name in _NUMBERS:
             cells[name].append(None if pd.isna(row[name]) else float(row[name]))
     return _drawn(pd.DataFrame(cells)).of(comparison)
+
+
+def _source_cell(sources: Collection[str], row: Record, *, alone: bool) -> str:
+    """The lines of a group, or those that all groups of a pattern share."""
+    told = str(row["source"]) if alone else next(iter(sources)) if len(sources) == 1 else ""
+    return units.middle_cut(told, TYPE_CHARS)
 
 
 def _hurts_text(hurts: int, groups: int | None) -> str:
@@ -152,7 +160,7 @@ _NUMBERS = (
     "before_ns", "after_ns", "gain_ns", "low_ns", "high_ns", "share", "bytes_removed",
     "difference_relative",
 )  # fmt: skip
-_CELLS = ("pattern", "becomes", "groups", "known_by", "hurts", *_NUMBERS)
+_CELLS = ("pattern", "becomes", "source", "groups", "known_by", "hurts", *_NUMBERS)
 
 
 _PATTERN, _BECOMES, _GROUPS = (
@@ -181,6 +189,9 @@ def _drawn(cells: pd.DataFrame) -> Table:
     )
     made.text(_PATTERN, cells["pattern"], pattern, _PATTERN_WIDTH, NAME_CHARS)
     made.text(_BECOMES, cells["becomes"], _BECOMES_HELP, 150, TYPE_CHARS)
+    if (cells["source"] != "").any():
+        called = Message("The lines of the model's code that call its operators.")
+        made.text(Head(Message("Source")), cells["source"], called, 130)
     made.number(NO_HEAD, _GROUPS, cells["groups"], _GROUPS_HELP, "%.0f")
     _times(made, cells)
     made.first = len(made.columns)

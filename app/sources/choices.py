@@ -16,7 +16,7 @@ from pathlib import Path
 import streamlit as st
 
 from analysis.advice.tried import kept, tried
-from analysis.compare.choice import chosen_names, default_baseline, same_cut
+from analysis.compare.choice import BEFORE_FUSION, chosen_names, default_baseline, same_cut
 from analysis.errors import FuseScopeError
 from analysis.experiment import RECORD_NAME, Experiment, ExperimentRecord, parse_record
 from analysis.limits import MIB
@@ -174,7 +174,8 @@ def _best_pair(experiment: Experiment) -> tuple[str, str]:
         walls = sorted(record.variant(name).samples.wall_ns)
         return walls[len(walls) // 4] if walls else float("inf")
 
-    others = [name for name in names if name != baseline]
+    every = [name for name in names if name != baseline]
+    others = [name for name in every if name not in BEFORE_FUSION] or every
     precise = [name for name in others if not record.variant(name).is_quantised]
     fastest = min(precise or others, key=typical)  # fewer bits are no fusion
     return same_cut(fastest, names) or baseline, fastest

@@ -28,7 +28,7 @@ _THROWN = re.compile(r"what\(\):\s*(.+)")
 _TEMPORARY = re.compile(r"[^\s'\"(]*[/\\]fusescope-(?:recording|worker)-[^/\\\s]*[/\\]?")
 _MEMORY = re.compile(
     r"bad[_ ]alloc|bad allocation|failed to allocate|unable to allocate|out of memory|"
-    r"cannot allocate|failed to map segment|Resource temporarily unavailable|"
+    r"can(?:no|')t allocate|failed to map segment|Resource temporarily unavailable|"
     r"can't start new thread|Integer overflow|SafeIntException|std::length_error|exceeds maximum",
     re.IGNORECASE,
 )

@@ -174,6 +174,8 @@ def prepare(
     report("peaks", _PEAKS)
     job = PeaksJob(settings.threads, settings.spin, facts.caches, pool.memory_bytes // 4)
     peaks = pool.at_home().run("peaks", job, Peaks)
+    if recording.runtime != OWN:  # what an operator costs, is a matter of the engine
+        peaks = msgspec.structs.replace(peaks, dispatch_ns=None)
     took_s = time.monotonic() - begun
     return Preparation(
         started, facts, model, settings, plan, trials, peaks, own_fusions, refused.tries, took_s

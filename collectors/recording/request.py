@@ -209,7 +209,7 @@ class Recording:
                     known=", ".join(known),
                     nearest=nearest(self.model, known),
                 )
-            return Plan(name, None, found, baseline)
+            return Plan(self.model, None, found, baseline)
         file, _, function = self.model.rpartition(":")
         if self.model.endswith(torch_names.RUNNABLE):
             file, function = self.model, ""
@@ -264,6 +264,8 @@ def _no_model(model: str) -> FuseScopeError:
     name = shown(model, 120)
     if Path(model).is_dir():
         return FuseScopeError("model_is_a_folder", model=name)
+    if model.startswith(torch_names.PREFIX):
+        return FuseScopeError("torch_not_named", model=name)
     known = [zoo_model.name for zoo_model in zoo.MODELS]
     is_name = "/" not in model and not model.endswith(".onnx")
     return FuseScopeError(

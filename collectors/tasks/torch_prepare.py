@@ -46,7 +46,7 @@ def run(job: Job) -> Prepared:
         graph=str(folder / "graph.json"),
         sha256=loaded.sha256,
         nodes=len(graph.nodes),
-        opset=0,
+        opset=None,
         batch=None,
         facts=facts,
         engine_version=str(torch.__version__),

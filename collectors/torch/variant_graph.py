@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,11 @@ from collectors.torch.kernel_map import check, several
 from collectors.torch.naming import Named, model_graph, named
 from collectors.torch.session import TorchSession
 from collectors.workers.jobs import Denied, SessionSettings
+
+_IS_VIEW = re.compile(
+    r"(?:view|reshape|permute|transpose|t|expand|slice|select|split|unbind|(?:un)?squeeze"
+    r"|as_strided|alias|detach|getitem|(?:arg|primals)\d*)(?:_(?:copy|default|int|tensor))*(?:_\d+)*"
+).fullmatch
 
 
 @dataclass(frozen=True)
@@ -100,9 +106,9 @@ def _check_denied(made: Compiled, denied: Denied, variant: str) -> None:
 
 
 def _told(made: Compiled) -> dict[str, int]:
-    """Nodes that several kernels compute, each for itself."""
+    """Nodes that several kernels compute, each for itself; views are computed by none."""
     recomputed = 0
     for held in made.provenance:
         counts = Counter(node for nodes in held.values() for node in set(nodes))
-        recomputed += sum(count > 1 for count in counts.values())
+        recomputed += sum(n > 1 and not _IS_VIEW(node) for node, n in counts.items())
     return {"recomputed_operators": recomputed} if recomputed else {}

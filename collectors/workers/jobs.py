@@ -45,7 +45,7 @@ class Prepared(msgspec.Struct, frozen=True):
     graph: str
     sha256: str
     nodes: int
-    opset: int
+    opset: int | None
     batch: int | None
     facts: tuple[InputFacts, ...]
     engine_version: str

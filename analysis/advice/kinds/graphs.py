@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 
 from analysis.advice.finding import Finding
+from analysis.advice.settings import is_of_engine
 from analysis.advice.subject import Answer, Subject, shown
 from analysis.compare.groups.equivalence import duplicates, in_order
 from analysis.errors import FuseScopeError
@@ -16,6 +17,7 @@ from analysis.operators.classes import op_class
 _MIN_GROWTH = 1.1  # nodes of the executed graph / nodes of the model
 _MAX_TYPES = 4  # of operators that were added
 _WITHOUT_WORK = frozenset(("Constant", "Identity"))
+REPEATED = "recomputed_operators"  # the setting that says how many
 _MIN_TENSORS = 32 * 1024**2  # bytes of activations below which their peak is nobody's problem
 
 
@@ -26,6 +28,8 @@ def graph_growth(subject: Subject) -> Answer:
     model = side.experiment.model_graph if side.experiment else None
     if model is None or side.graph is None:
         return "no_graph"
+    if not is_of_engine(side):  # kernels of a compiler have other types than the model's operators
+        return ()
     before, after = _types(model), _types(side.graph)
     if after.total() < _MIN_GROWTH * before.total():
         return ()
@@ -59,20 +63,24 @@ def graph_growth(subject: Subject) -> Answer:
 
 def recomputed(subject: Subject) -> Answer:
     """Operators that compute, from the same tensors, what another one has computed; or fused ones
-    of which every original operator is in another one, too."""
-    graph = subject.side.graph
+    of which every original operator is in another one, too. Of a compiler that counts what it
+    repeats, the number: which part of a kernel's time that is, nothing tells."""
+    graph, variant = subject.side.graph, subject.side.variant
+    again = variant.settings.get(REPEATED, 0) if variant is not None else 0
+    if isinstance(again, int) and again > 0:
+        return (Finding("recomputed", values={"operators": again}),)
     if graph is None:
         return _in_several(subject)
     try:
         twins = duplicates(graph, in_order(graph))
     except FuseScopeError:
         return "no_graph"
-    again = {
+    repeated = {
         graph.producer[tensor].name
         for tensor, first in twins.items()
         if tensor in graph.producer and first != tensor
     }
-    mask = subject.texts["name"].isin(again).to_numpy()
+    mask = subject.texts["name"].isin(repeated).to_numpy()
     return subject.wasted("recomputed", mask, {"operators": int(mask.sum())})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from analysis.advice.finding import Finding, Unknown
+from analysis.advice.settings import is_of_engine
 from analysis.advice.subject import Answer, Subject, shown
 from analysis.metrics.step import StepParts, why_no_step
 from analysis.metrics.stretch import Stretch, after_last, longest_gap, most_idle
@@ -160,7 +161,7 @@ def no_step(subject: Subject) -> Unknown:
 
 def _in_pieces(subject: Subject) -> bool:
     side = subject.side
-    return side.experiment is not None and side.label.partition(":")[0] in _IN_PIECES
+    return is_of_engine(side) and side.label.partition(":")[0] in _IN_PIECES
 
 
 def _idle_ns(subject: Subject, step: StepParts) -> float:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from analysis.advice.finding import Finding, Gain
-from analysis.advice.settings import conditions_of
+from analysis.advice.settings import conditions_of, is_of_engine
 from analysis.advice.subject import Answer, Subject, shown
+
+_NOT_FUSED = ("eager", "captured", "unfused")  # variants of engines whose conditions are not known
 
 
 def fused_slower(subject: Subject) -> Answer:
@@ -20,8 +22,12 @@ def fused_slower(subject: Subject) -> Answer:
     told = conditions_of(subject.side)
     if told is not None and told.level == "none" and subject.side.label in ("eager", "unfused"):
         return ()  # nothing was optimised: `not_optimised` says it
+    if told is None and subject.side.experiment is not None and subject.side.label in _NOT_FUSED:
+        return ()
     if not comparison.fusion.groups:
         return "no_groups"
+    record = subject.side.experiment.record if subject.side.experiment is not None else None
+    engine = None if record is None or is_of_engine(subject.side) else shown(record.engine.name)
     table = comparison.ledger.rows
     found = []
     for row in table[table["hurts"].to_numpy(dtype=bool)].to_dict("records"):
@@ -40,6 +46,7 @@ def fused_slower(subject: Subject) -> Answer:
                     "after_ns": float(row["after_ns"]),
                     "loss_ns": loss_ns,
                     "group": group.id,
+                    **({} if engine is None else {"engine": engine}),
                 },
                 at_most_ns=-float(row["low_ns"]),
                 share=subject.share(loss_ns),

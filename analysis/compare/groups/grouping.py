@@ -172,10 +172,19 @@ def _group(
 
 
 def _kind(before: list[Node], after: list[Node], fates: set[str]) -> Kind:
+    """Operators of torch that only show memory in another shape compute nothing: they do not count
+    beside others."""
     if not after:
         if "loaded" in fates and not before:
             return "loaded"
         return "folded" if "folded" in fates else "removed"
+    computing = [
+        [node for node in nodes if "view" not in node.attributes] for nodes in (before, after)
+    ]
+    if all(computing):
+        before, after = computing
+    elif any(computing):
+        return "replaced"
     if len(after) != len(before):
         return "fused" if len(after) < len(before) else "split"
     kinds = [sorted((node.domain, node.op_type) for node in nodes) for nodes in (before, after)]
@@ -224,4 +233,11 @@ def _nodes(graph: Graph | None, names: Iterable[str]) -> list[Node]:
 
 
 def _operators(nodes: Iterable[Node]) -> tuple[Operator, ...]:
-    return tuple(Operator(node.name, node.op_type, node.scope) for node in nodes)
+    return tuple(
+        Operator(node.name, node.op_type, node.scope, place=_place(node)) for node in nodes
+    )
+
+
+def _place(node: Node) -> str:
+    told = node.attributes.get("source")
+    return clean_text(told) if isinstance(told, str) else ""

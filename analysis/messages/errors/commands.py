@@ -10,6 +10,7 @@ from analysis.messages.message import Message
 
 CommandsError = Literal[
     "ascend_tables_unwritable",
+    "engine_not_tried",
     "language_missing",
     "language_unknown",
     "memory_exhausted",
@@ -44,6 +45,13 @@ COMMANDS: Mapping[CommandsError, ErrorText] = {
     "ascend_tables_unwritable": ErrorText(
         Message("The Ascend tables cannot be written: {reason:name}"),
         _OTHER_PLACE,
+    ),
+    "engine_not_tried": ErrorText(
+        Message(
+            "What findings ask for can be tried in recordings of ONNX Runtime, and this one is of "
+            "{engine:name}"
+        ),
+        Message("Leave --try out to read the findings."),
     ),
     "language_missing": ErrorText(
         Message("--lang needs the code of a language"), Message("There are: {known:name}.")

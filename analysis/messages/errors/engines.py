@@ -41,22 +41,23 @@ EnginesError = Literal[
     "library_without_entry",
     "operator_missing",
 ]
+_BY_ITSELF = Message("Check that the model runs in its engine by itself, without FuseScope.")
 ENGINES: Mapping[EnginesError, ErrorText] = {
     "engine_ended": ErrorText(
         Message("The engine's process ended with status {status:name}"),
-        Message("Check that the model runs in ONNX Runtime by itself."),
+        _BY_ITSELF,
     ),
     "engine_ended_saying": ErrorText(
         Message("The engine's process ended with status {status:name}: {reason:name}"),
-        Message("Check that the model runs in ONNX Runtime by itself."),
+        _BY_ITSELF,
     ),
     "engine_killed": ErrorText(
         Message("The engine's process was ended by signal {signal:name}"),
-        Message("Check that the model runs in ONNX Runtime by itself."),
+        _BY_ITSELF,
     ),
     "engine_killed_saying": ErrorText(
         Message("The engine's process was ended by signal {signal:name}: {reason:name}"),
-        Message("Check that the model runs in ONNX Runtime by itself."),
+        _BY_ITSELF,
     ),
     "engine_out_of_memory": ErrorText(
         Message("The model needs more memory than there is"),
@@ -68,7 +69,7 @@ ENGINES: Mapping[EnginesError, ErrorText] = {
     ),
     "engine_refused": ErrorText(
         Message("The engine refused the model: {reason:name}"),
-        Message("Check that the model runs in ONNX Runtime by itself."),
+        _BY_ITSELF,
     ),
     "engine_too_slow": ErrorText(
         Message("The engine did not finish within {seconds:number} s and was ended"),

@@ -23,6 +23,7 @@ TorchError = Literal[
     "torch_no_module",
     "torch_no_such_fusion",
     "torch_not_compiled",
+    "torch_not_named",
     "torch_nothing_compiled",
     "torch_nothing_fused",
     "torch_setting_missing",
@@ -88,6 +89,10 @@ TORCH: Mapping[TorchError, ErrorText] = {
     "torch_not_compiled": ErrorText(
         Message("The model was not compiled as {variant:name}: {reason:name}"),
         _OTHERS,
+    ),
+    "torch_not_named": ErrorText(
+        Message("{model:name} is a model for torch, not for ONNX Runtime"),
+        Message("Record it with: fusescope collect {model:name} --runtime torch."),
     ),
     "torch_nothing_compiled": ErrorText(
         Message(

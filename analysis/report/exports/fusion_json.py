@@ -102,7 +102,14 @@ def _pattern(row: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _operators(operators: Iterable[Operator]) -> list[dict[str, str]]:
-    return [{"name": operator.name, "op_type": operator.op_type} for operator in operators]
+    return [
+        {
+            "name": operator.name,
+            "op_type": operator.op_type,
+            **({"source": operator.place} if operator.place else {}),
+        }
+        for operator in operators
+    ]
 
 
 def _ungrouped(row: Mapping[Any, Any]) -> dict[str, Any]:

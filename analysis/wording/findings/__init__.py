@@ -17,9 +17,14 @@ from analysis.wording.findings.texts import (
     MOSTLY_TENSORS,
     MOSTLY_WEIGHTS,
     OPTIMISATION_OFF,
+    OTHER_COMPILATION,
     OTHER_KERNEL,
     PEAK,
     PEAK_IN,
+    REPEATED,
+    REPEATED_REMEDY,
+    REPEATED_TIME,
+    REPEATED_WHY,
     ROOFS,
     SIZES_AND_FUSIONS,
     SIZES_NOT_KNOWN,
@@ -80,6 +85,8 @@ def limit_parts(finding: Finding) -> tuple[Part, ...]:
     limits = TEXTS[finding.code].limits
     if finding.code == "dynamic_dimensions" and finding.values.get("stake_ns"):
         limits = SIZES_AND_FUSIONS if finding.values.get("time_ns") else FUSIONS_BY_SIZES
+    if _is_repeated(finding):
+        limits = REPEATED
     return limits.parts(**_values(finding))
 
 
@@ -89,6 +96,8 @@ def why_text(finding: Finding) -> str:
         return near_miss_sentence(_missed(finding))
     if finding.code == "dynamic_dimensions" and finding.gain is not None:
         return SIZES_NOT_KNOWN.text()
+    if _is_repeated(finding):
+        return REPEATED_WHY.text()
     if finding.code == "run_tail":
         return TAILS[str(finding.values["cause"])].text()
     if finding.code == "not_optimised":
@@ -114,6 +123,10 @@ def remedy_text(finding: Finding) -> str:
         return (MOSTLY_WEIGHTS if mostly else MOSTLY_TENSORS).text()
     if finding.code == "low_utilisation":
         return (LAYOUT_OFF if finding.values.get("layout_off") else OTHER_KERNEL).text()
+    if finding.code == "fused_slower" and finding.values.get("engine") == "torch":
+        return OTHER_COMPILATION.text()
+    if _is_repeated(finding):
+        return REPEATED_REMEDY.text()
     remedy = TEXTS[finding.code].remedy
     return "" if remedy is None else remedy.text(**_values(finding))
 
@@ -131,7 +144,12 @@ def gain_parts(finding: Finding, run_ns: float | None) -> tuple[Part, ...]:
         return text.parts(value=gain.value, low=gain.low, high=gain.high, run=run_ns)
     if finding.at_most_ns is not None:
         return _AT_MOST.parts(most=finding.at_most_ns, run=run_ns)
-    return _NO_TIME.parts()
+    return (REPEATED_TIME if finding.code == "recomputed" else _NO_TIME).parts()
+
+
+def _is_repeated(finding: Finding) -> bool:
+    """Whether it is a compiler that says how much it computes again."""
+    return finding.code == "recomputed" and "time_ns" not in finding.values
 
 
 def times_text(*, has_runs: bool) -> str:

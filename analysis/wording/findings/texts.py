@@ -514,6 +514,24 @@ ROOFS: Mapping[tuple[FindingCode, bool], Message] = {
         "take {depthwise_ns:duration} of their time."
     ),
 }
+# Of a compiler's kernels.
+OTHER_COMPILATION = Message(
+    "Compile this part otherwise, with other settings of inductor (such as max_fusion_size or "
+    "epilogue_fusion), or leave it out with torch.compiler.disable."
+)
+REPEATED = Message(
+    "The compiler lets several kernels compute one operation of its graph, each for itself.",
+    "The compiler lets several kernels compute {n:count} operations of its graph, each for itself.",
+)
+REPEATED_WHY = Message(
+    "Arithmetic is repeated so that a result need not be stored and read again. Kernels that share "
+    "an operation are one group, whose gain holds both."
+)
+REPEATED_REMEDY = Message(
+    "Nothing, where the group gained. Where it lost, a copy of the shared result (clone) makes the "
+    "compiler store it."
+)
+REPEATED_TIME = Message("What it costs in time is not known.")
 MOSTLY_WEIGHTS = Message(
     "Most of their bytes are weights, which no fusion saves: store them in a smaller data type, "
     "such as int8, or raise the batch size, so that they are read once for more samples."

@@ -85,7 +85,7 @@ def _first(trial: Trial) -> tuple[Experiment, Recording]:
         from analysis.experiment import Experiment
         from analysis.wording.tried import from_file_text
         from app.cli.reading import read_given
-        from collectors.record import Recording, zoo_models
+        from collectors.record import OWN, Recording, zoo_models
     except ImportError as error:
         raise recording_run.missing_package(error) from None
 
@@ -105,7 +105,9 @@ def _first(trial: Trial) -> tuple[Experiment, Recording]:
     value = read_given(trial.given)
     if not isinstance(value, Experiment):
         raise FuseScopeError("recording_has_no_model", where=trial.given.name)
-    facts = value.record.model
+    engine, facts = value.record.engine.name, value.record.model
+    if engine != OWN:
+        raise FuseScopeError("engine_not_tried", where=trial.given.name, engine=engine[:60])
     if trial.model is None and (facts.source != "zoo" or facts.name not in zoo_models()):
         raise FuseScopeError(
             "model_not_here", where=trial.given.name, given=shlex.quote(str(trial.given))

@@ -21,7 +21,7 @@ def asked(**changes: Any) -> Recording:
 def test_a_ladder_is_recorded_where_nothing_is_named() -> None:
     plan = asked().plan()
     assert plan.names == ("eager", "captured", "unfused", "fused")
-    assert (plan.model, plan.path, plan.baseline) == ("mlp", None, "unfused")
+    assert (plan.model, plan.path, plan.baseline) == ("torch:mlp", None, "unfused")
 
 
 def test_a_function_of_a_file_is_a_model(tmp_path: Path) -> None:
