@@ -19,8 +19,9 @@ from analysis.metrics.traffic import bytes_moved
 from analysis.metrics.utilisation import model_flops
 from analysis.quantity import Reason
 from analysis.readers import READERS
+from analysis.readers.experiment import JAX
 from analysis.readers.reader import FIELDS
-from analysis.trace import Diagnostic, Trace, Value
+from analysis.trace import Diagnostic, Meta, Trace, Value
 
 # Diagnostics that tell of rows or bytes that are not in the Trace, and of those that were mended.
 DROPPED = frozenset(
@@ -59,6 +60,7 @@ _NO_FLOPS: Mapping[Reason | None, AnswerCode] = {
 }
 _MOSTLY = 0.5  # share of operator time of unknown class from which the small-op ratio says little
 _MAX_NAMED = 6
+_NOT_OF_JAX = ("flops", "graph")  # in experiments
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ def fields(value: Trace | Experiment) -> dict[str, bool]:
         found = {name: any(one[name] for one in each) for name in FIELDS}
         peaks = (variant.peak_memory_bytes for variant in value.record.variants)
         found["memory"] |= any(peak is not None for peak in peaks)
-        return {**found, "graph": bool(value.graphs)}
+        return {**found, "graph": bool(value.graphs) or value.model_graph is not None}
     calls, operators = value.calls, value.operators
     tensors = [
         str(text)
@@ -191,7 +193,7 @@ def answers(trace: Trace, experiment: Experiment | None = None) -> tuple[Answer,
         _fusion(trace, has, has_graph),
         _either("timeline", has["start"], "starts", "start"),
     )
-    return tuple(_with_switch(answer, trace.meta.format) for answer in made)
+    return tuple(_with_switch(answer, trace.meta) for answer in made)
 
 
 def _either(figure: FigureCode, available: bool, code: AnswerCode, needs: str) -> Answer:
@@ -290,13 +292,15 @@ def _names_members(trace: Trace) -> bool:
     return sources.empty or not bool((sources == "op_types").all())
 
 
-def _with_switch(answer: Answer, format_: str) -> Answer:
-    return replace(answer, switch=_switch(format_, answer.needs)) if answer.needs else answer
+def _with_switch(answer: Answer, meta: Meta) -> Answer:
+    return replace(answer, switch=_switch(meta, answer.needs)) if answer.needs else answer
 
 
-def _switch(format_: str, name: str) -> str | None:
+def _switch(meta: Meta, name: str) -> str | None:
     """What the format's reader says of a field: a switch, '' for always, None for never."""
-    reader = next((reader for reader in READERS if reader.name == format_), None)
+    if meta.format == "experiment" and meta.tool == JAX and name in _NOT_OF_JAX:
+        return None
+    reader = next((reader for reader in READERS if reader.name == meta.format), None)
     return reader.fields.get(name) if reader is not None else None
 
 
@@ -340,6 +344,6 @@ def _examination(
         repaired=tuple(note for note in notes if note.code in REPAIRED),
         noted=tuple(note for note in notes if note.code not in DROPPED | REPAIRED),
         has=tuple(name for name in FIELDS if has[name]),
-        lacks=tuple(Lack(n, _switch(meta.format, n)) for n in FIELDS if not has[n]),
+        lacks=tuple(Lack(n, _switch(meta, n)) for n in FIELDS if not has[n]),
         answers=found,
     )

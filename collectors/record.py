@@ -129,6 +129,8 @@ def listed_optimizers() -> tuple[str, ...]:
 def first_variants(model: str, runtime: str = OWN) -> tuple[str, ...]:
     """What shows the point of a model: of one that is there for a kernel of our own, that kernel,
     which brings its cut; else what the engine does, node by node, as a graph, and fused."""
+    if runtime == "jax":
+        return "eager", "unfused", "fused"
     if runtime != OWN:
         return "eager", "captured", "unfused", "fused"
     known = zoo.find(model)

@@ -80,6 +80,12 @@ TORCH = (
         Message("torch.compile with weights as constants, so that the library can fuse into them"),
     ),
 )
+JAX = (
+    Variant("eager", "none", Message("JAX's operators one after the other, each a program")),
+    Variant("unfused", "none", Message("one compiled program, XLA's fusion passes off")),
+    Variant("fused", "all", Message("jax.jit as it comes")),
+)
+_OF_ENGINES = {"torch": TORCH, "jax": JAX}
 ABLATIONS = ("without:<Optimizer>", "only:<Optimizer>")
 THREADS = "threads:<number>"
 _THREADS = re.compile(r"threads:([1-9]\d{0,3})", re.ASCII)
@@ -131,17 +137,20 @@ def spins(name: str) -> bool:
     return any(variant.spin for variant in VARIANTS if variant.name == name)
 
 
-def of_torch(name: str) -> Variant:
-    """The variant of that name for torch. Raises FuseScopeError that suggests the nearest. Whether
-    there is a kernel of the name that it is without shows when the model is compiled."""
-    known = {variant.name: variant for variant in TORCH}
-    if found := _DENIAL.fullmatch(name):
-        return Variant(name, "all", _DENIED.of(kernel=found[1]), argument=found[1])
+def of_engine(name: str, engine: str) -> Variant:
+    """The variant of that name for torch or jax. Raises FuseScopeError that suggests the nearest.
+    Whether there is a kernel of the name that it is without shows when the model is compiled."""
+    known = {variant.name: variant for variant in _OF_ENGINES[engine]}
+    listed = tuple(known)
+    if engine == "torch":
+        listed += ("without:<kernel>",)
+        if found := _DENIAL.fullmatch(name):
+            return Variant(name, "all", _DENIED.of(kernel=found[1]), argument=found[1])
     if name not in known:
         raise FuseScopeError(
             "variant_unknown",
             variant=name[:60],
-            known=", ".join((*known, "without:<kernel>")),
+            known=", ".join(listed),
             nearest=nearest(name, tuple(known)),
         )
     return known[name]

@@ -93,6 +93,11 @@ ALLOWED = {
         *within("collectors", "models tensors workers"),
     ),
     "collectors.torch.names": ("analysis.messages",),
+    "collectors.jax": (
+        *within("analysis", "errors graph text"),
+        *within("collectors", "models workers"),
+    ),
+    "collectors.jax.names": ("analysis.messages",),
     "collectors.derive": (
         *within("analysis", "errors experiment graph"),
         *within("collectors", "errors fusion kernels models runtimes tensors variants workers"),
@@ -100,12 +105,12 @@ ALLOWED = {
     "collectors.recording": (
         *within("analysis", "errors experiment graph messages spelling text"),
         *within("collectors", "environments.catalogue files fusion kernels progress runtimes"),
-        *within("collectors", "torch.names variants workers zoo"),
+        *within("collectors", "jax.names torch.names variants workers zoo"),
     ),
     "collectors.tasks": (
         *within("analysis", "errors experiment graph"),
         *within("collectors", "derive errors fuse fusion models recording runtimes tensors"),
-        *within("collectors", "torch variants workers zoo"),
+        *within("collectors", "jax torch variants workers zoo"),
     ),
     "app": ("analysis",),
     "app.server": ("analysis",),

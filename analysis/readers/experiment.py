@@ -34,10 +34,11 @@ from analysis.readers.onnxruntime.profile import ProfileTables
 from analysis.readers.packed.tables import parse_trace
 from analysis.readers.pytorch.recorded import RecordedCalls
 from analysis.readers.reader import ALWAYS, Reader
+from analysis.readers.xla.recorded import RecordedSteps
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace, Value, runs_frame
 
-TORCH = "torch"  # as experiment.json names the engine
+TORCH, JAX = "torch", "jax"  # as experiment.json names the engines
 _NO_SAMPLES = Samples([], [], [], [], [])
 _REASON = Message("{reason:name}")
 _Part = TypeVar("_Part")
@@ -123,6 +124,8 @@ def _trace(
     )
     if record.engine.name == TORCH:
         trace = _torch_trace(archive, variant, graph, meta)
+    elif record.engine.name == JAX:
+        trace = _jax_trace(archive, variant, meta)
     else:
         trace = _onnxruntime_trace(archive, variant, meta)
     return Trace(
@@ -146,6 +149,18 @@ def _torch_trace(
             warmup_runs=profile.warmup_runs,
         )
     return calls.trace(meta)
+
+
+def _jax_trace(archive: _Archive, variant: VariantRecord, meta: Meta) -> Trace:
+    steps = RecordedSteps(archive.limits)
+    for profile in variant.profiles:
+        steps.add(
+            archive.read(profile.file),
+            clean_text(profile.file, 80),
+            block=profile.block,
+            warmup_runs=profile.warmup_runs,
+        )
+    return steps.trace(meta)
 
 
 def _onnxruntime_trace(archive: _Archive, variant: VariantRecord, meta: Meta) -> Trace:

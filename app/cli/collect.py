@@ -25,9 +25,9 @@ _Backbone = Annotated[
 _Runtime = Annotated[
     str,
     typer.Option(
-        help="The engine: onnxruntime, or torch (docs/engines.md), for which MODEL is "
+        help="The engine: onnxruntime, or torch or jax (docs/engines.md), for which MODEL is "
         "FILE.py:FUNCTION, whose code is run, or torch:mlp, torch:transformer, torch:convnet, "
-        "torch:twice_read."
+        "torch:twice_read, jax:mlp, jax:transformer, jax:convnet."
     ),
 ]
 _Variants = Annotated[

@@ -62,7 +62,7 @@ def with_denials(
         order = sorted(found.values(), key=lambda one: (-len(one.denied.nodes), -one.bytes))
         chosen = [fusion.name for fusion in order[:LIMIT]]
         report(_FOUND.of(kernels=", ".join(chosen)))
-        planned += tuple(variants.of_torch(WITHOUT + name) for name in chosen)
+        planned += tuple(variants.of_engine(WITHOUT + name, "torch") for name in chosen)
         refused.choose(WITHOUT + name for name in chosen)
         settings["fused"] = {"fusions_found": ", ".join(one.name for one in order)}
         if len(order) > LIMIT:

@@ -17,6 +17,7 @@ from collectors import kernels, variants, zoo
 from collectors.environments.catalogue import OWN, engine_of
 from collectors.files import cache
 from collectors.fusion import rules
+from collectors.jax import names as jax_names
 from collectors.kernels.native import compiler
 from collectors.recording.blocks import PROFILED_ROUNDS
 from collectors.torch import names as torch_names
@@ -66,8 +67,8 @@ class Recording:
     `own_pass` also tries our own fusion pass on the model, so that the page can say where it would
     fuse what the engine does not. `tries` says of variants which findings they answer; one of them
     that cannot be recorded is left out, and the file says why.
-    With the `runtime` torch, `model` is `file.py:function`, whose code is run, so only the command
-    line sets it, or a built-in one (`torch:mlp`).
+    With the `runtime` torch or jax, `model` is `file.py:function`, whose code is run, so only the
+    command line sets it, or a built-in one (`torch:mlp`, `jax:mlp`).
     """
 
     model: str
@@ -135,7 +136,7 @@ class Recording:
             raise FuseScopeError("inputs_missing", where=str(self.inputs))
         baseline = self.baseline or ("unfused" if "unfused" in names else names[0])
         if self.runtime != OWN:
-            return self._torch_plan(found, baseline)
+            return self._engine_plan(found, baseline)
         if zoo.find(self.model) is not None:
             return Plan(self.model, None, found, baseline)
         path = Path(self.model)
@@ -168,8 +169,10 @@ class Recording:
         if not self.variants and not self.ablate:
             raise FuseScopeError("no_variants")
         if self.runtime != OWN:
+            engine = engine_of(self.runtime).name
             needed_names = ("unfused", "fused") if self.ablate else ()
-            return tuple(dict.fromkeys(map(variants.of_torch, (*self.variants, *needed_names))))
+            names = (*self.variants, *needed_names)
+            return tuple(dict.fromkeys(variants.of_engine(name, engine) for name in names))
         named = [variants.find(name) for name in self.variants]
         for variant in named:
             if variant.kind == "rules":
@@ -186,38 +189,40 @@ class Recording:
         needed = map(variants.find, ("unfused", "fused") if self.ablate else ())
         return tuple(dict.fromkeys((*variants.with_cuts(named), *needed)))
 
-    def _torch_plan(self, found: tuple[Variant, ...], baseline: str) -> Plan:
+    def _engine_plan(self, found: tuple[Variant, ...], baseline: str) -> Plan:
         """Raises FuseScopeError for options that only ONNX models have."""
-        if engine_of(self.runtime).name != "torch":
-            raise FuseScopeError("runtime_not_recorded", runtime=self.runtime)
         for option, given in (
             ("--batch", self.batch is not None),
             ("--shape", bool(self.shapes)),
             ("--inputs", self.inputs is not None),
             ("--input-range", bool(self.input_ranges)),
             ("--custom-op-library", self.custom_op_library is not None),
+            ("--ablate", self.ablate and self.runtime == "jax"),
         ):
             if given:
                 raise FuseScopeError("option_of_onnx_only", option=option, runtime=self.runtime)
-        if self.model.startswith(torch_names.PREFIX):
-            name = self.model.removeprefix(torch_names.PREFIX)
-            if name not in torch_names.BUILT_IN:
-                known = [torch_names.PREFIX + one for one in torch_names.BUILT_IN]
+        is_jax = self.runtime == "jax"
+        names = jax_names if is_jax else torch_names
+        if self.model.startswith(names.PREFIX):
+            name = self.model.removeprefix(names.PREFIX)
+            if name not in names.BUILT_IN:
+                known = [names.PREFIX + one for one in names.BUILT_IN]
                 raise FuseScopeError(
-                    "torch_model_unknown",
+                    "jax_model_unknown" if is_jax else "torch_model_unknown",
                     model=shown(self.model, 120),
                     known=", ".join(known),
                     nearest=nearest(self.model, known),
                 )
             return Plan(self.model, None, found, baseline)
         file, _, function = self.model.rpartition(":")
-        if self.model.endswith(torch_names.RUNNABLE):
+        is_runnable = not is_jax and self.model.endswith(torch_names.RUNNABLE)
+        if is_runnable:
             file, function = self.model, ""
         path = Path(file)
-        if path.suffix != ".py" or not (
-            function.isidentifier() or path.name == torch_names.RUNNABLE
-        ):
-            raise FuseScopeError("torch_model_form", model=shown(self.model, 120))
+        if path.suffix != ".py" or not (function.isidentifier() or is_runnable):
+            raise FuseScopeError(
+                "jax_model_form" if is_jax else "torch_model_form", model=shown(self.model, 120)
+            )
         if not path.is_file():
             raise FuseScopeError("torch_file_missing", where=shown(file, 120))
         name = f"{path.stem}-{function}" if function else path.stem

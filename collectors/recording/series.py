@@ -115,7 +115,8 @@ class Series:
         for block, measured in enumerate(self.complete):
             for profile in measured.profiles:
                 if profile.variant == variant:
-                    name = f"profiles/{file_name(variant)}/{block}.json"
+                    kind = "json" if profile.file.endswith(".json") else "xplane.pb"
+                    name = f"profiles/{file_name(variant)}/{block}.{kind}"
                     files[name] = Path(profile.file)
                     entries.append(
                         Profile(

@@ -7,6 +7,7 @@ from itertools import chain
 
 from analysis.messages.errors.archives import ARCHIVES, ArchivesError
 from analysis.messages.errors.commands import COMMANDS, CommandsError
+from analysis.messages.errors.compilers import COMPILERS, CompilersError
 from analysis.messages.errors.contents import CONTENTS, ContentsError
 from analysis.messages.errors.dashboard import DASHBOARD, DashboardError
 from analysis.messages.errors.databases import DATABASES, DatabasesError
@@ -23,7 +24,6 @@ from analysis.messages.errors.requests import REQUESTS, RequestsError
 from analysis.messages.errors.rules import RULES, RulesError
 from analysis.messages.errors.runtimes import RUNTIMES, RuntimesError
 from analysis.messages.errors.tables import TABLES, TablesError
-from analysis.messages.errors.torch import TORCH, TorchError
 from analysis.messages.errors.variants import VARIANTS, VariantsError
 
 ErrorCode = (
@@ -45,7 +45,7 @@ ErrorCode = (
     | RuntimesError
     | VariantsError
     | TablesError
-    | TorchError
+    | CompilersError
 )
 ERRORS: Mapping[ErrorCode, ErrorText] = dict(
     chain[tuple[ErrorCode, ErrorText]](
@@ -67,6 +67,6 @@ ERRORS: Mapping[ErrorCode, ErrorText] = dict(
         RUNTIMES.items(),
         VARIANTS.items(),
         TABLES.items(),
-        TORCH.items(),
+        COMPILERS.items(),
     )
 )

@@ -105,7 +105,7 @@ XPLANE = Reader(
 
 
 @dataclass
-class _Rows:
+class Rows:
     """Calls as columns, and the steps that devices marked."""
 
     columns: Columns = field(default_factory=Columns)
@@ -114,11 +114,29 @@ class _Rows:
 
 
 def _trace(name: str, source: Source) -> Trace:
+    rows, steps, device, hosts, notes = rows_of(source)
+    notes += noted("info", "other_events", rows.other)
+    notes += noted("info", "nested_operators", rows.nested)
+    runs = _runs(steps, rows, notes)
+    meta = source.meta(
+        name,
+        "XLA profiler",
+        device=device,
+        private={"host": ", ".join(hosts)} if hosts else {},
+    )
+    return build_trace(meta, rows.columns, runs=runs, notes=notes, limits=source.limits)
+
+
+def rows_of(
+    source: Source,
+) -> tuple[Rows, dict[str, tuple[int, int]], str | None, list[str], list[Diagnostic]]:
+    """Calls as columns, the spans of the runs by their `step`, device, hosts, and notes. Raises
+    DamagedMessage, and FuseScopeError for a profile without operators."""
     planes, hosts, notes = read_space(source)
     programs = Programs(planes)
     devices = [plane for plane in planes if plane.name.startswith("/device:")]
     devices = [plane for plane in devices if not plane.name.startswith("/device:CUSTOM")]
-    rows = _Rows()
+    rows = Rows()
     steps: dict[str, tuple[int, int]] = {}
     for plane in devices:
         _add_device(plane, programs, rows, steps, source)
@@ -130,22 +148,13 @@ def _trace(name: str, source: Source) -> Trace:
         raise FuseScopeError(
             "xla_cut_before_operators" if notes else "xla_empty", where=source.name
         )
-    notes += noted("info", "other_events", rows.other)
-    notes += noted("info", "nested_operators", rows.nested)
-    runs = _runs(steps, rows, notes)
-    meta = source.meta(
-        name,
-        "XLA profiler",
-        device=device_name(devices),
-        private={"host": ", ".join(hosts)} if hosts else {},
-    )
-    return build_trace(meta, rows.columns, runs=runs, notes=notes, limits=source.limits)
+    return rows, steps, device_name(devices), hosts, notes
 
 
 def _add_device(
     plane: Plane,
     programs: Programs,
-    rows: _Rows,
+    rows: Rows,
     steps: dict[str, tuple[int, int]],
     source: Source,
 ) -> None:
@@ -176,7 +185,7 @@ def _add_device(
 def _add_host(
     plane: Plane,
     programs: Programs,
-    rows: _Rows,
+    rows: Rows,
     steps: dict[str, tuple[int, int]],
     source: Source,
 ) -> None:
@@ -223,7 +232,7 @@ def _steps(plane: Plane, line: Line) -> Iterator[Step]:
 def _add_events(
     plane: Plane,
     programs: Programs,
-    rows: _Rows,
+    rows: Rows,
     lane: tuple[str, str],
     events: Sequence[Event],
     labels: Sequence[str | None],
@@ -346,7 +355,7 @@ def _self_times(events: Sequence[Event]) -> tuple[list[int | None], int]:
 
 
 def _runs(
-    steps: Mapping[str, tuple[int, int]], rows: _Rows, notes: list[Diagnostic]
+    steps: Mapping[str, tuple[int, int]], rows: Rows, notes: list[Diagnostic]
 ) -> pd.DataFrame | None:
     """The runs table of the steps that have calls, and each call's run; None without steps."""
     labels = rows.columns.pop("step")

@@ -56,7 +56,6 @@ def test_what_torch_wrote_itself_is_a_model(tmp_path: Path) -> None:
         ({"shapes": {"x": (1,)}}, "--shape is for ONNX models"),
         ({"input_ranges": {"x": (0.0, 1.0)}}, "--input-range is for ONNX models"),
         ({"custom_op_library": Path("lib.so")}, "--custom-op-library is for ONNX models"),
-        ({"runtime": "jax"}, "Models of the engine jax cannot be recorded"),
         ({"runtime": "tourch"}, "Did you mean 'torch'?"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Errors of models for torch, and of compiling them."""
+"""Errors of models for torch and jax, and of compiling them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from typing import Literal
 from analysis.messages.errors.error_text import ErrorText
 from analysis.messages.message import Message
 
-TorchError = Literal[
+CompilersError = Literal[
+    "jax_file_raised",
+    "jax_model_form",
+    "jax_model_unknown",
+    "jax_no_model",
+    "jax_still_fused",
     "option_of_onnx_only",
-    "runtime_not_recorded",
     "torch_changes_inputs",
     "torch_file_missing",
     "torch_file_raised",
@@ -32,14 +36,35 @@ TorchError = Literal[
 _RETURN = Message("Let it return (module, (input, …)), with tensors as inputs.")
 _OTHERS = Message("Leave the variant out with --variants, or use another release of torch.")
 _OTHER_FUSION = Message("Leave the variant out: another fusion may be denied by itself.")
-TORCH: Mapping[TorchError, ErrorText] = {
+COMPILERS: Mapping[CompilersError, ErrorText] = {
+    "jax_file_raised": ErrorText(
+        Message("The model's file raised an error: {reason:name}"),
+        Message("Run the file with Python by itself; its packages must be in jax's environment."),
+    ),
+    "jax_model_form": ErrorText(
+        Message("{model:name} does not name a model for jax"),
+        Message("Give FILE.py:FUNCTION, or a built-in model such as jax:mlp."),
+    ),
+    "jax_model_unknown": ErrorText(
+        Message("There is no built-in model {model:name}"),
+        Message("Known models: {known:name}."),
+    ),
+    "jax_no_model": ErrorText(
+        Message("The function {function:name} does not return a model and its inputs"),
+        Message("Let it return (function, (input, …)), with weights among the inputs."),
+    ),
+    "jax_still_fused": ErrorText(
+        Message(
+            "The compiler fused although it was told not to: the kernel {kernel:name} holds "
+            "{n:count} operator: {operators:name}",
+            "The compiler fused although it was told not to: the kernel {kernel:name} holds "
+            "{n:count} operators: {operators:name}",
+        ),
+        Message("Leave the variant out with --variants, or use another release of jax."),
+    ),
     "option_of_onnx_only": ErrorText(
         Message("The option {option:name} is for ONNX models, not for the engine {runtime:name}"),
         Message("Leave it out: the function that makes the model also makes its inputs."),
-    ),
-    "runtime_not_recorded": ErrorText(
-        Message("Models of the engine {runtime:name} cannot be recorded"),
-        Message("Record its own profile and open that."),
     ),
     "torch_changes_inputs": ErrorText(
         Message("The model changes its input {input:name} in place, so each run would get another"),

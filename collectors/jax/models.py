@@ -1,0 +1,73 @@
+"""Models for jax: built in, or what a function of a user's file returns."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import jax
+import numpy as np
+
+from analysis.errors import FuseScopeError
+from analysis.text import clean_text
+from collectors.jax import networks
+from collectors.jax.names import PREFIX
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """`call` on `inputs` is the model; `sha256` is of its source and its inputs."""
+
+    call: Callable[..., Any]
+    inputs: tuple[Any, ...]
+    sha256: str
+
+    def leaves(self) -> list[tuple[str, jax.Array]]:
+        """Name and value of every array that is fed, weights among them."""
+        paths, _ = jax.tree_util.tree_flatten_with_path(self.inputs)
+        return [(clean_text(f"input{jax.tree_util.keystr(at)}", 120), leaf) for at, leaf in paths]
+
+
+def load(spec: str) -> Loaded:
+    """The model. Runs the file: only for what the user named on the command line. Raises
+    FuseScopeError where it does not return a function and its inputs."""
+    if spec.startswith(PREFIX):
+        path, function = str(Path(networks.__file__)), spec.removeprefix(PREFIX)
+    else:
+        path, _, function = spec.rpartition(":")
+    where = Path(path).name
+    source = Path(path).read_bytes()
+    module = ModuleType("fusescope_model")
+    module.__file__ = path
+    sys.modules[module.__name__] = module
+    if str(Path(path).parent) not in sys.path:
+        sys.path.insert(0, str(Path(path).parent))
+    try:
+        exec(compile(source, path, "exec"), module.__dict__)  # noqa: S102 - the user asked for it
+        make = getattr(module, function, None)
+        made = make() if callable(make) else None
+        if not callable(make):
+            raise FuseScopeError("torch_no_function", where=where, function=function[:60])
+        if not isinstance(made, tuple) or len(made) != 2 or not callable(made[0]):
+            raise FuseScopeError("jax_no_model", where=where, function=function[:60])
+        call, inputs = made
+        inputs = jax.tree.map(jax.numpy.asarray, inputs if isinstance(inputs, tuple) else (inputs,))
+    except FuseScopeError:
+        raise
+    except Exception as error:
+        reason = clean_text(f"{type(error).__name__}: {error}", 200)
+        raise FuseScopeError("jax_file_raised", where=where, reason=reason) from error
+    return Loaded(call, inputs, _hash(source, function, jax.tree.leaves(inputs)))
+
+
+def _hash(source: bytes, function: str, leaves: list[jax.Array]) -> str:
+    digest = hashlib.sha256(source + b"\0" + function.encode())
+    for leaf in leaves:
+        digest.update(f"\0{leaf.dtype}{leaf.shape}".encode())
+        digest.update(np.ascontiguousarray(leaf).tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,37 @@
+"""Load a model for jax and see what it is: its inputs, and the graph of its jaxpr."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jax
+
+from analysis.graph import graph_json
+from collectors.jax import graphs, models
+from collectors.models.facts import InputFacts
+from collectors.workers.jobs import Prepared
+from collectors.workers.jobs import PrepareJob as Job
+
+
+def run(job: Job) -> Prepared:
+    """Writes graph.json into the job's folder. Raises FuseScopeError for what returns no model, and
+    whatever the model raises."""
+    loaded = models.load(job.model)
+    graph = graphs.model_graph(loaded)
+    file = Path(job.folder) / "graph.json"
+    file.write_bytes(graph_json(graph))
+    facts = tuple(
+        InputFacts(name, str(leaf.dtype), tuple(leaf.shape), "made by the model's function")
+        for name, leaf in loaded.leaves()
+    )
+    return Prepared(
+        model=job.model,
+        inputs="",
+        graph=str(file),
+        sha256=loaded.sha256,
+        nodes=len(graph.nodes),
+        opset=0,
+        batch=None,
+        facts=facts,
+        engine_version=str(jax.__version__),
+    )
