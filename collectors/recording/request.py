@@ -269,8 +269,10 @@ def _no_model(model: str) -> FuseScopeError:
     name = shown(model, 120)
     if Path(model).is_dir():
         return FuseScopeError("model_is_a_folder", model=name)
-    if model.startswith(torch_names.PREFIX):
-        return FuseScopeError("torch_not_named", model=name)
+    for names in (torch_names, jax_names):
+        if model.startswith(names.PREFIX):
+            runtime = names.PREFIX.removesuffix(":")
+            return FuseScopeError("engine_not_named", model=name, runtime=runtime)
     known = [zoo_model.name for zoo_model in zoo.MODELS]
     is_name = "/" not in model and not model.endswith(".onnx")
     return FuseScopeError(

@@ -9,6 +9,7 @@ from analysis.messages.errors.error_text import ErrorText
 from analysis.messages.message import Message
 
 CompilersError = Literal[
+    "engine_not_named",
     "jax_file_raised",
     "jax_model_form",
     "jax_model_unknown",
@@ -27,7 +28,6 @@ CompilersError = Literal[
     "torch_no_module",
     "torch_no_such_fusion",
     "torch_not_compiled",
-    "torch_not_named",
     "torch_nothing_compiled",
     "torch_nothing_fused",
     "torch_setting_missing",
@@ -115,9 +115,9 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
         Message("The model was not compiled as {variant:name}: {reason:name}"),
         _OTHERS,
     ),
-    "torch_not_named": ErrorText(
-        Message("{model:name} is a model for torch, not for ONNX Runtime"),
-        Message("Record it with: fusescope collect {model:name} --runtime torch."),
+    "engine_not_named": ErrorText(
+        Message("{model:name} is a model for {runtime:name}, not for ONNX Runtime"),
+        Message("Record it with: fusescope collect {model:name} --runtime {runtime:name}."),
     ),
     "torch_nothing_compiled": ErrorText(
         Message(

@@ -112,6 +112,10 @@ _COLLECT = Message(
     "To see what became of them, record both variants with fusescope collect MODEL, which keeps "
     "the graphs."
 )
+_OWN_PROGRAMS = Message(
+    "Each operator of JAX's eager run is a program of its own, with a name of its own. For groups, "
+    "compare unfused with fused."
+)
 # By the sides that have no shapes.
 _OR_SHAPES: Mapping[tuple[bool, bool], Message] = {
     (True, True): Message(
@@ -134,6 +138,9 @@ def _no_groups(comparison: Comparison) -> str:
     """Why no operator is known to have become another, and the next step."""
     sides = (comparison.baseline, comparison.candidate)
     graphs = sum(side.graph is not None for side in sides)
+    experiments = [side.experiment for side in sides]
+    if all(one is not None and one.record.engine.name == "jax" for one in experiments):
+        return _OWN_PROGRAMS.text()
     before, after = (bool(s.trace.operators["inputs"].isna().all()) for s in sides)
     return paragraph(
         (_WITHOUT_GRAPHS, _ONE_GRAPH, _ODD_GRAPHS)[graphs].text(),

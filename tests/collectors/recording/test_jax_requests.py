@@ -36,6 +36,7 @@ def test_eager_unfused_and_fused_where_nothing_is_named(tmp_path: Path) -> None:
         ({"model": "fx_graph_runnable.py"}, "FILE.py:FUNCTION"),
         ({"model": "net.py:make"}, "There is no such Python file (net.py)"),
         ({"variants": ("captured",)}, "Known: eager, unfused, fused"),
+        ({"runtime": "onnxruntime"}, "fusescope collect jax:mlp --runtime jax"),
         ({"batch": 4}, "--batch is for ONNX models, not for the engine jax"),
     ],
 )
