@@ -154,9 +154,9 @@ def _replace(name: str, make: Make) -> bool:
 
 def _folder(name: str) -> str:
     """Where a sample lies below the folder."""
-    if name in MODELS or name.startswith("torch_"):
+    if name in MODELS:
         return ""
-    return "cases" if name in CASES else "recipes"
+    return "cases" if name in CASES or name.startswith("torch_") else "recipes"
 
 
 def _records() -> dict[str, ExperimentRecord]:
@@ -174,8 +174,8 @@ def readme(records: dict[str, ExperimentRecord]) -> str:
         "",
         "Real recordings of built-in models, made by `make samples`, as was this file.",
         "In `recipes/` lies one of each recipe (docs/recipes.md), with fewer profiled rounds than",
-        "`fusescope recipe` takes, in `cases/` what only docs/cases.md needs. The format is",
-        "described in docs/experiment-file.md.",
+        "`fusescope recipe` takes, in `cases/` what only docs/cases.md and docs/engines.md need.",
+        "The format is described in docs/experiment-file.md.",
         "",
         *(f"{number}. {machine}" for number, machine in enumerate(machines, start=1)),
         "",

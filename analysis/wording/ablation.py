@@ -88,16 +88,17 @@ def of_fusions(table: pd.DataFrame) -> bool:
     return bool(table.attrs["of"] == "fusion")
 
 
-def ablation_title(table: pd.DataFrame | None) -> str:
-    """What the table is called."""
-    if table is not None and of_fusions(table):
+def ablation_title(table: pd.DataFrame | None, *, compiles: bool = False) -> str:
+    """What the table is called; where there is none, by whether the engine `compiles`, so that its
+    fusions are left out, and no optimizers."""
+    if compiles if table is None else of_fusions(table):
         return say("What each fusion brings")
     return say("What each optimizer brings")
 
 
-def ablation_help(table: pd.DataFrame | None) -> Message:
+def ablation_help(table: pd.DataFrame | None, *, compiles: bool = False) -> Message:
     """What its figures are."""
-    return FUSIONS_HELP if table is not None and of_fusions(table) else ABLATION_HELP
+    return FUSIONS_HELP if (compiles if table is None else of_fusions(table)) else ABLATION_HELP
 
 
 def _fusion_notes(table: pd.DataFrame) -> list[str]:

@@ -28,11 +28,21 @@ def script() -> ModuleType:
 def test_a_sample_of_each_recipe(script: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     assert script.main(["--list"]) == 0
     names = capsys.readouterr().out.split()
-    assert names == [*script.MODELS, *script.CASES, *(recipe.name for recipe in RECIPES)]
+    torch = [f"torch_{model}" for model in script.TORCH]
+    recipes = [recipe.name for recipe in RECIPES]
+    assert names == [*script.MODELS, *script.CASES, *recipes, *torch]
     assert script.main(["--list", "--skip", names[0]]) == 0
     assert capsys.readouterr().out.split() == names[1:]
     assert script.main(["--list", "conv3x3", "three_modes"]) == 0
     assert capsys.readouterr().out.split() == ["conv3x3", "three_modes"]
+
+
+def test_samples_of_torch_are_left_out_where_torch_is_not_ready(
+    script: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script, "_is_ready", lambda engine: False)
+    assert script.main(["torch_transformer"]) == 0
+    assert "skipped" in capsys.readouterr().out
 
 
 def test_an_unknown_sample_is_one_sentence(

@@ -213,11 +213,13 @@ def ablation(comparison: Comparison) -> None:
     with panels.guarded():
         experiment = comparison.candidate.experiment
         rows = None if experiment is None else measured(experiment)
-        st.subheader(ablation_title(rows), anchor=False, help=told(ablation_help(rows)))
+        compiles = experiment is not None and experiment.record.engine.name == "torch"
+        about = told(ablation_help(rows, compiles=compiles))
+        st.subheader(ablation_title(rows, compiles=compiles), anchor=False, help=about)
         if rows is None:
             command = "fusescope collect MODEL --ablate"
             message = _NOT_ABLATED
-            if experiment is not None and experiment.record.engine.name == "torch":
+            if compiles:
                 command = "fusescope collect MODEL --runtime torch --ablate"
                 message = _NOT_LEFT_OUT
             st.caption(panels.parts_text(message.parts(command=command), "gray"))
