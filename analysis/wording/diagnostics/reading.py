@@ -555,9 +555,9 @@ READING: Mapping[DiagnosticCode, NoteTexts] = {
     "calls_not_of_graph": told(
         Message(
             "The calls of {n:count} profiled run are not those of the compiled graph, so they are "
-            "in no group",
+            "in no group.",
             "The calls of {n:count} profiled runs are not those of the compiled graph, so they are "
-            "in no group",
+            "in no group.",
         )
     ),
     "outside_runs": told(
