@@ -211,7 +211,7 @@ def test_two_profiles_and_what_is_known_of_them(start: Start) -> None:
         assert any(told in text for text in texts(page)), told
     # The head names the files and what recorded them.
     for role, name in (("Baseline", "before.json"), ("Candidate", "after.json")):
-        head = f"{role}: {name}, ONNX Runtime profile"
+        head = f"{role}: {name}, recorded with ONNX Runtime"
         assert any(text.startswith(head) for text in texts(page)), head
     # What is not known is a line and no card.
     assert "–" not in [card.value for card in page.metric]
