@@ -252,11 +252,30 @@ class TensorMatch(msgspec.Struct, frozen=True, omit_defaults=True):
     relative: Real | None = None
 
 
+# library: one of the two is a call of a library, which the compiler does not look into; between:
+# a kernel between them needs the first and feeds the second; reduction: the first has to end before
+# the second can begin; ranges: their loops differ; order: a library call runs between them;
+# silent: none of these, and the engine says nothing.
+DerivedReason = Literal["library", "between", "reduction", "ranges", "order", "silent"]
+
+
+class NotFused(msgspec.Struct, frozen=True):
+    """Two operators of a variant's graph, of which the second reads what the first writes, and why
+    the compiler left them apart: `reason` is what the engine said, in its own words, or `by`
+    derived a DerivedReason."""
+
+    first: str
+    second: str
+    by: Literal["engine", "derived"]
+    reason: str
+
+
 class VariantRecord(msgspec.Struct, frozen=True):
     """One variant: what ran, and what was measured. Peak memory is resident bytes above the
     level before the session was created, in a process of its own; None where not readable.
-    `matches` is the file inside the zip that holds a list of TensorMatch. In a report `tables` is
-    the file that holds what was in the profiles, in their place."""
+    `matches` is the file inside the zip that holds a list of TensorMatch, `not_fused` that of a
+    list of NotFused. In a report `tables` is the file that holds what was in the profiles, in their
+    place."""
 
     name: str
     settings: dict[str, str | Whole | float | bool]
@@ -269,6 +288,7 @@ class VariantRecord(msgspec.Struct, frozen=True):
     peak_memory_bytes: Whole | None = None
     matches: str | None = None
     tables: str | None = None
+    not_fused: str | None = None
 
     @property
     def is_quantised(self) -> bool:
@@ -365,7 +385,8 @@ class Experiment:
     were asked for.
 
     `model_graph` is the model file's; a variant without recorded matches is not in `matches`.
-    `own_fusions` is what our own pass fuses at level O3, None where that is not known.
+    `own_fusions` is what our own pass fuses at level O3, None where that is not known. `not_fused`
+    has the variants whose engine was asked why it left operators apart.
     """
 
     record: ExperimentRecord
@@ -377,6 +398,7 @@ class Experiment:
     diagnostics: tuple[Diagnostic, ...] = ()
     matches: dict[str, tuple[TensorMatch, ...]] = field(default_factory=dict)
     own_fusions: tuple[OwnFusion, ...] | None = None
+    not_fused: dict[str, tuple[NotFused, ...]] = field(default_factory=dict)
 
 
 def parse_record(data: bytes) -> ExperimentRecord:
@@ -404,6 +426,14 @@ def parse_own_fusions(data: bytes, where: str) -> tuple[OwnFusion, ...]:
     """What our own pass fuses, from its JSON. Raises FuseScopeError naming `where`."""
     try:
         return msgspec.json.decode(data, type=tuple[OwnFusion, ...])
+    except _UNREADABLE as error:
+        raise _damaged(where, error) from error
+
+
+def parse_not_fused(data: bytes, where: str) -> tuple[NotFused, ...]:
+    """Why operators were left apart, from its JSON. Raises FuseScopeError naming `where`."""
+    try:
+        return msgspec.json.decode(data, type=tuple[NotFused, ...])
     except _UNREADABLE as error:
         raise _damaged(where, error) from error
 

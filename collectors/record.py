@@ -220,6 +220,8 @@ class _Recorder:
                 members[variant.graph] = files["graph"]
             if variant.matches is not None:
                 members[variant.matches] = files["matches"]
+            if variant.not_fused is not None:
+                members[variant.not_fused] = files["not_fused"]
             members |= series.profiles(variant.name)[1]
         written = archive.write(path, result, members)
         done = len(series.complete)
@@ -354,6 +356,7 @@ class _Recorder:
             agreement=checked.agreement,
             peak_memory_bytes=checked.peak_memory_bytes,
             matches=f"matches/{file_name}.json" if "matches" in files else None,
+            not_fused=f"not_fused/{file_name}.json" if "not_fused" in files else None,
         )
 
     def _remember_quiet(self, stopped: Stopped) -> None:

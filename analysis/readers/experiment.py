@@ -16,11 +16,13 @@ from analysis.experiment import (
     RECORD_NAME,
     Experiment,
     ExperimentRecord,
+    NotFused,
     OwnFusion,
     Samples,
     TensorMatch,
     VariantRecord,
     parse_matches,
+    parse_not_fused,
     parse_own_fusions,
     parse_record,
 )
@@ -69,7 +71,7 @@ def read_variants(source: Source, wanted: Wanted) -> Experiment:
         model_graph = archive.part(record.model_graph, parse_graph)
         own_fusions = archive.part(record.own_fusions, archive.own_fusions)
         notes = archive.taken_notes()
-        graphs, matches, traces = {}, {}, {}
+        graphs, matches, traces, not_fused = {}, {}, {}, {}
         names = wanted(record)
         for variant in (one for one in record.variants if one.name in names):
             graph = archive.part(variant.graph, parse_graph)
@@ -78,6 +80,9 @@ def read_variants(source: Source, wanted: Wanted) -> Experiment:
             rows = archive.part(variant.matches, archive.matches)
             if rows is not None:
                 matches[variant.name] = rows
+            apart = archive.part(variant.not_fused, archive.not_fused)
+            if apart is not None:
+                not_fused[variant.name] = apart
             traces[variant.name] = _trace(archive, record, variant, graph, model_graph, source)
     # Tables of a report tell of the file that they were made of.
     packed = (one.name for one in record.variants if one.tables is not None)
@@ -92,6 +97,7 @@ def read_variants(source: Source, wanted: Wanted) -> Experiment:
         diagnostics=notes,
         matches=matches,
         own_fusions=own_fusions,
+        not_fused=not_fused,
     )
 
 
@@ -279,10 +285,18 @@ class _Archive:
         """What our own pass fuses; names stay as they are, for those of the graphs do."""
         return self._bounded(parse_own_fusions(data, where), "too_many_own_fusions", where)
 
+    def not_fused(self, data: bytes, where: str) -> tuple[NotFused, ...]:
+        """Why operators were left apart, what the engine said made fit to be shown; names stay as
+        they are, for those of the graphs do."""
+        rows = self._bounded(parse_not_fused(data, where), "too_many_not_fused", where)
+        return tuple(
+            msgspec.structs.replace(row, reason=clean_text(row.reason, 200)) for row in rows
+        )
+
     def _bounded(
         self,
         rows: tuple[_Part, ...],
-        code: Literal["too_many_matches", "too_many_own_fusions"],
+        code: Literal["too_many_matches", "too_many_not_fused", "too_many_own_fusions"],
         where: str,
     ) -> tuple[_Part, ...]:
         if len(rows) > self.limits.events:
@@ -320,6 +334,7 @@ def _cleaned(record: ExperimentRecord) -> ExperimentRecord:
             profiles=v.profiles,
             graph=v.graph,
             matches=v.matches,
+            not_fused=v.not_fused,
             tables=v.tables,
         )
         for v in record.variants

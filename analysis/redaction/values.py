@@ -119,6 +119,18 @@ def _experiment(value: Experiment, redaction: Replacement) -> Experiment:
             msgspec.structs.replace(one, operators=tuple(map(redaction.name, one.operators)))
             for one in value.own_fusions
         ),
+        not_fused={
+            redaction.name(k): tuple(
+                msgspec.structs.replace(
+                    row,
+                    first=redaction.name(row.first),
+                    second=redaction.name(row.second),
+                    reason=redaction.text(row.reason) if row.by == "engine" else row.reason,
+                )
+                for row in rows
+            )
+            for k, rows in value.not_fused.items()
+        },
     )
 
 

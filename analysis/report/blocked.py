@@ -16,6 +16,7 @@ from analysis.wording.advice import (
     own_pass_text,
     pattern_text,
 )
+from analysis.wording.fusion.apart import Apart, apart
 
 VISIBLE_ROWS = 8
 MAX_ROWS = 200
@@ -45,6 +46,12 @@ def blocked_rows(comparison: Comparison) -> Rows[Blocked] | None:
     if not misses:
         return None
     return parted([_row(miss) for miss in misses[:MAX_ROWS]], len(misses), VISIBLE_ROWS)
+
+
+def apart_rows(comparison: Comparison) -> Rows[Apart] | None:
+    """Kernels that the compiler left apart, in the order they run; None where it was not asked."""
+    rows = apart(comparison)
+    return parted(list(rows[:MAX_ROWS]), len(rows), VISIBLE_ROWS) if rows else None
 
 
 def blocked_notes(comparison: Comparison) -> tuple[str, ...]:

@@ -98,7 +98,8 @@ def _experiment(experiment: Experiment, compared: tuple[str, ...]) -> bytes:
         trace = experiment.traces.get(variant.name)
         if trace is None:
             continue
-        places = {"tables": f"tables/{number}", "graph": None, "matches": None}
+        places: dict[str, str | None] = dict.fromkeys(("graph", "matches", "not_fused"))
+        places |= {"tables": f"tables/{number}"}
         files[f"tables/{number}"] = packed_trace(trace)
         graph = experiment.graphs.get(variant.name)
         if graph is not None:
@@ -108,6 +109,10 @@ def _experiment(experiment: Experiment, compared: tuple[str, ...]) -> bytes:
         if matches is not None:
             places["matches"] = f"matches/{number}.json"
             files[f"matches/{number}.json"] = msgspec.json.encode(matches)
+        apart = experiment.not_fused.get(variant.name)
+        if apart is not None:
+            places["not_fused"] = f"not_fused/{number}.json"
+            files[f"not_fused/{number}.json"] = msgspec.json.encode(apart)
         variants.append(msgspec.structs.replace(variant, profiles=[], **places))
     record = msgspec.structs.replace(
         experiment.record,

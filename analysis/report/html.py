@@ -23,7 +23,7 @@ from analysis.messages import listed, say
 from analysis.readers.packed.report import GENERATOR
 from analysis.report import cards, languages, tables
 from analysis.report.ablation import ablation_table
-from analysis.report.blocked import blocked_notes, blocked_rows
+from analysis.report.blocked import apart_rows, blocked_notes, blocked_rows
 from analysis.report.counters import counters
 from analysis.report.doctor import file_facts
 from analysis.report.embedded import MAX_BYTES, embedded, with_data
@@ -51,6 +51,7 @@ from analysis.wording import findings as finding_words
 from analysis.wording import step as step_words
 from analysis.wording import tried as tried_words
 from analysis.wording.advice import NEAR_MISSES_HELP
+from analysis.wording.fusion.apart import APART_HELP
 from analysis.wording.fusion.groups import KNOWN_BY_HELP, LEDGER_HELP
 from analysis.wording.fusion.terms import WATERFALL_HELP
 
@@ -205,6 +206,8 @@ def _fusion(shown: Comparison) -> dict[str, Any]:
         "blocked": blocked_rows(shown) if one_model else None,
         "blocked_help": NEAR_MISSES_HELP.text(),
         "blocked_notes": blocked_notes(shown) if one_model else (),
+        "apart": apart_rows(shown) if one_model else None,
+        "apart_help": APART_HELP.text(),
         "ablation": ablation_table(shown) if one_model else None,
     }
 

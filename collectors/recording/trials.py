@@ -61,6 +61,7 @@ class Trials:
             classes=str(self._folder / "classes.npz"),
             agreement_seconds=agreement_seconds,
             matches=str(self._matches_file(variant)),
+            not_fused=str(self._not_fused_file(variant)),
         )
         self.checked[variant] = self._run("check", job, Checked)
 
@@ -117,8 +118,12 @@ class Trials:
         return settings
 
     def files(self, variant: str) -> dict[str, Path]:
-        """`graph` and `matches`, as far as there are such files."""
-        found = {"graph": self._graph_file(variant), "matches": self._matches_file(variant)}
+        """`graph`, `matches` and `not_fused`, as far as there are such files."""
+        found = {
+            "graph": self._graph_file(variant),
+            "matches": self._matches_file(variant),
+            "not_fused": self._not_fused_file(variant),
+        }
         return {kind: file for kind, file in found.items() if file.is_file()}
 
     def model_graph(self) -> Graph:
@@ -148,3 +153,6 @@ class Trials:
 
     def _matches_file(self, variant: str) -> Path:
         return self._folder / "matches" / f"{file_name(variant)}.json"
+
+    def _not_fused_file(self, variant: str) -> Path:
+        return self._folder / "not_fused" / f"{file_name(variant)}.json"

@@ -55,6 +55,9 @@ def run(job: Job) -> Checked:
         Path(job.graph).write_bytes(graph_json(made.named.graph))
         Path(job.matches).parent.mkdir(parents=True, exist_ok=True)
         Path(job.matches).write_bytes(msgspec.json.encode(made.named.matches))
+        if made.not_fused is not None:
+            Path(job.not_fused).parent.mkdir(parents=True, exist_ok=True)
+            Path(job.not_fused).write_bytes(msgspec.json.encode(made.not_fused))
         settings |= made.settings
     return Checked(
         settings=settings,

@@ -19,7 +19,9 @@ from torch._inductor.custom_graph_pass import CustomGraphPass
 
 from analysis.errors import FuseScopeError
 from collectors.torch.denial import Denial
+from collectors.torch.hearing import hearing
 from collectors.torch.names import WITHOUT
+from collectors.torch.reasons import Told
 from collectors.workers.jobs import Denied
 
 Settings = Mapping[str, Any]
@@ -81,12 +83,14 @@ class Compiled:
     """What inductor made while one variant was compiled, in order: `modules` of generated code and
     their `sources`, and for each its own account of which kernel holds which nodes of the graph, by
     handle ('cpp_fused_gelu_1:3'). `computed` has, by the number of a graph, its nodes that are no
-    views with the bytes of what they compute, where the variant has to be checked."""
+    views with the bytes of what they compute, where the variant has to be checked, and `told` what
+    the compiler said of kernels that it left apart."""
 
     sources: list[str] = field(default_factory=list)
     modules: list[ModuleType] = field(default_factory=list)
     provenance: list[dict[str, list[str]]] = field(default_factory=list)
     computed: dict[int, dict[str, int]] = field(default_factory=dict)
+    told: dict[int, Told] = field(default_factory=dict)
 
 
 def settings_of(variant: str, *, profiled: bool) -> dict[str, Any]:
@@ -129,6 +133,7 @@ def compiling(
         if denial is not None:
             stack.enter_context(denial.denying())
         stack.enter_context(_watched(made))
+        stack.enter_context(hearing(lambda: len(made.modules), made.told))
         if unfused:
             stack.enter_context(_replaced(CppScheduling, _ONE_FUNCTION_A_NODE, 0))
         yield made

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.errors import FuseScopeError
+from analysis.experiment import NotFused
 from collectors.torch import models
 from collectors.torch.calls import Call, Watch, handles, watching
 from collectors.torch.compiling import Compiled
 from collectors.torch.eager import watch_eager
 from collectors.torch.kernel_map import check, several
 from collectors.torch.naming import Named, model_graph, named
+from collectors.torch.reasons import not_fused
 from collectors.torch.session import TorchSession
 from collectors.workers.jobs import Denied, SessionSettings
 
@@ -22,14 +24,18 @@ _IS_VIEW = re.compile(
     r"(?:view|reshape|permute|transpose|t|expand|slice|select|split|unbind|(?:un)?squeeze"
     r"|as_strided|alias|detach|getitem|(?:arg|primals)\d*)(?:_(?:copy|default|int|tensor))*(?:_\d+)*"
 ).fullmatch
+FUSED = ("fused", "freezing")  # variants of which it is asked why they did not fuse more
 
 
 @dataclass(frozen=True)
 class VariantGraph:
-    """`settings` are what else is told of it in the experiment file."""
+    """`settings` are what else is told of it in the experiment file. `not_fused` are pairs of its
+    operators with why the compiler left them apart, None where it was not asked, or its code came
+    from a cache."""
 
     named: Named
     settings: dict[str, int]
+    not_fused: tuple[NotFused, ...] | None = None
 
 
 def graph_of(settings: SessionSettings, variant: str, folder: Path) -> VariantGraph:
@@ -55,7 +61,24 @@ def graph_of(settings: SessionSettings, variant: str, folder: Path) -> VariantGr
     if variant in settings.denied:
         _check_denied(made, settings.denied[variant], variant)
     told = {} if variant == "unfused" else _told(made)
-    return VariantGraph(named(watch.run, model.run, names), told)
+    graph = named(watch.run, model.run, names)
+    return VariantGraph(graph, told, _not_fused(made) if variant in FUSED else None)
+
+
+def _not_fused(made: Compiled) -> tuple[NotFused, ...] | None:
+    """Of every graph, with the names that the variant's graph has for kernels; None where one was
+    not scheduled here."""
+    if any(graph not in made.told for graph in range(len(made.modules))):
+        return None
+    found: list[NotFused] = []
+    for graph, source in enumerate(made.sources):
+        place = f"{graph}:" if len(made.sources) > 1 else ""
+        names = {
+            f"{name}:{number}": f"{place}{_short(name)}:{number}"
+            for name, number in handles(source)
+        }
+        found += not_fused(made.told[graph], names)
+    return tuple(found)
 
 
 def _handles(calls: Sequence[Call], sources: Sequence[str]) -> list[str]:

@@ -270,7 +270,8 @@ class CheckJob(msgspec.Struct, frozen=True):
     its outputs to `outputs`. The graph goes to `graph`, the engine's own file of it to `dump`.
     The baseline writes its classes to `classes`, if the model of which `model_graph` is the graph
     scores classes; other inputs are tried for that during `agreement_seconds`. An engine that finds
-    the model's tensors in the same go writes them to `matches`.
+    the model's tensors in the same go writes them to `matches`, and one that says why it did not
+    fuse more writes that to `not_fused`.
     """
 
     settings: SessionSettings
@@ -283,6 +284,7 @@ class CheckJob(msgspec.Struct, frozen=True):
     classes: str
     agreement_seconds: float
     matches: str = ""
+    not_fused: str = ""
 
 
 class Checked(msgspec.Struct, frozen=True):

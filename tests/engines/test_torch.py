@@ -151,3 +151,11 @@ def test_each_large_fusion_is_left_out_by_itself(tmp_path: Path) -> None:
 def test_a_fusion_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(FuseScopeError, match="makes no fused kernel cpp_fused_no_0:1"):
         recorded(tmp_path, "torch:twice_read", ("fused", "without:cpp_fused_no_0:1"))
+
+
+def test_kernels_left_apart_have_a_reason(experiment: Experiment) -> None:
+    assert {"fused", "freezing"} <= experiment.not_fused.keys()
+    for name, rows in experiment.not_fused.items():
+        nodes = {node.name for node in experiment.graphs[name].nodes}
+        assert {row.first for row in rows} | {row.second for row in rows} <= nodes
+        assert rows and all(row.reason for row in rows), name

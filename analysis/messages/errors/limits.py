@@ -14,7 +14,8 @@ LimitsError = (
     UncountedError
     | Literal[
         "bad_limit_value", "file_too_large", "gzip_too_large", "too_many_calls", "too_many_events",
-        "too_many_folder_files", "too_many_matches", "too_many_operators", "too_many_own_fusions",
+        "too_many_folder_files", "too_many_matches", "too_many_not_fused", "too_many_operators",
+        "too_many_own_fusions",
         "too_many_recordings", "too_many_table_rows", "too_many_zip_members", "unknown_limit",
         "zip_ratio_too_high", "zip_too_large",
     ]
@@ -69,6 +70,13 @@ LIMITS: Mapping[LimitsError, ErrorText] = {
         Message(
             "This experiment has {n:count} tensor matches, which is more than the limit of "
             "{limit:count}"
+        ),
+        _RAISE,
+    ),
+    "too_many_not_fused": ErrorText(
+        Message(
+            "This experiment has {n:count} pairs of operators that were not fused, which is more "
+            "than the limit of {limit:count}"
         ),
         _RAISE,
     ),

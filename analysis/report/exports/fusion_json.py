@@ -17,8 +17,10 @@ from analysis.compare.ablation import ablation
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Group, Operator
 from analysis.compare.timing.slow_executions import SlowExecutions
+from analysis.experiment import NotFused
 from analysis.report.text import plain
 from analysis.wording.advice import near_miss_remedy, near_miss_sentence
+from analysis.wording.fusion.apart import not_fused, reason_text
 
 _PATTERN_TIMES = ("before_ns", "after_ns", "gain_ns", "slow_before_ns", "slow_after_ns")
 _ROW_TIMES = (*_PATTERN_TIMES, "before_median_ns", "after_median_ns")
@@ -54,6 +56,7 @@ def fusion_values(comparison: Comparison) -> dict[str, Any]:
         "alpha": ledger.alpha,
         "blocks": ledger.blocks,
         "near_misses": [_near_miss(miss) for miss in missed_fusions(comparison)],
+        "not_fused": [_apart(row) for row in not_fused(comparison)],
         "attention_not_judged": _attention(comparison),
         "ablation": _ablation(comparison),
     }
@@ -146,6 +149,11 @@ def _near_miss(miss: MissedFusion) -> dict[str, Any]:
         "remedy": near_miss_remedy(miss),
         "own_pass_places": miss.own_places,
     }
+
+
+def _apart(row: NotFused) -> dict[str, Any]:
+    values = {"first": row.first, "second": row.second, "by": row.by, "reason": row.reason}
+    return {**values, "sentence": reason_text(row)}
 
 
 def _attention(comparison: Comparison) -> dict[str, Any] | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.table import Table
 
@@ -14,12 +16,14 @@ from analysis.report.text import known
 from analysis.text import clean_text
 from analysis.wording.advice import near_miss_sentence, own_pass_sentence, pattern_text
 from analysis.wording.counted import whole_text
+from analysis.wording.fusion.apart import Apart, apart
 from analysis.wording.fusion.became import becomes_text
 from analysis.wording.fusion.terms import TERMS
 
 TOP_PATTERNS = 6
 _KERNEL_CHARS = 44  # of which a library's kernel gets a short name
 TOP_MISSES = 3
+TOP_REASONS = 4
 _TIMES = ("before", "after", "gain")
 _HEADS = {
     "groups": Message("groups"),
@@ -126,6 +130,7 @@ def _saved(ns: float | None) -> str:
 
 
 def _print_misses(console: Console, comparison: Comparison) -> None:
+    _print_apart(console, apart(comparison))
     misses = missed_fusions(comparison)
     if not misses:
         return
@@ -147,6 +152,38 @@ def _print_misses(console: Console, comparison: Comparison) -> None:
             "{n:count} more kind: --json has it.",
             "{n:count} more kinds: --json has all.",
             n=len(misses) - TOP_MISSES,
+        )
+        console.print(f"- {more}")
+
+
+def _print_apart(console: Console, rows: Sequence[Apart]) -> None:
+    """Kernels that the compiler left apart; pairs of one reason in one line."""
+    if not rows:
+        return
+    title = say(
+        "Why not fused: {n:count} pair of kernels left apart",
+        "Why not fused: {n:count} pairs of kernels left apart",
+        n=len(rows),
+    )
+    console.print(f"\n{title}", style="bold")
+    reasons: dict[tuple[str, str], list[Apart]] = {}
+    for row in rows:
+        reasons.setdefault((row.why, row.said_by), []).append(row)
+    for (why, said_by), alike in list(reasons.items())[:TOP_REASONS]:
+        more = f" ×{units.count(len(alike))}" if len(alike) > 1 else ""
+        first = say(
+            "{first:name} and {second:name}, {said_by}: {why}",
+            why=why,
+            said_by=said_by,
+            first=alike[0].first,
+            second=alike[0].second + more,
+        )
+        console.print(clean_text(f"- {first}", 1000))
+    if len(reasons) > TOP_REASONS:
+        more = say(
+            "{n:count} more reason: --json has it.",
+            "{n:count} more reasons: --json has all.",
+            n=len(reasons) - TOP_REASONS,
         )
         console.print(f"- {more}")
 

@@ -18,9 +18,10 @@ from app.sources.comparisons import Shown
 
 if TYPE_CHECKING:
     from analysis.advice import MissedFusion
+    from analysis.wording.fusion.apart import Apart
 
 _ROW_HEIGHT = 66  # three lines of text
-_MAX_ROWS, _MAX_OPTIMIZERS = 6, 12  # that are shown without scrolling
+_MAX_ROWS, _MAX_OPTIMIZERS, _MAX_PAIRS = 6, 12, 12  # that are shown without scrolling
 _NO_GRAPH = Message(
     "This needs the model's graph, which only an experiment contains. Record the model on the "
     "{page} page or with {command:name}."
@@ -47,9 +48,16 @@ def missed_fusions(shown: Shown, record_page: st.Page) -> None:
     """The table of patterns that were not fused: what blocked them and what to change, and what
     our own pass would fuse, which the `record_page` records."""
     from analysis.wording.advice import NEAR_MISSES_HELP, attention_sentence
+    from analysis.wording.fusion.apart import APART_HELP, apart
 
+    rows = apart(shown.comparison)
     with panels.guarded():
-        st.subheader(say("Why not fused"), anchor=False, help=told(NEAR_MISSES_HELP))
+        st.subheader(
+            say("Why not fused"), anchor=False, help=told(APART_HELP if rows else NEAR_MISSES_HELP)
+        )
+        if rows:
+            _apart(rows).draw("apart", say("Kernels left apart, and why"), max_rows=_MAX_PAIRS)
+            return
         misses = shown.missed_fusions
         if misses:
             table = _missed(misses)
@@ -60,6 +68,28 @@ def missed_fusions(shown: Shown, record_page: st.Page) -> None:
             st.caption(_none_missed(shown.comparison))
         if shown.attention is not None:
             st.caption(panels.own(attention_sentence(shown.attention)))
+
+
+def _apart(rows: Sequence[Apart]) -> Table:
+    made = Table()
+    for head, cells, help_, width in (
+        (
+            Head(Message("Kernel")),
+            [row.first for row in rows],
+            Message("It writes what the next one reads."),
+            250,
+        ),
+        (Head(Message("Read by")), [row.second for row in rows], Message("The next one."), 250),
+        (Head(Message("Why apart")), [row.why for row in rows], Message("The reason."), 420),
+        (
+            Head(Message("Said by")),
+            [row.said_by for row in rows],
+            Message("The compiler when it was asked, or derived from the two kernels."),
+            110,
+        ),
+    ):
+        made.text(head, pd.Series(cells, dtype="object"), help_, width)
+    return made
 
 
 def _own_pass(shown: Shown, misses: Sequence[MissedFusion], record_page: st.Page) -> None:
