@@ -140,6 +140,7 @@ ALLOWED = {
         "analysis",
         *within("app", "application recipes recording server sources"),
         *within("collectors", "environments files.publication fuse progress record zoo.catalogue"),
+        "collectors.torch.names",
     ),
 }
 for _module in CORE:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from analysis.messages import say
 from app.cli.recording import run as recording_run
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 zoo = typer.Typer(help="List the built-in models, or export one as an ONNX file.")
 
@@ -47,6 +50,24 @@ def listing(context: typer.Context) -> None:
         ),
         style="dim",
     )
+    _print_torch(console)
+
+
+def _print_torch(console: Console) -> None:
+    """The built-in models of torch, which no ONNX file is made of."""
+    from rich.table import Table
+
+    from collectors.torch.names import BUILT_IN, PREFIX
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column(say("Model for torch"), no_wrap=True)
+    table.add_column(say("What it is"))
+    for name, description in BUILT_IN.items():
+        table.add_row(f"{PREFIX}{name}", description.text())
+    console.print()
+    console.print(table)
+    command = f"fusescope collect {PREFIX}{next(iter(BUILT_IN))} --runtime torch"
+    console.print(say("Record one: {command:name}", command=command), style="dim")
 
 
 @zoo.command(help="Write a built-in model to an ONNX file.")

@@ -42,7 +42,8 @@ def refusal(*arguments: str) -> str:
 
 
 def test_the_list_has_every_model() -> None:
-    lines = {line.split()[0]: line for line in invoke().splitlines()[1:-1]}
+    first = invoke().split("\n\n")[0]  # those of torch stand below
+    lines = {line.split()[0]: line for line in first.splitlines()[1:-1]}
     assert list(lines) == [model.name for model in zoo.MODELS]
     assert "175" in lines["resnet50"]
     assert "25 610 152" in lines["resnet50"]
@@ -136,3 +137,9 @@ def test_wrong_requests(arguments: tuple[str, ...], expected: str) -> None:
     text = refusal(*arguments)
     assert expected in text
     assert "\n" not in text
+
+
+def test_models_of_torch_are_listed_with_how_they_are_recorded() -> None:
+    listed = invoke()
+    assert "torch:transformer" in listed
+    assert "fusescope collect torch:mlp --runtime torch" in listed
