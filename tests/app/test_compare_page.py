@@ -216,7 +216,7 @@ def test_two_profiles_and_what_is_known_of_them(start: Start) -> None:
     # What is not known is a line and no card.
     assert "–" not in [card.value for card in page.metric]
     [missing] = [caption.value for caption in page.caption if "peak memory" in caption.value]
-    assert r"cache utilisation. Reason\: it needs the model's graph" in missing
+    assert r"cache utilisation. Reason\: it needs the graph of what ran" in missing
     [latency] = [card for card in page.metric if card.label == "latency"]
     assert latency.proto.direction == MetricProto.MetricDirection.Value("DOWN")
 
