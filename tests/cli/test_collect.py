@@ -71,9 +71,11 @@ def test_bad_usage_is_one_sentence(arguments: tuple[str, ...], expected: str) ->
 
 
 def test_an_ablation_stands_alone_or_beside_named_variants() -> None:
-    assert verb._names(None, ablate=False) == ("eager", "unfused", "fused")
-    assert verb._names(None, ablate=True) == ()
-    assert verb._names("eager, basic", ablate=True) == ("eager", "basic")
+    own, torch = "onnxruntime", "torch"
+    assert verb._names(None, ablate=False, runtime=own) == ("eager", "unfused", "fused")
+    assert verb._names(None, ablate=False, runtime=torch)[:2] == ("eager", "captured")
+    assert verb._names(None, ablate=True, runtime=own) == ()
+    assert verb._names("eager, basic", ablate=True, runtime=own) == ("eager", "basic")
 
 
 def test_ranges_are_understood() -> None:

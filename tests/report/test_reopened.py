@@ -91,7 +91,12 @@ def test_the_report_of_a_compiled_model_has_its_groups_again(
     files = (folder / "eager.json.gz", folder / "compiled.json.gz")
     before = told(capsys, compare_verb.compare, *files, html=page)
     assert {group["known_by"] for group in before["fusion"]["groups"]} == {"compiler", "merged"}
-    assert told(capsys, compare_verb.compare, page)["fusion"] == before["fusion"]
+    again = told(capsys, compare_verb.compare, page)
+    for comparison in (before, again):  # lines of code are redacted: q@k.transpose() is an address
+        for group in comparison["fusion"]["groups"]:
+            for operator in group["original"]:
+                operator.pop("source", None)
+    assert again["fusion"] == before["fusion"]
 
 
 def with_context(trace: Trace) -> Trace:
