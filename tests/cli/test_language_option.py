@@ -16,6 +16,7 @@ from analysis.messages import language
 from analysis.recipes import RECIPES
 from app.cli.language import speak, taken
 from collectors import record
+from collectors.torch.names import BUILT_IN, PREFIX
 from tests.brackets import names_in, outside, untold_words
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -171,7 +172,12 @@ def test_every_text_of_the_terminal_is_in_the_catalogue(pseudo: Path) -> None:
     formats = [SAMPLES / "formats" / name for name in MINIATURES]
     within = [path for folder in formats for path in folder.iterdir()]
     held = [path.read_text(encoding="utf-8") for path in within if path.suffix in (".csv", ".json")]
-    models = [*record.zoo_models(), *(name for recipe in RECIPES for name in recipe.variants)]
+    models = [
+        *record.zoo_models(),
+        PREFIX,
+        *BUILT_IN,
+        *(name for recipe in RECIPES for name in recipe.variants),
+    ]
     names = "fusescope advise collect compare fuse inspect recipe runtimes scaling serve zoo"
     files = "export mul_add kernel_details path zip npz onnx here kineto tensorrt_profile candidate"
     known = " ".join(
