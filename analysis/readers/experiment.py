@@ -129,9 +129,9 @@ def _trace(
         variant=variant.name,
     )
     if record.engine.name == TORCH:
-        trace = _torch_trace(archive, variant, graph, meta)
+        trace = _compiled_trace(archive, variant, meta, RecordedCalls(graph, archive.limits))
     elif record.engine.name == JAX:
-        trace = _jax_trace(archive, variant, meta)
+        trace = _compiled_trace(archive, variant, meta, RecordedSteps(archive.limits))
     else:
         trace = _onnxruntime_trace(archive, variant, meta)
     return Trace(
@@ -143,30 +143,18 @@ def _trace(
     )
 
 
-def _torch_trace(
-    archive: _Archive, variant: VariantRecord, graph: Graph | None, meta: Meta
+def _compiled_trace(
+    archive: _Archive, variant: VariantRecord, meta: Meta, runs: RecordedCalls | RecordedSteps
 ) -> Trace:
-    calls = RecordedCalls(graph, archive.limits)
+    """That of an engine whose own profiles mark the runs."""
     for profile in variant.profiles:
-        calls.add(
+        runs.add(
             archive.read(profile.file),
             clean_text(profile.file, 80),
             block=profile.block,
             warmup_runs=profile.warmup_runs,
         )
-    return calls.trace(meta)
-
-
-def _jax_trace(archive: _Archive, variant: VariantRecord, meta: Meta) -> Trace:
-    steps = RecordedSteps(archive.limits)
-    for profile in variant.profiles:
-        steps.add(
-            archive.read(profile.file),
-            clean_text(profile.file, 80),
-            block=profile.block,
-            warmup_runs=profile.warmup_runs,
-        )
-    return steps.trace(meta)
+    return runs.trace(meta)
 
 
 def _onnxruntime_trace(archive: _Archive, variant: VariantRecord, meta: Meta) -> Trace:

@@ -93,7 +93,7 @@ def _roots(trace: Trace) -> np.ndarray:
 
 
 def _kind(name: str) -> str:
-    """'aten::relu_' -> 'relu'; '' for what is no operator of the framework."""
+    """'aten::relu_' -> 'relu'; '' for what is not an operator of the framework."""
     return name.removeprefix(_ATEN).rstrip("_") if name.startswith(_ATEN) else ""
 
 

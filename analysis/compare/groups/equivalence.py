@@ -201,7 +201,7 @@ def _is_comparable(node: Node) -> bool:
     """Whether equal attributes and inputs prove equal outputs; bodies and random values do not."""
     if node.op_type in _RANDOM or node.captured or node.op_type in ("If", "Loop", "Scan"):
         return False
-    if "event" in node.attributes:  # of torch: its attributes lack arguments that are no tensors
+    if "event" in node.attributes:  # of torch: its attributes lack arguments that are not tensors
         return False
     # Files from before tensor attributes were recorded do not say the value.
     if node.op_type in ("Constant", "ConstantOfShape"):

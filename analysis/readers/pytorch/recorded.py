@@ -19,18 +19,12 @@ from analysis.readers.building.columns import Columns
 from analysis.readers.building.nesting import Nesting
 from analysis.readers.building.trace_tables import build_trace, shape_text
 from analysis.readers.input.json_events import EventFile, decode_file
+from analysis.readers.pytorch.dispatch import is_dispatch
 from analysis.readers.pytorch.events import Event, Span, sort_events
 from analysis.readers.pytorch.inputs import Inputs
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace, noted, runs_frame
 
-WRAPPERS = (
-    "TorchDynamo Cache Lookup",
-    "Torch-Compiled Region",
-    "Pregraph bytecode",
-    "AOTDispatcher Runtime Wrapper",
-    "CompiledFxGraph",
-)
 _GRAPH_NUMBER = re.compile(r"^graph_\d{1,9}_")
 _NO_BYTES = dict.fromkeys(("bytes_in", "bytes_param", "bytes_out"))
 
@@ -55,7 +49,7 @@ class RecordedCalls:
         self._notes += [note for note in (*notes, *found.notes) if note.code != "other_events"]
         steps = sorted(found.steps, key=lambda step: step[1].start_ns)
         ops = sorted(
-            (op for op in found.ops if not op.name.startswith(WRAPPERS)),
+            (op for op in found.ops if not is_dispatch(op.name)),
             key=lambda op: (op.start_ns, -op.dur_ns),
         )
         inputs = Inputs()
