@@ -13,7 +13,7 @@ from collectors.variants import file_name, find
 from collectors.workers import clock
 from collectors.workers.jobs import BlockJob as Job
 from collectors.workers.jobs import BlockMeasured, Lane, ProfiledRuns
-from collectors.workers.rounds import timed
+from collectors.workers.rounds import Runs, interleaved
 
 PROFILE_ATTEMPTS = 3
 
@@ -21,13 +21,11 @@ PROFILE_ATTEMPTS = 3
 def run(job: Job) -> BlockMeasured:
     """Runs the block. Every lane has `job.rounds` runs."""
     plan = plan_block(job.lanes, seed=job.seed, attempt=job.attempt, rounds=job.rounds)
-    sessions = {lane: open_session(job.settings, find(lane.variant)) for lane in plan.creation}
-    for _ in range(job.warmup_rounds):
-        for session in sessions.values():
-            session.run()
-    runs = timed(sessions, plan.rounds)
-    sessions.clear()
-    gc.collect()
+
+    def opened(lane: Lane) -> Runs:
+        return open_session(job.settings, find(lane.variant))
+
+    runs = interleaved(plan.creation, plan.rounds, job.warmup_rounds, opened)
     return BlockMeasured(lanes=runs, profiles=_profiled_steadily(job))
 
 

@@ -13,20 +13,18 @@ from collectors.recording.blocks import plan_block
 from collectors.variants import file_name
 from collectors.workers.jobs import BlockJob as Job
 from collectors.workers.jobs import BlockMeasured, Lane, ProfiledRuns
-from collectors.workers.rounds import timed
+from collectors.workers.rounds import Runs, interleaved
 
 
 def run(job: Job) -> BlockMeasured:
     """Runs the block. Every lane has `job.rounds` runs; compiling is no part of any."""
     prepare_process(job.settings)
     plan = plan_block(job.lanes, seed=job.seed, attempt=job.attempt, rounds=job.rounds)
-    sessions = {lane: JaxSession(job.settings, lane.variant) for lane in plan.creation}
-    for _ in range(job.warmup_rounds):
-        for session in sessions.values():
-            session.run()
-    runs = timed(sessions, plan.rounds)
-    sessions.clear()
-    gc.collect()
+
+    def opened(lane: Lane) -> Runs:
+        return JaxSession(job.settings, lane.variant)
+
+    runs = interleaved(plan.creation, plan.rounds, job.warmup_rounds, opened)
     return BlockMeasured(lanes=runs, profiles=_profiled(job))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from collectors.workers.jobs import Lane, LaneRuns
@@ -18,7 +18,25 @@ class Runs(Protocol):
         ...
 
 
-def timed(sessions: Mapping[Lane, Runs], rounds: Sequence[Sequence[Lane]]) -> list[LaneRuns]:
+def interleaved(
+    creation: Sequence[Lane],
+    rounds: Sequence[Sequence[Lane]],
+    warmup_rounds: int,
+    opened: Callable[[Lane], Runs],
+) -> list[LaneRuns]:
+    """Opens the sessions in the order of `creation`, warms them up, and times the rounds; none of
+    the sessions is left afterwards."""
+    sessions = {lane: opened(lane) for lane in creation}
+    for _ in range(warmup_rounds):
+        for session in sessions.values():
+            session.run()
+    runs = _timed(sessions, rounds)
+    sessions.clear()
+    gc.collect()
+    return runs
+
+
+def _timed(sessions: Mapping[Lane, Runs], rounds: Sequence[Sequence[Lane]]) -> list[LaneRuns]:
     """Wall and process CPU time of every run, garbage collection off."""
     runs = {lane: LaneRuns(lane.variant, lane.copy, [], []) for lane in sessions}
     gc.collect()
