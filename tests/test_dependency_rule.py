@@ -54,6 +54,7 @@ ALLOWED = {
     "analysis.distribution": CORE + within("analysis", "compare metrics"),
     "analysis.charts": CORE + within("analysis", "compare distribution interval metrics wording"),
     "analysis.timeline": CORE + within("analysis", "compare metrics wording"),
+    "analysis.sql": CORE + within("analysis", "report"),
     "analysis.report": CORE
     + within("analysis", "readers metrics compare advice doctor recipes redaction wording")
     + within("analysis", "distribution interval timeline"),

@@ -16,6 +16,7 @@ from analysis.messages.errors.engines import ENGINES, EnginesError
 from analysis.messages.errors.error_text import ErrorText
 from analysis.messages.errors.experiments import EXPERIMENTS, ExperimentsError
 from analysis.messages.errors.files import FILES, FilesError
+from analysis.messages.errors.kept.sql import SQL, SqlError
 from analysis.messages.errors.limits import LIMITS, LimitsError
 from analysis.messages.errors.models import MODELS, ModelsError
 from analysis.messages.errors.outputs import OUTPUTS, OutputsError
@@ -34,6 +35,7 @@ ErrorCode = (
     | DocumentsError
     | ExperimentsError
     | FilesError
+    | SqlError
     | LimitsError
     | RecipesError
     | DashboardError
@@ -56,6 +58,7 @@ ERRORS: Mapping[ErrorCode, ErrorText] = dict(
         DOCUMENTS.items(),
         EXPERIMENTS.items(),
         FILES.items(),
+        SQL.items(),
         LIMITS.items(),
         RECIPES.items(),
         DASHBOARD.items(),
