@@ -22,6 +22,7 @@ from analysis.limits import DEFAULT_LIMITS
 from analysis.memory import MemoryUse
 from analysis.messages import Said
 from analysis.originals import Original
+from analysis.program import Program
 from analysis.stacks import Stacks
 from analysis.text import clean_text
 
@@ -46,7 +47,8 @@ DiagnosticCode = Literal[
     "event_cap", "files_alternate", "files_in_turn", "files_paired", "files_undated",
     "files_unlike", "formats_differ", "governor", "graph_ambiguous", "graph_foreign",
     "graph_missing", "graph_unusable", "graphs_of_two_models", "graphs_whole",
-    "groups_by_class", "groups_inferred", "groups_launched", "gzip_cut_short", "gzip_junk",
+    "groups_by_class", "groups_inferred", "groups_launched", "groups_listed", "gzip_cut_short",
+    "gzip_junk",
     "heads_again", "heavy_counts_differ", "inferred_without_partner", "json_mended",
     "kernels_hidden", "kernels_of_nodes", "large_output_difference", "launch_times",
     "levels_differ", "load", "load_seen", "log_read", "log_unreadable", "long_rows",
@@ -199,7 +201,9 @@ class Trace:
     is where in the host's code they come from, None where the file does not say it, `memory` the
     memory of each device over time, where it does; `host_waits` are calls of the host that wait for
     the device, None where the file has no calls of the host to a device; `originals` are operators
-    of the model that members name, in the order of one run, none where no compiler told them."""
+    of the model that members name, in the order of one run, none where no compiler told them;
+    `program` the operators of the host behind the calls of a device, None where a compiler made one
+    of them, and where the file does not say it."""
 
     meta: Meta
     runs: pd.DataFrame
@@ -210,6 +214,7 @@ class Trace:
     memory: tuple[MemoryUse, ...] = ()
     host_waits: HostWaits | None = None
     originals: tuple[Original, ...] = ()
+    program: Program | None = None
 
     def __post_init__(self) -> None:
         _check("runs", self.runs, RUN_COLUMNS)

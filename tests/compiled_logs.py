@@ -115,3 +115,42 @@ def eager_steps(names: Sequence[str | tuple[str, ...]], steps: int = 2) -> bytes
                 event("cpu_op", one, start + 2 + 4 * at_, 3) for at_, one in enumerate(inner)
             ]
     return trace_text(events)
+
+
+# An operator of the host, one that it calls ('' for none), and the kernels that are launched.
+Launched = tuple[str, str, tuple[str, ...]]
+
+
+def device_steps(
+    program: Sequence[Launched], steps: int = 2, key: str = "", kernel_us: float = 5
+) -> bytes:
+    """A trace of a GPU: operators that launch kernels, as files of PyTorch 2.13 have them, in a
+    call of a compiled graph where there is a `key`. The device runs behind the host."""
+    events = []
+    number = 0
+    for step in range(steps):
+        at = 1000.0 * step
+        events.append(event("user_annotation", f"ProfilerStep#{step}", at, 900))
+        if key:
+            events += [
+                event("cpu_op", "Torch-Compiled Region: 0/0", at + 10, 880),
+                event("user_annotation", f"## Call CompiledFxGraph {key} ##", at + 15, 870),
+            ]
+        for place, (name, inner, kernels) in enumerate(program):
+            start = at + 20 + 40 * place
+            events.append(event("cpu_op", name, start, 36))
+            if inner:
+                events.append(event("cpu_op", inner, start + 2, 32))
+            for launch, kernel in enumerate(kernels):
+                number += 1
+                called = start + 4 + 10 * launch
+                events += [
+                    event("cuda_driver", "cuLaunchKernelEx", called, 4, correlation=number),
+                    {
+                        **event("kernel", kernel, called + 50, kernel_us, correlation=number,
+                                device=0, stream=7),
+                        "pid": 0,
+                        "tid": 7,
+                    },
+                ]  # fmt: skip
+    return trace_text(events)

@@ -26,7 +26,7 @@ def within(package: str, names: str) -> tuple[str, ...]:
 CORE = within(
     "analysis",
     "axis colours errors experiment graph host_waits limits memory messages operators originals "
-    "patterns quantity spelling stacks text trace units",
+    "patterns program quantity spelling stacks text trace units",
 )
 FAMILIES = within(
     "analysis.readers", "amd ascend mindspore nvidia onnxruntime openvino pytorch xla"

@@ -19,6 +19,7 @@ from analysis.compare.multiple.comparison import compare_several
 from analysis.compare.side import side_of_trace, side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
+from analysis.originals import Original
 from analysis.readers import read
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.source import Source
@@ -80,6 +81,32 @@ def redacted_names(*names: str, meta: Meta | None = None) -> list[str]:
 )
 def test_what_is_replaced(text: str, expected: str) -> None:
     assert redacted_names(text) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("net.py:9: s = q@k.transpose(-2, -1)", "net.py:9: s = q @ k.transpose(-2, -1)"),
+        (
+            "net.py:9: x = softmax(attn@value, -1) @ w",
+            "net.py:9: x = softmax(attn @ value, -1) @ w",
+        ),
+        ("net.py:9: return self.w1@self.w2", "net.py:9: return self.w1 @ self.w2"),
+        ("net.py:9: q@k.transpose(-2, -1),", "net.py:9: q @ k.transpose(-2, -1),"),
+        ("net.py:9: x = f(y)  # ask alice@corp.com", "net.py:9: x = f(y)  # ask <user1>@<host1>"),
+        ("net.py:9: g('alice@corp.com', q@k)", "net.py:9: g('<user1>@<host1>', q @ k)"),
+        ("net.py:9: by alice@corp.com today", "net.py:9: by <user1>@<host1> today"),
+        ("net.py:9: alice@corp.com", "net.py:9: <user1>@<host1>"),
+        ("alice@corp.com", "<user1>@<host1>"),
+        ("/home/alice/net.py:9: y = x@w", "<path>/net.py:9: y = x @ w"),
+    ],
+)
+def test_a_product_in_a_line_of_code_is_no_address(place: str, expected: str) -> None:
+    value = replace(trace(["attention of value"]), originals=(Original("n", "matmul", place),))
+    changed = redacted(value)
+    assert isinstance(changed, Trace)
+    assert changed.originals[0].place == expected
+    assert names_of(changed) == ["attention of value"]  # no word of the code is a name
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -30,6 +31,7 @@ NoShares = Literal["within_noise", "cancels"]
 PROFILED_FLOOR_NS = 2_000.0
 _SHOWN_PARTS = 6
 _SHOWN_CHARS = 120  # of an op type
+_PLACE = re.compile(r"(.{1,200}?):(\d{1,9})(?:: .*)?", re.DOTALL)  # 'model.py:9: y = f(x)'
 
 _ROW_TYPES = {
     "group": "int64", "pattern": "str", "becomes": "str", "kind": "str", "known_by": "str",
@@ -251,10 +253,10 @@ def source_text(operators: Iterable[Operator]) -> str:
     """The lines that call them: 'model.py:12, 14-16, blocks.py:3'; '' where no graph says it."""
     lines: dict[str, list[int]] = {}
     for operator in operators:
-        file, _, line = operator.place.rpartition(":")
-        if file and line.isdecimal():
-            lines.setdefault(file, []).append(int(line))
-    return ", ".join(f"{file}:{_ranges(set(found))}" for file, found in lines.items())
+        found = _PLACE.fullmatch(operator.place)
+        if found is not None:
+            lines.setdefault(found[1], []).append(int(found[2]))
+    return ", ".join(f"{file}:{_ranges(set(numbers))}" for file, numbers in lines.items())
 
 
 def _ranges(lines: set[int]) -> str:

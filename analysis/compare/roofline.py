@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.compare.comparison import Comparison
 from analysis.compare.roofs import Roofs, UnderRoofs
 from analysis.quantity import Basis
+from analysis.trace import Trace
 
 MAX_DOTS = 1000
 ROOM = 2.0  # times, at the ends of both axes
@@ -119,7 +120,14 @@ class Picture:
 
 def roofline_picture(comparison: Comparison) -> Picture | None:
     """The picture; None where no operator has FLOPs, bytes and a time."""
-    dots = [dot for side in ("baseline", "candidate") for dot in _dots(comparison.operators, side)]
+    dots = [
+        dot
+        for side, trace in (
+            ("baseline", comparison.baseline.trace),
+            ("candidate", comparison.candidate.trace),
+        )
+        for dot in _dots(_by_own_name(comparison.operators, side, trace), side)
+    ]
     return _picture(dots, comparison.roofs)
 
 
@@ -129,6 +137,15 @@ def roofline_of(under: UnderRoofs, operators: pd.DataFrame) -> Picture | None:
     own = pd.concat([operators, under.operators], axis=1).add_suffix("_candidate")
     dots = _dots(own.assign(name=operators["name"].astype(str)), "candidate")
     return _picture(dots, (under.roofs, under.roofs))
+
+
+def _by_own_name(table: pd.DataFrame, side: str, trace: Trace) -> pd.DataFrame:
+    """The rows that ran on a side, by the names that it has for them: a row of two joined operators
+    has the baseline's."""
+    ran = table[table[f"operator_{side}"].notna()]
+    names = trace.texts("name")
+    own = [names[at] for at in ran[f"operator_{side}"].astype("int64")]
+    return ran.assign(name=own)
 
 
 def _dots(table: pd.DataFrame, side: str) -> list[Dot]:

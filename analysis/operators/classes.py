@@ -123,9 +123,10 @@ def op_class(op_type: str | None) -> str:
 def kernel_class(name: str) -> str:
     """The class that the name of a device kernel tells; 'unknown' where it tells none.
 
-    Kernels that inductor generated take the heaviest of the operators that they list, without
-    matrix products and convolutions unless they come of a template: inductor calls libraries for
-    those and lists them for what it fused behind. Reads the first 512 characters.
+    Kernels that inductor generated take the heaviest of the operators that they list. Matrix
+    products and convolutions count only in a template: inductor calls libraries for those, and
+    lists them for the bias that it adds itself, which is elementwise. Reads the first 512
+    characters.
     """
     text = name[:_MAX_CHARS].strip()
     generated = _GENERATED.match(text)
@@ -160,7 +161,7 @@ def _by_rule(text: str) -> str:
 def _generated_class(kind: str, listed: str) -> str:
     found = _listed_classes(listed)
     if kind not in _TEMPLATES:
-        found = [of for of in found if not is_heavy(of)]
+        found = ["elementwise" if is_heavy(of) else of for of in found]
     if found:
         return heaviest(found)
     return {"red": "reduction", "per": "reduction", "tem": "matrix_product"}.get(

@@ -35,6 +35,7 @@ _MAIL = (
 )
 _SURE = f"{_FILE_URL}|{_URL}|{_UNC}|{_WINDOWS}|{_HOME}|{_ROOTED}|{_NAMED}"
 PARTS_OF_URL = re.compile(r"([^/?#]*)(/[^?#]*)?([?#].*)?", re.DOTALL)
+MAIL = re.compile(_MAIL)
 IN_NAMES = re.compile(f"{_SURE}|{_MAIL}")
 IN_TEXTS = re.compile(f"{_SURE}|{_ANY}|{_MAIL}")
 WHOLE = re.compile(r"(?:/|~[\w.-]*/|[A-Za-z]:[\\/]|\\\\)[^\r\n]*")

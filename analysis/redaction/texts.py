@@ -10,6 +10,7 @@ import pandas as pd
 
 from analysis.experiment import Experiment, ExperimentRecord, Samples
 from analysis.messages import Said
+from analysis.redaction.code import with_spaced_products
 from analysis.trace import CALL_COLUMNS, Diagnostic, Trace
 
 # Columns whose texts are FuseScope's own words, or shapes.
@@ -50,7 +51,8 @@ def _trace_texts(trace: Trace) -> Iterator[str]:
         for column in frame.columns:
             if column not in KEPT and isinstance(frame[column].dtype, pd.CategoricalDtype):
                 yield from map(str, frame[column].cat.categories)
-    yield from (text for one in trace.originals for text in (one.name, one.place))
+    for one in trace.originals:
+        yield from (one.name, with_spaced_products(one.place))
     yield from _note_texts(trace.diagnostics)
 
 

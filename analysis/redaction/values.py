@@ -12,6 +12,7 @@ import pandas as pd
 from analysis.experiment import Experiment, ExperimentRecord
 from analysis.graph import Graph
 from analysis.messages import Said, Shown
+from analysis.redaction.code import with_spaced_products
 from analysis.redaction.replacement import Replacement
 from analysis.redaction.texts import KEPT, without_samples
 from analysis.trace import CALL_COLUMNS, Diagnostic, Trace
@@ -51,11 +52,17 @@ def _trace(trace: Trace, redaction: Replacement) -> Trace:
             for use in trace.memory
         ),
         originals=tuple(
-            replace(one, name=redaction.name(one.name), place=redaction.name(one.place))
+            replace(
+                one,
+                name=redaction.name(one.name),
+                place=redaction.name(with_spaced_products(one.place)),
+            )
             for one in trace.originals
         ),
         host_waits=trace.host_waits
         and replace(trace.host_waits, names=tuple(map(redaction.name, trace.host_waits.names))),
+        program=trace.program
+        and replace(trace.program, names=tuple(map(redaction.name, trace.program.names))),
         stacks=trace.stacks
         and replace(trace.stacks, names=tuple(map(redaction.name, trace.stacks.names))),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import msgspec
 import pandas as pd
@@ -252,6 +253,19 @@ def test_the_picture_has_a_dot_an_operator_and_a_line_a_roof() -> None:
             assert y2 == pytest.approx(1e9)  # both reach the peak inside the picture
         else:
             assert y1 == y2 == line.rate
+
+
+def test_a_dot_has_the_name_that_its_own_side_gives_the_operator() -> None:
+    """A row of two joined operators has the baseline's."""
+    comparison = compared(Peaks(1e9, 384, 500.0, bandwidths=(MEMORY,)))
+    side = comparison.candidate
+    names = side.trace.operators["name"].cat.rename_categories({"a/Conv": "nchwc/Conv"})
+    trace = replace(side.trace, operators=side.trace.operators.assign(name=names))
+    changed = replace(comparison, candidate=replace(side, trace=trace))
+    picture = roofline_picture(changed)
+    assert picture is not None
+    convolutions = {(dot.side, dot.name) for dot in picture.dots if dot.name.endswith("Conv")}
+    assert {("baseline", "a/Conv"), ("candidate", "nchwc/Conv")} <= convolutions
 
 
 def test_hostile_rates_leave_the_picture_finite() -> None:

@@ -79,6 +79,8 @@ KERNELS = {
     "void at::native::vectorized_elementwise_kernel<4, at::native::GeluCUDAKernelImpl(int)>":
         "activation",
     "triton_poi_fused_addmm_gelu_view_17": "activation",
+    "cpp_fused_linear_view_3": "elementwise",
+    "triton_poi_fused_convolution_permute_3": "elementwise",
     "graph_1_cpp_fused_relu_0": "activation",
     "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, MeanOps>>(int)":
         "reduction",

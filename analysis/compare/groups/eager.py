@@ -1,13 +1,15 @@
 """Eager operators told apart as the originals that a compiler was given.
 
 A trace of eager mode has no names of nodes, only calls in the order of the program. The graph that
-the compiler was given has the same order, so the two are laid beside each other by type.
+the compiler was given has the same order, so the two are laid beside each other by type. Where the
+work was a device's, each of its kernels stands for the operator of the host that it stems from.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 import numpy as np
@@ -16,6 +18,7 @@ import pandas as pd
 from analysis.compare.side import Side
 from analysis.operators.members import Members, members_text
 from analysis.originals import Original
+from analysis.program import Program
 from analysis.trace import Diagnostic, Trace
 
 # Below this part of the computing originals the two are not one program.
@@ -44,33 +47,59 @@ def with_originals(baseline: Side, candidate: Side) -> tuple[Side, Side, tuple[D
 
 
 def _is_eager(trace: Trace) -> bool:
-    """Operators of the host, whose calls have their start, none of a compiled graph."""
+    """Operators of the host, whose calls have their start, none of a compiled graph, or kernels of
+    which the file tells what launched them."""
     calls = trace.calls
+    if trace.originals or not len(calls):
+        return False
+    if trace.program is not None:
+        return True
     on_host = (trace.operators["level"] == "framework_op").all()
     single = calls["start_ns"].notna().all() and (calls["n"] == 1).all()
-    return bool(on_host and single and not trace.originals and len(calls))
+    return bool(on_host and single)
 
 
 def _told_apart(trace: Trace, originals: Sequence[Original]) -> Trace | None:
     """The trace with an operator for each original; None where too few are found in it."""
-    roots = _roots(trace)
-    names = np.array([_kind(name) for name in trace.texts("name")], dtype=object)
-    ops = trace.calls["operator"].to_numpy()
-    runs = trace.calls["run"].fillna(-1).to_numpy("int64")
+    ran = _of_host(trace) if trace.program is None else _of_device(trace, trace.program)
     known: dict[tuple[str, ...], list[str] | None] = {}
-    texts = np.full(len(ops), "", dtype=object)
-    for run in pd.unique(runs):
-        places = np.flatnonzero(runs == run)
-        tops, which = np.unique(roots[places], return_inverse=True)
-        kinds = tuple(names[ops[tops]])
+    texts = np.full(len(ran.kinds) + 1, "", dtype=object)  # the last one is of no operator
+    for run in pd.unique(ran.runs):
+        places = np.flatnonzero(ran.runs == run)
+        kinds = tuple(ran.kinds[places])
         if kinds not in known:
             known[kinds] = _laid_beside(kinds, originals)
         found = known[kinds]
         if found is not None:
-            texts[places] = np.array(found, dtype=object)[which]
+            texts[places] = np.array(found, dtype=object)
     if not any(known.values()):
         return None
-    return _split(trace, ops, texts, tuple(originals))
+    ops = trace.calls["operator"].to_numpy()
+    return _split(trace, ops, texts[ran.of_call], tuple(originals))
+
+
+@dataclass(frozen=True)
+class _Ran:
+    """Operators that no other is around, in order: their kinds and runs, and for each call of the
+    trace the place of the one that it is of, -1 for none."""
+
+    kinds: np.ndarray
+    runs: np.ndarray
+    of_call: np.ndarray
+
+
+def _of_host(trace: Trace) -> _Ran:
+    names = np.array([_kind(name) for name in trace.texts("name")], dtype=object)
+    ops = trace.calls["operator"].to_numpy()
+    runs = trace.calls["run"].fillna(-1).to_numpy("int64")
+    tops, of_call = np.unique(_roots(trace), return_inverse=True)
+    return _Ran(names[ops[tops]], runs[tops], of_call)
+
+
+def _of_device(trace: Trace, program: Program) -> _Ran:
+    names = np.array([_kind(name) for name in program.names], dtype=object)
+    rows = trace.calls["source_row"].fillna(-1).to_numpy("int64")
+    return _Ran(names[program.name_of], program.runs, program.of(rows))
 
 
 def _roots(trace: Trace) -> np.ndarray:

@@ -19,10 +19,11 @@ Kind = Literal["kept", "fused", "replaced", "split", "folded", "removed", "loade
 # so neighbours were joined; members: the trace names the originals; compiler: the
 # compiler's own map names them, call by call; inferred: same type, shapes
 # and order in two traces without graphs; launched_by: all kernels that one operator of the
-# framework launched; op_class: kernels of one class that nothing else ties together.
+# framework launched; listed: generated kernels with what launched the types that their names list;
+# op_class: kernels of one class that nothing else ties together.
 KnownBy = Literal[
     "name", "value", "structure", "merged", "members", "compiler", "inferred", "launched_by",
-    "op_class",
+    "listed", "op_class",
 ]  # fmt: skip
 
 

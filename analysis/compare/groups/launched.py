@@ -142,7 +142,7 @@ def _group(traces: tuple[Trace, Trace], name: str, rows: Rows, known_by: KnownBy
 def _listed(traces: tuple[Trace, Trace], part: Listed) -> Group:
     before, after = (_operators(trace, rows) for trace, rows in zip(traces, part.rows, strict=True))
     original = tuple(Operator(name, name) for name in part.launchers)
-    return Group(0, kind_of(before, after), "launched_by", original, before, after)
+    return Group(0, kind_of(before, after), "listed", original, before, after)
 
 
 def _operators(trace: Trace, rows: Sequence[int]) -> tuple[Operator, ...]:
@@ -165,10 +165,12 @@ def _with_groups(fusion: Fusion, groups: Iterable[Group], traces: tuple[Trace, T
     left = _without_group(traces, numbered)
     inferred = sum(group.known_by == "inferred" for group in numbered)
     launched = sum(group.known_by == "launched_by" for group in numbered)
-    by_class = len(numbered) - inferred - launched
+    listed = sum(group.known_by == "listed" for group in numbered)
+    by_class = len(numbered) - inferred - launched - listed
     counts: dict[DiagnosticCode, int] = {
         "groups_inferred": inferred,
         "groups_launched": launched,
+        "groups_listed": listed,
         "groups_by_class": by_class,
         "inferred_without_partner": len(left[0]) + len(left[1]),
     }

@@ -1,5 +1,5 @@
 """What a trace has beside its tables, as tables: call stacks, memory over time, host
-waits, and the originals that members name."""
+waits, the originals that members name, and the program of the host."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pandas as pd
 from analysis.host_waits import MAX_WAITS, HostWaits
 from analysis.memory import MAX_DEVICES, MAX_POINTS, MemoryUse
 from analysis.originals import MAX_ORIGINALS, Original
+from analysis.program import MAX_PROGRAM, Program
 from analysis.stacks import MAX_NODES, Stacks
 from analysis.trace import Trace
 
@@ -35,12 +36,15 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "recomputed": "int64",
         "traced": "int64",
     },
+    "program": {"name": "category", "run": "int64"},
+    "launched": {"source_row": "int64", "operator": "int64"},
 }
 _MAX_ROWS = {
     "nodes": MAX_NODES,
     "waits": MAX_WAITS,
     "memory": MAX_POINTS * MAX_DEVICES,
     "originals": MAX_ORIGINALS,
+    "program": MAX_PROGRAM,
 }
 
 
@@ -73,6 +77,15 @@ def frames_of(trace: Trace) -> dict[str, pd.DataFrame]:
             for column in SCHEMAS["originals"]
         }
         found["originals"] = pd.DataFrame(columns).astype(dict(SCHEMAS["originals"]))
+    if trace.program is not None:
+        program = trace.program
+        names = np.array(program.names, dtype=object)[program.name_of]
+        found["program"] = pd.DataFrame(
+            {"name": pd.Categorical(names), "run": _from_one(program.runs)}
+        )
+        found["launched"] = pd.DataFrame(
+            {"source_row": program.rows, "operator": _from_one(program.launched_by)}
+        )
     return found
 
 
@@ -115,6 +128,17 @@ def context_of(frames: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
         if by_device.ngroups > MAX_DEVICES:
             raise ValueError("memory: too many devices")
         found["memory"] = tuple(_use(str(device), rows) for device, rows in by_device)
+    if ("program" in frames) != ("launched" in frames):
+        raise ValueError("a program without what it launched, or that without a program")
+    if "program" in frames:
+        program, launched = frames["program"], frames["launched"]
+        found["program"] = Program(
+            tuple(map(str, program["name"].cat.categories)),
+            program["name"].cat.codes.to_numpy("int64"),
+            program["run"].to_numpy("int64") - 1,
+            launched["source_row"].to_numpy("int64"),
+            launched["operator"].to_numpy("int64") - 1,
+        )
     if "originals" in frames:
         told = frames["originals"].astype("object")
         found["originals"] = tuple(

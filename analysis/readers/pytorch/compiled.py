@@ -54,7 +54,7 @@ def calls_on_device(found: Sorted, launches: Launches, launched: Sequence[Launch
     """The same with the kernels that were launched in each call."""
     by_lane: dict[object, list[int]] = {}
     known = [at for at, launch in enumerate(launched) if launch.time_ns is not None]
-    for at in sorted(known, key=lambda at: (launched[at].time_ns or 0, at)):
+    for at in sorted(known, key=lambda at: (launched[at].time_ns or 0, found.kernels[at].start_ns)):
         by_lane.setdefault(launched[at].lane, []).append(at)
     times = {lane: [launched[at].time_ns or 0 for at in places] for lane, places in by_lane.items()}
     calls: Calls = []
@@ -85,7 +85,7 @@ def _ran_on_device(
 ) -> Iterator[Ran]:
     for (kind, at), rows in ran.items():
         span = found.ops[at] if kind == "op" else found.kernels[at]
-        yield Ran(launched[rows[0]].time_ns or 0, span.name, tuple(rows))
+        yield Ran(launched[rows[0]].time_ns or 0, span.name, tuple(rows), kind == "kernel")
 
 
 def with_members(
@@ -97,10 +97,10 @@ def with_members(
     is_generated = {
         str(name) for name in rows["name"] if isinstance(name, str) and GENERATED.match(name)
     }
-    if not calls or not is_generated:
+    if not is_generated:
         return (), beside
     lacking, foreign = 0, []
-    for name, files, graphs, without in _told(beside):
+    for name, files, graphs, without in _told(beside) if calls else ():
         lacking += without
         if not graphs:
             continue

@@ -34,6 +34,7 @@ from analysis.readers.pytorch.host import op_rows
 from analysis.readers.pytorch.kernels import kernel_rows
 from analysis.readers.pytorch.launches import Launch, Launches
 from analysis.readers.pytorch.memory import memory_of
+from analysis.readers.pytorch.program import program_of
 from analysis.readers.pytorch.steps import Steps
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
@@ -110,13 +111,14 @@ def _read(source: Source) -> Trace:
     del events
     steps = Steps(found)
     devices = _devices(file)
-    launches = None
+    launches = program = None
     if found.kernels:
         launches = Launches(found)
         launched = [launches.of(kernel) for kernel in found.kernels]
         rows = kernel_rows(found, steps, devices, launches, launched)
         calls = calls_on_device(found, launches, launched) if found.calls else []
         moments = _launched(found.kernels, launched)
+        program = program_of(found, launches, launched, steps, source.limits)
     else:
         host = host_ops(found)
         if not host.ops:
@@ -149,6 +151,7 @@ def _read(source: Source) -> Trace:
         stacks=stacks_of(found.frames, moments, source.limits),
         memory=memory,
         originals=originals,
+        program=program,
         host_waits=_waits(found, launches, source.limits) if found.launches and launches else None,
     )
     return with_launches(trace, _launch_calls(found, steps)) if found.kernels else trace

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.readers.building.nesting import Nesting
@@ -73,6 +74,11 @@ class Launches:
             op = self._ops[named]
             return Launch(named, time if time is not None else op.start_ns, lane or op.lane)
         return Launch(None, time, lane)
+
+    @property
+    def parents(self) -> Sequence[int]:
+        """For each operator the one around it; -1 for none."""
+        return self._nesting.parents
 
     def parent(self, op: int) -> int:
         """The operator around an operator; -1 for none."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from analysis.operators.members import Members, members_text
 from analysis.originals import MAX_ORIGINALS, Original
@@ -19,17 +20,22 @@ from analysis.readers.pytorch.events import Span
 from analysis.readers.pytorch.fx_graph import VIEWS, Node, type_of_name
 from analysis.readers.pytorch.steps import Steps
 
+T = TypeVar("T")
+_BARE = "a kernel"  # in place of a name that no program has
+
 
 @dataclass(frozen=True)
 class Ran:
     """What ran inside a call of a compiled graph: a kernel, or an operator with all inside it.
 
-    `rows` are positions among the rows of the trace.
+    `rows` are positions among the rows of the trace. `is_bare`: a kernel that no operator launched,
+    as when a recorded graph of the device is played again.
     """
 
     time_ns: int
     name: str
     rows: tuple[int, ...]
+    is_bare: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,7 +102,7 @@ class _Fits:
         """The position of the graph, and the step of the program that each of `ran` is."""
         found = CALL.match(call.name)
         key = found[1] if found else ""
-        names = (key, *(one.name for one in ran))
+        names = (key, *(_BARE if _is_other(one) else one.name for one in ran))
         if names not in self._known:
             self._known[names] = self._fit(key, names[1:])
         return self._known[names]
@@ -130,7 +136,8 @@ def _same(one: CompiledGraph, other: CompiledGraph) -> bool:
 def _steps_of(steps: Sequence[str], names: Sequence[str]) -> dict[int, str] | None:
     """Position among `names` -> step; None where the generated kernels are others, or fewer.
 
-    Calls of libraries are found by name between the generated kernels around them.
+    Calls of libraries are found by name between the generated kernels around them; kernels of
+    theirs that nothing launched by its name are by their place, where that leaves no choice.
     """
     generated = [_plain(name) for name in names if GENERATED.match(name)]
     if generated != [_kernel(step) for step in steps if GENERATED.match(step)]:
@@ -150,7 +157,44 @@ def _steps_of(steps: Sequence[str], names: Sequence[str]) -> dict[int, str] | No
                 ahead += 1
         if ahead < len(names):
             found[ahead], at = step, ahead + 1
-    return found if generated or len(found) == len(steps) else None
+    if not generated and len(found) < len(steps):
+        return None
+    return found | _by_place(steps, names, found)
+
+
+def _by_place(
+    steps: Sequence[str], names: Sequence[str], found: Mapping[int, str]
+) -> dict[int, str]:
+    """Bare kernels between two generated ones: all of them are of the only call of a library there,
+    or there are as many as calls."""
+    waiting = _between([(GENERATED.match(one) is not None, one) for one in steps])
+    bare = _between([(GENERATED.match(one) is not None, at) for at, one in enumerate(names)])
+    known = set(found.values())
+    more: dict[int, str] = {}
+    for calls, places in zip(waiting, bare, strict=True):
+        left = [step for step in calls if step not in known]
+        kernels = [at for at in places if names[at] == _BARE]
+        if len(left) == 1:
+            more |= dict.fromkeys(kernels, left[0])
+        elif len(left) == len(kernels):
+            more |= dict(zip(kernels, left, strict=True))
+    return more
+
+
+def _between(marked: Iterable[tuple[bool, T]]) -> list[list[T]]:
+    """What stands before the first mark, between each two, and behind the last."""
+    parts: list[list[T]] = [[]]
+    for is_mark, one in marked:
+        if is_mark:
+            parts.append([])
+        else:
+            parts[-1].append(one)
+    return parts
+
+
+def _is_other(ran: Ran) -> bool:
+    """Whether it is a kernel of a library that no operator launched."""
+    return ran.is_bare and GENERATED.match(ran.name) is None
 
 
 def _plain(name: str) -> str:

@@ -303,6 +303,19 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
             "or another library."
         ),
     ),
+    "groups_listed": told(
+        Message(
+            "{n:count} group has generated kernels whose names list op types that the operators "
+            "of the other side have.",
+            "{n:count} groups have generated kernels whose names list op types that the operators "
+            "of the other side have.",
+        ),
+        Message(
+            "A name proves nothing. The compiler's map does: record the compiled side with "
+            "TORCH_TRACE=FOLDER and INDUCTOR_PROVENANCE=1 set, and give the log in that folder "
+            "with its trace."
+        ),
+    ),
     "groups_by_class": told(
         Message(
             "{n:count} group of kernels was joined only by operator class.",

@@ -27,6 +27,7 @@ KNOWN_BY: Mapping[KnownBy, Message] = {
     "compiler": Message("the compiler's map"),
     "inferred": Message("inferred"),
     "launched_by": Message("launched by"),
+    "listed": Message("names of kernels"),
     "op_class": Message("operator class"),
 }
 KNOWN_BY_HELP = Message(
@@ -38,7 +39,9 @@ KNOWN_BY_HELP = Message(
     "The compiler's map: torch.compile wrote down which operators are in which call of a kernel. "
     "Inferred: same type, shapes and order in two traces without graphs, which nothing "
     "proves. Launched by: the kernels have other names on either side, and the same "
-    "operator of the framework launched them. Operator class: kernels of one class that "
+    "operator of the framework launched them. Names of kernels: a generated kernel stands with "
+    "what launched the op types that its name lists, which is a claim and proves nothing. "
+    "Operator class: kernels of one class that "
     "nothing else ties together."
 )
 LEDGER_HELP = Message(

@@ -134,9 +134,9 @@ COMPILED = side(
 def test_generated_kernels_stand_with_what_launched_the_types_that_they_list() -> None:
     both = "triton_red_fused_add_native_layer_norm_0+vector_add"
     assert shown(joined(EAGER, COMPILED)) == [
-        f"launched_by aten::add: replaced add_kernel+layer_norm -> {both}",
+        f"listed aten::add: replaced add_kernel+layer_norm -> {both}",
         "inferred gemm: kept gemm -> gemm",
-        "launched_by aten::gelu: replaced gelu_kernel -> triton_poi_fused_addmm_gelu_1",
+        "listed aten::gelu: replaced gelu_kernel -> triton_poi_fused_addmm_gelu_1",
         "launched_by aten::silu: replaced silu_kernel -> silu_other",
     ]
     # With the sides exchanged the same stands together.
@@ -146,7 +146,7 @@ def test_generated_kernels_stand_with_what_launched_the_types_that_they_list() -
 def test_two_compiled_sides_are_not_joined_by_what_names_list() -> None:
     other = side(("triton_poi_fused_gelu_9", REGION, "activation", 5),
                  ("add_kernel", "aten::add", "elementwise", 9))  # fmt: skip
-    assert "launched_by aten::add: replaced" not in " ".join(shown(joined(COMPILED, other)))
+    assert "listed aten::add" not in " ".join(shown(joined(COMPILED, other)))
 
 
 def test_a_launcher_is_one_group_with_all_that_it_launched() -> None:

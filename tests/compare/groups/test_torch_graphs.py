@@ -127,6 +127,10 @@ def test_a_call_of_a_library_is_joined_within_its_group() -> None:
         (("model.py:14", "model.py:12", "model.py:13", "model.py:20"), "model.py:12-14, 20"),
         (("a.py:1", "b.py:2", "a.py:1"), "a.py:1, b.py:2"),
         (("<string>",), ""),
+        (
+            ("a.py:3: y = x[1:2]", "a.py:4"),
+            "a.py:3-4",
+        ),  # with the code, as the compiler's log has it
     ],
 )
 def test_lines_of_code(places: tuple[str, ...], expected: str) -> None:

@@ -195,6 +195,42 @@ def test_kernels_of_a_device_are_joined_by_their_launches() -> None:
     ]
 
 
+def replayed(*names: str) -> bytes:
+    """A call in which a recorded graph of the device is played again: nothing else is launched."""
+    events = [
+        logs.event("user_annotation", f"## Call CompiledFxGraph {logs.KEY} ##", 0, 100),
+        logs.event("cuda_runtime", "cudaGraphLaunch", 10, 2, correlation=1),
+    ]
+    for place, name in enumerate(names):
+        kernel = logs.event("kernel", name, 50 + 9 * place, 5, correlation=1, device=0, stream=7)
+        events.append({**kernel, "pid": 0, "tid": 7})
+    return logs.trace_text([*events[:2], *events[:1:-1]])  # files need not be in order of time
+
+
+def test_kernels_that_are_played_again_are_known_by_their_place() -> None:
+    steps = {step.replace("cpp_", "triton_poi_"): nodes for step, nodes in STEPS.items()}
+    log = logs.log_text(GIVEN, OPTIMISED, steps, SOURCES)
+    norm, last = "triton_poi_fused_norm_0", "triton_poi_fused_add_relu_1"
+    found = members(beside(replayed(norm, "sgemm", "splitK_reduce", norm, last), log))
+    assert found[::-1] == [
+        (norm, "norm"), ("sgemm", "linear"), ("splitK_reduce", "linear"), (norm, "norm_1"),
+        (last, "norm_1 + relu + y"),
+    ]  # fmt: skip
+    assert beside(replayed(norm, "sgemm", last), log).originals == ()  # a kernel is missing
+
+
+def test_of_several_library_calls_and_other_kernels_none_is_guessed() -> None:
+    given = {"a": "torch.mm(l_x_, l_w_)", "b": "torch.mm(a, l_w_)", "c": "torch.relu(b)"}
+    steps = {"extern_kernels.mm:1": ["a"], "extern_kernels.mm:2": ["b"],
+             "triton_poi_fused_relu_0:3": ["c"]}  # fmt: skip
+    log = logs.log_text(given, given, steps, {name: [name] for name in given})
+    relu = "triton_poi_fused_relu_0"
+    two = members(beside(replayed("sgemm_1", "sgemm_2", relu), log))
+    assert two[::-1] == [("sgemm_1", "a"), ("sgemm_2", "b"), (relu, "c")]
+    three = members(beside(replayed("sgemm_1", "reduce", "sgemm_2", relu), log))
+    assert [text for _, text in three] == ["c", "", "", ""]
+
+
 DEEP = "[" * 100_000
 HOSTILE = [
     LOG[: len(LOG) // 2],
