@@ -13,7 +13,8 @@ from analysis.trace import Value
 
 # What can limit a run; analysis/wording/findings/ has the sentences, kinds/ a file for each.
 FindingCode = Literal[
-    "communication", "copies", "dispatch_bound", "dynamic_dimensions", "fallback", "fused_slower",
+    "communication", "copies", "costly_fusion", "dispatch_bound", "dynamic_dimensions",
+    "fallback", "fused_slower",
     "graph_growth", "host_waits", "idle_after", "idle_before", "idle_threads", "idle_time",
     "large_tensors", "light_after_heavy", "light_chains", "low_utilisation", "memory_bound",
     "missed_fusion", "not_optimised", "peak_memory", "pieces", "recomputed", "reorders", "run_tail",
@@ -21,7 +22,8 @@ FindingCode = Literal[
 ]  # fmt: skip
 # Why a kind cannot be answered for this file.
 Unknown = Literal[
-    "different_models", "longer_than_run", "machine_busy", "mixed_levels", "no_comparison",
+    "different_models", "longer_than_run", "machine_busy", "mixed_levels", "no_ablation",
+    "no_comparison",
     "no_counted_flops", "no_graph", "no_groups", "no_host_calls", "no_members", "no_memory",
     "no_operators",
     "no_peak", "no_providers", "no_samples", "no_shapes", "no_start_times", "no_threads",

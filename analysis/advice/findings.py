@@ -9,6 +9,7 @@ from analysis.advice.finding import Finding, FindingCode, Findings, Gain, Unansw
 from analysis.advice.kinds.absorbable import light_after_heavy
 from analysis.advice.kinds.chains import light_chains
 from analysis.advice.kinds.conversions import fallback, reorders, type_conversions
+from analysis.advice.kinds.costly import costly_fusion
 from analysis.advice.kinds.data_types import wide_types
 from analysis.advice.kinds.dynamic import dynamic_dimensions
 from analysis.advice.kinds.exposed import communication, copies
@@ -32,6 +33,7 @@ KINDS: Mapping[FindingCode, Callable[[Subject], Answer]] = {
     "missed_fusion": missed_fusion,
     "dynamic_dimensions": dynamic_dimensions,
     "fused_slower": fused_slower,
+    "costly_fusion": costly_fusion,
     "slow_kernel": slow_kernel,
     "light_chains": light_chains,
     "light_after_heavy": light_after_heavy,

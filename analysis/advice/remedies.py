@@ -209,6 +209,8 @@ def _settings(
             optimizer = _maker(subject, finding, graph)
             if optimizer:
                 yield f"without:{optimizer}", finding.gain, ""
+        case "costly_fusion":
+            yield f"without:{finding.values['name']}", finding.gain, ""
         case "slow_kernel":
             yield f"without:{finding.values['optimizer']}", finding.gain, ""
             if kernel := kernel_for([str(finding.values["op_type"])]):

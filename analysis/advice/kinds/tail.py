@@ -31,7 +31,7 @@ def run_tail(subject: Subject) -> Answer:
     if not median or p95 < _MIN_RATIO * median:
         return ()
     most_ns = float(dur_ns.mean()) - median
-    if most_ns <= 0:
+    if most_ns < 1:  # shown in whole ns
         return ()
     return (
         Finding(

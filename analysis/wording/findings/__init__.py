@@ -13,6 +13,7 @@ from analysis.wording.advice import near_miss_remedy, near_miss_sentence
 from analysis.wording.findings.texts import (
     FUSIONS_BY_SIZES,
     LAYOUT_OFF,
+    LEFT_OUT_BY_COMPILER,
     MORE_THAN_THEIRS,
     MOSTLY_TENSORS,
     MOSTLY_WEIGHTS,
@@ -58,8 +59,8 @@ _AT_MOST = Message("At most **{most:duration}** of {run:duration} can be saved."
 _NO_TIME = Message("It costs memory; what it costs in time is not known.")
 _OF_RUNS = Message(
     "Times are of the mean run as profiled; those of communication, copies and idle time are of "
-    "the median run, those of slow runs and of threads without work of un-profiled ones. The "
-    "profiler makes runs longer."
+    "the median run, those of slow runs, of threads without work and of what was left out of "
+    "un-profiled ones. The profiler makes runs longer."
 )
 _OF_THE_FILE = Message("Times are of the whole file, as it does not mark its runs.")
 _NAMES = 4  # of operators that are shown
@@ -125,6 +126,8 @@ def remedy_text(finding: Finding) -> str:
         return (LAYOUT_OFF if finding.values.get("layout_off") else OTHER_KERNEL).text()
     if finding.code == "fused_slower" and finding.values.get("engine") == "torch":
         return OTHER_COMPILATION.text()
+    if finding.code == "costly_fusion" and finding.values.get("of") == "fusion":
+        return LEFT_OUT_BY_COMPILER.text(**_values(finding))
     if _is_repeated(finding):
         return REPEATED_REMEDY.text()
     remedy = TEXTS[finding.code].remedy

@@ -101,6 +101,23 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         ),
         Message("Measured: the group's times on both sides, with their interval."),
     ),
+    "costly_fusion": FindingText(
+        Message("Faster without"),
+        Message(
+            "Without {name:name} a run takes {without_ns:duration} instead of {with_ns:duration}: "
+            "{ratio:factor} ({low:factor} to {high:factor})."
+        ),
+        Message(
+            "What is fused runs in one loop of one kernel, which may use the processor worse than "
+            "the kernels that it replaces, by more than the stored bytes save. Here the whole "
+            "interval is below 1, corrected for the number of variants."
+        ),
+        Message(
+            "Leave this optimizer out: disabled_optimizers=['{name:name}'] where the session is "
+            "made."
+        ),
+        Message("Measured: un-profiled runs with and without it, paired by block."),
+    ),
     "host_waits": FindingText(
         Message("The host waits for the device"),
         Message(
@@ -518,6 +535,11 @@ ROOFS: Mapping[tuple[FindingCode, bool], Message] = {
 OTHER_COMPILATION = Message(
     "Compile this part otherwise, with other settings of inductor (such as max_fusion_size or "
     "epilogue_fusion), or leave it out with torch.compiler.disable."
+)
+LEFT_OUT_BY_COMPILER = Message(
+    "Leave this fusion out: a class of your own for torch._inductor.config.inductor_choices_class, "
+    "whose can_fuse refuses these operators, or torch.compiler.disable for this part. They are "
+    "{members:name}."
 )
 REPEATED = Message(
     "The compiler lets several kernels compute one operation of its graph, each for itself.",

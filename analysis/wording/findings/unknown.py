@@ -14,6 +14,9 @@ REASONS: Mapping[Unknown, Message] = {
     "mixed_levels": Message(
         "The file mixes operators of the host with kernels of a device, so idle time is not known"
     ),
+    "no_ablation": Message(
+        "Nothing was left out one at a time; a recording with --ablate does that"
+    ),
     "no_comparison": Message("This needs a second side to compare with"),
     "no_counted_flops": Message("The operations of the operators cannot be counted from this file"),
     "no_graph": Message("This needs the graphs, which only an experiment contains"),
