@@ -54,7 +54,7 @@ def parse_limits(text: str) -> Limits:
         name, _, value = (piece.strip() for piece in part.partition("="))
         if name not in known:
             raise FuseScopeError("unknown_limit", name=name[:40], known=", ".join(sorted(known)))
-        number = _whole(value)
+        number = whole_number(value)
         if number is None:
             raise FuseScopeError("bad_limit_value", name=name, value=value[:40])
         given[name] = number
@@ -70,7 +70,8 @@ def _rounded(number: int, *, is_size: bool) -> str:
     return str(-(-number // step) * step)
 
 
-def _whole(text: str) -> int | None:
+def whole_number(text: str) -> int | None:
+    """The number that a text like '20000', '8G' or '500MB' stands for, from 1 on; else None."""
     if text[-2:].upper() in ("KB", "MB", "GB"):
         text = text[:-1]
     digits, scale = text, 1

@@ -11,6 +11,8 @@ from typing import Any
 
 # Before NumPy loads: its threads spin where files of tests run side by side.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# No test keeps what it reads in the library of whoever runs it.
+os.environ["FUSESCOPE_LIBRARY"] = "off"
 
 import hypothesis
 import pytest

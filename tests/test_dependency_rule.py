@@ -54,6 +54,7 @@ ALLOWED = {
     "analysis.distribution": CORE + within("analysis", "compare metrics"),
     "analysis.charts": CORE + within("analysis", "compare distribution interval metrics wording"),
     "analysis.timeline": CORE + within("analysis", "compare metrics wording"),
+    "analysis.columnar": CORE + within("analysis", "readers.packed"),
     "analysis.sql": CORE + within("analysis", "report"),
     "analysis.report": CORE
     + within("analysis", "readers metrics compare advice doctor recipes redaction wording")
@@ -117,7 +118,13 @@ ALLOWED = {
     "app.server": ("analysis",),
     "app.state": ("analysis", "app.server"),
     "app.language": ("analysis", "app.state"),
-    "app.sources": ("analysis", *within("app", "server state")),
+    "app.store": ("analysis", "collectors.files"),
+    "app.sources": ("analysis", *within("app", "server state store")),
+    "app.library": (
+        "analysis",
+        *within("app", "recording sources store"),
+        "collectors.files",
+    ),
     "app.recording": (
         "analysis",
         *within("app", "language server sources"),
@@ -139,7 +146,7 @@ ALLOWED = {
     ),
     "app.cli": (
         "analysis",
-        *within("app", "application recipes recording server sources"),
+        *within("app", "application library recipes recording server sources store"),
         *within("collectors", "environments files.publication fuse progress record zoo.catalogue"),
         "collectors.torch.names",
     ),

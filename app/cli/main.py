@@ -21,6 +21,8 @@ from app.cli.fuse import fuse
 from app.cli.given.sides import SidesCommand
 from app.cli.help import command_of
 from app.cli.inspect import inspect
+from app.cli.library.library import library
+from app.cli.library.sql import sql
 from app.cli.limits import HELP, METAVAR, set_limits
 from app.cli.multiple.scaling import scaling
 from app.cli.recipe import recipe
@@ -84,7 +86,9 @@ app.command(help="Say what limits a trace or variant now, what to try, and what 
     advise
 )
 app.command(help="Show how a model scales with the batch size and the number of threads.")(scaling)
+app.command(help="Answer a question in SQL about everything in the library.")(sql)
 app.command(help="Start the dashboard and print its address; Ctrl-C ends it.")(serve)
+app.add_typer(library, name="library")
 app.add_typer(zoo, name="zoo")
 app.add_typer(runtimes, name="runtimes")
 

@@ -10,21 +10,29 @@ from pathlib import Path
 from analysis.compare.side import Side
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
-from analysis.readers import read_path
 from analysis.readers.experiment import Wanted
 from analysis.text import display_name
 from analysis.trace import Trace
+from app.cli import streams
 from app.sources import places
+from app.store import keeping
 
+IN_LIBRARY = "library:"  # in front of a name, where a path may stand
 _FIRST_FIELD = 0x08  # ir_version, a number, stands first in what exporters write
 _NEXT_FIELDS = frozenset(b"\x12\x1a\x22\x28\x32\x3a\x42")  # producer, domain, version, graph, …
 _MAX_VERSION = 64
 
 
 def read_given(path: Path, wanted: Wanted | None = None) -> Trace | Experiment:
-    """What is there, as analysis.readers.read_path; its errors, but for a model another."""
+    """What is there, as analysis.readers.read_path; its errors, but for a model another. What is
+    large is kept in the library, which is said; `library:NAME` is what is there."""
+    if str(path).startswith(IN_LIBRARY):
+        return _in_library(str(path).removeprefix(IN_LIBRARY), wanted)
     try:
-        return read_path(path, places.limits(), wanted=wanted)
+        found = keeping.read_through(path, places.limits(), wanted=wanted)
+        if found.said is not None:
+            streams.tell(str(found.said))
+        return found.value
     except FuseScopeError:
         if not _is_model(path):
             raise
@@ -35,6 +43,19 @@ def read_given(path: Path, wanted: Wanted | None = None) -> Trace | Experiment:
         record=f"fusescope collect {shown}",
         explain=f"fusescope fuse {shown} --explain",
     )
+
+
+def _in_library(name: str, wanted: Wanted | None) -> Trace | Experiment:
+    """What has this name in the library."""
+    from analysis.readers import read_path
+    from app.library.items import KEPT, RECORDED, named
+
+    item = named(name)
+    if item.kind == "experiment":
+        path = places.experiments_folder() / item.id.removeprefix(RECORDED)
+        return read_path(path, places.limits(), wanted=wanted)
+    trace = keeping.trace_of(item.id.removeprefix(KEPT))
+    return replace(trace, meta=replace(trace.meta, file_name=item.name))
 
 
 def named_by_path(sides: Sequence[Side], paths: Sequence[Path]) -> list[Side]:

@@ -10,6 +10,7 @@ from typing import Literal
 from analysis.errors import FuseScopeError
 from app.sources import places
 
+MAX_LISTED = 2_000  # by the library, which has more than the pages that list the newest
 _NAME = re.compile(r"\w[\w .+()-]{0,99}")
 
 
@@ -25,7 +26,7 @@ def rename(name: str, wanted: str) -> str:
     target = path.with_name(f"{stem}.zip")
     if target.name == path.name:
         return path.name
-    alike = {other.casefold() for other in places.experiments()} - {path.name.casefold()}
+    alike = {other.casefold() for other in places.experiments(MAX_LISTED)} - {path.name.casefold()}
     if target.name.casefold() in alike or (target.exists() and not target.samefile(path)):
         raise FuseScopeError("recording_exists")
     try:
@@ -46,7 +47,7 @@ def delete(name: str) -> None:
 
 def _path(name: str) -> Path:
     """The file of an experiment that is listed: no other name leads to a file."""
-    path = places.experiments().get(name)
+    path = places.experiments(MAX_LISTED).get(name)
     if path is None:
         raise FuseScopeError("recording_gone")
     return path

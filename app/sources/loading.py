@@ -38,6 +38,7 @@ from app.sources import places, sides
 from app.sources.examinations import examined
 from app.state.opened import Fate, Opened, in_each
 from app.state.session import MAX_OPENED, MAX_OPENED_BYTES
+from app.store.keeping import is_kept
 
 _NUMBER: WeakKeyDictionary[Trace | Experiment, int] = WeakKeyDictionary()
 _COUNT = itertools.count()
@@ -46,6 +47,7 @@ _UPLOAD = re.compile(r"upload:[0-9a-f]{12}(/|$)")
 _MAX_FILES = 500
 _MAX_BYTES = 512 * MIB
 
+KEPT_KIND = "library"  # of the ids of what is in the library
 NOT_HERE = Fate(
     "link",
     False,
@@ -62,6 +64,8 @@ _COVERED = Message(
     "Not used, because a file beside them has the same data in more detail: {files:name}."
 )
 _NOT_NEEDED = Message("Not used, because no recording needs them: {files:name}.")
+KEPT = Message("It is kept on the page {page}.")
+LIBRARY_PAGE = Message("Library")
 _KEEPS = Message("The dashboard keeps {kept:count} files and {size} of them in memory.")
 _TAB_KEEPS = Message("A tab keeps {kept:count} files and {size} of them in memory.")
 
@@ -99,7 +103,7 @@ def side(id_: str, opened: Mapping[str, Opened]) -> Side:
     if sides.is_several(id_):
         return _side_of_several([opened_as(one, opened) for one in sides.members(id_)])
     kind, _, rest = id_.partition(":")
-    if kind in ("upload", "file"):
+    if kind in ("upload", "file", KEPT_KIND):
         file = opened_as(id_, opened)
         if file is None:
             raise Missing()
@@ -224,8 +228,11 @@ def _state(path: Path) -> str:
 @st.cache_resource(max_entries=6, show_spinner=False)
 def _read_path(path: str, state: str) -> Trace | Experiment:
     from analysis.readers import read_path
+    from app.store.keeping import read_through
 
     # What lies above the file may be outside the folders that are open to this dashboard.
+    if is_local():
+        return read_through(Path(path), places.limits(), above=False).value
     return read_path(Path(path), places.limits(), above=False)
 
 
@@ -334,6 +341,8 @@ def open_link(
     """The file that a `file:` id names, where it is not among those opened, and its fate. One of
     several has its folder in front of its name, which may be all that tells sides apart."""
     kind, _, rest = id_.partition(":")
+    if kind == KEPT_KIND and id_ not in opened:
+        return _open_kept(id_, rest)
     if kind != "file" or opened_as(id_, opened) is not None:
         return [], []
     above = rest.rpartition("/")[0]
@@ -348,6 +357,19 @@ def open_link(
             except FuseScopeError as error:
                 return [], [Fate(display_name(path.name), False, error)]
     return [], []
+
+
+def _open_kept(id_: str, key: str) -> tuple[list[Opened], list[Fate]]:
+    """What is in the library under this key, where the library is this user's."""
+    from app.store.keeping import named_trace
+
+    if not is_local():
+        return [], []
+    try:
+        name, trace = named_trace(key)
+    except FuseScopeError as error:
+        return [], [Fate(id_, False, error)]
+    return [Opened(id_, name, trace)], []
 
 
 def open_given() -> tuple[list[Opened], list[Fate]]:
@@ -390,8 +412,14 @@ def fate(file: Opened) -> Fate:
     """What was read, and from which files."""
     value = file.value  # not kept: what was told outlives the file
 
+    kept = isinstance(value, Trace) and is_local() and is_kept(value.meta.sha256)
+
     def read() -> str:
-        return paragraph(wording.opened_sentence(value), files_sentence(examined(value)))
+        return paragraph(
+            wording.opened_sentence(value),
+            files_sentence(examined(value)),
+            KEPT.text(page=LIBRARY_PAGE) if kept else "",
+        )
 
     return Fate(file.name, True, in_each(read), file.id)
 

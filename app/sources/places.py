@@ -72,7 +72,7 @@ def recipe_samples() -> dict[str, Path]:
     return {path.stem: path for path in sorted((SAMPLES / "recipes").glob("*.zip"))}
 
 
-def experiments() -> dict[str, Path]:
+def experiments(maximum: int = MAX_EXPERIMENTS) -> dict[str, Path]:
     """Recorded experiments by file name, newest first."""
     found = []
     for path in experiments_folder().glob("[!.]*.zip"):
@@ -81,7 +81,7 @@ def experiments() -> dict[str, Path]:
                 found.append((path.stat().st_mtime_ns, path.name, path))
         except OSError:
             continue  # gone since it was listed
-    return {name: path for _, name, path in sorted(found, reverse=True)[:MAX_EXPERIMENTS]}
+    return {name: path for _, name, path in sorted(found, reverse=True)[:maximum]}
 
 
 def rule_files() -> dict[str, Path]:

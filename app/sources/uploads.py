@@ -12,9 +12,12 @@ from analysis.readers.input.source import Source
 from analysis.readers.packed.report import role_of
 from analysis.readers.recordings import Found
 from analysis.text import display_name
+from analysis.trace import Trace
+from app.server.same_origin import is_local
 from app.sources import loading, places
 from app.sources.loading import left_aside
 from app.state.opened import Fate, Opened
+from app.store.keeping import keep_upload, of_upload
 
 _ID_CHARS = 12
 _FEW = 3  # unknown files that are told of one by one
@@ -31,6 +34,11 @@ def open_uploads(uploads: Iterable[Any]) -> tuple[list[Opened], list[Fate]]:
         path = name if name not in given else f"{name} ({len(given) + 1})"
         given[path] = Source(name, upload.getvalue(), places.limits(), path=path)
         _drop(upload)
+    alone = next(iter(given.values())) if len(given) == 1 and is_local() else None
+    known = of_upload(alone) if alone is not None else None
+    if alone is not None and known is not None:
+        opened = [Opened(f"upload:{known.meta.sha256[:_ID_CHARS]}", alone.path, known)]
+        return opened, [loading.fate(opened[0])]
     try:
         found = read_all(list(given.values()))
     except FuseScopeError as error:
@@ -46,6 +54,11 @@ def open_uploads(uploads: Iterable[Any]) -> tuple[list[Opened], list[Fate]]:
         hash_ = recording.source.sha256 if role else recording.sha256
         id_ = f"upload:{hash_[:_ID_CHARS]}"
         opened.append(loading.opened_of(id_, name, recording.source, recording.value))
+    only = found.recordings[0] if len(found.recordings) == 1 else None
+    if alone is not None and only is not None:
+        value = only.value if only.source.sha256 == alone.sha256 else None
+        if isinstance(value, Trace):
+            keep_upload(alone, value)
     told = [loading.fate(file) for file in opened]
     told += [Fate(path, False, error) for path, error in found.failed]
     return opened, told + _not_read(found)

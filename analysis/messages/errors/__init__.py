@@ -16,6 +16,7 @@ from analysis.messages.errors.engines import ENGINES, EnginesError
 from analysis.messages.errors.error_text import ErrorText
 from analysis.messages.errors.experiments import EXPERIMENTS, ExperimentsError
 from analysis.messages.errors.files import FILES, FilesError
+from analysis.messages.errors.kept.library import LIBRARY, LibraryError
 from analysis.messages.errors.kept.sql import SQL, SqlError
 from analysis.messages.errors.limits import LIMITS, LimitsError
 from analysis.messages.errors.models import MODELS, ModelsError
@@ -35,6 +36,7 @@ ErrorCode = (
     | DocumentsError
     | ExperimentsError
     | FilesError
+    | LibraryError
     | SqlError
     | LimitsError
     | RecipesError
@@ -58,6 +60,7 @@ ERRORS: Mapping[ErrorCode, ErrorText] = dict(
         DOCUMENTS.items(),
         EXPERIMENTS.items(),
         FILES.items(),
+        LIBRARY.items(),
         SQL.items(),
         LIMITS.items(),
         RECIPES.items(),

@@ -1,0 +1,1 @@
+"""The verbs of the library: what is kept, and questions about it."""

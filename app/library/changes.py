@@ -1,0 +1,121 @@
+"""Changes that a user makes: names, tags, notes, and what goes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from analysis.errors import FuseScopeError
+from analysis.experiment import Experiment
+from analysis.limits import Limits
+from analysis.readers import read_path
+from analysis.readers.input.folder import source_with_neighbours
+from analysis.text import display_name
+from app.library.items import KEPT, RECORDED, Item, items, recording_hash, store
+from app.recording import kept
+from app.sources import places
+from app.store import facts, keeping, settings
+from app.store.facts import Facts
+from collectors.files import folder as folders
+from collectors.files.publication import Draft
+
+
+def rename(item: Item, name: str, others: Iterable[Item]) -> str:
+    """Give it another name, a recording also to its file; the id that it has now. Raises
+    FuseScopeError for a name that another one has, and where the disk refuses."""
+    if item.kind == "experiment":
+        return f"{RECORDED}{kept.rename(item.id.removeprefix(RECORDED), name)}"
+    wanted = facts.cleaned(Facts(name=name)).name
+    if any(other.name == wanted for other in others if other.id != item.id):
+        raise FuseScopeError("kept_name_taken")
+    _put(item, msgspec.structs.replace(item.facts, name=wanted))
+    return item.id
+
+
+def tag(item: Item, tags: Iterable[str]) -> None:
+    """Give it these tags in place of those it has. Raises FuseScopeError."""
+    _put(item, msgspec.structs.replace(item.facts, tags=tuple(tags)))
+
+
+def note(item: Item, text: str) -> None:
+    """Give it this note in place of the one it has. Raises FuseScopeError."""
+    _put(item, msgspec.structs.replace(item.facts, note=text))
+
+
+def describe(item: Item, tags: Iterable[str], text: str) -> None:
+    """Give it these tags and this note. Raises FuseScopeError."""
+    _put(item, msgspec.structs.replace(item.facts, tags=tuple(tags), note=text))
+
+
+def delete(item: Item) -> None:
+    """Remove it, a recording with its file. Raises FuseScopeError where the disk refuses."""
+    if item.kind == "experiment":
+        kept.delete(item.id.removeprefix(RECORDED))
+    with _writing():
+        if item.kind == "trace":
+            store().remove(item.id.removeprefix(KEPT))
+        facts.put(store().folder, item.facts_id, facts.NONE)
+
+
+def clear() -> int:
+    """Remove every trace that is kept, and what users said of them; recordings stay. The bytes that
+    this frees. Raises FuseScopeError."""
+    with _writing():
+        return store().clear()
+
+
+def add(path: Path, limits: Limits) -> str:
+    """Keep what is at `path`, however small; an experiment among the recordings. The name that it
+    has there. Raises FuseScopeError."""
+    kept_in = store()
+    value = read_path(path, limits)
+    if isinstance(value, Experiment):
+        if not path.is_file() or not zipfile.is_zipfile(path):
+            raise FuseScopeError("kept_wants_zip", where=display_name(str(path)))
+        own = recording_hash(value.record)
+        known = (item for item in items() if item.kind == "experiment" and item.hash == own)
+        there = next(known, None)
+        return _copied(path) if there is None else there.name
+    name = display_name(str(path.resolve()))
+    if path.is_dir():
+        key = value.meta.sha256
+    else:
+        key = keeping.content_key(source_with_neighbours(path, limits))
+    with _writing():
+        if not keeping.keep(kept_in, key, value, "some", name=name):
+            raise FuseScopeError(
+                "kept_too_large", size=kept_in.max_bytes, variable=settings.SIZE_VARIABLE
+            )
+    return name
+
+
+def _copied(path: Path) -> str:
+    target = places.experiments_folder() / f"{path.stem}.zip"
+    with _writing():
+        folders.make(target.parent)
+        with Draft(target) as draft:
+            with draft.opened() as file, path.open("rb") as given:
+                shutil.copyfileobj(given, file)
+            return draft.publish_numbered().name
+
+
+def _put(item: Item, said: Facts) -> None:
+    with _writing():
+        facts.put(store().folder, item.facts_id, said)
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = (error.strerror or os.strerror(error.errno or 0)).lower()
+        raise FuseScopeError(
+            "kept_unwritable", where=str(settings.folder()), reason=reason
+        ) from error

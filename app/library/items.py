@@ -1,0 +1,176 @@
+"""What is in the library: recordings, and traces that were kept."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from analysis.compare.timing.verdict import paired_verdict
+from analysis.errors import FuseScopeError
+from analysis.experiment import ExperimentRecord
+from analysis.messages import Message
+from analysis.text import clean_text, display_name
+from analysis.wording.sentences import pair_parts
+from app.recording.kept import MAX_LISTED
+from app.sources import choices, places
+from app.store import facts, settings
+from app.store.facts import Facts
+from app.store.store import Held, Store
+
+Kind = Literal["trace", "experiment"]
+Order = Literal["date", "name", "machine", "model", "bytes"]
+ORDERS: tuple[Order, ...] = ("date", "name", "machine", "model", "bytes")
+KEPT, RECORDED = "library:", "recorded:"
+_HASH_CHARS, _MIN_HASH = 12, 4
+_FIRST_NS, _LAST_NS = 10**18, 41 * 10**17  # times since 1970 that are dates
+_RUN = Message("{run:duration} a run, un-profiled")
+_PROFILED_RUN = Message("{run:duration} a run, profiled")
+_TOTAL = Message("{total:duration} in operators")
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing: `id` is what links and sides hold (of an experiment without a variant), `hash` how
+    it is named where names are alike. `date` is when it was recorded where that is known, else when
+    it was kept, ISO 8601 in UTC. `pair` are the ids to compare first, of an experiment."""
+
+    id: str
+    kind: Kind
+    hash: str
+    name: str
+    facts: Facts
+    date: str
+    machine: str
+    model: str
+    headline: str
+    bytes: int
+    pair: tuple[str, str] | None = None
+
+    @property
+    def facts_id(self) -> str:
+        """What its facts are kept under: the content, whatever the file is called."""
+        return f"{self.kind}:{self.hash}"
+
+
+def store() -> Store:
+    """The store. Raises FuseScopeError where the library is off, or of a newer FuseScope."""
+    if not settings.is_on():
+        raise FuseScopeError("kept_off", variable=settings.FOLDER_VARIABLE)
+    found = Store(settings.folder(), settings.max_bytes())
+    found.check()
+    return found
+
+
+def items() -> list[Item]:
+    """Everything in the library, the newest in front. Raises as `store`."""
+    kept_in = store()
+    found = [_of_trace(kept_in, held) for held in kept_in.held() if not held.entry.recording]
+    for name, path in places.experiments(MAX_LISTED).items():
+        record = choices.record_at(path)
+        if record is not None:
+            found.append(_of_recording(kept_in, name, path, record))
+    return ordered(found, "date")
+
+
+def ordered(found: Iterable[Item], by: Order) -> list[Item]:
+    """The items in this order: dates and sizes from the largest, texts from A."""
+    alike = sorted(found, key=lambda item: (item.name.casefold(), item.id))
+    if by in ("date", "bytes"):
+        return sorted(alike, key=lambda item: getattr(item, by), reverse=True)
+    return sorted(alike, key=lambda item: getattr(item, by).casefold())
+
+
+def matching(found: Iterable[Item], text: str) -> list[Item]:
+    """The items that have every word of `text` in their name, tags, note, machine or model."""
+    words = text.casefold().split()
+
+    def told(item: Item) -> str:
+        own = (item.name, *item.facts.tags, item.facts.note, item.machine, item.model, item.hash)
+        return "\n".join(own).casefold()
+
+    return [item for item in found if all(word in told(item) for word in words)]
+
+
+def named(name: str, among: Iterable[Item] | None = None) -> Item:
+    """The item of this name, or of the hash or id that begins so. Raises FuseScopeError."""
+    listed = items() if among is None else list(among)
+    start = name.lower() if len(name) >= _MIN_HASH else "-"
+    for found in (
+        [item for item in listed if name == item.id],
+        [item for item in listed if name == item.name],
+        [item for item in listed if item.hash.startswith(start)],
+    ):
+        if len(found) > 1:
+            raise FuseScopeError("kept_ambiguous", name=clean_text(name, 60), n=len(found))
+        if found:
+            return found[0]
+    raise FuseScopeError("not_named_among_kept", name=clean_text(name, 60))
+
+
+def _of_trace(kept_in: Store, held: Held) -> Item:
+    entry = held.entry
+    meta = entry.header.meta
+    said = facts.of(kept_in.folder, f"trace:{entry.key}")
+    started = meta.started_ns
+    date = entry.added
+    if started is not None and _FIRST_NS <= started < _LAST_NS:
+        date = datetime.fromtimestamp(started / 1e9, UTC).isoformat(timespec="seconds")
+    headline = _TOTAL.text(total=entry.operators_ns)
+    if entry.run_ns is not None:
+        headline = (_PROFILED_RUN if entry.is_profiled else _RUN).text(run=entry.run_ns)
+    return Item(
+        f"{KEPT}{entry.key}",
+        "trace",
+        entry.key,
+        said.name or display_name(entry.name),
+        said,
+        date,
+        clean_text(entry.machine),
+        clean_text(entry.model),
+        headline,
+        held.bytes,
+    )
+
+
+def _of_recording(kept_in: Store, name: str, path: Path, record: ExperimentRecord) -> Item:
+    hash_ = recording_hash(record)
+    said = facts.of(kept_in.folder, f"experiment:{hash_}")
+    first, second = choices.recorded_pair(path)
+    pair = (first, second) if first is not None and second is not None else None
+    headline = ""
+    if pair is not None:
+        before, after = (id_.rpartition("/")[2] for id_ in pair)
+        parts = pair_parts(paired_verdict(record, before, after), before, after)
+        headline = "".join(part.text for part in parts)
+    try:
+        size = path.stat().st_size
+    except OSError:
+        size = 0
+    return Item(
+        f"{RECORDED}{name}",
+        "experiment",
+        hash_,
+        display_name(name),
+        said,
+        clean_text(record.created, 40),
+        clean_text(record.machine.cpu_model),
+        clean_text(record.model.name),
+        headline,
+        size,
+        pair,
+    )
+
+
+def recording_hash(record: ExperimentRecord) -> str:
+    """What tells a recording from others, whatever its file is called."""
+    told = f"{record.created}|{record.model.name}|{record.model.sha256}|{record.machine.cpu_model}"
+    return hashlib.sha256(told.encode(errors="replace")).hexdigest()
+
+
+def short(item: Item) -> str:
+    """The beginning of its hash."""
+    return item.hash[:_HASH_CHARS]

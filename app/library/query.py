@@ -1,0 +1,180 @@
+"""Questions in SQL about everything in the library: docs/sql.md has the tables."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from analysis.columnar.tables import CALLS, MAIN, OPERATORS, RUNS
+from analysis.errors import FuseScopeError
+from analysis.experiment import Experiment, ExperimentRecord
+from analysis.readers import READER_VERSION, read_path
+from analysis.sql.database import Database, files
+from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, RUN_COLUMNS
+from app.library.items import RECORDED, Item, items, recording_hash, store
+from app.sources import choices, places
+from app.store import keeping
+from app.store.store import TRACES, Store
+
+TRACES_TABLE = "traces"
+TABLES = (TRACES_TABLE, *MAIN)
+_LOG = logging.getLogger("fusescope")
+_SQL_TYPES = {
+    "int64": "BIGINT", "Int64": "BIGINT", "bool": "BOOLEAN", "Float64": "DOUBLE",
+    "category": "VARCHAR",
+}  # fmt: skip
+_SCHEMAS = {RUNS: RUN_COLUMNS, OPERATORS: OPERATOR_COLUMNS, CALLS: CALL_COLUMNS}
+_MOST_THREADS = 4
+# Columns of `traces` and their types in Arrow.
+FACTS = {
+    "hash": "string", "name": "string", "kind": "string", "recording": "string",
+    "variant": "string", "model": "string", "machine": "string", "device": "string",
+    "format": "string", "tool": "string", "version": "string", "date": "string",
+    "tags": "string", "note": "string", "run_ns": "int64", "run_is_profiled": "bool",
+    "operators_ns": "int64", "runs": "int64", "operators": "int64", "calls": "int64",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The library as tables; `unread` are files of recordings that could not be read."""
+
+    database: Database
+    unread: tuple[str, ...]
+
+
+@contextmanager
+def opened() -> Iterator[Prepared]:
+    """The library, to be asked. Recordings that are not in the store yet are read first. Raises
+    FuseScopeError."""
+    import pyarrow as pa
+
+    kept_in = store()
+    listed = items()
+    unread = tuple(_with_recordings(kept_in, listed))
+    rows, folders = _rows(kept_in, listed)
+    with Database(
+        [kept_in.folder / TRACES], threads=min(_MOST_THREADS, os.cpu_count() or 1)
+    ) as database:
+        columns = {
+            name: pa.array([row[name] for row in rows], pa.type_for_alias(kind))
+            for name, kind in FACTS.items()
+        }
+        database.table(TRACES_TABLE, pa.table(columns))
+        for name in MAIN:
+            database.view(name, _select(name, [folder / f"{name}.parquet" for folder in folders]))
+        yield Prepared(database, unread)
+
+
+def _select(name: str, paths: list[Path]) -> str:
+    if not paths:
+        empty = ", ".join(
+            f'null::{_SQL_TYPES[dtype]} as "{column}"' for column, dtype in _SCHEMAS[name].items()
+        )
+        return f"select ''::VARCHAR as trace, ''::VARCHAR as hash, {empty} where false"
+    return (
+        f"select t.name as trace, p.hash, p.* exclude (hash, reader) from read_parquet("
+        f"{files(paths)}, union_by_name = true, hive_partitioning = true, "
+        "hive_types = {'hash': VARCHAR, 'reader': VARCHAR}) p "
+        f"join {TRACES_TABLE} t on t.hash = p.hash"
+    )
+
+
+def _rows(kept_in: Store, listed: list[Item]) -> tuple[list[dict[str, object]], list[Path]]:
+    by_key = {item.hash: item for item in listed if item.kind == "trace"}
+    by_file = {item.id.removeprefix(RECORDED): item for item in listed if item.kind == "experiment"}
+    current = {
+        key: name
+        for name in by_file
+        if (record := choices.record_at(places.experiments_folder() / name)) is not None
+        for key in _keys(record).values()
+    }
+    rows: list[dict[str, object]] = []
+    folders = []
+    for held in kept_in.held():
+        entry, meta = held.entry, held.entry.header.meta
+        if entry.recording:
+            item = by_file.get(current.get(entry.key, ""))
+        else:
+            item = by_key.get(entry.key)
+        if item is None:
+            continue
+        variant = meta.variant if entry.recording else None
+        folders.append(held.folder)
+        rows.append(
+            {
+                "hash": entry.key,
+                "name": f"{item.name}/{variant}" if variant else item.name,
+                "kind": "variant" if variant else "trace",
+                "recording": item.name if variant else None,
+                "variant": variant,
+                "model": item.model or None,
+                "machine": item.machine or None,
+                "device": meta.device,
+                "format": meta.format,
+                "tool": meta.tool,
+                "version": meta.version,
+                "date": item.date,
+                "tags": ", ".join(item.facts.tags),
+                "note": item.facts.note,
+                "run_ns": entry.run_ns,
+                "run_is_profiled": entry.is_profiled,
+                "operators_ns": entry.operators_ns,
+                **{name: entry.rows[name] for name in MAIN},
+            }
+        )
+    return rows, folders
+
+
+def _with_recordings(kept_in: Store, listed: list[Item]) -> Iterator[str]:
+    """Puts the variants of recordings into the store that are not there; the files that cannot be
+    read."""
+    for item in listed:
+        if item.kind != "experiment":
+            continue
+        name = item.id.removeprefix(RECORDED)
+        path = places.experiments_folder() / name
+        record = choices.record_at(path)
+        if record is None:
+            continue
+        missing = {
+            variant: key
+            for variant, key in _keys(record).items()
+            if kept_in.entry(key, READER_VERSION) is None
+        }
+        if missing and not _keep_variants(kept_in, path, missing):
+            yield item.name
+
+
+def _keep_variants(kept_in: Store, path: Path, keys: dict[str, str]) -> bool:
+    def wanted(_: ExperimentRecord) -> dict[str, str]:
+        return keys
+
+    try:
+        value = read_path(path, places.limits(), wanted=wanted)
+        if not isinstance(value, Experiment):
+            return False
+        for variant, key in keys.items():
+            keep = partial(
+                keeping.keep, model=value.record.model.name, machine=value.record.machine.cpu_model
+            )
+            keep(kept_in, key, value.traces[variant], recording=path.name)
+    except (FuseScopeError, OSError, ValueError, KeyError) as error:
+        _LOG.warning("a recording was not read for SQL", exc_info=error)
+        return False
+    return True
+
+
+def _keys(record: ExperimentRecord) -> dict[str, str]:
+    """The key of each variant: of what tells the recording from others, and its name."""
+    own = recording_hash(record)
+    return {
+        name: hashlib.sha256(f"{own}|{name}".encode(errors="replace")).hexdigest()
+        for name in record.names
+    }

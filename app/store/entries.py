@@ -1,0 +1,111 @@
+"""Entries: one trace as a folder of Parquet files, with a description that is sealed by a hash."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zlib
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from analysis.columnar.tables import NAMES, TEXTS, Columnar, Header, trace_of
+from analysis.trace import Trace
+from collectors.files.folder import FolderDraft
+
+DESCRIPTION = "entry.json"
+_DESCRIPTION_BYTES = 64 * 1024**2
+_LEVEL = 1  # of zstd: higher ones take longer than they save
+_ROW_GROUP = 1_000_000
+KEY = re.compile(r"[0-9a-f]{64}(?:-[0-9a-f]{8})?")
+# What is not an entry, or is damaged: Arrow's errors are ValueErrors and OSErrors.
+UNREADABLE = (msgspec.MsgspecError, ValueError, TypeError, KeyError, IndexError, OSError)
+
+# Whether the reader asked for other files beside: never; and there were none; and there were some.
+Beside = Literal["never", "none", "some"]
+
+
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is known of a trace without its tables.
+
+    `name` is that of its file, `added` when it was kept, ISO 8601 in UTC. `run_ns` is the median
+    of its un-profiled runs, of its profiled ones where there are none; None without runs.
+    `operators_ns` is the time of all its operators. Of a variant of a recording, `recording` is the
+    file of that, else ''.
+    """
+
+    key: str
+    reader: int
+    name: str
+    added: str
+    beside: Beside
+    header: Header
+    rows: dict[str, int] = {}
+    checks: dict[str, int] = {}  # CRC-32 of the file of each table
+    run_ns: int | None = None
+    is_profiled: bool = True
+    operators_ns: int = 0
+    model: str = ""
+    machine: str = ""
+    recording: str = ""
+
+
+class _Sealed(msgspec.Struct, frozen=True):
+    sha256: str
+    entry: msgspec.Raw
+
+
+def write(draft: FolderDraft, entry: Entry, kept: Columnar) -> None:
+    """Fills the draft of a folder; what the entry says of its files is made up here. Raises
+    OSError."""
+    checks = {}
+    for name, table in kept.tables.items():
+        with draft.opened(f"{name}.parquet") as file:
+            texts = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]
+            pq.write_table(
+                table,
+                file,
+                compression="zstd",
+                compression_level=_LEVEL,
+                use_dictionary=False if name == TEXTS else texts,
+                row_group_size=_ROW_GROUP,
+            )
+        checks[name] = zlib.crc32((draft.path / f"{name}.parquet").read_bytes())
+    rows = {name: len(table) for name, table in kept.tables.items()}
+    body = msgspec.json.encode(msgspec.structs.replace(entry, rows=rows, checks=checks))
+    sealed = _Sealed(hashlib.sha256(body).hexdigest(), msgspec.Raw(body))
+    with draft.opened(DESCRIPTION) as file:
+        file.write(msgspec.json.encode(sealed))
+
+
+def described(folder: Path) -> Entry:
+    """The entry in a folder, without its tables. Raises one of UNREADABLE."""
+    with (folder / DESCRIPTION).open("rb") as file:
+        data = file.read(_DESCRIPTION_BYTES)
+    sealed = msgspec.json.decode(data, type=_Sealed)
+    body = bytes(sealed.entry)
+    if hashlib.sha256(body).hexdigest() != sealed.sha256:
+        raise ValueError("the description was changed")
+    entry = msgspec.json.decode(body, type=Entry)
+    if not KEY.fullmatch(entry.key) or folder.name != f"hash={entry.key}":
+        raise ValueError("the description is of another entry")
+    return entry
+
+
+def trace(folder: Path, entry: Entry) -> Trace:
+    """The trace in a folder. Raises one of UNREADABLE."""
+    tables = {}
+    for name, rows in entry.rows.items():
+        if name not in NAMES:
+            raise ValueError("an unknown table")
+        data = (folder / f"{name}.parquet").read_bytes()
+        if zlib.crc32(data) != entry.checks[name]:
+            raise ValueError(f"{name}: the file was changed")
+        with pq.ParquetFile(pa.BufferReader(data)) as file:
+            tables[name] = file.read()
+        if len(tables[name]) != rows:
+            raise ValueError(f"{name}: other rows than it says")
+    return trace_of(Columnar(entry.header, tables))

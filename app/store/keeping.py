@@ -1,0 +1,234 @@
+"""Keeping: files are read through the store, so that what was parsed once is not parsed again.
+
+A small file is not kept: parsing it is cheaper. Neither is an experiment, which is a recording of
+our own. What is kept can be wrong in no case: the content decides, and all that lay beside a file
+where its reader asked for that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analysis.errors import FuseScopeError
+from analysis.experiment import Experiment
+from analysis.limits import DEFAULT_LIMITS, MIB, Limits
+from analysis.messages import Message, Said
+from analysis.readers import READER_VERSION, read, read_path
+from analysis.readers.experiment import Wanted
+from analysis.readers.input.folder import source_with_neighbours
+from analysis.readers.input.source import Source
+from analysis.trace import Trace
+from app.store import facts, known, settings
+
+if TYPE_CHECKING:
+    from app.store.entries import Beside
+    from app.store.store import Store
+
+# Of the content, unpacked. Below, reading what was kept takes no less than a tenth of parsing.
+MIN_BYTES = 8 * MIB
+_LOOK_BYTES = 64 * 1024  # of the file, packed or not: nothing smaller holds so much
+_NAMED = ("onnxruntime",)  # formats that tell something in the name of the file
+_LOG = logging.getLogger("fusescope")
+
+_KEPT = Message(
+    "{file:name} was kept in the library, so that it opens faster next time. "
+    "{setting:name} turns this off."
+)
+_FULL = Message("{file:name} was not kept in the library, which may take {size} at most.")
+_FAILED = Message("{file:name} was not kept in the library: {reason:name}.")
+
+
+@dataclass(frozen=True)
+class Read:
+    """What was read of a file, and what became of it in the library: a sentence, None where nothing
+    did."""
+
+    value: Trace | Experiment
+    said: Said | None = None
+
+
+def store() -> Store | None:
+    """The store, where it is on, and what it needs is installed."""
+    if not settings.is_on():
+        return None
+    try:
+        from app.store.store import Store
+    except ImportError:  # without pyarrow, whose tables are an extra
+        return None
+    return Store(settings.folder(), settings.max_bytes())
+
+
+def read_through(
+    path: Path, limits: Limits = DEFAULT_LIMITS, *, above: bool = True, wanted: Wanted | None = None
+) -> Read:
+    """What is in the file or folder at `path`, as analysis.readers.read_path, with its errors."""
+    state = known.facts_of(path)
+    kept_in = store() if state is not None and state[2] >= _LOOK_BYTES else None
+    if kept_in is None or state is None:
+        return Read(read_path(path, limits, above=above, wanted=wanted))
+    way = f"{path.absolute()}|{above}|{of_limits(limits)}"
+
+    def around() -> str:
+        return known.beside(path, path.absolute().parent.parent if above else None)
+
+    key = known.key_of(kept_in.folder, way, state, around)
+    if key is not None and (found := _current(kept_in, key)) is not None:
+        return Read(found)
+    source = source_with_neighbours(path, limits, above=above)
+    if len(source.data) >= _LOOK_BYTES:
+        key = content_key(source)
+        if (found := _of_content(kept_in, key, source.name, alone=False)) is not None:
+            _remember(kept_in, way, state, "", key)
+            return Read(found)
+    near = around()
+    value = read(source, wanted)
+    if not isinstance(value, Trace) or not _is_worth(source):
+        return Read(value)
+    asked = "beside" in vars(source)
+    some: Beside = "never" if not asked else ("some" if source.beside else "none")
+    key = content_key(source, near if some == "some" else "")
+    said, is_kept = _put(kept_in, key, value, some)
+    if is_kept:
+        _remember(kept_in, way, state, "" if some == "never" else near, key)
+    return Read(value, said)
+
+
+def of_upload(source: Source) -> Trace | None:
+    """What was kept of a file that came alone; None where nothing was."""
+    kept_in = store() if len(source.data) >= _LOOK_BYTES else None
+    if kept_in is None:
+        return None
+    return _of_content(kept_in, content_key(source), source.name, alone=True)
+
+
+def keep_upload(source: Source, value: Trace) -> Said | None:
+    """Keep what was read of a file that came alone; what became of that."""
+    kept_in = store() if _is_worth(source) else None
+    return _put(kept_in, content_key(source), value, "none")[0] if kept_in is not None else None
+
+
+def is_kept(key: str) -> bool:
+    """Whether there is a trace of this key."""
+    kept_in = store() if key else None
+    return kept_in is not None and kept_in.entry(key) is not None
+
+
+def named_trace(key: str) -> tuple[str, Trace]:
+    """The name that a trace has in the library, and the trace. Raises FuseScopeError as
+    `trace_of`."""
+    trace = trace_of(key)
+    own = facts.of(settings.folder(), f"trace:{key}").name
+    return own or trace.meta.file_name, trace
+
+
+def trace_of(key: str) -> Trace:
+    """The trace that was kept under this key. Raises FuseScopeError where there is none, or it is
+    damaged."""
+    kept_in = store()
+    entry = kept_in.entry(key) if kept_in is not None else None
+    if kept_in is None or entry is None:
+        raise FuseScopeError("not_kept")
+    found = kept_in.trace(key)
+    if found is None:
+        raise FuseScopeError("kept_damaged", where=entry.name)
+    return found
+
+
+def keep(
+    kept_in: Store,
+    key: str,
+    trace: Trace,
+    beside: Beside = "never",
+    *,
+    name: str = "",
+    model: str = "",
+    machine: str = "",
+    recording: str = "",
+) -> bool:
+    """Put a trace into the store; see Store.put. Raises OSError, and ValueError for one that holds
+    what no reader makes."""
+    from analysis.columnar.tables import columnar
+    from app.store.entries import Entry
+
+    kept = columnar(trace)
+    runs = trace.sampled_runs if len(trace.sampled_runs) else trace.profiled_runs
+    spans = runs["dur_ns"] if len(trace.sampled_runs) or trace.has_runs else runs["dur_ns"][:0]
+    entry = Entry(
+        key=key,
+        reader=READER_VERSION,
+        name=name or trace.meta.file_name,
+        added=datetime.now(UTC).isoformat(timespec="seconds"),
+        beside=beside,
+        header=kept.header,
+        run_ns=round(spans.median()) if len(spans) else None,
+        is_profiled=not len(trace.sampled_runs),
+        operators_ns=int(trace.calls["dur_ns"].sum()),
+        model=model,
+        machine=machine or trace.meta.device or "",
+        recording=recording,
+    )
+    return kept_in.put(entry, kept)
+
+
+def content_key(source: Source, around: str = "") -> str:
+    """The key of a file: the hash of what it holds, and of the limits under which it is read;
+    `around` of what it is read with."""
+    key = source.sha256
+    if around:
+        key = hashlib.sha256(f"{key}|{around}".encode()).hexdigest()
+    return "-".join(filter(None, (key, of_limits(source.limits))))
+
+
+def of_limits(limits: Limits) -> str:
+    """A hash of limits that were set; '' for those by default."""
+    if limits == DEFAULT_LIMITS:
+        return ""
+    return hashlib.sha256(repr(limits).encode()).hexdigest()[:8]
+
+
+def _current(kept_in: Store, key: str) -> Trace | None:
+    """What this version of the readers made of it."""
+    return kept_in.trace(key) if kept_in.entry(key, READER_VERSION) is not None else None
+
+
+def _of_content(kept_in: Store, key: str, name: str, *, alone: bool) -> Trace | None:
+    entry = kept_in.entry(key, READER_VERSION)
+    if entry is None or entry.beside not in (("never", "none") if alone else ("never",)):
+        return None
+    if entry.header.meta.format in _NAMED and entry.header.meta.file_name != name:
+        return None
+    found = kept_in.trace(key)
+    return found and replace(found, meta=replace(found.meta, file_name=name))
+
+
+def _is_worth(source: Source) -> bool:
+    return len(source.data) >= MIN_BYTES or len(source.content) >= MIN_BYTES
+
+
+def _put(kept_in: Store, key: str, value: Trace, beside: Beside) -> tuple[Said | None, bool]:
+    """What became of it, and whether it is there: the library is a convenience, no condition."""
+    name = value.meta.file_name
+    try:
+        if keep(kept_in, key, value, beside):
+            return _KEPT.of(file=name, setting=f"{settings.FOLDER_VARIABLE}={settings.OFF}"), True
+        from analysis.units import capacity
+
+        return _FULL.of(file=name, size=capacity(kept_in.max_bytes)), False
+    except FuseScopeError as error:  # of a newer version
+        return _FAILED.of(file=name, reason=error.what), False
+    except (OSError, ValueError) as error:
+        _LOG.warning("a trace was not kept", exc_info=error)
+        reason = (isinstance(error, OSError) and error.strerror) or str(error)
+        return _FAILED.of(file=name, reason=reason.lower()), False
+
+
+def _remember(kept_in: Store, way: str, state: known.Facts, around: str, key: str) -> None:
+    try:
+        known.remember(kept_in.folder, way, state, around, key)
+    except OSError as error:
+        _LOG.warning("a path was not kept", exc_info=error)

@@ -1,0 +1,235 @@
+"""The store: entries by the hash of what was read, bounded in size, shared by processes.
+
+An entry appears complete or not at all, and is replaced as a whole. Whoever changes which entries
+there are holds the lock; whoever reads one does not, and finds it, or finds it gone. Entries of
+several versions of the readers may stand beside each other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from analysis.columnar.tables import Columnar
+from analysis.errors import FuseScopeError
+from analysis.readers import READER_VERSION
+from analysis.trace import Trace
+from app.store import entries, facts
+from app.store.entries import KEY, UNREADABLE, Entry
+from collectors.files import folder as folders
+from collectors.files import publication
+from collectors.files.folder import FolderDraft
+
+VERSION = 1
+TRACES = "traces"
+_MARK = "library.json"
+_LOCK = "lock"
+_PATIENCE_S = 10.0
+_STEP_S = 0.02
+
+
+class _Mark(msgspec.Struct):
+    version: int
+
+
+@dataclass(frozen=True)
+class Held:
+    """An entry that is there: its folder, its bytes on the disk, when it was used last, in ns."""
+
+    folder: Path
+    entry: Entry
+    bytes: int
+    used_ns: int
+
+
+class Store:
+    """The store below a folder, of `max_bytes` at most."""
+
+    def __init__(self, folder: Path, max_bytes: int) -> None:
+        self.folder = folder
+        self.max_bytes = max_bytes
+
+    def check(self) -> None:
+        """Raises FuseScopeError where a newer FuseScope made the store, which stays as it is."""
+        version = self._version()
+        if version > VERSION:
+            raise FuseScopeError(
+                "kept_newer", where=str(self.folder), version=version, known=VERSION
+            )
+
+    def _version(self) -> int:
+        try:
+            data = (self.folder / _MARK).read_bytes()
+            return msgspec.json.decode(data, type=_Mark).version
+        except (OSError, msgspec.MsgspecError):
+            return VERSION
+
+    def trace(self, key: str) -> Trace | None:
+        """The trace that was kept under this key, by any version of the readers, the newest first;
+        None where there is none, or it is damaged. Counts as a use of it."""
+        for held in self._named(key):
+            with contextlib.suppress(*UNREADABLE):
+                entry = entries.described(held)
+                found = entries.trace(held, entry)
+                os.utime(held / entries.DESCRIPTION)
+                return found
+        return None
+
+    def entry(self, key: str, reader: int | None = None) -> Entry | None:
+        """What is known of the trace of this key, of this version of the readers or of any."""
+        for held in self._named(key):
+            if reader is None or held.parent.name == f"reader={reader}":
+                with contextlib.suppress(*UNREADABLE):
+                    return entries.described(held)
+        return None
+
+    def put(self, entry: Entry, kept: Columnar) -> bool:
+        """Keep a trace in place of one of its key; what was used longest ago goes to make room.
+        False where it is larger than the store may be. Raises OSError, and then the store is as it
+        was."""
+        self.check()
+        target = self._path(entry.reader, entry.key)
+        folders.make(self.folder)
+        with FolderDraft(target) as draft:
+            entries.write(draft, entry, kept)
+            if _bytes(draft.path) > self.max_bytes:
+                return False
+            with self._locked():
+                self._marked()
+                draft.publish()
+                for older in self._named(entry.key):
+                    if older != target:
+                        folders.remove(older)
+                self._make_room(target)
+        return True
+
+    def held(self) -> list[Held]:
+        """All entries that can be read, the last one used in front; of each key the newest."""
+        found: dict[str, Held] = {}
+        for folder in self._folders():
+            with contextlib.suppress(*UNREADABLE):
+                entry = entries.described(folder)
+                if entry.key not in found:
+                    used = (folder / entries.DESCRIPTION).stat().st_mtime_ns
+                    found[entry.key] = Held(folder, entry, _bytes(folder), used)
+        return sorted(found.values(), key=lambda one: (-one.used_ns, one.entry.key))
+
+    @property
+    def bytes(self) -> int:
+        """What all entries take on the disk."""
+        return sum(map(_bytes, self._folders()))
+
+    def remove(self, key: str) -> bool:
+        """Remove the trace of this key; False where there is none. Raises OSError."""
+        there = self._named(key)
+        if there:
+            with self._locked():
+                for folder in there:
+                    folders.remove(folder)
+        return bool(there)
+
+    def clear(self) -> int:
+        """Remove all that is kept, with names, tags and notes; the bytes that this frees. Raises
+        OSError."""
+        if not self.folder.is_dir():
+            return 0
+        freed = self.bytes
+        with self._locked():
+            for name in (TRACES, facts.FOLDER, "known"):
+                folders.remove(self.folder / name)
+        return freed
+
+    def _path(self, reader: int, key: str) -> Path:
+        return self.folder / TRACES / f"reader={reader}" / f"hash={key}"
+
+    def _named(self, key: str) -> list[Path]:
+        """Folders of this key, of the newest version of the readers first."""
+        if not KEY.fullmatch(key):
+            return []
+        there = (reader / f"hash={key}" for reader in self._readers())
+        return [folder for folder in there if folder.is_dir()]
+
+    def _readers(self) -> list[Path]:
+        """Folders of the versions of the readers, this one first, then the newest of the others."""
+
+        def rank(path: Path) -> tuple[bool, int]:
+            version = int(path.name.removeprefix("reader="))
+            return version == READER_VERSION, version
+
+        if self._version() > VERSION:
+            return []
+        with contextlib.suppress(OSError):
+            found = [
+                path
+                for path in (self.folder / TRACES).iterdir()
+                if path.name.removeprefix("reader=").isdecimal()
+            ]
+            return sorted(found, key=rank, reverse=True)
+        return []
+
+    def _folders(self) -> list[Path]:
+        found: list[Path] = []
+        for reader in self._readers():
+            with contextlib.suppress(OSError):
+                found += sorted(
+                    path
+                    for path in reader.iterdir()
+                    if KEY.fullmatch(path.name.removeprefix("hash=")) and path.is_dir()
+                )
+        return found
+
+    def _make_room(self, newest: Path) -> None:
+        """Those with a name, tags or a note of the user's go last, `newest` never."""
+        sizes = {folder: _bytes(folder) for folder in self._folders()}
+        total = sum(sizes.values())
+
+        def rank(folder: Path) -> tuple[bool, int]:
+            key = folder.name.removeprefix("hash=")
+            with contextlib.suppress(OSError):
+                used = (folder / entries.DESCRIPTION).stat().st_mtime_ns
+                return facts.of(self.folder, f"trace:{key}") != facts.NONE, used
+            return False, 0  # damaged
+
+        for folder in sorted(sizes, key=rank):
+            if total <= self.max_bytes:
+                return
+            if folder != newest:
+                folders.remove(folder)
+                total -= sizes[folder]
+
+    def _marked(self) -> None:
+        if not (self.folder / _MARK).exists():
+            publication.replace(self.folder / _MARK, msgspec.json.encode(_Mark(VERSION)))
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """While nobody else changes which entries there are. Raises OSError where somebody does so
+        for too long."""
+        handle = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            deadline = time.monotonic() + _PATIENCE_S
+            while True:
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() > deadline:
+                        raise
+                    time.sleep(_STEP_S)
+            yield
+        finally:
+            os.close(handle)
+
+
+def _bytes(folder: Path) -> int:
+    """Bytes of the files in a folder; 0 of one that is gone."""
+    with contextlib.suppress(OSError), os.scandir(folder) as files:
+        return sum(file.stat(follow_symlinks=False).st_size for file in files)
+    return 0

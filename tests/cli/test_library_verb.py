@@ -1,0 +1,77 @@
+"""`fusescope library` and `fusescope sql`, as they are typed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from analysis.errors import FuseScopeError
+from app.cli.main import app
+from app.store.store import Store
+from tests.library.conftest import library
+from tests.store.test_store import key
+
+__all__ = ["library"]
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(app, list(arguments))
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.output
+
+
+def refusal(*arguments: str) -> str:
+    result = CliRunner().invoke(app, list(arguments))
+    assert isinstance(result.exception, FuseScopeError), result.output
+    return result.exception.text
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def test_the_library_from_listing_to_clearing(library: Store) -> None:
+    run("library", "rename", "1.json", "before [red]x")
+    run("library", "tag", "before [red]x", "nightly", "a100")
+    run("library", "note", "before [red]x", "the first")
+    listed = run("library")
+    assert "before [red]x" in listed and "nightly, a100" in listed and key(1)[:12] in listed
+    assert "fused is 2.00× faster than unfused" in listed
+    found = json.loads(run("library", "search", "first", "--json"))
+    [item] = found["items"]
+    assert (item["name"], item["tags"], item["note"]) == (
+        "before [red]x", ["nightly", "a100"], "the first",
+    )  # fmt: skip
+    assert found["bytes"] > item["bytes"] > 500
+    assert "Nothing in the library has these words." in run("library", "search", "nothing")
+    assert refusal("library", "delete", "2.json").startswith("Nothing was removed, because nobody")
+    run("library", "delete", "2.json", "--yes")
+    run("library", "clear", "--yes")
+    assert [one["name"] for one in json.loads(run("library", "--json"))["items"]] == ["small.zip"]
+    assert refusal("library", "--sort", "colour").startswith("'colour' is no order of the library.")
+
+
+def test_two_of_the_library_are_compared_as_files_are(library: Store) -> None:
+    found = json.loads(run("library", "compare", "1.json", "2.json", "--json"))
+    assert [found[side]["file"] for side in ("baseline", "candidate")] == ["1.json", "2.json"]
+    alone = json.loads(run("library", "compare", "small.zip", "--json"))
+    assert alone["verdict"]["speedup"]["value"] == pytest.approx(2.0, rel=0.01)
+    assert "1.json" in run("inspect", "library:1.json")
+    assert refusal("inspect", "library:9.json").startswith("There is no '9.json' in the library.")
+
+
+def test_sql_prints_a_table_json_and_csv(library: Store) -> None:
+    question = "select name, calls from traces where kind = 'trace' order by name"
+    assert "1.json" in run("sql", question)
+    assert json.loads(run("sql", question, "--json"))["rows"] == [["1.json", 50], ["2.json", 50]]
+    rows = list(csv.reader(io.StringIO(run("sql", question, "--csv").lstrip("\ufeff"))))
+    assert rows == [["name", "calls"], ["1.json", "50"], ["2.json", "50"]]
+    assert "There are more than 200 rows" in run("sql", "select * from range(300)")
+    assert "operators_ns" in run("sql")
+    assert refusal("sql", "drop table traces").startswith("Only SELECT is answered")
+    assert refusal("sql", question, "--csv", "--json").startswith("--json and --csv do not go")

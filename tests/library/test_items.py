@@ -1,0 +1,102 @@
+"""What is in the library: found, named, changed, removed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analysis.errors import FuseScopeError
+from analysis.limits import DEFAULT_LIMITS
+from app.library import changes
+from app.library.items import Item, items, matching, named, ordered
+from app.sources import places
+from app.store import settings
+from app.store.store import Store
+from tests.factories import experiment_zip
+from tests.library.conftest import BLOCKS
+from tests.store.test_store import key
+
+
+def names(found: list[Item]) -> list[str]:
+    return [item.name for item in found]
+
+
+def test_traces_and_recordings_are_listed_with_what_they_say(library: Store) -> None:
+    found = items()
+    assert sorted(names(found)) == ["1.json", "2.json", "small.zip"]
+    recorded = named("small.zip")
+    assert (recorded.kind, recorded.model) == ("experiment", "mobilenetv2")
+    assert recorded.pair == ("recorded:small.zip/unfused", "recorded:small.zip/fused")
+    assert recorded.headline == "fused is 2.00× faster than unfused"
+    trace = named(f"library:{key(1)}")
+    assert (trace.kind, trace.headline) == ("trace", "1.00 µs a run, profiled")
+    assert names(ordered(found, "name")) == ["1.json", "2.json", "small.zip"]
+    sizes = [item.bytes for item in ordered(found, "bytes")]
+    assert sizes == sorted(sizes, reverse=True) and min(sizes) > 500
+
+
+def test_words_are_found_in_everything_that_was_said(library: Store) -> None:
+    changes.tag(named("1.json"), ["A100", "before fusion"])
+    changes.note(named("2.json"), "the new kernel")
+    assert names(matching(items(), "a100 FUSION")) == ["1.json"]
+    assert names(matching(items(), "kernel")) == ["2.json"]
+    assert names(matching(items(), "mobilenet")) == ["small.zip"]
+    assert matching(items(), "a100 kernel") == []
+    assert len(matching(items(), " ")) == 3
+
+
+def test_names_of_traces_are_told_apart(library: Store) -> None:
+    changes.rename(named("1.json"), "before", items())
+    assert named("before").hash == key(1)
+    for wrong, code in (("before", "kept_name_taken"), ("small.zip", "kept_name_taken")):
+        with pytest.raises(FuseScopeError) as refused:
+            changes.rename(named("2.json"), wrong, items())
+        assert refused.value.code == code
+    with pytest.raises(FuseScopeError) as unknown:
+        named("nothing")
+    assert unknown.value.text == (
+        "There is no 'nothing' in the library. See what there is with `fusescope library`."
+    )
+    with pytest.raises(FuseScopeError) as ambiguous:
+        named("0000")  # both hashes begin so
+    assert ambiguous.value.values["n"] == 2
+
+
+def test_a_recording_keeps_what_was_said_of_it_under_another_name(library: Store) -> None:
+    changes.describe(named("small.zip"), ["good"], "first one")
+    assert changes.rename(named("small.zip"), "best", items()) == "recorded:best.zip"
+    found = named("best.zip")
+    assert (found.facts.tags, found.facts.note) == (("good",), "first one")
+    assert (places.experiments_folder() / "best.zip").is_file()
+
+
+def test_what_is_deleted_is_gone(library: Store) -> None:
+    changes.tag(named("1.json"), ["x"])
+    changes.delete(named("1.json"))
+    changes.delete(named("small.zip"))
+    assert names(items()) == ["2.json"]
+    assert list(places.experiments_folder().iterdir()) == []
+    assert changes.clear() > 0
+    assert items() == []
+
+
+def test_files_are_added_however_small(library: Store, tmp_path: Path) -> None:
+    formats = Path(__file__).parents[2] / "sample_traces" / "formats"
+    profile = next((formats / "onnxruntime").glob("*.json"))
+    assert changes.add(profile, DEFAULT_LIMITS) == profile.name
+    assert named(profile.name).kind == "trace"
+    other = tmp_path / "other.zip"
+    other.write_bytes(experiment_zip(BLOCKS, model_name="other"))
+    assert [changes.add(other, DEFAULT_LIMITS) for _ in range(2)] == ["other.zip", "other.zip"]
+    assert named("other.zip").model == "other"
+    assert len(items()) == 5
+
+
+def test_off_says_so(library: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(settings.FOLDER_VARIABLE, "off")
+    with pytest.raises(FuseScopeError) as refused:
+        items()
+    assert refused.value.text == (
+        "The library is off, because FUSESCOPE_LIBRARY is 'off'. Unset it to use the library."
+    )

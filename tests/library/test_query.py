@@ -1,0 +1,89 @@
+"""SQL about the library: the worked queries of docs/sql.md, and the tables that it describes."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from app.library import changes
+from app.library.items import named
+from app.library.query import FACTS, TABLES, opened
+from app.sources import places
+from app.store.store import Store
+
+PAGE = (Path(__file__).parents[2] / "docs" / "sql.md").read_text(encoding="utf-8")
+QUERIES = re.findall(r"^```sql\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def test_the_worked_queries_answer(library: Store) -> None:
+    changes.tag(named("1.json"), ["nightly"])
+    assert len(QUERIES) == 5
+    with opened() as prepared:
+        answers = [prepared.database.answer(query) for query in QUERIES]
+    assert all(answer.rows for answer in answers)
+    fastest = answers[0]
+    assert fastest.columns == ("model", "fastest", "ms")
+    [row] = fastest.rows
+    assert row[:2] == ("mobilenetv2", "fused") and row[2] == pytest.approx(5.175, rel=0.05)
+
+
+def test_every_column_is_described(library: Store) -> None:
+    sections = re.split(r"^## ", PAGE, flags=re.MULTILINE)
+    with opened() as prepared:
+        for name in TABLES:
+            section = next(one for one in sections if one.startswith(f"`{name}`"))
+            described = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", section, re.MULTILINE)
+            columns = [column for row in described for column in re.findall(r"`(\w+)`", row)]
+            found = prepared.database.answer(f"select * from {name} limit 0").columns
+            assert columns == list(found), name
+    assert list(FACTS)[:2] == ["hash", "name"]
+
+
+def test_traces_and_variants_have_their_names_and_all_calls(library: Store) -> None:
+    changes.rename(named("2.json"), "it's", [])
+    with opened() as prepared:
+        ask = prepared.database.answer
+        assert ask("select name, kind, calls from traces where kind = 'trace' order by 1").rows == [
+            ("1.json", "trace", 50),
+            ("it's", "trace", 50),
+        ]
+        variants = ask("select name, variant, model from traces where kind = 'variant' order by 1")
+        assert variants.rows == [
+            ("small.zip/fused", "fused", "mobilenetv2"),
+            ("small.zip/unfused", "unfused", "mobilenetv2"),
+        ]
+        total = "select sum(dur_ns), count(*) from calls where trace = 'it''s'"
+        assert ask(total).rows == [(sum(range(2, 52)), 50)]
+        joined = ask(
+            "select op_type, sum(dur_ns) from calls join operators using (hash, operator) "
+            "where calls.trace = '1.json' group by 1 order by 1"
+        )
+        assert joined.rows == [("Conv", sum(range(1, 51, 2))), ("Relu", sum(range(2, 52, 2)))]
+        samples = ask("select count(*) from runs where not profiled and trace = 'small.zip/fused'")
+        assert samples.rows[0][0] > 0
+
+
+def test_an_empty_library_has_the_same_tables(
+    library: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes.delete(named("small.zip"))
+    changes.clear()
+    with opened() as prepared:
+        for name in TABLES:
+            assert prepared.database.answer(f"select count(*) from {name}").rows == [(0,)]
+
+
+def test_a_recording_that_cannot_be_read_is_named(library: Store) -> None:
+    whole = (places.experiments_folder() / "small.zip").read_bytes()
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(whole)) as given, zipfile.ZipFile(out, "w") as made:
+        for name in given.namelist():
+            made.writestr(name, b"[" if name.startswith("profiles/") else given.read(name))
+    (places.experiments_folder() / "small.zip").write_bytes(out.getvalue())
+    with opened() as prepared:
+        assert prepared.unread == ("small.zip",)
+        assert prepared.database.answer("select count(*) from traces").rows == [(2,)]
