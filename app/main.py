@@ -16,7 +16,7 @@ from streamlit.navigation.page import StreamlitPage
 from analysis.messages import say
 from app import language
 from app.parts import glossary, panels
-from app.views import compare, fusion, recipes, record, scaling, trace, variants
+from app.views import compare, fusion, library, recipes, record, scaling, trace, variants
 
 
 def run() -> None:
@@ -47,6 +47,9 @@ def run() -> None:
     recipes_page: StreamlitPage = st.Page(
         lambda: recipes.show(recipes_page, compare_page), title=say("Recipes"), url_path="recipes"
     )
+    library_page = st.Page(
+        lambda: library.show(compare_page, trace_page), title=say("Library"), url_path="library"
+    )
     shown = st.navigation(
         [
             compare_page,
@@ -56,6 +59,7 @@ def run() -> None:
             scaling_page,
             recipes_page,
             record_page,
+            library_page,
         ],
         position="top",
     )

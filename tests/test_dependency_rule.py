@@ -141,7 +141,7 @@ ALLOWED = {
     ),
     "app.views": (
         "analysis",
-        *within("app", "language parts recipes recording sources state"),
+        *within("app", "language library parts recipes recording server sources state store"),
         "collectors.record",
     ),
     "app.cli": (

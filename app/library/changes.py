@@ -34,23 +34,23 @@ def rename(item: Item, name: str, others: Iterable[Item]) -> str:
     wanted = facts.cleaned(Facts(name=name)).name
     if any(other.name == wanted for other in others if other.id != item.id):
         raise FuseScopeError("kept_name_taken")
-    _put(item, msgspec.structs.replace(item.facts, name=wanted))
+    _put(item, name=wanted)
     return item.id
 
 
 def tag(item: Item, tags: Iterable[str]) -> None:
     """Give it these tags in place of those it has. Raises FuseScopeError."""
-    _put(item, msgspec.structs.replace(item.facts, tags=tuple(tags)))
+    _put(item, tags=tuple(tags))
 
 
 def note(item: Item, text: str) -> None:
     """Give it this note in place of the one it has. Raises FuseScopeError."""
-    _put(item, msgspec.structs.replace(item.facts, note=text))
+    _put(item, note=text)
 
 
 def describe(item: Item, tags: Iterable[str], text: str) -> None:
     """Give it these tags and this note. Raises FuseScopeError."""
-    _put(item, msgspec.structs.replace(item.facts, tags=tuple(tags), note=text))
+    _put(item, tags=tuple(tags), note=text)
 
 
 def delete(item: Item) -> None:
@@ -105,9 +105,12 @@ def _copied(path: Path) -> str:
             return draft.publish_numbered().name
 
 
-def _put(item: Item, said: Facts) -> None:
+def _put(item: Item, **said: str | tuple[str, ...]) -> None:
+    """Replaces these of its facts, and keeps the others as they are by now."""
     with _writing():
-        facts.put(store().folder, item.facts_id, said)
+        folder = store().folder
+        known = facts.of(folder, item.facts_id)
+        facts.put(folder, item.facts_id, msgspec.structs.replace(known, **said))
 
 
 @contextmanager

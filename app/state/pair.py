@@ -51,11 +51,15 @@ def set_selectors(baseline: str | None, candidate: str | None) -> None:
 
 
 def replace_files(old: str, new: str | None) -> None:
-    """Ids that begin with `old` begin with `new` now; with None they are compared no more."""
-    pair = [
-        id_ if id_ is None or not id_.startswith(f"{old}/") else new and new + id_[len(old) :]
-        for id_ in session().pair
-    ]
+    """Ids of the file `old` are of the file `new` now; with None they are compared no more."""
+
+    def follow(id_: str | None) -> str | None:
+        is_of_it = id_ is not None and f"{id_}/".startswith(f"{old}/")
+        return new and new + id_[len(old) :] if id_ is not None and is_of_it else id_
+
+    pair = [follow(id_) for id_ in session().pair]
+    if tuple(pair) == session().pair:
+        return
     if None in pair and new is None:
         pair = [None, None]
     compare(*pair)

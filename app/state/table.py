@@ -74,6 +74,11 @@ def clicked_line(key: str) -> int | None:
     return lines[0] if lines else None
 
 
+def picked_lines(key: str) -> list[int]:
+    """The lines of the table `key` that are ticked, from the top."""
+    return sorted({int(line) for line in _selection(key)["rows"]})
+
+
 def _selection(key: str) -> dict[str, list[Any]]:
     state: Any = st.session_state.get(key) or {}
     found = state.get("selection", {})
