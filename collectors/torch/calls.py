@@ -20,6 +20,7 @@ _SIGNATURE = re.compile(
     r"^(\w+) = async_compile\.cpp_pybinding\(.*?^extern \"C\"\s+void\s+kernel\((.*?)\)",
     re.MULTILINE | re.DOTALL,
 )
+BETWEEN = -1  # in place of the number of a module: outside all of them
 _PLUMBING = ("_alloc_from_pool", "_reinterpret_tensor")  # compute nothing
 _Slot = tuple[int, int, int]  # storage, first byte, behind the last byte
 
@@ -43,13 +44,15 @@ class Call:
 class Run:
     """The calls of one run in order, and the tensors by name, as they were when written: those
     that were fed or are constant included, those that a library has packed not.
-    `outputs` are the names of what was returned."""
+    `outputs` are the names of what was returned, `told` the numbers that the program read out of
+    tensors, each with the tensor."""
 
     calls: list[Call] = field(default_factory=list)
     values: dict[str, torch.Tensor] = field(default_factory=dict)
     constant: set[str] = field(default_factory=set)
     given: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
+    told: list[tuple[str, str]] = field(default_factory=list)
 
 
 class Watch:
@@ -115,6 +118,13 @@ class Watch:
             self.run.values[name] = tensor.detach().clone()
         self._objects[id(tensor)] = (name, len(self._history.get(storage, ())))
         return name, is_view
+
+    def tells(self, number: float, base: str, read: str) -> str:
+        """A new name for a number that the program read out of a tensor."""
+        name = self._new(base)
+        self.run.values[name] = torch.tensor(float(number))
+        self.run.told.append((name, read))
+        return name
 
     def returns(self, outputs: Sequence[Any]) -> None:
         """What the model returned: later names win over those of what was written in parts."""
@@ -259,6 +269,8 @@ def operator(watch: Watch, graph: int, path: str, real: Callable[..., Any]) -> C
             made = [watch.returned(tensor, path, given) for tensor in tensors_of(result)]
             call.writes = [name for name, _ in made]
             call.is_view = bool(made) and all(is_view for _, is_view in made)
+            if isinstance(result, int | float) and len(call.reads) == 1:
+                call.writes = [watch.tells(result, path, call.reads[0])]
         watch.run.calls.append(call)
         return result
 

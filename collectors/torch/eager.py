@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -18,25 +18,36 @@ import torch
 from torch.profiler import ProfilerActivity, profile, record_function
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from collectors.torch.calls import Call, Watch, operator, tensors_of
+from collectors.torch.calls import BETWEEN, Call, Watch, operator, tensors_of
 from collectors.torch.models import Loaded
 
 _MARK = "fusescope::dispatched"
 
 
-class _Dispatched(TorchDispatchMode):  # type: ignore[misc]
+class Dispatched(TorchDispatchMode):  # type: ignore[misc]
     """Notes every dispatched operator with the module and the line of the file that it comes from,
-    and marks it for the profiler."""
+    and marks it for the profiler; not those in code of which `is_other` says so."""
 
-    def __init__(self, watch: Watch, file: str) -> None:
+    def __init__(
+        self, watch: Watch, file: str, is_other: Callable[[FrameType], bool] | None = None
+    ) -> None:
         super().__init__()
-        self._watch, self._file = watch, file
+        self._watch, self._file, self._is_other = watch, file, is_other
         self.scopes: list[str] = []
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Compiled code runs in here as it is, instead of being left out."""
+        return True
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         calls = self._watch.run.calls
+        if self._is_other is not None and self._is_other(sys._getframe()):
+            return func(*args, **(kwargs or {}))
         with record_function(f"{_MARK} {len(calls)}"):
-            result = operator(self._watch, 0, func._schema.name, func)(*args, **(kwargs or {}))
+            graph = 0 if self._is_other is None else BETWEEN
+            run = operator(self._watch, graph, func._schema.name, func)
+            result = run(*args, **(kwargs or {}))
         calls[-1].scope = self.scopes[-1] if self.scopes else ""
         calls[-1].source = _line_of(self._file)
         return result
@@ -45,7 +56,7 @@ class _Dispatched(TorchDispatchMode):  # type: ignore[misc]
 def watch_eager(watch: Watch, loaded: Loaded, folder: Path) -> None:
     """Runs the model once. The calls of the watch are then those of the user's code in order, not
     what they dispatched; those that dispatched nothing are left out."""
-    dispatched = _Dispatched(watch, loaded.file)
+    dispatched = Dispatched(watch, loaded.file)
     with (
         _scopes(loaded.model, dispatched.scopes),
         profile(activities=[ProfilerActivity.CPU]) as profiler,
@@ -53,25 +64,33 @@ def watch_eager(watch: Watch, loaded: Loaded, folder: Path) -> None:
     ):
         result = loaded.call(*loaded.inputs)
     watch.returns(tensors_of(result))
-    file = folder / "eager.json"
-    profiler.export_chrome_trace(str(file))
-    events = json.loads(file.read_bytes())["traceEvents"]
-    file.unlink()
     parts = watch.run.calls
-    called = [_call(name, [parts[i] for i in inside]) for name, inside in _called(events) if inside]
+    found = called_of(events_of(profiler, folder))
+    called = [joined(name, [parts[i] for i in inside]) for name, inside in found if inside]
     read = {name for call in called for name in call.reads} | {*watch.run.outputs}
+    read |= {scalar for scalar, _ in watch.run.told}
     for call in called:
         call.writes = [name for name in call.writes if name in read]
     watch.run.calls = called
 
 
-def _call(name: str, parts: list[Call]) -> Call:
+def events_of(profiler: profile, folder: Path) -> list[dict[str, Any]]:
+    """What the profiler saw."""
+    file = folder / "watched.json"
+    profiler.export_chrome_trace(str(file))
+    events: list[dict[str, Any]] = json.loads(file.read_bytes())["traceEvents"]
+    file.unlink()
+    return events
+
+
+def joined(name: str, parts: list[Call]) -> Call:
     """One call of the user's code, from what it dispatched."""
     made = [name for part in parts for name in part.writes]
     reads = [name for part in parts for name in part.reads if name not in made]
     is_view = all(part.is_view for part in parts)
     first = parts[0]
-    return Call(name, list(dict.fromkeys(reads)), made, 0, is_view, first.scope, first.source)
+    reads = list(dict.fromkeys(reads))
+    return Call(name, reads, made, first.graph, is_view, first.scope, first.source)
 
 
 @contextmanager
@@ -108,8 +127,9 @@ def _line_of(file: str) -> str:
     return ""
 
 
-def _called(events: list[dict[str, Any]]) -> list[tuple[str, list[int]]]:
-    """Operators that no other is around, in order, with the marks inside them."""
+def called_of(events: list[dict[str, Any]]) -> list[tuple[str, list[int]]]:
+    """Operators that no other is around, in order, with the marks inside them. What torch.compile
+    does around compiled code is no operator."""
     spans = sorted(
         (
             (float(e["ts"]), -float(e["dur"]), e["name"], e["cat"])
@@ -120,7 +140,7 @@ def _called(events: list[dict[str, Any]]) -> list[tuple[str, list[int]]]:
     found: list[tuple[str, list[int]]] = []
     ends = 0.0
     for start, length, name, category in spans:
-        if category == "cpu_op" and start >= ends:
+        if category == "cpu_op" and start >= ends and "::" in name:
             found.append((name, []))
             ends = start - length
         elif name.startswith(_MARK) and start < ends:

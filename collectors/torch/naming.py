@@ -7,6 +7,7 @@ where both can be cut; every such pair was compared, value by value.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from collectors.models.array import Array
 from collectors.tensors.candidates import Candidates
 from collectors.tensors.difference import difference_of
 from collectors.tensors.sketches import distance
-from collectors.torch.calls import Call, Run
+from collectors.torch.calls import BETWEEN, Call, Run
 from collectors.torch.session import array_of
 
 TOLERANCE = 1e-3  # as for ONNX Runtime; docs/fusion.md
@@ -49,7 +50,7 @@ def model_graph(run: Run) -> Graph:
 def named(run: Run, model: Run, names: Sequence[str]) -> Named:
     """The graph of another run; `names` are those of its calls. Its outputs are the model's, in
     order, whatever they hold: the recording compares them."""
-    found = _by_value(run, model)
+    found = _by_value(run, model) | _by_what_is_told(run, model)
     renamed = _names(run, model, found)
     held: dict[str, str] = {}  # tensor of the run -> the model's that it stands for
     for call in run.calls:
@@ -122,6 +123,21 @@ def _by_value(run: Run, model: Run) -> dict[str, list[str]]:
     return found
 
 
+def _by_what_is_told(run: Run, model: Run) -> dict[str, list[str]]:
+    """Numbers that the program read, and what it read them from, where both runs read the same in
+    order: one number proves nothing by itself."""
+    numbers = [(run.values[one], model.values[other])
+               for (one, _), (other, _) in zip(run.told, model.told, strict=False)]  # fmt: skip
+    if len(run.told) != len(model.told) or not all(
+        math.isclose(float(a), float(b), rel_tol=TOLERANCE, abs_tol=TOLERANCE) for a, b in numbers
+    ):
+        return {}
+    pairs = [
+        pair for both in zip(run.told, model.told, strict=True) for pair in zip(*both, strict=True)
+    ]
+    return {tensor: [original] for tensor, original in pairs}
+
+
 def _agree(original: torch.Tensor, array: Array, tolerance: float) -> bool:
     known = array_of(original)
     return known is not None and distance(known, array) <= tolerance
@@ -170,6 +186,8 @@ def _attributes(call: Call) -> dict[str, int | float | str | list[int | float | 
         found["source"] = clean_text(call.source)
     if call.is_view:
         found["view"] = 1
+    if call.graph == BETWEEN:
+        found["between"] = 1
     return found
 
 

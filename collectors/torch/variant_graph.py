@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +12,8 @@ from pathlib import Path
 from analysis.errors import FuseScopeError
 from analysis.experiment import NotFused
 from collectors.torch import models
-from collectors.torch.calls import Call, Watch, handles, watching
+from collectors.torch.between import has_breaks, watching_between
+from collectors.torch.calls import BETWEEN, Call, Watch, handles, watching
 from collectors.torch.compiling import Compiled
 from collectors.torch.eager import watch_eager
 from collectors.torch.kernel_map import check, several
@@ -52,7 +54,11 @@ def graph_of(settings: SessionSettings, variant: str, folder: Path) -> VariantGr
     made = session.compiled
     assert made is not None
     watch = Watch(session.loaded.named_tensors())
-    with watching(made.modules, made.sources, watch):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(watching(made.modules, made.sources, watch))
+        if has_breaks(session.graphs):
+            file = session.loaded.file
+            stack.enter_context(watching_between(watch, made.modules, file, folder))
         session.run()
     watch.returns(session.result())
     names = _handles(watch.run.calls, made.sources)
@@ -83,10 +89,16 @@ def _not_fused(made: Compiled) -> tuple[NotFused, ...] | None:
 
 def _handles(calls: Sequence[Call], sources: Sequence[str]) -> list[str]:
     """The compiler's own handle of each call ('cpp_fused_gelu_1:3'); of several graphs with the
-    number of the graph in front. Calls without one, such as copies, keep their name."""
+    number of the graph in front. Calls without one, such as copies, keep their name; those between
+    compiled parts are counted through: 'cumsum@1'."""
     waiting = [handles(source) for source in sources]
-    names = []
+    names: list[str] = []
+    between = 0
     for call in calls:
+        if call.graph == BETWEEN:
+            between += 1
+            names.append(f"{_short(call.name.rpartition('::')[2])}@{between}")
+            continue
         known = waiting[call.graph]
         place = f"{call.graph}:" if len(sources) > 1 else ""
         if known and _is_same(known[0][0], call.name):

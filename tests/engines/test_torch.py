@@ -136,6 +136,40 @@ def test_graph_breaks_are_counted_and_part_of_the_ledger(tmp_path: Path) -> None
     test_calls_are_joined_to_the_graph(experiment)
 
 
+def test_what_runs_between_parts_of_a_broken_graph_is_in_the_ledger(tmp_path: Path) -> None:
+    """An operator that is not compiled, and a number that decides which branch is taken."""
+    (tmp_path / "net.py").write_text(
+        "import torch\n"
+        "@torch.compiler.disable\n"
+        "def helper(y):\n"
+        "    return torch.cumsum(y, -1) * y\n"
+        "class Broken(torch.nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.up = torch.nn.Linear(64, 64)\n"
+        "    def forward(self, x):\n"
+        "        y = torch.tanh(self.up(x) * 2 + 1)\n"
+        "        y = y - 1 if y.sum() > 0 else y + 1\n"
+        "        return torch.sigmoid(helper(y) * 3).sum(-1)\n"
+        "def make():\n"
+        "    return Broken(), (torch.ones(64, 64),)\n"
+    )
+    names = ("eager", "captured", "unfused", "fused")
+    experiment = recorded(tmp_path, f"{tmp_path}/net.py:make", names)
+    assert experiment.record.variant("fused").settings["graphs"] == 3
+    test_every_operator_is_in_one_verified_group(experiment)
+    test_calls_are_joined_to_the_graph(experiment)
+    fused = experiment.graphs["fused"]
+    between = {node.op_type: node.name for node in fused.nodes if "@" in node.name}
+    assert between == {
+        "aten::is_nonzero": "is_nonzero@1", "aten::cumsum": "cumsum@2", "aten::mul": "mul@3",
+    }  # fmt: skip
+    for comparison in pairs(experiment):
+        kinds = {op.name: group.kind for group in comparison.fusion.groups for op in group.original}
+        assert "removed" not in kinds.values() and kinds["cumsum"] == "kept"
+        assert comparison.ledger.ungrouped.empty
+
+
 def test_each_large_fusion_is_left_out_by_itself(tmp_path: Path) -> None:
     experiment = recorded(tmp_path, "torch:twice_read", (), ablate=True)
     table = ablation(experiment)

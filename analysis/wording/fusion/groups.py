@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Fusion, Kind, KnownBy
 from analysis.messages import Message, listed, paragraph, say
+from analysis.text import clean_text
 
 KINDS: Mapping[Kind, Message] = {
     "kept": Message("kept"),
@@ -81,6 +82,16 @@ _INSERTED = Message(
     "{n:count} operators were inserted between groups.",
 )
 
+_COMPILED = Message(
+    "{side:name} is {n:count} compiled graph.",
+    "{side:name} is {n:count} compiled graphs.",
+)
+_BETWEEN = Message(
+    "{n:count} operator runs outside, as in eager mode.",
+    "{n:count} operators run outside, as in eager mode.",
+)
+_GRAPHS = "graphs"  # the setting of a variant that was compiled
+
 
 def coverage_sentence(comparison: Comparison) -> str:
     """How many original operators are accounted for, and how the groups are known; without groups
@@ -102,8 +113,23 @@ def coverage_sentence(comparison: Comparison) -> str:
         _as_known(fusion),
         _LARGEST.text(operators=fusion.largest),
         _INSERTED.text(n=inserted) if inserted else "",
+        _graphs_sentence(comparison),
         known_by_sentence(fusion),
     )
+
+
+def _graphs_sentence(comparison: Comparison) -> str:
+    """Of how many graphs the candidate was compiled, else the baseline; '' where neither was."""
+    for side in (comparison.candidate, comparison.baseline):
+        graphs = side.variant.settings.get(_GRAPHS) if side.variant is not None else None
+        if not isinstance(graphs, int) or graphs < 1:
+            continue
+        nodes = side.graph.nodes if side.graph is not None else ()
+        between = sum("between" in node.attributes for node in nodes)
+        name = clean_text(side.label)
+        made = _COMPILED.text(side=name, n=graphs)
+        return paragraph(made, _BETWEEN.text(n=between) if between else "")
+    return ""
 
 
 _WITHOUT_GRAPHS = Message("No groups are known: the files have no graphs of the model.")

@@ -11,7 +11,8 @@ from analysis.compare.groups.equivalence import duplicates
 from analysis.compare.groups.fusion import Operator
 from analysis.compare.ledger import common_scope, source_text
 from analysis.compare.side import side_of_variant
-from analysis.graph import Graph
+from analysis.graph import Graph, Node
+from analysis.wording import coverage_sentence
 from tests.torch_experiments import called, graph, kernel, torch_experiment
 
 MODEL = graph(
@@ -158,3 +159,41 @@ def test_groups_tell_their_lines_and_modules() -> None:
 
 def test_what_fuses_nothing_comes_before_fusion() -> None:
     assert BEFORE_FUSION == ("eager", "captured")
+
+
+BROKEN = graph(
+    called("mul", "aten::mul", ("x",), "m", 3),
+    called("sum", "aten::sum", ("m",), "s", 4),
+    called("is_nonzero", "aten::is_nonzero", ("s",), "told", 4),
+    called("cumsum", "aten::cumsum", ("m",), "c", 5),
+    called("add", "aten::add", ("c",), "y", 6),
+)
+PARTS = graph(
+    Node(
+        "0:cpp_fused_mul_sum_0:1", "cpp_fused_mul_sum", ("x",), ("m", "s"),
+        attributes={"event": "cpp_fused_mul_sum_0"},
+    ),
+    called("is_nonzero@1", "aten::is_nonzero", ("s",), "told", between=1),
+    called("cumsum@2", "aten::cumsum", ("m",), "c", between=1),
+    called("1:cpp_fused_add_0:1", "cpp_fused_add", ("c",), "y", event="cpp_fused_add_0"),
+)  # fmt: skip
+
+
+def test_what_runs_between_two_graphs_is_in_a_group_of_its_own() -> None:
+    """Also what reads a number that decides how the program goes on, which no tensor stems from."""
+    settings = {"fused": {"graphs": 2}}
+    found = torch_experiment(BROKEN, {"eager": BROKEN, "fused": PARTS}, settings=settings)
+    comparison = compare(side_of_variant(found, "eager"), side_of_variant(found, "fused"))
+    assert kinds(comparison) == {
+        "mul sum": "fused", "is_nonzero": "kept", "cumsum": "kept", "add": "replaced",
+    }  # fmt: skip
+    assert comparison.ledger.ungrouped.empty
+    assert "calls_not_of_graph" not in {n.code for n in found.traces["fused"].diagnostics}
+    said = coverage_sentence(comparison)
+    assert "fused is 2 compiled graphs. 2 operators run outside, as in eager mode." in said
+    whole = torch_experiment(
+        MODEL, {"eager": MODEL, "fused": FUSED}, settings={"fused": {"graphs": 1}}
+    )
+    other = compare(side_of_variant(whole, "fused"), side_of_variant(whole, "eager"))
+    assert "fused is 1 compiled graph." in coverage_sentence(other)
+    assert "outside" not in coverage_sentence(other)
