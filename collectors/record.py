@@ -26,10 +26,11 @@ from analysis.experiment import (
 from analysis.graph import graph_json
 from analysis.messages import Message, Said
 from collectors import kernels, variants, zoo
-from collectors.environments.catalogue import OWN
-from collectors.environments.state import python_of
+from collectors.environments.catalogue import OWN, engine_of
+from collectors.environments.state import python_of, state_of
 from collectors.files import archive, scratch
 from collectors.fusion import rules
+from collectors.jax import names as jax_names
 from collectors.kernels.native import compiler
 from collectors.models import custom_ops
 from collectors.progress import Progress
@@ -41,6 +42,7 @@ from collectors.recording.refused import NothingTried
 from collectors.recording.request import MAX_THREADS_PER_CORE, Recording
 from collectors.recording.series import Series, Stopped, expected_cost
 from collectors.runtimes import optimizers
+from collectors.torch import names as torch_names
 from collectors.workers import machine, worker
 from collectors.workers.jobs import BlockJob, BlockMeasured
 from collectors.workers.pool import WorkerPool
@@ -76,8 +78,30 @@ def zoo_models() -> dict[str, Message]:
     return {model.name: model.description for model in zoo.MODELS}
 
 
-def variant_names() -> dict[str, Message | Said]:
-    """Name -> what runs, of every variant that this machine can record."""
+def engine_models() -> dict[str, Message]:
+    """Name ('torch:mlp') -> one-line description of every model that is built in for an engine with
+    an environment of its own."""
+    return {
+        f"{names.PREFIX}{name}": text
+        for names in (torch_names, jax_names)
+        for name, text in names.BUILT_IN.items()
+    }
+
+
+def runtime_of(model: str) -> str:
+    """The engine of a built-in model by its name; that of all others is OWN."""
+    return model.partition(":")[0] if model in engine_models() else OWN
+
+
+def is_ready(runtime: str) -> bool:
+    """Whether the environment of an engine is there; starts nothing."""
+    return runtime == OWN or state_of(engine_of(runtime)).kind == "ready"
+
+
+def variant_names(runtime: str = OWN) -> dict[str, Message | Said]:
+    """Name -> what runs, of every variant that this machine can record with the engine."""
+    if runtime != OWN:
+        return {one.name: one.summary for one in variants.all_of_engine(runtime)}
     names = [variant.name for variant in variants.VARIANTS]
     names += [f"rules:{name}" for name in rules.built_in() if name != "O0"]
     if kernels.is_compiler_there():

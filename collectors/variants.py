@@ -137,6 +137,11 @@ def spins(name: str) -> bool:
     return any(variant.spin for variant in VARIANTS if variant.name == name)
 
 
+def all_of_engine(engine: str) -> tuple[Variant, ...]:
+    """Every variant of torch or jax that has a name of its own."""
+    return _OF_ENGINES[engine]
+
+
 def of_engine(name: str, engine: str) -> Variant:
     """The variant of that name for torch or jax. Raises FuseScopeError that suggests the nearest.
     Whether there is a kernel of the name that it is without shows when the model is compiled."""

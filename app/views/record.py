@@ -19,6 +19,7 @@ from app import state
 from app.parts import panels
 from app.parts.advice import tried
 from app.parts.heads import told
+from app.parts.recording import engines
 from app.recording import own_models as own
 from app.recording import progress, recorder, sweep
 from app.recording.own_models import OwnModels
@@ -94,9 +95,17 @@ def _explain() -> None:
 
 def _form() -> None:
     """What to record."""
-    from collectors.record import summary_of, variant_names, zoo_models
+    from collectors.record import (
+        OWN,
+        engine_models,
+        is_ready,
+        runtime_of,
+        summary_of,
+        variant_names,
+        zoo_models,
+    )
 
-    zoo, variants = zoo_models(), variant_names()
+    zoo = {**zoo_models(), **engine_models()}
     offered = _offered_rules()
     listed = own.found(places.folders())
     models = [*zoo, *(f"{own.PREFIX}{name}" for name in listed.bytes_of)]
@@ -113,26 +122,27 @@ def _form() -> None:
             placeholder=say("path below a folder that the dashboard was started with"),
             help=say("The file must contain its weights. External data is not read here."),
         )
-    rule_files = {f"{RULES}{name}": path for name, path in places.rule_files().items()}
+    runtime = runtime_of(model)
+    is_own = runtime == OWN
+    if not is_ready(runtime):
+        engines.how_to_add(runtime)
+        return
+    if not is_own:
+        engines.explain(runtime)
+    variants, rule_files = variant_names(runtime), dict[str, Path]()
+    if is_own:
+        rule_files = {f"{RULES}{name}": path for name, path in places.rule_files().items()}
     chosen = _variants(model, variants, rule_files)
     if _tries(model, chosen):
         st.info(_TRYING.text(), icon=":material/science:")
-    ablate = st.toggle(
-        say("Also record what each optimizer brings"),
-        key="record_ablate",
-        help=say(
-            "An ablation: the model without each optimizer of the engine, and with it alone, for "
-            "up to eight optimizers that change the model. These are up to 16 more variants, so "
-            "allow more time."
-        ),
-        persist_state="session",
-    )
-    settings = _settings()
+    ablate = engines.ablate(runtime, is_own=is_own)
+    settings = _settings(is_own)
     if st.button(
         say("Record"), key="record_start", type="primary", icon=":material/radio_button_checked:"
     ):
         with panels.guarded(say("This cannot be recorded.")):
             _start(
+                runtime,
                 path if model == OWN_FILE else model.removeprefix(own.PREFIX),
                 model not in zoo,
                 chosen,
@@ -147,15 +157,16 @@ def _variants(
     model: str, variants: Mapping[str, Message | Said], rule_files: Mapping[str, Path]
 ) -> list[str]:
     """The variants that are chosen, each with what it is below."""
-    from collectors.record import first_variants, summary_of
+    from collectors.record import OWN, first_variants, runtime_of, summary_of
 
-    files = {**rule_files, **_offered_rules()}
+    runtime = runtime_of(model)
+    files = {**rule_files, **_offered_rules()} if runtime == OWN else {}
     listed = [*variants, *(name for name in files if name not in variants)]
     asked = [name for name in state.recording.chosen_variants() if name not in listed]
     chosen = st.multiselect(
         say("Variants"),
         [*listed, *(name for name in asked if summary_of(name) is not None)],
-        default=[name for name in first_variants(model) if name in variants],
+        default=[name for name in first_variants(model, runtime) if name in variants],
         help="\n".join(
             f"- **{name}**: {panels.own(told(text))}" for name, text in variants.items()
         ),
@@ -165,7 +176,7 @@ def _variants(
     for name in chosen:
         what = told(variants.get(name) or summary_of(name) or OWN_RULES)
         st.caption(panels.own(say("{variant:name}: {what}", variant=name, what=what)))
-    if not rule_files:
+    if not rule_files and runtime == OWN:
         command = "fusescope serve --folder DIR"
         parts = _NO_RULE_FILES.parts(suffix=".toml", command=command)
         st.caption(panels.parts_text(parts, "gray"))
@@ -183,7 +194,8 @@ class _Settings:
     shapes: str
 
 
-def _settings() -> _Settings:
+def _settings(is_own: bool) -> _Settings:
+    """Sizes are those of a model for ONNX Runtime: `is_own`."""
     seconds = st.segmented_control(
         say("Time budget"),
         list(BUDGETS),
@@ -213,6 +225,8 @@ def _settings() -> _Settings:
         help=several,
         persist_state="session",
     )
+    if not is_own:
+        return _Settings(seconds, threads or "", "", "")
     batch = right.text_input(
         say("Batch size"),
         max_chars=_MAX_NUMBERS,
@@ -255,11 +269,13 @@ def _model(zoo: Mapping[str, Message | Said], found: OwnModels) -> str:
         return say("{model:name}: {what}", model=name, what=told(zoo[name]))
 
     def changed() -> None:
-        from collectors.record import first_variants, variant_names
+        from collectors.record import first_variants, runtime_of, variant_names
 
-        known = variant_names()
+        model = state.recording.chosen_model()
+        runtime = runtime_of(model)
+        known = variant_names(runtime)
         state.recording.choose_variants(
-            name for name in first_variants(state.recording.chosen_model()) if name in known
+            name for name in first_variants(model, runtime) if name in known
         )
 
     first = places.FIRST_SAMPLE
@@ -281,6 +297,7 @@ def _model(zoo: Mapping[str, Message | Said], found: OwnModels) -> str:
 
 
 def _start(
+    runtime: str,
     model: str,
     is_path: bool,
     variants: list[str],
@@ -304,6 +321,7 @@ def _start(
     like = offer if tries else None
     job = Recording(
         model=model,
+        runtime=runtime,
         out=progress.folder(),
         variants=tuple(variants),
         baseline=like.best if like else None,

@@ -398,3 +398,55 @@ def test_input_shapes(open_page: Open, asked: list[Recording]) -> None:
     page.text_input(key="record_shapes").set_value("x=1,3; mask=2")
     page.button(key="record_start").click().run()
     assert [dict(job.shapes) for job in asked] == [{"x": (1, 3), "mask": (2,)}]
+
+
+def ready(monkeypatch: pytest.MonkeyPatch, *engines: str) -> None:
+    monkeypatch.setattr(
+        collectors.record, "is_ready", lambda name: name in ("onnxruntime", *engines)
+    )
+
+
+def test_a_built_in_model_of_an_engine_is_recorded_with_the_variants_of_that(
+    open_page: Open, asked: list[Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready(monkeypatch, "torch", "jax")
+    page = open_page()
+    page.selectbox(key="record_model").set_value("torch:mlp").run()
+    assert is_clean(page)
+    variants = page.multiselect(key="record_variants")
+    assert variants.options == ["eager", "captured", "unfused", "fused", "freezing"]
+    assert variants.value == ["eager", "captured", "unfused", "fused"]
+    # Code of one's own is for the command line, and options of ONNX models are none of torch's.
+    assert "fusescope collect net.py:make --runtime torch" in texts(page)
+    assert not [
+        field for field in page.text_input if field.key in ("record_batch", "record_shapes")
+    ]
+    page.toggle(key="record_ablate_fusions").set_value(True)
+    page.button(key="record_start").click().run()
+    assert is_clean(page)
+    [job] = asked
+    assert (job.runtime, job.model, job.ablate, job.batch) == ("torch", "torch:mlp", True, None)
+    assert job.plan().path is None and job.variants == tuple(variants.value)
+    page.button(key="record_cancel").click().run()
+    wait()
+    page.run()
+    page.selectbox(key="record_model").set_value("jax:mlp").run()
+    assert page.multiselect(key="record_variants").value == ["eager", "unfused", "fused"]
+    assert not [toggle for toggle in page.toggle if toggle.key.startswith("record_ablate")]
+    page.selectbox(key="record_model").set_value("mul_add").run()
+    assert is_clean(page)
+    assert page.multiselect(key="record_variants").value == ["unfused", "custom:mul_add", "fused"]
+    assert [field.key for field in page.text_input if field.key == "record_batch"]
+
+
+def test_an_engine_that_is_not_there_is_one_command(
+    open_page: Open, asked: list[Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready(monkeypatch)
+    page = open_page()
+    page.selectbox(key="record_model").set_value("torch:mlp").run()
+    assert is_clean(page) and not asked
+    assert [code.value for code in page.code if "runtimes" in code.value] == [
+        "fusescope runtimes add torch"
+    ]
+    assert not [button for button in page.button if button.key == "record_start"]
