@@ -30,7 +30,8 @@ def how_to_add(runtime: str) -> None:
 
 def explain(runtime: str) -> None:
     """What can be recorded of an engine here, and the command for everything else."""
-    st.caption(panels.own(_COMPILES.text()))
+    if runtime == "torch":
+        st.caption(panels.own(_COMPILES.text()))
     st.caption(panels.own(_OWN_CODE.text()))
     st.code(f"fusescope collect {_FUNCTION} --runtime {runtime}", language=None)
 
