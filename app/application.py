@@ -31,8 +31,11 @@ from streamlit import config
 
 from analysis.errors import FuseScopeError
 from app.recording.recorder import RECORDER
+from app.server import receiving
 from app.server.memory import housekeeping, keep_few_arenas
 from app.server.same_origin import LOOPBACK, SameOrigin, is_local
+from app.server.spool import SPOOL
+from app.sources import places
 
 MAIN = Path(__file__).with_name("main.py")
 
@@ -100,10 +103,13 @@ async def _lifespan(_: st.App) -> AsyncIterator[None]:
     """While the server runs; at its end a recording keeps its complete blocks."""
     keep_few_arenas()
     keeping = asyncio.create_task(housekeeping())
+    SPOOL.is_served = True
     try:
         yield
     finally:
+        SPOOL.is_served = False
         keeping.cancel()
+        await asyncio.to_thread(SPOOL.close)
         await asyncio.to_thread(RECORDER.stop)
 
 
@@ -117,6 +123,7 @@ def _on_script_error(error: Exception) -> bool:
 app = st.App(
     MAIN,
     lifespan=_lifespan,
+    routes=[receiving.route(SPOOL, lambda: places.limits().file_bytes)],
     middleware=[
         Middleware(
             SecurityHeaders, headers={**HEADERS, "Content-Security-Policy": content_policy()}

@@ -115,7 +115,7 @@ ALLOWED = {
         *within("collectors", "jax torch variants workers zoo"),
     ),
     "app": ("analysis",),
-    "app.server": ("analysis",),
+    "app.server": ("analysis", "collectors.files"),
     "app.state": ("analysis", "app.server"),
     "app.language": ("analysis", "app.state"),
     "app.store": ("analysis", "collectors.files"),

@@ -19,7 +19,9 @@ from analysis.trace import Trace
 from analysis.wording import shown as words
 from app import state
 from app.parts import doctor, panels, ticks
+from app.parts.upload import large
 from app.server.same_origin import is_local
+from app.server.spool import SPOOL, Received
 from app.sources import choices, comparisons, loading, places, sides, uploads
 from app.sources.choices import Pair
 from app.sources.comparisons import Shown
@@ -197,8 +199,8 @@ def _files(gone: str | None, below: DeltaGenerator, side: DeltaGenerator, *, fol
                     "Files of any profiler in docs/formats.md, plain or gzipped, a zip of a "
                     "profiler's folder, or an experiment; several files at once. Files of one "
                     "recording are read together. Of two recordings, one becomes the baseline. "
-                    "For files above {limit}, start the dashboard with {option:name} and give the "
-                    "path.",
+                    "Files above {limit} go through the button below it, or are opened by their "
+                    "path, if the dashboard was started with {option:name}.",
                     limit="256 MB",
                     option="--folder DIR",
                 )
@@ -206,10 +208,13 @@ def _files(gone: str | None, below: DeltaGenerator, side: DeltaGenerator, *, fol
         )
         if dropped:
             _open(dropped, gone, below)
+        sent = large.received()
+        if sent:
+            _open_received(sent, gone, below)
     with paths:
         if places.folders():
             _path_input(gone)
-        else:
+        elif not SPOOL.is_served:
             st.caption(panels.parts_text(_LARGER.parts(option="--folder DIR"), "gray"))
 
 
@@ -264,6 +269,15 @@ def _open(files: list[UploadedFile], gone: str | None, below: DeltaGenerator) ->
     names = [panels.name(display_name(file.name)) for file in files]
     with below, st.spinner(words.reading_sentence(names)):
         inbox.put(*uploads.open_uploads(files), gone)
+    st.rerun()
+
+
+def _open_received(sent: list[Received], gone: str | None, below: DeltaGenerator) -> None:
+    """As `_open`, of files that lie on the disk of the server."""
+    inbox = state.files.inbox()
+    names = [panels.name(display_name(file.name)) for file in sent]
+    with below, st.spinner(words.reading_sentence(names)):
+        inbox.put(*uploads.open_received(sent), gone)
     st.rerun()
 
 

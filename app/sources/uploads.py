@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from analysis.errors import FuseScopeError
 from analysis.readers import read_all
-from analysis.readers.input.source import Source
+from analysis.readers.input.source import Source, load_file
 from analysis.readers.packed.report import role_of
 from analysis.readers.recordings import Found
 from analysis.text import display_name
 from analysis.trace import Trace
 from app.server.same_origin import is_local
+from app.server.spool import SPOOL, Received
 from app.sources import loading, places
 from app.sources.loading import left_aside
 from app.state.opened import Fate, Opened
@@ -30,10 +31,37 @@ def open_uploads(uploads: Iterable[Any]) -> tuple[list[Opened], list[Fate]]:
     """
     given: dict[str, Source] = {}
     for upload in uploads:
-        name = display_name(upload.name)
-        path = name if name not in given else f"{name} ({len(given) + 1})"
+        name, path = _label(upload.name, given)
         given[path] = Source(name, upload.getvalue(), places.limits(), path=path)
         _drop(upload)
+    return _open(given)
+
+
+def open_received(files: Iterable[Received]) -> tuple[list[Opened], list[Fate]]:
+    """The same for files that were sent to the disk of the server, from which they go."""
+    files = list(files)
+    given: dict[str, Source] = {}
+    limits = places.limits()
+    try:
+        for file in files:
+            name, path = _label(file.name, given)
+            load = load_file(file.path, name, limits)
+            given[path] = Source(name, load, limits, path=path, on_disk=file.path)
+        return _open(given)
+    except FuseScopeError as error:
+        return [], [Fate(next(iter(given), ""), False, error)]
+    finally:
+        for file in files:
+            SPOOL.drop(file.path)
+
+
+def _label(name: str, given: Mapping[str, Source]) -> tuple[str, str]:
+    """The name of an upload fit to be shown, and what tells it from those given before."""
+    shown = display_name(name)
+    return shown, shown if shown not in given else f"{shown} ({len(given) + 1})"
+
+
+def _open(given: Mapping[str, Source]) -> tuple[list[Opened], list[Fate]]:
     alone = next(iter(given.values())) if len(given) == 1 and is_local() else None
     known = of_upload(alone) if alone is not None else None
     if alone is not None and known is not None:

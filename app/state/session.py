@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import streamlit as st
@@ -32,6 +33,7 @@ class Session:
     fates: list[Fate] = field(default_factory=list)
     told_beside: tuple[str | None, str | None] | None = None
     uploads: int = 0
+    upload_ticket: str = ""
     pair: tuple[str | None, str | None] = (None, None)
     traced: str | None = None
     several: tuple[str, ...] = ()
@@ -76,6 +78,14 @@ def linked_number(name: str, max_digits: int) -> int | None:
     text = st.query_params.get(name, "")
     is_number = text.isascii() and text.isdecimal() and len(text) <= max_digits
     return int(text) if is_number else None
+
+
+def upload_ticket(new: Callable[[], str], is_known: Callable[[str], bool]) -> str:
+    """The ticket of this tab for sending files, a new one where it has none that is known."""
+    kept = session()
+    if not is_known(kept.upload_ticket):
+        kept.upload_ticket = new()
+    return kept.upload_ticket
 
 
 def greeted() -> bool:

@@ -14,6 +14,7 @@ from collectors.files import ownership
 
 RECORDING = "fusescope-recording-"
 WORKER = "fusescope-worker-"
+UPLOAD = "fusescope-upload-"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 _PROBE_BYTES = 1 << 16
 
@@ -49,7 +50,7 @@ def remove_stale() -> None:
     """Removes this user's folders whose owner is gone. Follows no links."""
     with contextlib.suppress(OSError):
         ownership.remove_stale(
-            tempfile.gettempdir(), lambda name: name.startswith((RECORDING, WORKER))
+            tempfile.gettempdir(), lambda name: name.startswith((RECORDING, WORKER, UPLOAD))
         )
 
 

@@ -1,0 +1,1 @@
+"""Files that are too large for Streamlit's uploader."""
