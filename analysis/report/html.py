@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from markupsafe import Markup
@@ -66,7 +65,7 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
     `include_environment`.
     """
     data = embedded(comparison.given, comparison.assumptions, private=not include_environment)
-    drawn = drawing(partial(timeline_payload, with_short_labels(comparison)))
+    drawn = drawing(timeline_payload(with_short_labels(comparison)))
     several = recorded_together(comparison)
     page = languages.in_every_language(
         lambda codes: _page(

@@ -1,9 +1,8 @@
-"""The timelines of a report: as many executions as fit, their script, and the still picture."""
+"""The timelines of a report: in as much detail as fits, their script, and the still picture."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,33 +13,43 @@ from analysis.report import languages
 from analysis.report.pages import template
 from analysis.report.pictures.still import still
 from analysis.timeline import script
-from analysis.timeline.packing import packed_json
-from analysis.timeline.payload import REPORT_CALLS, texts
+from analysis.timeline.drawing import Layers, packed
+from analysis.timeline.packing import Columns, json_text
+from analysis.timeline.payload import texts
+from analysis.wording.timeline import drawn as wording
 
 MAX_DRAWING = 900_000  # characters of the timelines, so that a report stays below 2 MB
-_FEWEST_CALLS = 1000
+_MOST_CALLS = 240_000  # of which it is tried whether they fit
+_MOST_ITEMS = 60_000
+_FEWEST_ITEMS = 1000
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A payload of the timelines, and all of it as JSON, told in every language."""
+    """A payload of the timelines, and as JSON, told in every language, what the page has of it: all
+    executions, or those of `exact_ns` and more and how much ran in bins of that width."""
 
     payload: dict[str, Any]
     json: str
+    exact_ns: int | None
 
 
-def drawing(payload_of: Callable[[int], dict[str, Any]]) -> Drawing:
-    """What `payload_of` makes for so many executions a side, as many as fit MAX_DRAWING."""
-    calls = REPORT_CALLS
+def drawing(payload: dict[str, Any]) -> Drawing:
+    """Every execution of a payload if they fit MAX_DRAWING, else an overview: the longest ones, and
+    how much ran beside them in bins of time, as narrow as fit."""
+    said = languages.in_each(partial(texts, payload))
+    first, *others = said
+    layers = Layers(payload)
+    calls = sum(len(side["calls"]["op"]) for side in payload["sides"])
+    items = None if calls <= _MOST_CALLS else _MOST_ITEMS
     while True:
-        payload = payload_of(calls)
-        said = languages.in_each(partial(texts, payload))
-        first, *others = said
-        json = packed_json(payload, said[first], {code: said[code] for code in others})
-        most = max(len(side["calls"]["op"]) for side in payload["sides"])
-        if len(json) <= MAX_DRAWING or most <= _FEWEST_CALLS:
-            return Drawing(payload, json)
-        calls = max(_FEWEST_CALLS, int(0.9 * most * MAX_DRAWING / len(json)))
+        columns = Columns(as_text=True)
+        told = {code: said[code] for code in others}
+        whole = packed(layers, said[first], columns, told, items)
+        json = json_text(whole)
+        if len(json) <= MAX_DRAWING or (items is not None and items <= _FEWEST_ITEMS):
+            return Drawing(payload, json, None if items is None else 2 ** whole["level"])
+        items = _MOST_ITEMS if items is None else int(0.9 * items * MAX_DRAWING / len(json))
 
 
 def section(drawn: Drawing, what: str) -> Markup:
@@ -48,6 +57,7 @@ def section(drawn: Drawing, what: str) -> Markup:
     made = template("timelines.html").render(
         drawn=what,
         still=still(drawn.payload),
+        exact=None if drawn.exact_ns is None else wording.exact_text(drawn.exact_ns),
         payload=Markup(_script_data(drawn.json)),
         timeline_script=Markup(timeline_script()),
     )

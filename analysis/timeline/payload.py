@@ -22,35 +22,34 @@ from analysis.metrics.step import median_run
 from analysis.metrics.stretch import Stretch
 from analysis.operators.classes import LABELS, OP_CLASSES
 from analysis.quantity import Quantity
+from analysis.timeline.depth import MAX_DEPTH, rows_of
 from analysis.timeline.lane import Lane, lanes
 from analysis.trace import Trace
 from analysis.wording.timeline import drawn as wording
 from analysis.wording.timeline.script import script_words
 
-# The page's timelines draw so many executions of a side, those of a report, which is sent by mail
-# and opened on any machine, so many. Packed, an execution takes at most 18 bytes.
-MAX_CALLS = 250_000
-REPORT_CALLS = 120_000
 # Characters of the names, or shapes, of all operators: beyond it each is cut in the middle.
-CHARS_PER_CALL = 8
+MAX_CHARS = 2_000_000
 _MIN_CHARS = 24
 _PATTERN_CHARS = 300
 _OPERATOR_FIELDS = ("name", "op_type", "op_class", "inputs", "outputs", "provider")
 
 
-def timeline_payload(comparison: Comparison, max_calls: int = MAX_CALLS) -> dict[str, Any]:
-    """Payload of timeline.js: `span_ns`, `classes`, `groups`, and two `sides`.
+def timeline_payload(comparison: Comparison, max_calls: int | None = None) -> dict[str, Any]:
+    """What the timelines draw, for `Drawing`: `span_ns`, `classes`, `groups`, and two `sides`.
 
     Each side shows its median run; times are ns after the start of that run. `row` of an operator
     is its row in `comparison.operators`, `group` the id of its fusion group, null for an operator
     in none. `groups` are those that either side shows, largest gain first; their times are the
-    ledger's, means over all runs. Columns of `calls` are arrays: packing.packed_json makes JSON.
+    ledger's, means over all runs. Columns of `calls` are arrays, in the order of their starts. No
+    two calls of a lane overlap: `depth` of a lane is 0, or counts from there what runs inside, or
+    beside, a call of the lane `of`.
 
-    A run of more than `max_calls` calls is cut: all that began before `shown_ns` is drawn, nothing
-    of what began later. A side `in_order` has no start times: its calls stand one after the other
-    in the order of the file. `caption` and `folded` (or None) say all that in words, to be told
-    with `texts`. `origin_ns` of a side is for `drawn_at` and not in the JSON, in which it would not
-    be exact.
+    With `max_calls` a longer run is cut: all that began before `shown_ns` is drawn, nothing of what
+    began later. A side `in_order` has no start times: its calls stand one after the other in the
+    order of the file. `caption` and `folded` (or None) say all that in words, to be told with
+    `texts`. `origin_ns` of a side is for `drawn_at` and not in what the browser gets, in which it
+    would not be exact.
     """
     groups = comparison.fusion.groups
     claims = ([group.baseline for group in groups], [group.candidate for group in groups])
@@ -77,7 +76,7 @@ def timeline_payload(comparison: Comparison, max_calls: int = MAX_CALLS) -> dict
     return _payload(sides, _groups(comparison.ledger.rows, groups_shown))
 
 
-def trace_payload(side: Side, max_calls: int = MAX_CALLS) -> dict[str, Any]:
+def trace_payload(side: Side, max_calls: int | None = None) -> dict[str, Any]:
     """Payload of timeline.js for one side by itself, as `timeline_payload` without groups: `row` of
     an operator is its row in `by_operator`."""
     operators = by_operator(side.trace)["operator"]
@@ -86,12 +85,12 @@ def trace_payload(side: Side, max_calls: int = MAX_CALLS) -> dict[str, Any]:
     return _payload([_side("candidate", side, rows, no_groups, unprofiled_ns(side), max_calls)], [])
 
 
-def several_payload(multiple: MultipleComparison, max_calls: int = MAX_CALLS) -> dict[str, Any]:
+def several_payload(multiple: MultipleComparison, max_calls: int | None = None) -> dict[str, Any]:
     """Payload of timeline.js for several sides, in the order of their table, without groups.
 
     `row` of an operator is that of the baseline's which its comparison joins it with, else one
-    number for its name on all sides. Together they have at most as many calls as the two sides of
-    a comparison.
+    number for its name on all sides. With `max_calls` they have together at most as many calls as
+    the two sides of a comparison.
     """
     places: dict[object, int] = {}
     entries = multiple.entries
@@ -116,7 +115,7 @@ def several_payload(multiple: MultipleComparison, max_calls: int = MAX_CALLS) ->
                 rows,
                 [None] * len(side.trace.operators),
                 own_ns,
-                2 * max_calls // len(multiple.sides),
+                None if max_calls is None else 2 * max_calls // len(multiple.sides),
             )
         )
     return _payload(sides, [])
@@ -249,7 +248,7 @@ class _Run:
     origin_ns: int | None
 
 
-def _run(trace: Trace, max_calls: int) -> _Run:
+def _run(trace: Trace, max_calls: int | None) -> _Run:
     run = median_run(trace)
     calls = steady_calls(trace)
     if run is not None:
@@ -281,7 +280,7 @@ def _run(trace: Trace, max_calls: int) -> _Run:
         unplaced=unplaced,
         in_order=in_order,
         end_ns=int((start + dur_ns).max(initial=0)),
-        shown_ns=int(start[max_calls]) if total > max_calls else None,
+        shown_ns=int(start[max_calls]) if max_calls is not None and total > max_calls else None,
         origin_ns=origin,
     )
 
@@ -289,34 +288,38 @@ def _run(trace: Trace, max_calls: int) -> _Run:
 def _side(
     role: str,
     side: Side,
-    rows: Mapping[int, int],
+    row_of: Mapping[int, int],
     group_of: list[int | None],
     unprofiled_ns: float | None,
-    max_calls: int,
+    max_calls: int | None,
 ) -> dict[str, Any]:
     trace = side.trace
     run = _run(trace, max_calls)
     operators, position = np.unique(run.calls["operator"].to_numpy(), return_inverse=True)
     found, lane = _lanes(trace, run)
     dur_ns = run.end_ns if run.in_order else max(run.run_ns, run.end_ns)
-    max_chars = CHARS_PER_CALL * max_calls
+    rows, row = rows_of(lane, run.start_ns, run.dur_ns, len(found))
+    placed = row >= 0
     return {
         "id": role,
         "label": side.name,
-        "caption": _caption(unprofiled_ns, len(operators), run, found),
+        "caption": _caption(unprofiled_ns, len(operators), run, found, int((~placed).sum())),
         "folded": _folded(found),
         "dur_ns": dur_ns,
         "shown_ns": dur_ns if run.shown_ns is None else run.shown_ns,
         "not_drawn": run.total - len(run.calls),
         "in_order": run.in_order,
         "origin_ns": run.origin_ns,
-        "lanes": [{"label": each.label, "small": each.is_small} for each in found],
-        "ops": _operators(trace, operators, rows, group_of, max_chars),
+        "lanes": [
+            {"label": found[of].label, "small": found[of].is_small, "of": of, "depth": depth}
+            for of, depth in rows
+        ],
+        "ops": _operators(trace, operators, row_of, group_of),
         "calls": {
-            "op": position,
-            "lane": lane,
-            "start_ns": run.start_ns,
-            "dur_ns": run.dur_ns,
+            "op": position[placed],
+            "lane": row[placed],
+            "start_ns": run.start_ns[placed],
+            "dur_ns": run.dur_ns[placed],
         },
     }
 
@@ -347,11 +350,10 @@ def _operators(
     operators: np.ndarray,
     row_of: Mapping[int, int],
     group_of: list[int | None],
-    max_chars: int,
 ) -> dict[str, list[Any]]:
     table = trace.operators.iloc[operators]
     columns: dict[str, list[Any]] = {
-        name: _fitting([None if pd.isna(value) else str(value) for value in table[name]], max_chars)
+        name: _fitting([None if pd.isna(value) else str(value) for value in table[name]], MAX_CHARS)
         for name in _OPERATOR_FIELDS
     }
     columns["row"] = [row_of.get(int(op)) for op in operators]
@@ -378,7 +380,9 @@ def _unprofiled_ns(role: str, comparison: Comparison) -> float | None:
     return shown.value
 
 
-def _caption(unprofiled_ns: float | None, operators: int, run: _Run, found: Sequence[Lane]) -> Said:
+def _caption(
+    unprofiled_ns: float | None, operators: int, run: _Run, found: Sequence[Lane], too_deep: int
+) -> Said:
     is_whole = not run.in_order and run.shown_ns is None
     facts = [
         wording.EXECUTIONS.of(operators=operators, n=run.total)
@@ -398,4 +402,6 @@ def _caption(unprofiled_ns: float | None, operators: int, run: _Run, found: Sequ
         sentences.append(wording.unplaced_text(run.unplaced))
     if run.shown_ns is not None:
         sentences.append(wording.cut_text(len(run.calls), run.total))
+    if too_deep:
+        sentences.append(wording.too_deep_text(too_deep, MAX_DEPTH))
     return wording.caption(facts, sentences)

@@ -55,6 +55,11 @@ def component_script() -> str:
     return joined("component.js")
 
 
+def loader_script() -> str:
+    """The Streamlit component that brings what the drawing shows: an ES module likewise."""
+    return joined("loader.js")
+
+
 def report_script() -> str:
     """The drawing and its report host: one plain script to put inline, with its hash in the CSP.
 

@@ -7,18 +7,23 @@ from typing import Literal
 import streamlit as st
 
 from analysis.timeline import script
+from analysis.timeline.drawing import Drawing
+from analysis.timeline.question import question_of
+from app import state
 
 Mode = Literal["time", "flow", "aligned"]
 
 _component = st.components.v2.component(
     "fusescope_timeline", css=script.style_sheet(), js=script.component_script()
 )
+# It brings what is drawn, and answers: what a click shows runs without them.
+_loader = st.components.v2.component("fusescope_timeline_loader", js=script.loader_script())
 
 
 def timeline(
-    drawing: str, *, selected: int | None, key: str, stretch: tuple[int, int, int] | None = None
+    drawing: Drawing, *, selected: int | None, key: str, stretch: tuple[int, int, int] | None = None
 ) -> int | None:
-    """Draw a packed payload and return the selected row of the operator table, or None.
+    """Draw a drawing and return the selected row of the operator table, or None.
 
     The canvas highlights the row `selected`. The answer is `selected` as well, except in the one
     rerun that a click in the canvas causes: then it is the row of the operator clicked on, or
@@ -29,15 +34,16 @@ def timeline(
     `stretch` is one of the candidate's time to show, from where to where in ns, and its number: it
     is shown when the number is new.
 
-    Hovering, zooming, panning and the mode stay in the browser; an equal payload keeps the zoom.
+    Hovering, zooming, panning and the mode stay in the browser; an equal drawing keeps the zoom.
+    What the browser asks for beside runs nothing of the page.
     """
     return _draw(drawing, "row", selected, "time", key, stretch)
 
 
 def group_timeline(
-    drawing: str, *, highlight: int | None, key: str, mode: Mode = "flow"
+    drawing: Drawing, *, highlight: int | None, key: str, mode: Mode = "flow"
 ) -> int | None:
-    """Draw a packed payload with the fusion group `highlight` lit on both sides, the rest dimmed.
+    """Draw a drawing with the fusion group `highlight` lit on both sides, the rest dimmed.
 
     The answer is `highlight`, except in the one rerun that a click in the canvas causes: then it
     is the group of the ribbon or operator clicked on, or None for a click beside them and for an
@@ -48,7 +54,7 @@ def group_timeline(
 
 
 def _draw(
-    drawing: str,
+    drawing: Drawing,
     by: Literal["row", "group"],
     selected: int | None,
     mode: Mode,
@@ -56,20 +62,27 @@ def _draw(
     stretch: tuple[int, int, int] | None = None,
 ) -> int | None:
     names = ("from", "to", "number")
-    result = _component(
-        key=key,
-        data={
-            # As text: the browser compares and parses it only when it has changed.
-            "payload": drawing,
-            "by": by,
-            "selected": selected,
-            "mode": mode,
-            "stretch": stretch and {"side": "candidate", **dict(zip(names, stretch, strict=True))},
-        },
-        on_picked_change=_rerun,
-    )
+    data = {
+        "drawing": drawing.id,
+        "by": by,
+        "selected": selected,
+        "mode": mode,
+        "stretch": stretch and {"side": "candidate", **dict(zip(names, stretch, strict=True))},
+    }
+    with st.container(gap=None):
+        result = _component(key=key, data=data, on_picked_change=_rerun)
+        _load(drawing, f"{key}_loader")
     picked = result.picked
     return selected if picked is None else _picked(picked, by)
+
+
+@st.fragment
+def _load(drawing: Drawing, key: str) -> None:
+    """The drawing, or the answer to what the browser asked about it."""
+    question = question_of(state.timeline.asked(key))
+    is_known = question is not None and question.drawing == drawing.id
+    data = drawing.answer(question) if question is not None and is_known else drawing.base
+    _loader(key=key, data=data, height=1, on_asked_change=_rerun)
 
 
 def _rerun() -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from analysis.advice import Findings
 from analysis.compare.side import Side
-from analysis.messages import language
 from analysis.trace import Trace
+
+if TYPE_CHECKING:
+    from analysis.timeline.drawing import Drawing, Drawings
 
 
 @dataclass
@@ -18,18 +21,17 @@ class Drawn:
 
     findings: Findings
     payload: dict[str, Any]
-    drawings: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def _drawings(self) -> Drawings:
+        from analysis.timeline.drawing import Drawings
+
+        return Drawings(self.payload)
 
     @property
-    def drawing(self) -> str:
-        """The payload as the timeline takes it, in the language that is spoken."""
-        from analysis.timeline.packing import packed_json
-        from analysis.timeline.payload import texts
-
-        spoken = language.current()
-        if spoken not in self.drawings:
-            self.drawings[spoken] = packed_json(self.payload, texts(self.payload))
-        return self.drawings[spoken]
+    def drawing(self) -> Drawing:
+        """What the timeline draws in the language that is spoken."""
+        return self._drawings.spoken
 
 
 _DRAWN: WeakKeyDictionary[Trace, Drawn] = WeakKeyDictionary()

@@ -15,12 +15,12 @@ from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import Side
 from analysis.limits import MIB
-from analysis.messages import language
 from analysis.trace import Trace
 from app.server.shelf import Shelf, weight
 
 if TYPE_CHECKING:
     from analysis.advice import Findings, MissedFusion, Unjudged
+    from analysis.timeline.drawing import Drawing, Drawings
 
 MAX_COMPARISONS = 6
 MAX_COMPARISONS_BYTES = 192 * MIB
@@ -45,20 +45,15 @@ class Shown:
         return timeline_payload(self.comparison)
 
     @cached_property
-    def _drawings(self) -> dict[str, str]:
-        return {}
+    def _drawings(self) -> Drawings:
+        from analysis.timeline.drawing import Drawings
+
+        return Drawings(self.payload)
 
     @property
-    def drawing(self) -> str:
-        """The payload as the timelines take it, in the language that is spoken; made when the first
-        of them is drawn in it."""
-        from analysis.timeline.packing import packed_json
-        from analysis.timeline.payload import texts
-
-        spoken = language.current()
-        if spoken not in self._drawings:
-            self._drawings[spoken] = packed_json(self.payload, texts(self.payload))
-        return self._drawings[spoken]
+    def drawing(self) -> Drawing:
+        """What the timelines draw in the language that is spoken."""
+        return self._drawings.spoken
 
     @cached_property
     def missed_fusions(self) -> tuple[MissedFusion, ...]:

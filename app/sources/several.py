@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import streamlit as st
@@ -12,15 +13,17 @@ from analysis.compare.assumptions import Assumptions
 from analysis.compare.multiple.comparison import MultipleComparison, compare_several
 from analysis.compare.side import Side
 from analysis.limits import MIB
-from analysis.messages import language
 from app.server.same_origin import is_local
 from app.server.shelf import Shelf, weight
 from app.sources.comparisons import identity
 
+if TYPE_CHECKING:
+    from analysis.timeline.drawing import Drawing, Drawings
+
 _MAX = 3
 _MAX_BYTES = 192 * MIB
 _COMPARING = threading.RLock()
-_DRAWINGS: WeakKeyDictionary[MultipleComparison, dict[str, str]] = WeakKeyDictionary()
+_DRAWINGS: WeakKeyDictionary[MultipleComparison, Drawings] = WeakKeyDictionary()
 _REDACTED: WeakKeyDictionary[MultipleComparison, MultipleComparison] = WeakKeyDictionary()
 
 
@@ -58,17 +61,15 @@ def taken(multiple: MultipleComparison, *, private: bool) -> MultipleComparison:
         return _REDACTED[multiple]
 
 
-def drawing(multiple: MultipleComparison) -> str:
+def drawing(multiple: MultipleComparison) -> Drawing:
     """What the timelines draw, in the language that is spoken; made when it is first asked for."""
-    from analysis.timeline.packing import packed_json
-    from analysis.timeline.payload import several_payload, texts
+    from analysis.timeline.drawing import Drawings
+    from analysis.timeline.payload import several_payload
 
-    made = _DRAWINGS.setdefault(multiple, {})
-    spoken = language.current()
-    if spoken not in made:
-        payload = several_payload(multiple)
-        made[spoken] = packed_json(payload, texts(payload))
-    return made[spoken]
+    made = _DRAWINGS.get(multiple)
+    if made is None:
+        made = _DRAWINGS[multiple] = Drawings(several_payload(multiple))
+    return made.spoken
 
 
 @st.cache_resource(show_spinner=False)

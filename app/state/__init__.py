@@ -1,5 +1,5 @@
 """State: the only folder that touches the session and the address of the page."""
 
-from app.state import files, groups, language, pages, pair, recording, table
+from app.state import files, groups, language, pages, pair, recording, table, timeline
 
-__all__ = ["files", "groups", "language", "pages", "pair", "recording", "table"]
+__all__ = ["files", "groups", "language", "pages", "pair", "recording", "table", "timeline"]

@@ -41,12 +41,10 @@ def crowd(count: int = 5000) -> Any:
     return payload(side("baseline", operators, calls), side("candidate", operators, sparse))
 
 
-def cut() -> Any:
-    """The first side ends its run at 1000 µs but is drawn to 600; the second has folded lanes."""
+def with_small_lanes() -> Any:
+    """The second side has two lanes in which almost nothing ran."""
     data = small()
-    first, second = data["sides"]
-    first["calls"] = {name: values[:2] for name, values in first["calls"].items()}
-    first |= {"shown_ns": 700_000, "not_drawn": 1, "caption": "only the first 2 of 3 drawn"}
+    second = data["sides"][1]
     second["lanes"] += [{"label": f"stream {n}", "small": True} for n in (8, 9)]
     second["folded"] = "2 lanes with almost no time are folded: 2 executions"
     for name, values in (
@@ -56,15 +54,7 @@ def cut() -> Any:
         ("dur_ns", [1] * 2),
     ):
         second["calls"][name] += values
-    data["groups"] = [group(0)]
-    for each in (first, second):
-        each["ops"]["group"][0] = 0
     return data
-
-
-def group(id_: int) -> Any:
-    times = {"before_ns": 1, "after_ns": 1, "gain_ns": 0}
-    return {"id": id_, "pattern": "A", "becomes": "A", "kind": "kept", "hurts": False, **times}
 
 
 @pytest.fixture
@@ -301,19 +291,8 @@ def test_a_crowd_of_calls_keeps_the_proportions_of_time(show: Callable[[Any], Ti
     assert timeline.pixel(x, y - 12)[3] < 50
 
 
-def test_what_is_not_drawn_is_hatched_and_folded_lanes_unfold(
-    show: Callable[[Any], Timeline], page: Page
-) -> None:
-    timeline = show(cut())
-    width = timeline.box()["width"]
-    row = timeline.row_of_pixels()
-    colours = [set(row[int(a * width) : int(b * width)]) for a, b in ((0.42, 0.48), (0.72, 0.79))]
-    assert len(colours[0]) == 1  # between two operators: idle, in one colour
-    assert len(colours[1]) > 1  # lines over what is not drawn
-    expect(timeline.canvas).to_have_attribute("aria-label", re.compile("only the first 2 of 3"))
-    # Groups lead from side to side only where both are whole.
-    expect(page.get_by_role("radio")).to_have_count(0)
-    expect(timeline.root).to_contain_text("need both runs drawn completely")
+def test_folded_lanes_unfold(show: Callable[[Any], Timeline], page: Page) -> None:
+    timeline = show(with_small_lanes())
     lanes = "data-lane-centres"
     assert len((timeline.root.get_attribute(lanes) or "").split()) == 2
     expect(timeline.root).to_contain_text("fused: 2 lanes with almost no time are folded")
@@ -414,3 +393,43 @@ def test_resize_keeps_the_window(show: Callable[[Any], Timeline], page: Page) ->
     wait_until(page, lambda: timeline.canvas.evaluate(width) < 640)
     assert timeline.window() == (250_000, 750_000)
     assert timeline.colour(600_000) == ORANGE
+
+
+def test_an_overview_says_how_exact_it_is_and_counts_what_it_draws_together(
+    page: Page, tmp_path: Path, allowed_origins: set[str]
+) -> None:
+    """2000 calls of 900 and 100 ns, and one of 300 µs: far more than 200 items."""
+    operators = [
+        ("conv", "Conv", "convolution", 0),
+        ("add", "Add", "elementwise", 1),
+        ("gemm", "Gemm", "matrix_product", 2),
+    ]
+    calls = [(i % 2, (i // 2) * 1000 + (i % 2) * 900, (900, 100)[i % 2]) for i in range(2000)]
+    data = payload(side("baseline", operators, [*calls, (2, 1_000_000, 300_000)]))
+    timeline = open_report(data, page, tmp_path, allowed_origins, items=200)
+    # 1.3 ms in at most 200 bins: 2**13 ns, 123 of them.
+    expect(timeline.root).to_have_attribute("data-level", "13")
+    detail = timeline.root.locator(".fst-detail")
+    expect(detail).to_contain_text(
+        "1 executions one by one, and 2000 shorter than 8.19 µs together"
+    )
+    expect(detail).to_contain_text("This page is exact down to 8.19 µs")
+    pixels = timeline.row_of_pixels()[: int(timeline.box()["width"] / 1.3)]
+    light = pixels.count(GREEN) / len(pixels)
+    assert light == pytest.approx(0.1, abs=0.03), "of the time, half of the calls"
+    assert light + pixels.count(BLUE) / len(pixels) > 0.97
+    timeline.hover(500_000)
+    expect(timeline.tip).to_contain_text("executions within 8.19 µs")
+    expect(timeline.tip).to_contain_text("something ran for100.0 %")
+    expect(timeline.tip).to_contain_text("longestconv, Conv, 900 ns")
+    timeline.hover(1_100_000)
+    expect(timeline.tip).to_contain_text("gemm")
+    timeline.click(500_000)
+    expect(timeline.root).to_have_attribute("data-selected-row", "0")
+    timeline.canvas.focus()
+    page.keyboard.press("x")
+    summary = timeline.root.get_by_role("region", name="Selected stretch of time")
+    expect(summary).to_contain_text("something ran for 1.30 ms (100.0 %)")
+    expect(summary).to_contain_text("executions: 2001")
+    expect(summary).to_contain_text("shorter ones, drawn together")
+    assert page.console_errors == []

@@ -7,21 +7,30 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser import test_fusion_flow, test_timeline
-from tests.browser.serving import RUNS_AT, STREAMLIT, free_port, started
-from tests.browser.timelines import HOSTILE, Timeline, packed, wait_until
+from tests.browser.serving import ROOT, RUNS_AT, STREAMLIT, free_port, started
+from tests.browser.timelines import HOSTILE, Timeline, wait_until
 
 US = 1000
 BLUE, ORANGE = (0, 114, 178), (230, 159, 0)
 
 # One server for both hosts: the address says which.
 HOSTS = """
+import sys
+
+sys.path.insert(0, {root!r})
 import streamlit as st
+from analysis.timeline.drawing import Drawing, Layers
 from app.parts.timeline import group_timeline, timeline
+from tests.browser import test_fusion_flow, test_timeline
+from tests.browser.timelines import said
+
+
+def drawing_of(data):
+    return Drawing(Layers(data), said(data))
 
 
 def operators():
-    drawing = {operators!r}
+    drawing = drawing_of(test_timeline.small())
     st.session_state.runs = st.session_state.get("runs", 0) + 1
     before = st.session_state.get("row")
     row = timeline(drawing, selected=before, key="timeline")
@@ -31,12 +40,12 @@ def operators():
     if st.button("choose the second"):
         st.session_state.row = 8
         st.rerun()
-    st.text(f"row {{row}}")
-    st.text(f"runs {{st.session_state.runs}}")
+    st.text(f"row {row}")
+    st.text(f"runs {st.session_state.runs}")
 
 
 def groups():
-    drawing = {groups!r}
+    drawing = drawing_of(test_fusion_flow.small())
     st.session_state.runs = st.session_state.get("runs", 0) + 1
     if not st.checkbox("hide"):
         before = st.session_state.get("group", 2)
@@ -47,11 +56,11 @@ def groups():
         if st.button("choose the first"):
             st.session_state.group = 0
             st.rerun()
-        st.text(f"group {{group}}")
-    st.text(f"runs {{st.session_state.runs}}")
+        st.text(f"group {group}")
+    st.text(f"runs {st.session_state.runs}")
 
 
-{{"operators": operators, "groups": groups}}[st.query_params["host"]]()
+{"operators": operators, "groups": groups}[st.query_params["host"]]()
 """
 
 
@@ -60,9 +69,7 @@ def host_url(tmp_path_factory: pytest.TempPathFactory, allowed_origins: set[str]
     """The address of a script with the timelines, `?host=operators` or `?host=groups`."""
     folder = tmp_path_factory.mktemp("hosts")
     script = folder / "script.py"
-    operators = packed(test_timeline.small())
-    groups = packed(test_fusion_flow.small())
-    script.write_text(HOSTS.format(operators=operators, groups=groups), encoding="utf-8")
+    script.write_text(HOSTS.replace("{root!r}", repr(str(ROOT))), encoding="utf-8")
     options = [f"--server.port={free_port()}", "--server.fileWatcherType=none"]
     with started([STREAMLIT, "run", str(script), *options], folder) as server:
         address = server.wait_for(RUNS_AT)

@@ -12,7 +12,9 @@ from typing import Any
 from playwright.sync_api import FloatRect, Page
 
 from analysis.timeline import script
-from analysis.timeline.packing import packed_json
+from analysis.timeline.drawing import Layers
+from analysis.timeline.drawing import packed as drawn
+from analysis.timeline.packing import Columns, json_text
 from analysis.wording.timeline.script import script_words
 from tests.patience import GIVE_UP_S
 
@@ -73,17 +75,18 @@ def payload(*sides: Any, groups: list[Any] | None = None) -> Any:
     }
 
 
-def packed(data: Any) -> str:
-    """A payload as the hosts take it; its captions and labels are texts already."""
-    said = {
-        "words": script_words(),
-        "classes": data["classes"],
-        "sides": [{"folded": side.get("folded", "")} for side in data["sides"]],
-    }
-    return packed_json(data, said)
+def said(data: Any) -> Any:
+    """What a payload says; its captions and labels are texts already."""
+    sides = [{"folded": side.get("folded", "")} for side in data["sides"]]
+    return {"words": script_words(), "classes": data["classes"], "sides": sides}
 
 
-def report(data: Any) -> str:
+def packed(data: Any, items: int | None = None) -> str:
+    """A payload as a report has it: all of it, or an overview of so many calls and bins."""
+    return json_text(drawn(Layers(data), said(data), Columns(as_text=True), items=items))
+
+
+def report(data: Any, items: int | None = None) -> str:
     """A page with the Content-Security-Policy of the report around the report's host."""
     code = script.report_script()
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
@@ -91,7 +94,7 @@ def report(data: Any) -> str:
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
         "img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
     )
-    text = packed(data).replace("<", "\\u003c")
+    text = packed(data, items).replace("<", "\\u003c")
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
@@ -196,10 +199,12 @@ class Timeline:
         return self.row_of_pixels(lane)[int(x)]
 
 
-def open_report(data: Any, page: Page, folder: Path, allowed_origins: set[str]) -> Timeline:
-    """Opens a report with that timeline as a file."""
+def open_report(
+    data: Any, page: Page, folder: Path, allowed_origins: set[str], items: int | None = None
+) -> Timeline:
+    """Opens a report with that timeline as a file: all of it, or an overview of so many items."""
     path = folder / "report.html"
-    path.write_text(report(data), encoding="utf-8")
+    path.write_text(report(data, items), encoding="utf-8")
     allowed_origins.add(path.as_uri())
     page.goto(path.as_uri())
     return Timeline(page)

@@ -1,4 +1,4 @@
-"""Columns of the timeline as base64: exact, small, and the same numbers in the browser's types."""
+"""Columns of the timeline as base64 or bytes: exact, small, the same numbers in the browser."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.timeline.packing import packed, packed_json
-from analysis.timeline.payload import CHARS_PER_CALL, MAX_CALLS, REPORT_CALLS, _fitting
-
-SAID: dict[str, Any] = {"sides": [{}, {}]}
+from analysis.timeline.packing import Columns, container, whole_side
+from analysis.timeline.payload import MAX_CHARS, _fitting
 
 
 def unpacked(column: dict[str, Any]) -> list[int]:
@@ -24,9 +22,32 @@ def unpacked(column: dict[str, Any]) -> list[int]:
     return [int(value) for value in (np.cumsum(values) if column["steps"] else values)]
 
 
+def opened(data: bytes) -> tuple[dict[str, Any], bytes]:
+    """As openContainer in unpack.js."""
+    size = int.from_bytes(data[:4], "little")
+    return json.loads(data[8 : 8 + size]), data[8 + size :]
+
+
+def packed(numbers: list[int]) -> dict[str, Any]:
+    return Columns(as_text=True).packed(numbers)
+
+
 @given(st.lists(st.integers(-(2**40), 2**52), max_size=50))
 def test_packed_numbers_are_exact(numbers: list[int]) -> None:
     assert unpacked(packed(numbers)) == numbers
+
+
+@given(st.lists(st.lists(st.integers(-(2**40), 2**52), max_size=20), max_size=5))
+def test_columns_behind_the_json_are_the_same_numbers(columns: list[list[int]]) -> None:
+    packing = Columns(as_text=False)
+    made = {"name": "\u00b5\u2026", "columns": [packing.packed(each) for each in columns]}
+    whole, data = opened(container(made, packing))
+    assert whole["name"] == "\u00b5\u2026"
+    for column, numbers in zip(whole["columns"], columns, strict=True):
+        assert column["at"] % 8 == 0, "typed arrays begin at a multiple of their size"
+        raw = data[column["at"] :][: column["count"] * int(column["type"][1])]
+        told = {**column, "data": base64.b64encode(raw)}
+        assert unpacked(told) == numbers
 
 
 @pytest.mark.parametrize(
@@ -45,35 +66,6 @@ def test_the_smallest_type_is_taken(numbers: list[int], kind: str, steps: bool) 
     assert (column["type"], column["steps"]) == (kind, steps)
 
 
-def payload(calls: int, operators: int) -> dict[str, Any]:
-    """Two sides whose calls take a second together; every operator has a name of its own."""
-    rng = np.random.default_rng(0)
-    names: list[str | None] = [f"/encoder/layer.{i}/operator_kernel" for i in range(operators)]
-    side = {
-        "ops": {
-            "name": names,
-            "op_class": ["layout"] * operators,
-            "inputs": [f"float32[{i % 40}]" for i in range(operators)],
-            "row": list(range(operators)),
-            "group": [None] * operators,
-        },
-        "calls": {
-            "op": rng.integers(0, operators, calls),
-            "lane": rng.integers(0, 3, calls),
-            "start_ns": np.sort(rng.integers(0, 10**9, calls)),
-            "dur_ns": rng.integers(0, 10**6, calls),
-        },
-    }
-    return {"span_ns": 10**9, "classes": [], "groups": [], "sides": [side, side]}
-
-
-def test_a_quarter_of_a_million_calls_a_side_stay_small() -> None:
-    assert MAX_CALLS >= 250_000
-    # As lists of numbers they took 26 bytes each.
-    assert len(packed_json(payload(MAX_CALLS, 4000), SAID)) < 2 * (18 * MAX_CALLS + 400_000)
-    assert len(packed_json(payload(REPORT_CALLS, 4000), SAID)) < 5_000_000
-
-
 def test_ids_and_shared_texts_keep_what_is_missing() -> None:
     ops = {
         "name": ["a", "b", None],
@@ -81,8 +73,7 @@ def test_ids_and_shared_texts_keep_what_is_missing() -> None:
         "row": [4, None, 0],
         "group": [None, 0, 7],
     }
-    side = {"ops": ops, "calls": {}}
-    made = json.loads(packed_json({"sides": [side]}, {"sides": [{}]}))["sides"][0]["ops"]
+    made = whole_side({"ops": ops, "calls": {}}, Columns(as_text=True))["ops"]
     assert made["name"] == ops["name"]
     assert made["inputs"]["texts"] == ["x"]
     assert unpacked(made["inputs"]["of"]) == [1, 0, 1]
@@ -97,5 +88,5 @@ def test_texts_beyond_their_room_are_cut_in_the_middle() -> None:
     assert cut[1:] == [None, "short"]
     assert cut[0] is not None and len(cut[0]) == 300
     assert cut[0][0] == "a" and cut[0][-1] == "z"
-    many = _fitting(["x" * 500] * MAX_CALLS, CHARS_PER_CALL * MAX_CALLS)
+    many = _fitting(["x" * 500] * (MAX_CHARS // 24), MAX_CHARS)
     assert {len(text or "") for text in many} == {24}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from analysis.metrics.stretch import Stretch, after_last
 from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
 from analysis.report.html import report_html
-from analysis.timeline.packing import packed_json
+from analysis.timeline.drawing import Drawing, Layers
 from analysis.timeline.payload import (
     drawn_at,
     first_starts,
@@ -97,7 +96,7 @@ def test_operators_name_their_group_and_groups_their_gain(comparison: Comparison
             "hurts": False,
         },
     ]
-    json.loads(packed_json(payload, texts(payload)))
+    assert b"NaN" not in Drawing(Layers(payload), texts(payload)).base
 
 
 def test_a_name_that_two_groups_claim_is_in_neither(comparison: Comparison) -> None:
@@ -119,7 +118,7 @@ def test_a_gain_that_is_not_known_is_null(comparison: Comparison) -> None:
     rows = grouped.ledger.rows.assign(gain_ns=float("nan"), before_ns=float("nan"))
     payload = timeline_payload(replace(grouped, ledger=replace(grouped.ledger, rows=rows)))
     assert [group["gain_ns"] for group in payload["groups"]] == [None, None]
-    json.loads(packed_json(payload, texts(payload)))
+    assert b"NaN" not in Drawing(Layers(payload), texts(payload)).base
 
 
 @pytest.mark.parametrize("name", ["mobilenetv2", "resnet50"])
@@ -185,8 +184,8 @@ def test_what_is_not_drawn_is_said_and_never_looks_idle() -> None:
     assert list(cut["calls"]["start_ns"]) == [0, 200, 400]
     # The fourth begins at 600: from there to the end of the run nothing is known to be idle.
     assert (cut["not_drawn"], cut["shown_ns"], cut["dur_ns"]) == (2, 600, 1000)
-    assert "only the first 3 of 5 executions are drawn" in cut["caption"]
-    assert "not drawn, not idle" in cut["caption"]
+    assert "only the first 3 of 5 executions are here" in cut["caption"]
+    assert "the time after them is not idle" in cut["caption"]
 
 
 def test_operators_that_run_many_times_are_told_from_their_executions() -> None:
@@ -278,6 +277,6 @@ def test_a_stretch_of_the_file_is_drawn_from_the_start_of_the_run() -> None:
     assert drawn_at(side, Stretch(0, 1)) is None
     assert drawn_at({**side, "origin_ns": None}, stretch) is None
     payload = trace_payload(side_of_trace(trace))
-    assert "origin_ns" not in packed_json(payload, texts(payload))
+    assert b"origin_ns" not in Drawing(Layers(payload), texts(payload)).base
     page = report_html(compare(*choose_sides(trace, trace)))
     assert 'href="#timelines" data-from="90625" data-to="300000"' in page

@@ -14,11 +14,11 @@ from analysis.timeline import script
 from tests.patience import GIVE_UP_S
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPTS = [script.component_script(), script.report_script()]
+SCRIPTS = [script.component_script(), script.report_script(), script.loader_script()]
 CLASSES = (*OP_CLASSES, "other")
 
 
-@pytest.mark.parametrize("text", SCRIPTS, ids=["component", "report"])
+@pytest.mark.parametrize("text", SCRIPTS, ids=["component", "report", "loader"])
 def test_no_way_from_a_trace_to_markup_code_or_network(text: str) -> None:
     sinks = (
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|srcdoc"
@@ -35,10 +35,11 @@ def test_report_script_can_stand_inside_a_script_element() -> None:
 
 def test_one_drawing_two_hosts() -> None:
     component, report = map(script.modules, ("component.js", "boot.js"))
-    assert component[:-1] == report[:-1] == script.modules("timeline.js")
+    drawing = script.modules("timeline.js")
+    assert report[:-1] == drawing and set(component[:-1]) == set(drawing)
     web = ROOT / "analysis" / "timeline" / "web"
     there = {path.relative_to(web).as_posix() for path in web.rglob("*.js")}
-    assert {*component, *report} == there
+    assert {*component, *report, *script.modules("loader.js")} == there
     assert re.findall("export|import", SCRIPTS[0]) == ["export"]
     assert "\nexport default function " in SCRIPTS[0]
     assert re.findall("export|import", SCRIPTS[1]) == []
@@ -75,9 +76,11 @@ def test_every_operator_class_has_its_colour() -> None:
 def page_with_a_timeline() -> None:
     import streamlit as st
 
+    from analysis.timeline.drawing import Drawing, Layers
     from app.parts.timeline import group_timeline, timeline
 
-    empty = '{"span_ns": 10, "classes": [], "groups": [], "sides": []}'
+    nothing = {"span_ns": 10, "classes": [], "groups": [], "sides": []}
+    empty = Drawing(Layers(nothing), {"words": {}, "sides": []})
     st.text(timeline(empty, selected=3, key="first"))
     st.text(timeline(empty, selected=None, key="second"))
     st.text(group_timeline(empty, highlight=5, key="third"))

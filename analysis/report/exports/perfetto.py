@@ -13,25 +13,27 @@ from analysis.messages import language
 from analysis.text import clean_text
 from analysis.timeline.payload import several_payload, timeline_payload
 
+# Executions of a side that are written; each takes some 200 bytes.
+_MAX_CALLS = 250_000
 _CHARS = 300
 _DETAILS = ("op_type", "op_class", "provider", "inputs", "outputs")
 
 
 def perfetto_json(comparison: Comparison) -> bytes:
     """The median run of each side as profiled, from 0, as the timelines show it: a process for each
-    side, a thread for each lane, an event for each execution that they draw, with its fusion group.
+    side, a thread for each lane, an event for each execution, with its fusion group.
 
     Times are µs with three decimals, so no ns is lost. `otherData` has the captions of the
     timelines: what is left out, and where order stands in for start times.
     """
     with language.speaking(language.ENGLISH):
-        return _written(timeline_payload(comparison))
+        return _written(timeline_payload(comparison, _MAX_CALLS))
 
 
 def several_perfetto_json(multiple: MultipleComparison) -> bytes:
     """As `perfetto_json` for several sides, in the order of their table, without fusion groups."""
     with language.speaking(language.ENGLISH):
-        return _written(several_payload(multiple))
+        return _written(several_payload(multiple, _MAX_CALLS))
 
 
 def _written(payload: dict[str, Any]) -> bytes:
@@ -49,10 +51,10 @@ def _written(payload: dict[str, Any]) -> bytes:
                 "args": {"sort_index": pid},
             }
         )
-        for tid, lane in enumerate(side["lanes"], 1):
-            events.append(
-                _label("thread_name", pid, tid, clean_text(lane["label"], _CHARS) or name)
-            )
+        for lane in side["lanes"]:
+            if lane["depth"] == 0:  # what runs inside a call is on its thread
+                label = clean_text(lane["label"], _CHARS) or name
+                events.append(_label("thread_name", pid, lane["of"] + 1, label))
         events += _calls(pid, side, patterns)
     told = {f"side {pid}": str(side["caption"]) for pid, side in enumerate(payload["sides"], 1)}
     about = {"source": "FuseScope", **told}
@@ -72,7 +74,7 @@ def _calls(pid: int, side: dict[str, Any], patterns: dict[int, str]) -> list[dic
         {
             "ph": "X",
             "pid": pid,
-            "tid": lane + 1,
+            "tid": side["lanes"][lane]["of"] + 1,
             "name": names[op],
             "cat": ops["op_class"][op] or "unknown",
             "ts": start / 1e3,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from markupsafe import Markup
@@ -36,7 +35,7 @@ def multiple_html(multiple: MultipleComparison, *, include_environment: bool = F
     """
     assumptions = multiple.comparisons[0].assumptions
     data = embedded(multiple.sides, assumptions, private=not include_environment)
-    drawn = drawing(partial(several_payload, multiple))
+    drawn = drawing(several_payload(multiple))
     held = {
         "data_bytes": len(data) if data else None,
         "most_data_bytes": MAX_BYTES,

@@ -28,10 +28,7 @@ class StillLane:
 @dataclass(frozen=True)
 class StillSide:
     """One side, baseline or candidate by its `role`; `lanes_cut` lanes are left out, `share` is its
-    part of the time axis.
-
-    Nothing is drawn of what begins behind `cut_at`, a part of the axis; None where all is drawn.
-    """
+    part of the time axis."""
 
     role: str
     label: str
@@ -40,7 +37,6 @@ class StillSide:
     lanes: tuple[StillLane, ...]
     lanes_cut: int
     share: float
-    cut_at: float | None
 
 
 @dataclass(frozen=True)
@@ -77,13 +73,17 @@ def _side(side: dict[str, Any], span: int) -> StillSide:
         caption=str(side["caption"]),
         folded=str(side["folded"] or ""),
         lanes=tuple(
-            StillLane(lanes[number]["label"] if len(lanes) > 1 else "", _paths(boxes[number]))
-            for number in shown[:MAX_LANES]
+            StillLane(_label(lanes, number), _paths(boxes[number])) for number in shown[:MAX_LANES]
         ),
         lanes_cut=max(0, len(shown) - MAX_LANES),
         share=side["dur_ns"] / span if span else 0.0,
-        cut_at=side["shown_ns"] / span if side["not_drawn"] and span else None,
     )
+
+
+def _label(lanes: list[dict[str, Any]], number: int) -> str:
+    """What a lane is called; what runs inside its calls stands below it without a name."""
+    is_named = len(lanes) > 1 and lanes[number].get("depth", 0) == 0
+    return str(lanes[number]["label"]) if is_named else ""
 
 
 def _paths(boxes: list[tuple[float, float, str]]) -> tuple[tuple[str, str], ...]:

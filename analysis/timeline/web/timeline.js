@@ -1,20 +1,23 @@
 /* The timeline: one or two runs on one time scale.
 
-   mount(root, payload, {theme, mode, byGroup, onSelect}) draws into `root` and returns
-   {update(payload), select(row), selectGroup(id), showStretch(side, from, to), setTheme(theme),
-   destroy()}; `side` is an id, times are ns. onSelect(row, group),
-   either may be null, is called when the user selects something else. `mode` is one of modes.js, to
+   mount(root, payload, {columns, theme, mode, byGroup, ask, onSelect}) draws into `root` and returns
+   {update(payload, columns), answer(bytes), select(row), selectGroup(id), showStretch(side, from,
+   to), setTheme(theme), destroy()}; `columns` are the bytes behind a payload that came with them,
+   `side` is an id, times are ns. ask(question) takes a question to the server, as questions.js says;
+   `answer` takes what it answers. onSelect(row, group), either may be null, is called when the user
+   selects something else. `mode` is one of modes.js, to
    begin with; with `byGroup` a selected operator always lights its whole fusion group. Times are
    integer ns from the start of the run. Every text of the payload comes from a trace and is
    hostile: it is drawn on the canvas or set as textContent, never read as markup. The root's data-*
    attributes say what is shown: mode, from-ns, to-ns, selected-row, selected-group,
    highlighted-<side> (calls), over-group, lane-centres (px below the canvas's top), plot-left, band
-   (px: top and bottom of the ribbons), folded-lanes (how many are), stretch (from and to, in ns). */
+   (px: top and bottom of the ribbons), folded-lanes (how many are), stretch (from and to, in ns), level
+   (where not every call is here: bins are 2**level ns long; "exact" where there are none). */
 
-import { knownClass, middleCall, middleOf, unpackPayload } from "./data/calls.js";
+import { createContent } from "./input/content.js";
 import { createCursor } from "./input/cursor.js";
+import { createDetailLine } from "./page/detail_line.js";
 import { createFolded } from "./page/folded.js";
-import { arrange } from "./data/groups.js";
 import { listenToKeys } from "./input/keyboard.js";
 import { createLegend } from "./page/legend.js";
 import { createModes } from "./page/mode_switch.js";
@@ -22,13 +25,13 @@ import { createCanvas, createHint, createLive, fillPage } from "./page/page.js";
 import { createPainter } from "./drawing/painter.js";
 import { createPicking } from "./input/picking.js";
 import { createPointer, listenToPointer, listenToWheel } from "./input/pointer.js";
-import { plainText } from "./data/text.js";
+import { createQuestions } from "./data/questions.js";
 import { createStretch } from "./input/stretch.js";
 import { createSummary } from "./page/summary.js";
 import { createTheme, listenToPaper } from "./page/theme.js";
 import { createTooltip } from "./page/tooltip.js";
 import { newView } from "./data/view.js";
-import { inTurn, say, setWords } from "./data/words.js";
+import { setWords } from "./data/words.js";
 import { createWindow } from "./input/window.js";
 
 let mounted = 0;
@@ -55,54 +58,6 @@ function createFrames(root, painter) {
   return { paint, redraw, stop: () => cancelAnimationFrame(frame) };
 }
 
-/* What is drawn: the payload in the wanted mode. */
-function createContent(
-  root,
-  view,
-  { canvas, cursor, timeWindow, picking, legend, modes, folded, stretch },
-) {
-  let payload = null;
-
-  /* Puts every call where the wanted mode has it; what was in the middle stays there. */
-  function place() {
-    const size = view.to - view.from;
-    const middle = size < view.span ? middleCall(view) : null;
-    cursor.clear();
-    const before = view.mode;
-    Object.assign(view, arrange(payload, modes.wanted));
-    root.dataset.mode = view.mode;
-    modes.refresh();
-    const centre = middle && middleOf(view, middle);
-    if (centre === null) timeWindow.showAll();
-    else timeWindow.show(centre - size / 2, centre + size / 2);
-    picking.setSelected(view.selected);
-    if (view.mode !== before && view.mode === "aligned") stretch.clear();
-    folded.refresh();
-  }
-
-  function update(packed) {
-    const next = unpackPayload(packed);
-    const { from, to, mode } = view;
-    const keep = payload !== null && payload.span_ns === next.span_ns;
-    payload = next;
-    view.groups = new Map((next.groups ?? []).map((group) => [group.id, group]));
-    view.classLabels = new Map(
-      next.classes.map(({ id, label }) => [knownClass(id), plainText(label)]),
-    );
-    if (view.selected?.side >= 0 && view.selected.row === null) view.selected = null;
-    place();
-    if (keep && mode === view.mode) timeWindow.show(from, to);
-    if (!keep) stretch.clear();
-    const runs = inTurn(
-      view.sides.map((side) => say("labelled", { label: side.label, text: side.caption })),
-    );
-    canvas.setAttribute("aria-label", say("timeline_of", { runs: runs || say("no_run") }));
-    legend.fill();
-  }
-
-  return { place, update };
-}
-
 function watchSize(on, view, { canvas, redraw }) {
   on(window, "resize", () => redraw()); // also a new devicePixelRatio
   const observer = new ResizeObserver(() => {
@@ -114,7 +69,8 @@ function watchSize(on, view, { canvas, redraw }) {
   return observer;
 }
 
-/** @param {{theme?: string, mode?: string, byGroup?: boolean,
+/** @param {{columns?: ArrayBuffer, theme?: string, mode?: string, byGroup?: boolean,
+ *   ask?: (question: object) => void,
  *   onSelect?: (row: number | null, group: string | null) => void}} options */
 export function mount(root, firstPayload, options = {}) {
   setWords(firstPayload.words);
@@ -131,7 +87,12 @@ export function mount(root, firstPayload, options = {}) {
   const { redraw } = frames;
   const tooltip = createTooltip(view);
   const legend = createLegend(view, redraw);
-  const timeWindow = createWindow(root, view, redraw, () => stretch.selectShown());
+  const questions = createQuestions(options.ask);
+  const timeWindow = createWindow(root, view, {
+    redraw,
+    onMove: () => content.moved(),
+    onSelect: () => stretch.selectShown(),
+  });
   const cursor = createCursor(root, view, { canvas, painter, tooltip, live, timeWindow, redraw });
   const folded = createFolded(view, () => {
     cursor.set(null);
@@ -142,23 +103,29 @@ export function mount(root, firstPayload, options = {}) {
     timeWindow,
     folded,
     redraw,
+    onMark: () => content.refine(),
     onSelect: options.onSelect,
   });
-  const summary = createSummary(view, {
+  const summary = createSummary(view, questions, {
     pick: (call) => picking.pick(call),
     zoomTo: () => stretch.zoomTo(),
     clear: () => stretch.clear(),
   });
   const stretch = createStretch(root, view, { timeWindow, modes, summary, live, redraw });
+  const detailLine = createDetailLine(view, questions);
   const content = createContent(root, view, {
     canvas,
     cursor,
+    painter,
     timeWindow,
     picking,
     legend,
     modes,
     folded,
     stretch,
+    questions,
+    detailLine,
+    redraw,
   });
   const theme = createTheme(root, view, {
     painter,
@@ -176,6 +143,7 @@ export function mount(root, firstPayload, options = {}) {
     canvas,
     summary,
     folded,
+    detailLine,
     hint,
     tooltip,
     live,
@@ -194,7 +162,7 @@ export function mount(root, firstPayload, options = {}) {
   const observer = watchSize(on, view, { canvas, redraw });
 
   theme.set(options.theme);
-  content.update(firstPayload);
+  content.update(firstPayload, options.columns);
   // A web font that arrives late changes every width.
   document.fonts?.ready.then(() => {
     if (!stop.signal.aborted) theme.refresh();
@@ -212,6 +180,7 @@ export function mount(root, firstPayload, options = {}) {
   const { select, selectGroup } = picking;
   return {
     update: content.update,
+    answer: questions.receive,
     select,
     selectGroup,
     showStretch: stretch.show,

@@ -20,12 +20,21 @@ PROFILED = Message("{time:duration} as profiled")
 BOTH_TIMES = Message("{time:duration} as profiled ({unprofiled:duration} un-profiled)")
 ON_LANE = Message("on {lane:name}")
 _CUT = Message(
-    "only the first {drawn:count} of {total:count} executions are drawn: the hatched time after "
-    "them is not drawn, not idle"
+    "only the first {drawn:count} of {total:count} executions are here: the time after them is not "
+    "idle"
 )
 _UNPLACED = Message(
     "{n:count} execution without a start time is not drawn",
     "{n:count} executions without a start time are not drawn",
+)
+_TOO_DEEP = Message(
+    "{n:count} execution that more than {depth:count} others run beside in its lane is not drawn",
+    "{n:count} executions that more than {depth:count} others run beside in their lane are not "
+    "drawn",
+)
+_EXACT = Message(
+    "In this report the timelines are exact down to {width:duration}: longer executions are there "
+    "one by one, and shorter ones as the part of each {width:duration} in which they ran."
 )
 _IN_ORDER = Message(
     "the file has no start times, so operators are drawn one after the other in the order of the "
@@ -57,6 +66,16 @@ def cut_text(drawn: int, total: int) -> Said:
 def unplaced_text(unplaced: int) -> Said:
     """That executions have no start while others have one."""
     return _UNPLACED.of(n=unplaced)
+
+
+def too_deep_text(executions: int, depth: int) -> Said:
+    """That lanes are too deep to draw all that ran at once."""
+    return _TOO_DEEP.of(n=executions, depth=depth - 1)
+
+
+def exact_text(width_ns: int) -> str:
+    """Down to which time a report has executions one by one."""
+    return _EXACT.text(width=width_ns)
 
 
 def in_order_text(has_totals: bool) -> Said:

@@ -15,8 +15,18 @@ WORDS: Mapping[str, str] = {
         "between operators is left out."
     ),
     "and_next": mark("{start}, {next}"),
+    "bin": mark("{count} executions within {width}"),
+    "bin_busy": mark("something ran for"),
+    "bin_class": mark("drawn together"),
     "calls": mark("{time} in {count} calls"),
     "classes": mark("Operator classes"),
+    "detail_exact": mark("Every execution in view is drawn: {count}."),
+    "detail_more": mark("Zoom in to see them one by one."),
+    "detail_most": mark("This page is exact down to {width}: it does not hold more detail."),
+    "detail_together": mark(
+        "In view: {alone} executions one by one, and {together} shorter than {width} together, as "
+        "high as the part of each {width} in which they ran."
+    ),
     "duration": mark("duration"),
     "flow": mark("fusion flow"),
     "flow_note": mark(
@@ -39,19 +49,26 @@ WORDS: Mapping[str, str] = {
     "hurts": mark("slower beyond noise"),
     "in_side": mark("in {side}"),
     "inputs": mark("inputs"),
+    "inside": mark("depth {depth}"),
     "kept": mark("unchanged"),
     "labelled": mark("{label}: {text}"),
     "lane": mark("lane"),
+    "lane_inside": mark("{lane}, depth {depth}"),
+    "longest": mark("longest"),
+    "longest_of": mark("{name}, {type}, {time}"),
     "mean": mark("mean of all runs"),
     "modes": mark("Place operators by"),
+    "name_closer": mark("zoom in for the name"),
     "next_sentence": mark("{first} {second}"),
     "no_call": mark("no match"),
     "no_operator": mark("no operator in this run"),
     "no_run": mark("no run"),
     "no_start": mark("not in the file"),
-    "not_drawn": mark("executions not drawn"),
     "not_known": mark("not known"),
-    "not_linked": mark("Fusion flow and alignment by group need both runs drawn completely."),
+    "not_linked": mark(
+        "Fusion flow and alignment by group need every execution in the browser, and these are "
+        "too many."
+    ),
     "nothing": mark("nothing"),
     "nothing_folded": mark("nothing: folded into weights"),
     "nothing_removed": mark("nothing: not needed"),
@@ -81,7 +98,6 @@ WORDS: Mapping[str, str] = {
     "stretch_class": mark("Class"),
     "stretch_clear": mark("Clear the selection"),
     "stretch_count": mark("Executions"),
-    "stretch_cut": mark("Executions that are not drawn are not counted."),
     "stretch_ended": mark("the run has ended before."),
     "stretch_ends": mark("The run ends after {time} of it; shares are of these."),
     "stretch_note": mark(
@@ -94,7 +110,9 @@ WORDS: Mapping[str, str] = {
     "stretch_ran": mark("something ran for {busy} ({busy_share}); executions: {count}."),
     "stretch_rest": mark("other operators: {count}"),
     "stretch_share": mark("Share"),
+    "stretch_short": mark("shorter ones, drawn together"),
     "stretch_time": mark("Time"),
+    "stretch_together": mark("Executions shorter than {width} are counted in steps of that width."),
     "stretch_zoom": mark("Zoom to it"),
     "then": mark("{start}; {next}"),
     "these_runs": mark("these two runs"),

@@ -1,6 +1,7 @@
 /* The payload's calls, sorted for drawing and for finding the one under the pointer. */
 
 import { plainText } from "./text.js";
+import { say } from "./words.js";
 
 export const CLASSES = [
   "convolution",
@@ -34,40 +35,20 @@ export function firstWhere(count, test) {
   return low;
 }
 
-/* A column of packing.py as a typed array; a list of numbers, as it is. */
-function unpackColumn(column) {
-  if (Array.isArray(column)) return column;
-  const bytes = Uint8Array.from(atob(column.data), (letter) => letter.charCodeAt(0));
-  const kinds = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, f8: Float64Array };
-  const values = new kinds[column.type](bytes.buffer);
-  if (!column.steps) return values;
-  const sums = new Float64Array(values.length);
-  let sum = 0;
-  for (let i = 0; i < values.length; i++) sums[i] = sum += values[i];
-  return sums;
-}
-
-/* A column of operators: texts or ids, null where there is none. */
-function unpackOperators(column) {
-  if (Array.isArray(column)) return column;
-  if (column.ids) return Array.from(unpackColumn(column.ids), (id) => (id > 0 ? id - 1 : null));
-  return Array.from(
-    unpackColumn(column.of),
-    (place) => (place > 0 ? column.texts[place - 1] : null),
-  );
-}
-
-/* The payload of packing.py with columns of calls as arrays of numbers. */
-export function unpackPayload(payload) {
-  const all = (columns, unpack) =>
-    Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, unpack(column)]));
-  const sides = payload.sides.map((side) => ({
-    ...side,
-    ops: all(side.ops, unpackOperators),
-    calls: all(side.calls, unpackColumn),
-  }));
-  return { ...payload, sides };
-}
+/* Bins of calls that are too short to be there themselves, in order; empty where all are. Bin i is
+   from `from[i]` on `width` ns long; something short ran in the part `share[i]` of it; `kind` is the
+   number of the class that it is drawn in, `calls` how many begin in it, `op` that of the longest,
+   which is `longest` ns long. */
+export const NO_BINS = {
+  count: 0,
+  width: 1,
+  from: new Float64Array(0),
+  share: new Float32Array(0),
+  kind: new Uint8Array(0),
+  calls: new Uint32Array(0),
+  op: new Int32Array(0),
+  longest: new Float64Array(0),
+};
 
 /* The calls `members` of one lane as columns, in the order in which they are drawn. */
 function prepareLane(calls, places, members) {
@@ -81,7 +62,8 @@ function prepareLane(calls, places, members) {
     start: new Float64Array(count),
     end: new Float64Array(count),
     ran: new Float64Array(count),
-    latest: new Float64Array(count), // latest end so far: calls may nest
+    latest: new Float64Array(count), // latest end so far
+    bins: NO_BINS,
   };
   let latest = -Infinity;
   for (let i = 0; i < count; i++) {
@@ -108,9 +90,13 @@ function membersOf(laneOfCall, count) {
   return members;
 }
 
+/* The lane without calls. */
+export const emptyLane = () =>
+  prepareLane({ op: [], start_ns: [], dur_ns: [] }, [], new Int32Array(0));
+
 /* The calls of `lanes` as {lane, index}, by what `keyOf` says of their operator; null is left out.
    Looked up when asked for: of 250 000 calls nobody asks for all. */
-function callsBy(lanes, keyOf) {
+export function callsBy(lanes, keyOf) {
   const known = new Set(Array.from(keyOf).filter((key) => (key ?? null) !== null));
   const found = new Map();
   return {
@@ -132,25 +118,36 @@ function callsBy(lanes, keyOf) {
   };
 }
 
-/* One side, its calls drawn at `places` (ns, one a call): where they ran, or aligned by group. */
-export function prepareSide(side, places = side.calls.start_ns) {
-  const lanes = membersOf(side.calls.lane, Math.max(1, side.lanes.length))
-    .map((members) => prepareLane(side.calls, places, members));
-  const groupOf = side.ops.group ?? []; // of each operator: the id of its fusion group, or null
+/* What is the same of a side wherever its calls are drawn. */
+export function sideHead(side) {
   return {
     id: side.id === "candidate" ? "candidate" : "baseline",
     label: plainText(side.label),
     caption: plainText(side.caption),
     folded: plainText(side.folded),
     dur: side.dur_ns,
-    shown: side.shown_ns ?? side.dur_ns, // of what begins later nothing is drawn
-    notDrawn: side.not_drawn ?? 0,
     inOrder: side.in_order === true, // without start times
-    laneLabels: side.lanes.map(({ label }) => plainText(label)),
+    laneLabels: side.lanes.map(({ label, depth }) => laneLabel(plainText(label), depth ?? 0)),
     smallLanes: side.lanes.map(({ small }) => small === true),
+  };
+}
+
+/* What runs inside calls of a lane has a lane of its own. */
+const laneLabel = (label, depth) =>
+  depth === 0 ? label : say(label ? "lane_inside" : "inside", { lane: label, depth });
+
+export const kindOfClass = (name) => CLASS_NUMBERS.get(knownClass(name));
+
+/* One side, its calls drawn at `places` (ns, one a call): where they ran, or aligned by group. */
+export function prepareSide(side, places = side.calls.start_ns) {
+  const lanes = membersOf(side.calls.lane, Math.max(1, side.lanes.length))
+    .map((members) => prepareLane(side.calls, places, members));
+  const groupOf = side.ops.group ?? []; // of each operator: the id of its fusion group, or null
+  return {
+    ...sideHead(side),
     ops: side.ops,
     classOf: side.ops.op_class.map(knownClass),
-    kindOf: Uint8Array.from(side.ops.op_class, (name) => CLASS_NUMBERS.get(knownClass(name))),
+    kindOf: Uint8Array.from(side.ops.op_class, kindOfClass),
     groupOf,
     lanes,
     byRow: callsBy(lanes, side.ops.row),

@@ -157,14 +157,16 @@ function alignByGroup(sides) {
   return { places, span: begin };
 }
 
-/* Groups lead from one side to the other only where both are drawn whole: what is not drawn would
-   look as if it had become nothing. */
-const isLinked = ({ sides, groups }) =>
-  sides.length === 2 && (groups ?? []).length > 0 && !sides.some((side) => side.not_drawn > 0);
+/* Groups lead from one side to the other only where every call of both is here. */
+const isLinked = ({ sides, groups, level }) =>
+  sides.length === 2 && (groups ?? []).length > 0 && level === undefined;
 
 /* The unpacked payload as `mode` shows it: {mode, sides, span, ribbons}. Without two sides and
-   groups that is true time, without ribbons. */
-export function arrange(payload, wanted) {
+   groups that is true time, without ribbons; so it is of `layers`, if not every call is here. */
+export function arrange(payload, wanted, layers) {
+  if (layers) {
+    return { mode: "time", sides: layers.sides, span: Math.max(1, payload.span_ns), ribbons: [] };
+  }
   const linked = isLinked(payload);
   const mode = linked && MODES.includes(wanted) ? wanted : "time";
   const aligned = mode === "aligned" ? alignByGroup(payload.sides) : null;

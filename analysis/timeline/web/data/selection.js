@@ -1,5 +1,8 @@
 /* What is selected: {row, side, op, group}. `row` is null for an operator in no table and for a
-   group; `side` and `op` are -1 where the selection came from outside; `group` may be null. */
+   group; `side` and `op` are -1 where the selection came from outside; `group` may be null. A call
+   is {side, lane, index}, and {side, lane, bin} stands for the longest call of a bin. */
+
+import { CLASSES } from "./calls.js";
 
 /* The group that is lit as a whole, or null: else the selected operator is lit. */
 export function litGroup({ selected, mode, byGroup }) {
@@ -8,8 +11,14 @@ export function litGroup({ selected, mode, byGroup }) {
   return whole ? selected.group : null;
 }
 
-export const groupOfCall = (view, { side, lane, index }) =>
-  view.sides[side].groupOf[view.sides[side].lanes[lane].op[index]] ?? null;
+/* The operator of a call or of the longest call of a bin. */
+export function opOf(view, { side, lane, index, bin, op }) {
+  if (op !== undefined) return op;
+  const calls = view.sides[side].lanes[lane];
+  return bin === undefined ? calls.op[index] : calls.bins.op[bin];
+}
+
+export const groupOfCall = (view, call) => view.sides[call.side].groupOf[opOf(view, call)] ?? null;
 
 export function groupOfRow(view, row) {
   const calls = view.sides.flatMap((side, sideIndex) =>
@@ -24,19 +33,30 @@ export const callsOfGroup = ({ sides }, group) =>
     (side.byGroup.get(group) ?? []).map((call) => ({ side: sideIndex, ...call }))
   );
 
-/* Every call of what is lit, on all sides, as [{side, lane, index}]; found once for each. */
+const isMarked = ({ marks, selected }) => marks !== null && marks.of === selected;
+
+/* Every call of what is lit, on all sides, as [{side, lane, index}]; found once for each. Where not
+   all calls are here, what the server found in view, as [{side, lane, start, end}]. */
 export function selectedCalls(view) {
-  const { sides, selected } = view;
+  const { version, selected } = view;
   if (selected === null) return [];
   const group = litGroup(view);
   const known = view.selectedFound;
-  if (known?.sides === sides && known.selected === selected && known.group === group) {
+  if (known?.version === version && known.selected === selected && known.group === group) {
     return known.calls;
   }
-  const calls = findSelected(view, group);
-  view.selectedFound = { sides, selected, group, calls };
+  const calls = isMarked(view)
+    ? view.marks.sides.flatMap(({ calls }, side) => calls.map((call) => ({ side, ...call })))
+    : findSelected(view, group);
+  view.selectedFound = { version, selected, group, calls };
   return calls;
 }
+
+/* How many calls of what is lit each side has. */
+export const countSelected = (view) =>
+  isMarked(view)
+    ? view.marks.sides.map(({ count }) => count)
+    : view.sides.map((_, side) => selectedCalls(view).filter((call) => call.side === side).length);
 
 function findSelected(view, group) {
   const { sides, selected } = view;
@@ -58,32 +78,42 @@ function findSelected(view, group) {
   return found;
 }
 
-/* For every side an array that is 1 for the operators to light; the others are dimmed. What is
-   selected but not in the runs shown dims nothing. Made anew only when something else is lit. */
+/* For every side {operators, kinds}: 1 for what is lit; the others are dimmed. `kinds` are the
+   classes of bins. What is selected but not in the runs shown dims nothing. Made anew only when
+   something else is lit. */
 export function litOperators(view) {
-  const { selected, onlyClass, sides } = view;
+  const { selected, onlyClass, version, marks } = view;
   const group = litGroup(view);
   const known = view.litFound;
-  const same = known?.sides === sides && known.selected === selected &&
-    known.onlyClass === onlyClass && known.group === group;
-  if (!same) view.litFound = { sides, selected, onlyClass, group, lit: findLit(view, group) };
+  const same = known?.version === version && known.selected === selected &&
+    known.onlyClass === onlyClass && known.group === group && known.marks === marks;
+  if (!same) {
+    const lit = findLit(view, group);
+    view.litFound = { version, selected, onlyClass, group, marks, lit };
+  }
   return view.litFound.lit;
 }
 
-function findLit({ selected, onlyClass, sides }, group) {
+function findLit(view, group) {
+  const { selected, onlyClass, sides, marks } = view;
   const isShown = selected !== null &&
-    (group !== null
-      ? sides.some((side) => side.byGroup.has(group))
-      : selected.row !== null
-      ? sides.some((side) => side.byRow.has(selected.row))
-      : selected.side >= 0);
-  return sides.map((side, sideIndex) =>
-    Uint8Array.from(side.classOf, (name, op) => {
+    (isMarked(view) && marks.sides.some(({ count }) => count > 0) ||
+      (group !== null
+        ? sides.some((side) => side.byGroup.has(group))
+        : selected.row !== null
+        ? sides.some((side) => side.byRow.has(selected.row))
+        : selected.side >= 0));
+  return sides.map((side, sideIndex) => ({
+    operators: Uint8Array.from(side.classOf, (name, op) => {
       if (onlyClass !== null && name !== onlyClass) return 0;
       if (!isShown) return 1;
       if (group !== null) return Number(side.groupOf[op] === group);
       if (selected.row !== null) return Number(side.ops.row[op] === selected.row);
       return Number(selected.side === sideIndex && selected.op === op);
-    })
-  );
+    }),
+    kinds: Uint8Array.from(
+      CLASSES,
+      (name) => Number(!isShown && (onlyClass === null || name === onlyClass)),
+    ),
+  }));
 }

@@ -1,6 +1,8 @@
 /* What a timeline shows: read by everything that draws or answers the pointer, and changed by the
    parts that own a line of it. */
 
+import { firstWhere } from "./calls.js";
+
 export function newView(byGroup) {
   return {
     sides: [],
@@ -20,13 +22,27 @@ export function newView(byGroup) {
     onlyClass: null, // the class that the legend singles out
     cursor: null, // {side, lane, index, by}: the call with the tooltip, by pointer or keyboard
     overGroup: null, // the group whose ribbon is under the pointer
+    marks: null, // {of, sides}: what the server found of the selection `of`, as selection.js says
+    layers: null, // where not every call is here, as layers.js says
+    version: 0, // of what the sides have: what is made of them is made anew with it
     stretch: null, // {from, to, side} in ns: what is selected of the time, as input/stretch.js says
     pointerX: null,
   };
 }
 
-/* Start and end of a call {side, lane, index} where it is drawn, in ns. */
-export function extent(view, { side, lane, index }) {
+/* Start and end of a call or bin where it is drawn, in ns. */
+export function extent(view, { side, lane, index, bin, start, end }) {
+  if (start !== undefined) return [start, end];
   const calls = view.sides[side].lanes[lane];
-  return [calls.start[index], calls.end[index]];
+  if (bin === undefined) return [calls.start[index], calls.end[index]];
+  return [calls.bins.from[bin], calls.bins.from[bin] + calls.bins.width];
+}
+
+/* A call {side, lane, index} that starts at `start`, wherever its lane has it by now; null where it
+   has it no more. */
+export function callFrom(view, { side, lane, index: known }, start) {
+  if (!view.layers && known !== undefined) return { side, lane, index: known };
+  const calls = view.sides[side].lanes[lane];
+  const index = firstWhere(calls.count, (i) => calls.start[i] >= start);
+  return index < calls.count && calls.start[index] === start ? { side, lane, index } : null;
 }

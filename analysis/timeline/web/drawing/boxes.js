@@ -2,14 +2,44 @@
 
 import { CLASSES, firstWhere } from "../data/calls.js";
 import { createColumns } from "../data/columns.js";
+import { pictureOf } from "../data/picture.js";
 import { duration, plainText } from "../data/text.js";
 import { DIMMED } from "./palette.js";
 
 const THIN = 0.7; // boxes narrower than this share columns of this width
 const LEAST_HEIGHT = 0.3; // of a lane: a column in which little ran
 
+/* Boxes by their colour, so that it is set once for all of one. */
+function createBatches(palette) {
+  const colours = CLASSES.map((name) => palette.classes[name]);
+  const rects = Array.from({ length: 4 * CLASSES.length }, () => []); // fills lit, dimmed; edges
+
+  return {
+    hasEdge: (kind) => colours[kind].edge !== null,
+    fill: (kind, isLit, ...rect) => rects[kind + (isLit ? 0 : CLASSES.length)].push(...rect),
+    edge: (kind, ...rect) => rects[kind + 2 * CLASSES.length].push(...rect),
+    draw(pen) {
+      const put = (each, colour, alpha) => {
+        if (each.length === 0) return;
+        pen.fillStyle = colour;
+        pen.globalAlpha = alpha;
+        for (let i = 0; i < each.length; i += 4) {
+          pen.fillRect(each[i], each[i + 1], each[i + 2], each[i + 3]);
+        }
+      };
+      colours.forEach(({ edge }, kind) => put(rects[kind + 2 * CLASSES.length], edge, 1));
+      colours.forEach(({ fill }, kind) => {
+        put(rects[kind + CLASSES.length], fill, DIMMED);
+        put(rects[kind], fill, 1);
+      });
+      for (const each of rects) each.length = 0;
+    },
+  };
+}
+
 /* Boxes lie on whole device pixels, so that they are crisp. Calls too short for a box of their own
-   share columns (columns.js). Returns the calls with room for a text. */
+   share columns (columns.js), those that are not here themselves are drawn by their bins. `lit` is
+   {operators, kinds}: 1 for what is lit. Returns the calls with room for a text. */
 export function drawBoxes(sheet, row, lit) {
   const { pen, view, painter } = sheet;
   const side = view.sides[row.side];
@@ -22,52 +52,111 @@ export function drawBoxes(sheet, row, lit) {
   const origin = Math.round(painter.plotLeft * scale);
   const y = Math.round(row.top * scale);
   const boxHeight = Math.max(1, Math.round((row.top + row.height) * scale) - y);
+  const heightOf = (share) =>
+    share > 0.97 ? boxHeight : Math.max(1, Math.round(boxHeight * Math.max(LEAST_HEIGHT, share)));
   const spacious = [];
   const columns = createColumns(rightmost, thin);
-  const colours = CLASSES.map((name) => view.palette.classes[name]);
-  const first = firstWhere(lane.count, (at) => lane.latest[at] > view.from);
-  for (let i = first; i < lane.count && lane.start[i] < view.to; i++) {
+  const batches = createBatches(view.palette);
+  const { calls, bins, lit: litBins } = pictureOf(
+    lane,
+    view,
+    thin / perNs,
+    rightmost / thin,
+    side.kindOf,
+    lit.operators,
+  );
+  const isLitBin = (at) => (litBins ? litBins[at] : lit.kinds[bins.kind[at]]) > 0;
+  const binWidth = bins.width * perNs;
+  const lastBin = firstWhere(bins.count, (at) => bins.from[at] >= view.to);
+  let bin = firstWhere(bins.count, (at) => bins.from[at] + bins.width > view.from);
+
+  // Bins of a layer that is coarser than the screen, below the calls.
+  for (; binWidth >= thin && bin < lastBin; bin++) {
+    const left = Math.max(-2, Math.round((bins.from[bin] - view.from) * perNs));
+    const right = Math.min(
+      rightmost,
+      Math.round((bins.from[bin] + bins.width - view.from) * perNs),
+    );
+    const high = heightOf(bins.share[bin]);
+    batches.fill(
+      bins.kind[bin],
+      isLitBin(bin),
+      origin + left,
+      y + boxHeight - high,
+      right - left,
+      high,
+    );
+  }
+  batches.draw(pen);
+
+  function shareBin() {
+    const from = (bins.from[bin] - view.from) * perNs;
+    const width = bins.share[bin] * binWidth;
+    columns.ran(from, from + width);
+    columns.share(from + binWidth / 2, width, bins.kind[bin], isLitBin(bin));
+    bin += 1;
+  }
+
+  const count = calls ? calls.length : lane.count;
+  const callOf = calls ? (at) => calls[at] : (at) => at;
+  const first = firstWhere(count, (at) => lane.latest[callOf(at)] > view.from);
+  for (let at = first; at < count && lane.start[callOf(at)] < view.to; at++) {
+    const i = callOf(at);
     if (lane.end[i] < view.from) continue;
+    while (bin < lastBin && bins.from[bin] <= lane.start[i]) shareBin();
     const from = (lane.start[i] - view.from) * perNs;
     const to = (lane.end[i] - view.from) * perNs;
     const left = Math.max(-2, Math.round(from));
     let width = Math.max(1, Math.min(rightmost, Math.round(to)) - left);
     const op = lane.op[i];
+    const kind = side.kindOf[op];
     columns.ran(from, to);
     if (to - from < thin) {
-      columns.share((from + to) / 2, to - from, side.kindOf[op], lit[op]);
+      columns.share((from + to) / 2, to - from, kind, lit.operators[op]);
       continue;
     }
     columns.cover(left, left + width);
     // Neighbours that touch are kept apart by a line of the track.
-    const touches = i + 1 < lane.count &&
-      Math.round((lane.start[i + 1] - view.from) * perNs) <= left + width;
+    const next = at + 1 < count ? callOf(at + 1) : -1;
+    const touches = next >= 0 && Math.round((lane.start[next] - view.from) * perNs) <= left + width;
     if (touches && width >= 4 * line) width -= line;
-    const { fill, edge } = colours[side.kindOf[op]];
-    pen.globalAlpha = lit[op] ? 1 : DIMMED;
-    if (edge && lit[op] && width >= 4 * line) {
-      pen.fillStyle = edge;
-      pen.fillRect(origin + left, y, width, boxHeight);
-      pen.fillStyle = fill;
-      pen.fillRect(origin + left + line, y + line, width - 2 * line, boxHeight - 2 * line);
-    } else {
-      pen.fillStyle = fill;
-      pen.fillRect(origin + left, y, width, boxHeight);
-    }
+    if (lit.operators[op] && width >= 4 * line && batches.hasEdge(kind)) {
+      batches.edge(kind, origin + left, y, width, boxHeight);
+      batches.fill(
+        kind,
+        true,
+        origin + left + line,
+        y + line,
+        width - 2 * line,
+        boxHeight - 2 * line,
+      );
+    } else batches.fill(kind, lit.operators[op], origin + left, y, width, boxHeight);
     if (width >= 22 * scale && row.height >= 14) spacious.push(i);
   }
+  while (bin < lastBin) shareBin();
+  batches.draw(pen);
   // Last, since the neighbour that follows begins on the same pixel.
   for (const { left, share, kind, isLit } of columns.shared()) {
-    const high = share > 0.97
-      ? boxHeight
-      : Math.max(1, Math.round(boxHeight * Math.max(LEAST_HEIGHT, share)));
-    pen.globalAlpha = isLit ? 1 : DIMMED;
-    pen.fillStyle = colours[kind].fill;
-    pen.fillRect(origin + left, y + boxHeight - high, thin, high);
+    const high = heightOf(share);
+    batches.fill(kind, isLit, origin + left, y + boxHeight - high, thin, high);
   }
+  batches.draw(pen);
   return spacious;
 }
 
+/* What is selected of calls that are not here themselves, on top of their bins. */
+export function drawMarks(sheet, row) {
+  const { pen, view, painter } = sheet;
+  const marks = view.marks?.sides[row.side];
+  if (!marks) return;
+  pen.fillStyle = view.palette.text;
+  pen.globalAlpha = 1;
+  for (const { lane, start, end } of marks.calls) {
+    if (lane !== row.lane || end < view.from || start > view.to) continue;
+    const left = painter.xOf(start);
+    pen.fillRect(left, row.top, Math.max(1, painter.xOf(end) - left), Math.max(2, row.height / 6));
+  }
+}
 /* Name and duration inside the box where they fit, else the op type, else nothing. */
 export function drawBoxTexts(sheet, row, calls, lit) {
   const { pen, view, painter } = sheet;
@@ -87,7 +176,7 @@ export function drawBoxTexts(sheet, row, calls, lit) {
     if (text === undefined) continue;
     const time = duration(lane.end[i] - lane.start[i]);
     const twoLines = row.height >= 34 && sheet.textWidth(time, 10) <= room;
-    const ink = lit[op] ? view.palette.classes[side.classOf[op]].ink : view.palette.muted;
+    const ink = lit.operators[op] ? view.palette.classes[side.classOf[op]].ink : view.palette.muted;
     sheet.write(text, left, twoLines ? middle - 2 : middle + 4, 11, 400, ink);
     if (twoLines) sheet.write(time, left, middle + 11, 10, 400, ink);
   }

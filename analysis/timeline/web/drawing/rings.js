@@ -1,5 +1,7 @@
 /* Rings around calls, on top of what the painter has drawn; `painter` says where they lie. */
 
+import { extent } from "../data/view.js";
+
 /* A ring around each call, at least 3 px wide; a thin selected one gets a mark above as well.
    Where rings would lie on each other, the first stands for all. */
 export function drawRings(screen, view, painter, calls, strong) {
@@ -11,10 +13,10 @@ export function drawRings(screen, view, painter, calls, strong) {
   for (const call of calls) {
     const row = painter.rowOf(call);
     if (row === undefined) continue;
-    const lane = view.sides[call.side].lanes[call.lane];
-    if (lane.end[call.index] < view.from || lane.start[call.index] > view.to) continue;
-    const start = Math.max(painter.plotLeft - 4, painter.xOf(lane.start[call.index]));
-    const end = Math.min(view.width + 4, painter.xOf(lane.end[call.index]));
+    const [from, to] = extent(view, call);
+    if (to < view.from || from > view.to) continue;
+    const start = Math.max(painter.plotLeft - 4, painter.xOf(from));
+    const end = Math.min(view.width + 4, painter.xOf(to));
     const spare = Math.max(0, 3 - (end - start)) / 2;
     if (end + spare <= (reached.get(row) ?? -Infinity) + 1) continue;
     reached.set(row, end + spare);

@@ -2,13 +2,13 @@
 
 import { selectedCalls } from "../data/selection.js";
 import { spoken } from "../page/tooltip.js";
-import { extent } from "../data/view.js";
+import { callFrom, extent } from "../data/view.js";
 
 export function createCursor(root, view, { canvas, painter, tooltip, live, timeWindow, redraw }) {
   function set(call, clientX, clientY) {
     const old = view.cursor;
     const same = call !== null && old !== null &&
-      ["side", "lane", "index"].every((part) => call[part] === old[part]);
+      ["side", "lane", "index", "bin"].every((part) => call[part] === old[part]);
     view.cursor = call;
     if (call === null) tooltip.close();
     else {
@@ -34,7 +34,14 @@ export function createCursor(root, view, { canvas, painter, tooltip, live, timeW
     if (call === null) return;
     const [start, end] = extent(view, call);
     timeWindow.reveal(start, end);
+    setAt(call, start, end);
+  }
+
+  /* The keyboard's call is the one that starts then, wherever its lane has it by now. */
+  function setAt(place, start, end) {
+    const call = callFrom(view, place, start);
     view.pointerX = null;
+    if (call === null) return set(null);
     setGroup(null);
     const box = canvas.getBoundingClientRect();
     const row = painter.rowOf(call);
@@ -51,5 +58,5 @@ export function createCursor(root, view, { canvas, painter, tooltip, live, timeW
     if (call.by === "keyboard") stepTo(call);
   }
 
-  return { set, setGroup, clear, stepTo, zoomTo };
+  return { set, setGroup, clear, stepTo, setAt, zoomTo };
 }

@@ -1,31 +1,37 @@
 /* What the user or the host picks becomes the selection; the host hears of the user's. */
 
-import { groupOfCall, groupOfRow, selectedCalls } from "../data/selection.js";
+import { countSelected, groupOfCall, groupOfRow, opOf, selectedCalls } from "../data/selection.js";
 import { extent } from "../data/view.js";
 
-export function createPicking(root, view, { timeWindow, folded, redraw, onSelect }) {
+/* `onMark` is called when something else is selected. */
+export function createPicking(root, view, { timeWindow, folded, redraw, onMark, onSelect }) {
   function setSelected(next) {
     view.selected = next;
     root.dataset.selectedRow = next?.row ?? "";
     root.dataset.selectedGroup = next?.group ?? "";
     delete root.dataset.highlightedBaseline;
     delete root.dataset.highlightedCandidate;
-    const calls = selectedCalls(view);
+    view.marks = null;
+    onMark();
+    tellCounts();
+    redraw();
+  }
+
+  function tellCounts() {
+    const counts = countSelected(view);
     view.sides.forEach((side, sideIndex) => {
       const name = side.id === "candidate" ? "highlightedCandidate" : "highlightedBaseline";
-      root.dataset[name] = calls.filter((call) => call.side === sideIndex).length;
+      root.dataset[name] = counts[sideIndex];
     });
-    redraw();
   }
 
   /* The user picks a call, or a group, or nothing. */
   function pick(call, group = null) {
     const before = view.selected;
     if (call !== null) {
-      const side = view.sides[call.side];
-      const op = side.lanes[call.lane].op[call.index];
+      const op = opOf(view, call);
       setSelected({
-        row: side.ops.row[op] ?? null,
+        row: view.sides[call.side].ops.row[op] ?? null,
         side: call.side,
         op,
         group: groupOfCall(view, call),
@@ -74,5 +80,5 @@ export function createPicking(root, view, { timeWindow, folded, redraw, onSelect
     revealSelected();
   }
 
-  return { setSelected, pick, select, selectGroup };
+  return { setSelected, tellCounts, pick, select, selectGroup };
 }

@@ -1,6 +1,7 @@
 /* Pointer and wheel: hover, click, drag and zoom on the canvas. */
 
 import { callAt } from "../data/calls.js";
+import { binAt } from "../data/picture.js";
 import { ribbonAt } from "../drawing/ribbons.js";
 import { callIn, laneOf } from "./steps.js";
 
@@ -24,9 +25,10 @@ export function createPointer(view, { canvas, painter, tooltip, cursor, redraw }
       REACH * nsPerPx,
       3 * REACH * nsPerPx,
     );
-    return index < 0
-      ? null
-      : { ...callIn(row, index), by: event.pointerType === "touch" ? "touch" : "pointer" };
+    const by = event.pointerType === "touch" ? "touch" : "pointer";
+    if (index >= 0) return { ...callIn(row, index), by };
+    const bin = binAt(laneOf(view, row), painter.timeAt(x));
+    return bin < 0 ? null : { side: row.side, lane: row.lane, bin, by };
   }
 
   const groupUnder = (

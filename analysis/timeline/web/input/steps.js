@@ -10,7 +10,7 @@ export const laneOf = (view, { side, lane }) => view.sides[side].lanes[lane];
 function filledRows(view, rows) {
   const filled = rows.filter((row) => laneOf(view, row).count > 0);
   const at = filled.findIndex(({ side, lane }) =>
-    side === view.cursor?.side && lane === view.cursor?.lane
+    view.cursor?.bin === undefined && side === view.cursor?.side && lane === view.cursor?.lane
   );
   return [filled, at];
 }

@@ -6,8 +6,8 @@ import { say } from "../data/words.js";
 
 const MIN_WINDOW_NS = 10;
 
-/* `onSelect` is called to select the time that is shown. */
-export function createWindow(root, view, redraw, onSelect) {
+/* `onMove` is called when another time is shown, `onSelect` to select it. */
+export function createWindow(root, view, { redraw, onMove, onSelect }) {
   const range = element("span", "fst-range");
   const zoomOut = button(say("zoom_out"), "−", () => zoom(2));
   const zoomIn = button(say("zoom_in"), "+", () => zoom(0.5));
@@ -33,6 +33,7 @@ export function createWindow(root, view, redraw, onSelect) {
     reset.disabled = zoomOut.disabled = size >= view.span;
     zoomIn.disabled = size <= MIN_WINDOW_NS;
     select.disabled = view.mode === "aligned";
+    onMove();
     redraw();
   }
 

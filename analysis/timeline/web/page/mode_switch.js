@@ -35,7 +35,7 @@ export function createModes(view, name, first, onChoose) {
     refresh() {
       box.hidden = view.ribbons.length === 0;
       for (const input of inputs) input.checked = input.value === view.mode;
-      const isCut = view.groups.size > 0 && view.sides.some((side) => side.notDrawn > 0);
+      const isCut = view.groups.size > 0 && view.sides.length === 2 && view.layers !== null;
       const notes = [`${view.mode}_note`, "shared_pixel", ...(isCut ? ["not_linked"] : [])];
       note.replaceChildren(paragraph(notes.map((key) => say(key))), " ");
       if (view.mode === "time") return;

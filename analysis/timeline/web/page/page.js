@@ -28,7 +28,7 @@ export function createLive() {
   return live;
 }
 
-/* `parts` are {modes, legend, tools, canvas, summary, folded, hint, tooltip, live}. */
+/* `parts` are {modes, legend, tools, canvas, summary, folded, detailLine, hint, tooltip, live}. */
 export function fillPage(root, parts) {
   const bar = element("div", "fst-bar");
   bar.append(parts.modes.box, parts.legend.box, parts.tools);
@@ -38,6 +38,7 @@ export function fillPage(root, parts) {
     parts.canvas,
     parts.summary.box,
     parts.folded.box,
+    parts.detailLine.box,
     parts.modes.note,
     parts.hint,
     parts.tooltip.box,

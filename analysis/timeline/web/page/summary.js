@@ -1,14 +1,16 @@
 /* The table of what ran in the stretch that is selected, below the canvas. */
 
-import { sumUp } from "../data/sums.js";
+import { fromServer, restOf, sumUp, TOGETHER } from "../data/sums.js";
 import { duration, moment, plainText, share } from "../data/text.js";
 import { paragraph, say } from "../data/words.js";
 import { button, element, swatch } from "./elements.js";
 
 const MOST = 10; // operators with a line of their own
 
-export function createSummary(view, actions) {
+/* `questions` are for sums of calls that are not here. */
+export function createSummary(view, questions, actions) {
   const box = element("section", "fst-stretch");
+  let known = null; // {stretch, found}: sums of the server
   box.setAttribute("aria-label", say("stretch"));
   box.hidden = true;
 
@@ -20,17 +22,32 @@ export function createSummary(view, actions) {
 
   /* The sides that it is of, with their sums. */
   function sums() {
+    if (known?.stretch === view.stretch) return known.found;
     const { from, to, side } = view.stretch;
     return view.sides.map((each, index) => ({ side: each, index }))
       .filter(({ index }) => side < 0 || index === side)
       .map(({ side: each, index }) => ({ side: each, found: sumUp(each, index, from, to) }));
   }
 
+  /* The server has every call: its sums take the place of what is made of those that are here. */
+  function askSums() {
+    const { stretch } = view;
+    if (!view.layers || view.layers.isExact() || !questions.isOpen) return;
+    if (known?.stretch === stretch) return;
+    questions.ask("stretch", () => ({
+      stretch: { from: Math.round(stretch.from), to: Math.round(stretch.to), side: stretch.side },
+    }), (answer, data) => {
+      if (view.stretch !== stretch || !answer.sums) return;
+      known = { stretch, found: answer.sums.map((each) => fromServer(view, each, data)) };
+      draw();
+    });
+  }
+
   function sentence(side, found) {
     const size = found.to - found.from;
     if (size <= 0) return say("stretch_ended");
     const facts = [
-      say(side.inOrder || !found.isWhole ? "stretch_ran" : "stretch_busy", {
+      say(side.inOrder ? "stretch_ran" : "stretch_busy", {
         count: found.executions,
         busy: duration(found.busy),
         busy_share: share(found.busy, size),
@@ -39,7 +56,7 @@ export function createSummary(view, actions) {
       }),
     ];
     if (found.to < view.stretch.to) facts.push(say("stretch_ends", { time: duration(size) }));
-    if (!found.isWhole) facts.push(say("stretch_cut"));
+    if (found.width > 0) facts.push(say("stretch_together", { width: duration(found.width) }));
     return paragraph(facts);
   }
 
@@ -68,6 +85,7 @@ export function createSummary(view, actions) {
   }
 
   function operatorName(side, { key, call }) {
+    if (key === TOGETHER) return [element("span", "", say("stretch_short"))];
     const name = plainText(side.ops.name[key]) || say("unnamed");
     const pick = button(say("stretch_pick", { operator: name }), name, () => actions.pick(call));
     return [pick, element("small", "", plainText(side.ops.op_type[key]) || say("untyped"))];
@@ -80,7 +98,7 @@ export function createSummary(view, actions) {
     const size = found.to - found.from;
     if (size <= 0 || found.executions === 0) return part;
     const classes = found.classes.map(({ key, time, count }) => ({
-      name: [
+      name: key === TOGETHER ? [element("span", "", say("stretch_short"))] : [
         swatch(view.palette.classes[key]),
         element("span", "", view.classLabels.get(key) ?? key),
       ],
@@ -89,13 +107,10 @@ export function createSummary(view, actions) {
     }));
     const rows = found.operators.slice(0, MOST)
       .map((sum) => ({ ...sum, name: operatorName(side, sum) }));
-    const rest = found.operators.slice(MOST);
-    if (rest.length > 0) {
-      rows.push({
-        name: [element("span", "", say("stretch_rest", { count: rest.length }))],
-        time: rest.reduce((sum, each) => sum + each.time, 0),
-        count: rest.reduce((sum, each) => sum + each.count, 0),
-      });
+    const rest = found.rest ?? restOf(found.operators.slice(MOST));
+    if (rest.operators > 0) {
+      const name = [element("span", "", say("stretch_rest", { count: rest.operators }))];
+      rows.push({ ...rest, name });
     }
     part.append(table(say("stretch_class"), classes, size));
     part.append(table(say("stretch_operator"), rows, size));
@@ -105,6 +120,11 @@ export function createSummary(view, actions) {
   function fill() {
     box.hidden = view.stretch === null;
     if (view.stretch === null) return box.replaceChildren();
+    draw();
+    askSums();
+  }
+
+  function draw() {
     const head = element("div", "fst-stretch-head");
     head.append(
       element("strong", "", title(view.stretch)),

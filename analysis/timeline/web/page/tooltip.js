@@ -1,8 +1,9 @@
 /* What a call is, as facts; and the box that shows them beside the pointer. */
 
 import { element, swatch } from "./elements.js";
+import { CLASSES } from "../data/calls.js";
 import { toneOf } from "../data/modes.js";
-import { groupOfCall } from "../data/selection.js";
+import { groupOfCall, opOf } from "../data/selection.js";
 import { cutMiddle, duration, moment, plainText, share } from "../data/text.js";
 import { inRow, say } from "../data/words.js";
 
@@ -10,9 +11,10 @@ const OF_GROUP = "of its group"; // marks facts
 
 /* The facts of one call, as text: [term, value, OF_GROUP or nothing]. `call` is {side, lane, index}. */
 function describe(view, call) {
+  if (call.bin !== undefined) return describeBin(view, call);
   const side = view.sides[call.side];
   const lane = side.lanes[call.lane];
-  const op = lane.op[call.index];
+  const op = opOf(view, call);
   const dur = lane.end[call.index] - lane.start[call.index];
   const facts = [
     [
@@ -34,13 +36,14 @@ function describe(view, call) {
   }
   if (group) facts.push([say("gain_of_group"), gainText(group), OF_GROUP]);
   const row = side.ops.row[op] ?? null;
-  for (const other of view.sides) {
+  for (const [place, other] of view.sides.entries()) {
     if (other === side || row === null) continue;
     const name = cutMiddle(other.label, 24, (text) => text.length);
-    facts.push([say("in_side", { side: name }), timeOfRow(other, row)]);
+    const time = view.layers ? timeElsewhere(side, op, place) : timeOfRow(other, row);
+    facts.push([say("in_side", { side: name }), time]);
   }
   return {
-    name: plainText(side.ops.name[op]) || say("unnamed"),
+    name: nameOf(side, op),
     type: plainText(side.ops.op_type[op]) || say("untyped"),
     className: side.classOf[op],
     classLabel: view.classLabels.get(side.classOf[op]) ?? side.classOf[op].replace("_", " "),
@@ -48,6 +51,46 @@ function describe(view, call) {
       [term, value, of],
     ) => [term, plainText(value), of]),
   };
+}
+
+/* What the server did not name is named where the view has fewer operators. */
+const nameOf = (side, op) =>
+  plainText(side.ops.name[op]) ||
+  say(side.ops.elsewhere?.[op] === null ? "name_closer" : "unnamed");
+
+/* The facts of a bin: calls that are drawn together. */
+function describeBin(view, { side: sideIndex, lane, bin }) {
+  const side = view.sides[sideIndex];
+  const { bins } = side.lanes[lane];
+  const op = bins.op[bin];
+  const from = bins.from[bin];
+  const className = CLASSES[bins.kind[bin]];
+  const longest = say("longest_of", {
+    name: nameOf(side, op),
+    type: plainText(side.ops.op_type[op]) || say("untyped"),
+    time: duration(bins.longest[bin]),
+  });
+  return {
+    name: say("bin", { count: bins.calls[bin], width: duration(bins.width) }),
+    type: say("bin_class"),
+    className,
+    classLabel: view.classLabels.get(className) ?? className.replace("_", " "),
+    facts: [
+      [say("start"), moment(from, Math.max(side.dur, 1), bins.width / 10)],
+      [say("bin_busy"), share(bins.share[bin], 1)],
+      [say("longest"), longest],
+      [say("lane"), side.laneLabels[lane]],
+    ].filter(([, value]) => value !== ""),
+  };
+}
+
+/* What of the operator's row ran on another side, where not every call is here. */
+function timeElsewhere(side, op, place) {
+  const found = side.ops.elsewhere[op]?.[place];
+  if (!found) return null;
+  const [count, ns] = found;
+  if (count === 0) return say("no_call");
+  return count === 1 ? duration(ns) : say("calls", { time: duration(ns), count });
 }
 
 function timeOfRow(side, row) {
@@ -99,6 +142,9 @@ function describeGroup(view, id) {
 export function spoken(view, call) {
   const { name, type, classLabel, facts } = describe(view, call);
   const side = view.sides[call.side];
+  if (call.bin !== undefined) {
+    return inRow([name, ...facts.map(([term, value]) => `${term} ${value}`)]);
+  }
   const told = view.mode === "time"
     ? facts.slice(0, 3)
     : facts.filter(([, , of], i) => i < 3 || of === OF_GROUP);
