@@ -53,9 +53,9 @@ class ModelInput(msgspec.Struct, frozen=True):
 
 
 class ModelFacts(msgspec.Struct, frozen=True):
-    """The model. `sha256` covers the model file and its external data; of a model for torch, the
-    file, the weights and the inputs. `nodes` are those of the model file; for torch, of the eager
-    run. `opset` is that of an ONNX model."""
+    """The model. `sha256` covers the model file and its external data; of a model for torch or jax,
+    the file, the weights and the inputs. `nodes` are those of the model file; for torch, of the
+    eager run; for jax, of its jaxpr. `opset` is that of an ONNX model."""
 
     name: str
     source: Literal["zoo", "file"]

@@ -44,6 +44,7 @@ CASES = {
 # Recorded where torch's environment is ready (`fusescope runtimes add torch`): built-in model ->
 # variants.
 TORCH = {"transformer": ("eager", "captured", "unfused", "fused")}
+JAX = {"twice_read": ("eager", "unfused", "fused")}  # likewise
 PROFILED_ROUNDS = 5
 FEW_PROFILED_ROUNDS = 1  # profiles are what makes the files large
 MAX_BYTES = 12_000_000  # of everything in the folder
@@ -68,13 +69,19 @@ def main(arguments: list[str]) -> int:
     for name in wanted:
         if asked.list:
             print(name)
-        elif name.startswith("torch_") and not _is_ready("torch"):
+        elif (engine := _engine(name)) and not _is_ready(engine):
             print(
-                f"{name}: skipped, torch is not ready here. Add it: fusescope runtimes add torch."
+                f"{name}: skipped, {engine} is not ready here. "
+                f"Add it: fusescope runtimes add {engine}."
             )
         elif not _replace(name, samples[name]):
             return 2
     return 0
+
+
+def _engine(name: str) -> str:
+    """The engine with an environment of its own that the sample needs, '' for none."""
+    return next((one for one in ("torch", "jax") if name.startswith(f"{one}_")), "")
 
 
 def _is_ready(engine: str) -> bool:
@@ -86,10 +93,14 @@ def _samples() -> dict[str, Make]:
     models = {model: partial(_of_model, model, options) for model, options in MODELS.items()}
     recipes = {recipe.name: partial(_of_recipe, recipe) for recipe in RECIPES}
     cases = {model: partial(_of_case, model, chosen) for model, chosen in CASES.items()}
-    torch = {f"torch_{model}": partial(_of_torch, model, chosen) for model, chosen in TORCH.items()}
+    engines = {
+        f"{engine}_{model}": partial(_of_engine, engine, model, chosen)
+        for engine, models_of in (("torch", TORCH), ("jax", JAX))
+        for model, chosen in models_of.items()
+    }
     if models.keys() & recipes.keys() or cases.keys() & (models.keys() | recipes.keys()):
         raise AssertionError("two samples have one name")
-    return {**models, **cases, **recipes, **torch}
+    return {**models, **cases, **recipes, **engines}
 
 
 def _of_model(model: str, options: str, out: Path) -> Recording:
@@ -114,16 +125,16 @@ def _of_case(model: str, variants: tuple[str, ...], out: Path) -> Recording:
     )
 
 
-def _of_torch(model: str, variants: tuple[str, ...], out: Path) -> Recording:
+def _of_engine(engine: str, model: str, variants: tuple[str, ...], out: Path) -> Recording:
     return Recording(
-        model=f"torch:{model}",
+        model=f"{engine}:{model}",
         out=out,
-        runtime="torch",
+        runtime=engine,
         variants=variants,
         threads=1,  # two cores: the profiler writes on the other one
         blocks=5,
         profiled_rounds=PROFILED_ROUNDS,
-        command=f"fusescope collect torch:{model} --runtime torch --threads 1 "
+        command=f"fusescope collect {engine}:{model} --runtime {engine} --threads 1 "
         f"--variants {','.join(variants)} --blocks 5",
     )
 
@@ -156,7 +167,7 @@ def _folder(name: str) -> str:
     """Where a sample lies below the folder."""
     if name in MODELS:
         return ""
-    return "cases" if name in CASES or name.startswith("torch_") else "recipes"
+    return "cases" if name in CASES or _engine(name) else "recipes"
 
 
 def _records() -> dict[str, ExperimentRecord]:

@@ -96,8 +96,8 @@ ALLOWED = {
     ),
     "collectors.torch.names": ("analysis.messages",),
     "collectors.jax": (
-        *within("analysis", "errors graph text"),
-        *within("collectors", "models workers"),
+        *within("analysis", "errors experiment graph operators text"),
+        *within("collectors", "models tensors workers"),
     ),
     "collectors.jax.names": ("analysis.messages",),
     "collectors.derive": (

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.graph import Graph, Node
-from analysis.operators import attention_flops
+from analysis.operators import attention_flops, xla_flops
 
 Shape = tuple[int, ...]
 
@@ -240,8 +240,12 @@ def from_graph(node: Node, graph: Graph) -> int | None:
     """FLOPs of a node of a graph, with taps that fall on padding left out.
 
     For a convolution the number of valid taps along each spatial axis is counted and multiplied
-    over the axes; other operators are counted as in `from_shapes`. None when shapes are missing.
+    over the axes; those of JAX as `analysis.operators.xla_flops` says, other operators as in
+    `from_shapes`. A fusion of XLA tells the sum of its parts. None when shapes are missing.
     """
+    told = node.attributes.get("flops")
+    if isinstance(told, int):
+        return told if told >= 0 else None
     inputs = [_shape(graph, name) for name in node.inputs if name]
     outputs = [_shape(graph, name) for name in node.outputs if name]
     if not inputs or not outputs or inputs[0] is None or outputs[0] is None:
@@ -258,6 +262,9 @@ def from_graph(node: Node, graph: Graph) -> int | None:
             return None
         channels = outputs[0][0] * outputs[0][-1 if channels_last else 1] * weight[1]
         return 2 * channels * math.prod(taps)
+    if node.op_type in xla_flops.TYPES:
+        shapes = [shape for shape in (*inputs, outputs[0]) if shape is not None]
+        return xla_flops.count(node.op_type, node.attributes, shapes)
     if node.op_type in attention_flops.ONNX_ATTENTION:
         return None  # a graph lists fewer shapes than a profile: not those of earlier keys
     known = [shape for shape in inputs if shape is not None]

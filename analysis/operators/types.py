@@ -222,7 +222,8 @@ TYPES: Mapping[str, str] = {
         PriorBox Proposal ExtractImagePatches ReadValue StridedSliceLayer Bucketize
         dynamic_slice dynamic_update_slice concatenate iota copy_start copy_done rng
         rng_bit_generator rng_uniform infeed outfeed pad_fusion gather_fusion scatter_fusion
-        slice_fusion rev""",
+        slice_fusion rev
+        stop_gradient stage device_put""",
     "layout": """Reshape Transpose Squeeze Unsqueeze Flatten Cast CastLike ReorderInput
         ReorderOutput QuantizeLinear DequantizeLinear DynamicQuantizeLinear MemcpyFromHost
         MemcpyToHost Im2col

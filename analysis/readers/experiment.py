@@ -131,7 +131,7 @@ def _trace(
     if record.engine.name == TORCH:
         trace = _compiled_trace(archive, variant, meta, RecordedCalls(graph, archive.limits))
     elif record.engine.name == JAX:
-        trace = _compiled_trace(archive, variant, meta, RecordedSteps(archive.limits))
+        trace = _compiled_trace(archive, variant, meta, RecordedSteps(graph, archive.limits))
     else:
         trace = _onnxruntime_trace(archive, variant, meta)
     return Trace(

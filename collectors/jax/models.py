@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from analysis.errors import FuseScopeError
@@ -18,19 +19,41 @@ from analysis.text import clean_text
 from collectors.jax import networks
 from collectors.jax.names import PREFIX
 
+_VARYING_SEED = 20_242
+
 
 @dataclass(frozen=True)
 class Loaded:
-    """`call` on `inputs` is the model; `sha256` is of its source and its inputs."""
+    """`call` on `inputs` is the model; `sha256` is of its source and its inputs, `file` where its
+    source is."""
 
     call: Callable[..., Any]
     inputs: tuple[Any, ...]
     sha256: str
+    file: str
+
+    @property
+    def where(self) -> str:
+        """The name of its file."""
+        return Path(self.file).name
 
     def leaves(self) -> list[tuple[str, jax.Array]]:
         """Name and value of every array that is fed, weights among them."""
         paths, _ = jax.tree_util.tree_flatten_with_path(self.inputs)
         return [(clean_text(f"input{jax.tree_util.keystr(at)}", 120), leaf) for at, leaf in paths]
+
+    def varied(self) -> Loaded:
+        """The same model with its numbers moved a little, as weights often repeat values (biases of
+        0, scales of 1), by which tensors cannot be told apart."""
+        chance = np.random.default_rng(_VARYING_SEED)
+
+        def moved(leaf: jax.Array) -> jax.Array:
+            if not jnp.issubdtype(leaf.dtype, jnp.floating):
+                return leaf
+            drawn = chance.random((2, *leaf.shape), dtype=np.float32)
+            return (leaf * (1 + 0.2 * drawn[0]) + 0.05 * drawn[1]).astype(leaf.dtype)
+
+        return replace(self, inputs=jax.tree.map(moved, self.inputs))
 
 
 def load(spec: str) -> Loaded:
@@ -56,13 +79,31 @@ def load(spec: str) -> Loaded:
         if not isinstance(made, tuple) or len(made) != 2 or not callable(made[0]):
             raise FuseScopeError("jax_no_model", where=where, function=function[:60])
         call, inputs = made
-        inputs = jax.tree.map(jax.numpy.asarray, inputs if isinstance(inputs, tuple) else (inputs,))
     except FuseScopeError:
         raise
     except Exception as error:
         reason = clean_text(f"{type(error).__name__}: {error}", 200)
         raise FuseScopeError("jax_file_raised", where=where, reason=reason) from error
-    return Loaded(call, inputs, _hash(source, function, jax.tree.leaves(inputs)))
+    inputs = _arrays(inputs if isinstance(inputs, tuple) else (inputs,), where)
+    return Loaded(call, inputs, _hash(source, function, jax.tree.leaves(inputs)), path)
+
+
+def _arrays(inputs: tuple[Any, ...], where: str) -> tuple[Any, ...]:
+    """The inputs as JAX's arrays. Raises FuseScopeError for one that is none, or if there is
+    none."""
+
+    def array(at: Any, leaf: Any) -> jax.Array:
+        try:
+            return jnp.asarray(leaf)
+        except (TypeError, ValueError, OverflowError) as error:
+            name = clean_text(f"input{jax.tree_util.keystr(at)}", 120)
+            kind = clean_text(type(leaf).__name__, 60)
+            raise FuseScopeError("jax_no_array", where=where, input=name, kind=kind) from error
+
+    made: tuple[Any, ...] = jax.tree_util.tree_map_with_path(array, inputs)
+    if not jax.tree.leaves(made):
+        raise FuseScopeError("jax_no_input", where=where)
+    return made
 
 
 def _hash(source: bytes, function: str, leaves: list[jax.Array]) -> str:

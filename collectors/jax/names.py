@@ -13,5 +13,6 @@ BUILT_IN: Mapping[str, Message] = MappingProxyType(
         "mlp": Message("a normalisation, two products with GELU, a residual, softmax and a gate"),
         "transformer": Message("two encoder blocks with attention written out"),
         "convnet": Message("convolutions with scales, ReLU and residuals"),
+        "twice_read": Message("a reduction whose result is read twice"),
     }
 )

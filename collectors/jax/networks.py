@@ -93,6 +93,18 @@ def convnet() -> Made:
     return model, (draw(1, 32, 32, 16) * 20, {"layers": layers, "head": draw(16, 10)})
 
 
+def twice_read() -> Made:
+    """A sum over rows that two operators read, in fusions that each may compute it again."""
+
+    def model(x: jax.Array, p: dict[str, jax.Array]) -> jax.Array:
+        total = jnp.exp(x * p["scale"]).sum(-1, keepdims=True)
+        near = jnp.log(total) - x
+        return (near / total) @ p["mix"] + jnp.sqrt(total)
+
+    draw = _Drawing()
+    return model, (draw(256, 512) * 20, {"scale": 0.1 + draw(512), "mix": draw(512, 64)})
+
+
 class _Drawing:
     """Small numbers, the same in every process."""
 

@@ -30,7 +30,7 @@ def prepare_process(settings: SessionSettings) -> None:
 
 class JaxSession:
     """`compile_ns` is what compiling took, or the first run of `eager`; `settings` are what was
-    set, for people who want to repeat it."""
+    set, for people who want to repeat it, `program` what was compiled, None for `eager`."""
 
     def __init__(self, settings: SessionSettings, variant: str) -> None:
         self.loaded = models.load(settings.model)
@@ -40,6 +40,7 @@ class JaxSession:
             "provider": "CPU",
         }
         self._eager = variant == "eager"
+        self.program: Any | None = None
         self._run: Any = self.loaded.call
         self._result: Any = None
         started = time.perf_counter_ns()
@@ -48,7 +49,7 @@ class JaxSession:
         else:
             options = OPTIONS[variant]
             program = self._compiled(variant, options)
-            self._run = program
+            self._run = self.program = program
             text = program.as_text() or ""
             if variant == "unfused" and (found := mixed_fusion(text)) is not None:
                 raise FuseScopeError(

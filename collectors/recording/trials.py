@@ -140,7 +140,7 @@ class Trials:
         return msgspec.structs.replace(graph, tensors=tensors)
 
     def _graph(self, variant: str) -> Graph | None:
-        is_there = self._graph_file(variant).is_file()  # jax has none: its profiles do
+        is_there = self._graph_file(variant).is_file()  # not of all of jax
         if self.checked[variant].graph_problem is not None or not is_there:
             return None
         return parse_graph(self._graph_file(variant).read_bytes(), variant)

@@ -1,10 +1,18 @@
-"""One variant of a model for jax alone: compile time, peak memory, outputs."""
+"""One variant of a model for jax alone: compile time, peak memory, outputs, and its graph."""
 
 from __future__ import annotations
 
+import shutil
 import time
+from pathlib import Path
 
+import msgspec
+
+from analysis.errors import FuseScopeError
+from analysis.graph import graph_json
+from collectors.errors.engine import clean
 from collectors.jax.session import JaxSession, prepare_process
+from collectors.jax.variant_graph import VariantGraph, graph_of
 from collectors.tensors.outputs import against
 from collectors.workers.jobs import Checked
 from collectors.workers.jobs import CheckJob as Job
@@ -14,7 +22,7 @@ MEMORY_RUNS = 3
 
 
 def run(job: Job) -> Checked:
-    """Measures as the job says. There is no graph of its own: each profile has the program."""
+    """Measures and writes as the job says. A graph that cannot be had is no failure."""
     prepare_process(job.settings)
     memory = PeakMemory.start()
     session = JaxSession(job.settings, job.variant)
@@ -24,16 +32,41 @@ def run(job: Job) -> Checked:
         session.run()
         run_ns = time.perf_counter_ns() - started
     peak_bytes = memory.peak_bytes()
+    difference = against(job.reference, job.outputs, session.outputs())
+    settings = {
+        **session.settings,
+        "peak_memory_from": memory.source,
+        "compile_s": round(session.compile_ns / 1e9, 3) if job.variant != "eager" else 0.0,
+    }
+    made, problem = _graph(job, session)
+    if made is not None:
+        for file, data in (
+            (job.graph, graph_json(made.graph)),
+            (job.matches, msgspec.json.encode(made.matches)),
+        ):
+            Path(file).parent.mkdir(parents=True, exist_ok=True)
+            Path(file).write_bytes(data)
+        settings |= made.settings
     return Checked(
-        settings={
-            **session.settings,
-            "peak_memory_from": memory.source,
-            "compile_s": round(session.compile_ns / 1e9, 3) if job.variant != "eager" else 0.0,
-        },
-        nodes=None,
-        graph_problem=None,
+        settings=settings,
+        nodes=len(made.graph.nodes) if made is not None else None,
+        graph_problem=problem,
         peak_memory_bytes=peak_bytes,
-        difference=against(job.reference, job.outputs, session.outputs()),
+        difference=difference,
         setup_ns=0,
         run_ns=run_ns,
     )
+
+
+def _graph(job: Job, session: JaxSession) -> tuple[VariantGraph | None, str | None]:
+    """What ran, or why it is not known."""
+    folder = Path(job.graph).with_suffix(".parts")
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        return graph_of(session.loaded, session.program, folder), None
+    except FuseScopeError:
+        raise
+    except Exception as error:  # noqa: BLE001 - parts of JAX that may be others in another release
+        return None, clean(str(error)) or type(error).__name__
+    finally:
+        shutil.rmtree(folder)

@@ -7,17 +7,18 @@ from pathlib import Path
 import jax
 
 from analysis.graph import graph_json
-from collectors.jax import graphs, models
+from collectors.jax import models
+from collectors.jax.equations import trace
 from collectors.models.facts import InputFacts
 from collectors.workers.jobs import Prepared
 from collectors.workers.jobs import PrepareJob as Job
 
 
 def run(job: Job) -> Prepared:
-    """Writes graph.json into the job's folder. Raises FuseScopeError for what returns no model, and
-    whatever the model raises."""
+    """Writes graph.json into the job's folder. Raises FuseScopeError for what returns no model, or
+    one that cannot be traced."""
     loaded = models.load(job.model)
-    graph = graphs.model_graph(loaded)
+    graph = trace(loaded).graph
     file = Path(job.folder) / "graph.json"
     file.write_bytes(graph_json(graph))
     facts = tuple(
@@ -30,7 +31,7 @@ def run(job: Job) -> Prepared:
         graph=str(file),
         sha256=loaded.sha256,
         nodes=len(graph.nodes),
-        opset=0,
+        opset=None,
         batch=None,
         facts=facts,
         engine_version=str(jax.__version__),

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from pathlib import Path
 from typing import cast
 
 import pytest
 
 from analysis import readers
-from analysis.compare import compare
+from analysis.compare import Comparison, compare
+from analysis.compare.groups.lineage import lineage
 from analysis.compare.side import side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
+from analysis.operators import flops
 from collectors.environments import state
 from collectors.environments.catalogue import ENGINES
 from collectors.jax.names import BUILT_IN
@@ -45,27 +49,54 @@ def experiment(
     return recorded(tmp_path_factory.mktemp(request.param), f"jax:{request.param}")
 
 
-def test_every_operator_is_in_one_group_or_was_put_in(experiment: Experiment) -> None:
-    sides = [side_of_variant(experiment, name) for name in ("unfused", "fused")]
-    fusion = compare(*sides).fusion
-    assert fusion.source == "members"
-    assert fusion.mapped_nodes == fusion.original_nodes > 0
-    for number, side in enumerate(sides):
-        grouped = [op.name for g in fusion.groups for op in (g.baseline, g.candidate)[number]]
-        assert len(grouped) == len(set(grouped))
-        assert {*grouped, *(op.name for op in fusion.inserted[number])} == set(
-            side.trace.texts("name")
-        )
+def pairs(experiment: Experiment) -> list[Comparison]:
+    names = experiment.record.names
+    chosen = [(a, b) for a, b in itertools.combinations(VARIANTS, 2) if {a, b} <= {*names}]
+    return [compare(*(side_of_variant(experiment, name) for name in pair)) for pair in chosen]
 
 
-def test_outputs_are_the_same_and_the_graph_is_the_model(experiment: Experiment) -> None:
+def test_every_operator_is_in_one_verified_group(experiment: Experiment) -> None:
+    model = experiment.model_graph
+    assert model is not None
+    assert set(experiment.graphs) == set(experiment.record.names)
+    for name, graph in experiment.graphs.items():
+        found = lineage(model, graph, experiment.matches[name])
+        owned = Counter(node for group in found.groups for node in group.original)
+        assert owned == Counter(node.name for node in model.nodes), name
+        ran = [node for group in found.groups for node in group.optimised]
+        assert Counter([*ran, *found.inserted]) == Counter(node.name for node in graph.nodes)
+        assert found.unexplained == () and found.mismatches == (), name
+
+
+def test_groups_of_all_pairs_are_of_the_graphs(experiment: Experiment) -> None:
+    for comparison in pairs(experiment):
+        fusion = comparison.fusion
+        assert (fusion.source, fusion.boundary_mismatches) == ("graphs", 0)
+        assert fusion.mapped_nodes == fusion.original_nodes > 0
+        assert not fusion.diagnostics
+
+
+def test_calls_are_joined_to_the_graph(experiment: Experiment) -> None:
+    for name, trace in experiment.traces.items():
+        assert "calls_not_of_graph" not in {note.code for note in trace.diagnostics}, name
+        nodes = experiment.graphs[name].nodes
+        ran = {node.name for node in nodes if "view" not in node.attributes}
+        assert ran - set(trace.texts("name")) == set(), name
+
+
+def test_all_variants_do_the_work_of_the_model(experiment: Experiment) -> None:
+    model = experiment.model_graph
+    assert model is not None
+    expected = sum(flops.from_graph(node, model) or 0 for node in model.nodes)
+    for name, trace in experiment.traces.items():
+        assert trace.operators["flops"].sum() == expected > 0, name
+
+
+def test_outputs_are_the_same(experiment: Experiment) -> None:
     for variant in experiment.record.variants:
         difference = variant.output_difference
         if difference is not None:
             assert difference.relative is not None and difference.relative < 1e-5, variant.name
-    model = experiment.model_graph
-    assert model is not None and len(model.outputs) == 1
-    assert set(model.outputs) <= set(model.producer)
 
 
 def test_runs_are_marked_and_the_ledger_adds_up(experiment: Experiment) -> None:
@@ -73,14 +104,88 @@ def test_runs_are_marked_and_the_ledger_adds_up(experiment: Experiment) -> None:
         profiled = trace.profiled_runs
         assert set(profiled["block"]) == {0, 1}
         assert trace.calls["run"].notna().all()
-    first = side_of_variant(experiment, "unfused")
-    for name in ("eager", "fused"):
-        total = compare(first, side_of_variant(experiment, name)).ledger.reconciliation
+    for comparison in pairs(experiment):
+        total = comparison.ledger.reconciliation
         terms = (
             total.groups_ns, total.ungrouped_ns, total.communication_ns, total.slow_ns,
             total.overlap_ns, total.dispatch_ns, total.profiler_bias_ns, total.rounding_ns,
         )  # fmt: skip
         assert total.delta_ns == sum(term or 0 for term in terms)
+
+
+# Loops and branches, random numbers, calls of LAPACK, a sort by comparisons, half precision, an
+# array that the function holds, inputs that are returned or not used, one result twice.
+HARD = """
+import jax, jax.numpy as jnp, numpy as np
+from jax import lax
+
+drawn = np.random.default_rng(0)
+def A(*shape): return jnp.asarray(drawn.normal(size=shape).astype("f4"))
+TABLE = A(16, 16)
+
+def make():
+    def model(x, unused, key, ids):
+        def step(h, row):
+            h = jnp.tanh(row @ TABLE + h)
+            return h, h * 2
+        h, rows = lax.scan(step, x, jnp.stack([x, x + 1, x * 2]))
+        count, y = lax.while_loop(
+            lambda s: s[0] < 5, lambda s: (s[0] + 1, s[1] * 1.1 + h), (0, rows.sum(0))
+        )
+        y = lax.cond(y.sum() > 0, lambda a: jnp.sin(a) * 2, lambda a: a - 1, y)
+        keep = jax.random.bernoulli(key, 0.9, y.shape)
+        y = jnp.where(keep, y / 0.9, 0) + TABLE[ids]
+        c = jnp.linalg.cholesky(y @ y.T + 10 * jnp.eye(16))
+        half = jax.nn.silu(c.astype(jnp.bfloat16) @ x.astype(jnp.bfloat16))
+        return {"a": jnp.sort(half.astype(jnp.float32), axis=0), "x": x, "c": [c, c]}
+    ids = jnp.asarray(drawn.integers(0, 16, 16))
+    return model, (A(16, 16), A(3, 3), jax.random.PRNGKey(0), ids)
+"""
+
+
+def test_what_is_hard_to_follow_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(HARD)
+    experiment = recorded(tmp_path, f"{tmp_path}/net.py:make")
+    for variant in experiment.record.variants:
+        assert "instructions_without_values" not in variant.settings, variant
+        assert "graph_missing" not in variant.settings, variant
+    test_every_operator_is_in_one_verified_group(experiment)
+    test_runs_are_marked_and_the_ledger_adds_up(experiment)
+    model = experiment.model_graph
+    assert model is not None
+    kinds = {node.op_type for node in model.nodes}
+    assert {"scan", "while", "cond", "sort", "cholesky"} <= kinds
+
+
+def test_lines_and_scopes_are_those_of_the_users_code(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(
+        "import jax, jax.numpy as jnp\n"
+        "@jax.jit\n"
+        "def inner(x):\n"
+        "    return jnp.sin(x)\n"
+        "def model(x):\n"
+        "    a = jax.nn.relu(x)\n"
+        "    with jax.named_scope('head'):\n"
+        "        b = jax.nn.relu(inner(a))\n"
+        "    return b\n"
+        "def make():\n"
+        "    return model, jnp.ones((8, 8)),\n"
+    )
+    model = recorded(tmp_path, f"{tmp_path}/net.py:make", ("fused",)).model_graph
+    assert model is not None
+    assert [(node.op_type, node.attributes["source"], node.scope) for node in model.nodes] == [
+        ("max", "net.py:6", "relu"), ("sin", "net.py:4", "head/inner"),
+        ("max", "net.py:8", "head/relu"),
+    ]  # fmt: skip
+
+
+CHANGES = """
+def change(p):
+    p['n'] = p['n'] + 1
+    return p['n']
+def make():
+    return change, ({'n': 1.0},)
+"""
 
 
 @pytest.mark.parametrize(
@@ -90,6 +195,17 @@ def test_runs_are_marked_and_the_ledger_adds_up(experiment: Experiment) -> None:
         ("def other():\n    pass\n", "has no function make"),
         ("import nothing_of_that_name\n", "nothing_of_that_name"),
         ("def make():\n    raise ValueError('no weights')\n", "ValueError: no weights"),
+        ("def make():\n    return lambda x: 1 / 0, 2.0\n", "JAX cannot trace the model: ZeroDiv"),
+        (
+            "def make():\n    return lambda x: x if x > 0 else -x, 2.0\n",
+            "JAX cannot trace the model: TracerBoolConversionError",
+        ),
+        (
+            "def make():\n    return lambda x: x, ([1.0, 'text'],)\n",
+            "The input input[0][1] of the model is no array but of the type str",
+        ),
+        ("def make():\n    return lambda: 1, ()\n", "has no arrays as inputs"),
+        (CHANGES, "changes a list or dictionary of its inputs"),
     ],
 )
 def test_a_file_without_a_model_is_one_sentence(tmp_path: Path, text: str, expected: str) -> None:

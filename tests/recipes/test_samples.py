@@ -28,21 +28,26 @@ def script() -> ModuleType:
 def test_a_sample_of_each_recipe(script: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     assert script.main(["--list"]) == 0
     names = capsys.readouterr().out.split()
-    torch = [f"torch_{model}" for model in script.TORCH]
+    engines = [f"torch_{model}" for model in script.TORCH]
+    engines += [f"jax_{model}" for model in script.JAX]
     recipes = [recipe.name for recipe in RECIPES]
-    assert names == [*script.MODELS, *script.CASES, *recipes, *torch]
+    assert names == [*script.MODELS, *script.CASES, *recipes, *engines]
     assert script.main(["--list", "--skip", names[0]]) == 0
     assert capsys.readouterr().out.split() == names[1:]
     assert script.main(["--list", "conv3x3", "three_modes"]) == 0
     assert capsys.readouterr().out.split() == ["conv3x3", "three_modes"]
 
 
-def test_samples_of_torch_are_left_out_where_torch_is_not_ready(
-    script: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ["torch_transformer", "jax_twice_read"])
+def test_samples_of_an_engine_are_left_out_where_it_is_not_ready(
+    script: ModuleType,
+    name: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(script, "_is_ready", lambda engine: False)
-    assert script.main(["torch_transformer"]) == 0
-    assert "skipped" in capsys.readouterr().out
+    assert script.main([name]) == 0
+    assert f"fusescope runtimes add {name.partition('_')[0]}" in capsys.readouterr().out
 
 
 def test_an_unknown_sample_is_one_sentence(

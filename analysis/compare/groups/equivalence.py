@@ -6,16 +6,19 @@ thing twice: all three vanish in optimised graphs without being fused into anyth
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable
 
 from analysis.errors import FuseScopeError
-from analysis.graph import Graph, Node
+from analysis.graph import Graph, Node, Tensor
 from analysis.text import clean_text
 
 _RANDOM = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike",
            "Multinomial", "Bernoulli"}  # fmt: skip
 SHAPE_READERS = {"Shape", "Size"}
 _SAME_DATA = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand"}
+# Of JAX: they add or drop axes of size 1 or divide them anew, as far as they add no elements.
+_SAME_MEMORY = {"reshape", "squeeze", "expand_dims", "broadcast_in_dim", "stop_gradient", "copy"}
 _NEUTRAL = {"Mul": 1.0, "Div": 1.0, "Add": 0.0, "Sub": 0.0}
 _ONE_INPUT_IS_IDENTITY = {"Concat", "Sum", "Max", "Min", "Mean"}
 _LONGEST_CHAIN = 16  # of Transpose or Reshape that may cancel out; walking each is quadratic
@@ -136,6 +139,8 @@ def passed_through(node: Node, graph: Graph) -> str | None:
             return _reshaped_back(node, graph)
         case kind if kind in _NEUTRAL:
             return _beside_neutral(node, graph, _NEUTRAL[kind])
+        case kind if kind in _SAME_MEMORY:
+            return node.inputs[0] if _same_elements(given, made) else None
     return None
 
 
@@ -189,6 +194,13 @@ def _beside_neutral(node: Node, graph: Graph, neutral: float) -> str | None:
         if same and all(value == neutral for value in constant.values):
             return node.inputs[data]
     return None
+
+
+def _same_elements(one: Tensor | None, other: Tensor | None) -> bool:
+    """Whether both have as many elements, of one type."""
+    if one is None or other is None or one.shape is None or other.shape is None:
+        return False
+    return one.dtype == other.dtype and math.prod(one.shape) == math.prod(other.shape)
 
 
 def _same_shape(graph: Graph, name: str, other: str) -> bool:

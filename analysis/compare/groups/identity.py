@@ -21,6 +21,8 @@ Evidence = Literal["name", "value", "structure"]
 
 REORDERS = {"ReorderInput", "ReorderOutput"}
 LAYOUT = REORDERS | {"Reshape", "Transpose", "Cast", "Squeeze", "Unsqueeze", "Flatten", "Identity"}
+XLA_LAYOUT = {"copy", "bitcast", "transpose", "reshape"}
+LAYOUT |= XLA_LAYOUT
 QUANTISATION = {"QuantizeLinear", "DequantizeLinear"}
 _SUMS = {"Add", "Sum"}
 _NCHWC_NAME = re.compile(r"^(.*?)(_bn|_mul)?_nchwc(?:_token_\d+)?$", re.DOTALL)
@@ -188,8 +190,13 @@ class _Search:
     def _pass_forward(self, node: Node) -> None:
         if node.inputs and node.outputs and only_changes_layout(node, self._model):
             source, result = node.inputs[0], node.outputs[0]
-            if source in self._known and result not in self._known:
-                self._known[result] = self._known[source]
+            known = self._known.get(source)
+            if known is None or result in self._known:
+                return
+            # XLA also transposes where the model does, and then the values are those of another.
+            rows = self._by_value.get(result, ()) if node.op_type in XLA_LAYOUT else ()
+            if not rows or known.tensor in {row.original for row in rows}:
+                self._known[result] = known
 
     def _by_structure(self, node: Node, name: str) -> str | None:
         if node.domain == NCHWC_DOMAIN and node.outputs[0] == name:

@@ -144,12 +144,18 @@ class _Partition:
             if self._is_inserted(self._nodes[index])
         }
         self._inserted |= self._repeats()
+        self._constant = {
+            index
+            for index in range(self._first_new, len(self._nodes))
+            if index not in self._inserted and self._makes_constants(self._nodes[index])
+        }
         self._sets: DisjointSets[int] = DisjointSets()
         self._merged: set[int] = set()
 
     def lineage(self) -> Lineage:
         self._connect()
         self._repair()
+        self._place_constants()
         return self._result()
 
     # Which tensors are one value.
@@ -195,6 +201,16 @@ class _Partition:
         source = self._value(index, node.inputs[0])
         results = [self._value(index, name) for name in node.outputs if name]
         return source is not None and all(result == source for result in results)
+
+    def _makes_constants(self, node: Node) -> bool:
+        """Whether a node of the engine's makes values that depend on no input, such as a number as
+        often as a tensor has elements: engines share those between operators that have nothing
+        else in common."""
+        tensors = self._optimised.tensor
+        return bool(node.outputs) and all(
+            name in tensors and tensors[name].constant and name not in self._identity
+            for name in node.outputs
+        )
 
     def _repeats(self) -> set[int]:
         """Nodes that make a value out of itself: engines repeat pairs of QuantizeLinear and
@@ -269,8 +285,10 @@ class _Partition:
                 value = self._value(index, name)
                 if index < self._first_new:
                     makers.setdefault(self._values.find(name), []).append(index)
-                elif value is None:
+                elif value is None and index not in self._constant:
                     loose[name] = index
+                elif value is None:
+                    continue
                 else:
                     new_makers.setdefault(value, []).append(index)
             for name in self._reads(index) if index < self._first_new else ():
@@ -330,6 +348,20 @@ class _Partition:
                 for neighbour in frontier.neighbours(mismatch):
                     joined |= self._sets.join(group, neighbour)
                     self._merged.add(group)
+
+    def _place_constants(self) -> None:
+        """What makes constants belongs to the group that alone reads them; else it is inserted."""
+        readers: dict[str, list[int]] = {}
+        for index in range(self._first_new, len(self._nodes)):
+            for name in read_by(self._nodes[index]):
+                readers.setdefault(name, []).append(index)
+        for index in sorted(self._constant, reverse=True):
+            reading = [at for name in self._nodes[index].outputs for at in readers.get(name, ())]
+            groups = {-1 if at in self._inserted else self._sets.find(at) for at in reading}
+            if len(groups) == 1 and -1 not in groups:
+                self._sets.join(groups.pop(), index)
+            else:
+                self._inserted.add(index)
 
     def _frontier(self) -> Frontier:
         outputs = map(self._values.find, self._model.outputs)

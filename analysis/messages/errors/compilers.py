@@ -10,10 +10,14 @@ from analysis.messages.message import Message
 
 CompilersError = Literal[
     "engine_not_named",
+    "jax_changes_inputs",
     "jax_file_raised",
     "jax_model_form",
     "jax_model_unknown",
+    "jax_no_array",
+    "jax_no_input",
     "jax_no_model",
+    "jax_not_traced",
     "jax_still_fused",
     "option_of_onnx_only",
     "torch_changes_inputs",
@@ -34,9 +38,14 @@ CompilersError = Literal[
     "torch_still_fused",
 ]
 _RETURN = Message("Let it return (module, (input, …)), with tensors as inputs.")
+_RETURN_ARRAYS = Message("Let it return (function, (input, …)), with weights among the inputs.")
 _OTHERS = Message("Leave the variant out with --variants, or use another release of torch.")
 _OTHER_FUSION = Message("Leave the variant out: another fusion may be denied by itself.")
 COMPILERS: Mapping[CompilersError, ErrorText] = {
+    "jax_changes_inputs": ErrorText(
+        Message("The model changes a list or dictionary of its inputs, so each run would differ"),
+        Message("Let it work on a copy of it, and return what is new."),
+    ),
     "jax_file_raised": ErrorText(
         Message("The model's file raised an error: {reason:name}"),
         Message("Run the file with Python by itself; its packages must be in jax's environment."),
@@ -49,9 +58,21 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
         Message("There is no built-in model {model:name}"),
         Message("Known models: {known:name}."),
     ),
+    "jax_no_array": ErrorText(
+        Message("The input {input:name} of the model is no array but of the type {kind:name}"),
+        Message("Give arrays, numbers, and lists or dictionaries of them as inputs."),
+    ),
+    "jax_no_input": ErrorText(
+        Message("The model has no arrays as inputs, so all of it would be computed in advance"),
+        _RETURN_ARRAYS,
+    ),
+    "jax_not_traced": ErrorText(
+        Message("JAX cannot trace the model: {reason:name}"),
+        Message("Run jax.jit of the function with its inputs by itself to see where."),
+    ),
     "jax_no_model": ErrorText(
         Message("The function {function:name} does not return a model and its inputs"),
-        Message("Let it return (function, (input, …)), with weights among the inputs."),
+        _RETURN_ARRAYS,
     ),
     "jax_still_fused": ErrorText(
         Message(

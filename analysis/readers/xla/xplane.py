@@ -106,11 +106,20 @@ XPLANE = Reader(
 
 @dataclass
 class Rows:
-    """Calls as columns, and the steps that devices marked."""
+    """Calls as columns, and the steps that devices marked; `with_executions` they also tell of
+    which execution of which program they are, and the program's name."""
 
     columns: Columns = field(default_factory=Columns)
     other: int = 0
     nested: int = 0
+    with_executions: bool = False
+
+    def execution(self, plane: Plane, event: Event) -> dict[str, object]:
+        """Those columns."""
+        stats = {**fact_of(plane, event.kind).stats, **stats_of(plane, event.stats)}
+        told = stats.get("program_id"), stats.get("run_id")
+        module = text_of(stats.get("hlo_module"))
+        return {"execution": told if None not in told else None, "module": module}
 
 
 def _trace(name: str, source: Source) -> Trace:
@@ -128,7 +137,7 @@ def _trace(name: str, source: Source) -> Trace:
 
 
 def rows_of(
-    source: Source,
+    source: Source, *, with_executions: bool = False
 ) -> tuple[Rows, dict[str, tuple[int, int]], str | None, list[str], list[Diagnostic]]:
     """Calls as columns, the spans of the runs by their `step`, device, hosts, and notes. Raises
     DamagedMessage, and FuseScopeError for a profile without operators."""
@@ -136,7 +145,7 @@ def rows_of(
     programs = Programs(planes)
     devices = [plane for plane in planes if plane.name.startswith("/device:")]
     devices = [plane for plane in devices if not plane.name.startswith("/device:CUSTOM")]
-    rows = Rows()
+    rows = Rows(with_executions=with_executions)
     steps: dict[str, tuple[int, int]] = {}
     for plane in devices:
         _add_device(plane, programs, rows, steps, source)
@@ -250,6 +259,7 @@ def _add_events(
     for event, dur, label in zip(events, own, labels, strict=True):
         rows.columns.add(
             **_operator(plane, programs, event),
+            **(rows.execution(plane, event) if rows.with_executions else {}),
             device=lane[0],
             stream=stream,
             start_ns=event.start_ns,

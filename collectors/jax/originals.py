@@ -1,0 +1,110 @@
+"""The model's tensors by their values: which of them another tensor holds.
+
+The model is evaluated equation by equation. Of each tensor a sketch is kept, and the values
+themselves in a file, so that every pair is compared value by value without holding all in memory.
+Constants are left out, and so is what is computed from them alone: equal constants prove nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from collectors.models.array import Array
+from collectors.tensors.candidates import Candidates, Pair
+from collectors.tensors.difference import difference_of
+from collectors.tensors.sketches import distance
+
+if TYPE_CHECKING:  # it needs JAX
+    from collectors.jax.equations import Traced
+
+TOLERANCE = 1e-3  # as for ONNX Runtime and torch; docs/fusion.md
+HALF_TOLERANCE = 1e-2
+_MAX_BYTES = 4 << 30  # of the values that are kept in files
+
+
+@dataclass(frozen=True)
+class Held:
+    """A tensor of the model whose values another one holds: in which layout, and how far they are
+    apart; None where that is not known."""
+
+    original: str
+    layout: Literal["", "permuted"]
+    absolute: float | None
+    relative: float | None
+
+
+class Originals:
+    """The tensors of the model with these inputs; files go into the folder. Raises whatever JAX
+    raises."""
+
+    def __init__(self, traced: Traced, inputs: Sequence[Any], folder: Path) -> None:
+        self._candidates = Candidates()
+        self._files: dict[str, Path] = {}
+        self._order: dict[str, int] = {}
+        self._folder = folder
+        self._left = _MAX_BYTES
+        self._half = False
+        varying = set(traced.graph.inputs)
+        for equation, made in traced.run(inputs):
+            if varying.isdisjoint(equation.node.inputs):
+                continue
+            for name, value in zip(equation.node.outputs, made, strict=True):
+                array = array_of(value)
+                if name and array is not None:
+                    varying.add(name)
+                    self._half |= str(value.dtype) in ("float16", "bfloat16")
+                    self._add(name, array)
+
+    def holding(self, array: Array | None) -> tuple[Held, ...]:
+        """The tensors of the model whose values these are, in the order of the model: one, or
+        several that are equal."""
+        if array is None:
+            return ()
+        tolerance = HALF_TOLERANCE if self._half else TOLERANCE
+        found = []
+        for pair in self._candidates.pairs("", array, False, tolerance):
+            held = self._compared(pair, array, tolerance)
+            if held is not None:
+                found.append(held)
+        return tuple(sorted(found, key=lambda one: self._order[one.original]))
+
+    def array(self, name: str) -> Array | None:
+        """The values of a tensor, None where they were not kept."""
+        file = self._files.get(name)
+        return np.load(file, allow_pickle=False) if file is not None else None
+
+    def _add(self, name: str, array: Array) -> None:
+        self._candidates.add(name, array)
+        self._order[name] = len(self._order)
+        self._left -= array.nbytes
+        if self._left >= 0:
+            file = self._files[name] = self._folder / f"{len(self._files)}.npy"
+            np.save(file, array, allow_pickle=False)
+
+    def _compared(self, pair: Pair, array: Array, tolerance: float) -> Held | None:
+        known = self.array(pair.original)
+        layout: Literal["", "permuted"] = "permuted" if pair.axes else ""
+        if known is None:
+            return Held(pair.original, layout, None, None)
+        arranged = pair.arranged(array)
+        if distance(known, arranged) > tolerance:
+            return None
+        a, b = known.reshape(-1), arranged.reshape(-1)
+        return Held(pair.original, layout, *difference_of([a], [b]))
+
+
+def array_of(value: Any) -> Array | None:
+    """Values as numpy has them; half-precision as float32, None for what has no numbers."""
+    try:
+        array: Array = np.asarray(value)
+    except (TypeError, RuntimeError, ValueError):  # such as a key of random numbers
+        return None
+    if array.dtype.kind == "V" or array.dtype == np.float16:
+        array = array.astype(np.float32)
+    return array if array.dtype.kind in "fiub" and math.prod(array.shape) else None

@@ -1,0 +1,61 @@
+"""The graph of one variant, and which of the model's tensors its tensors hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from analysis.experiment import TensorMatch
+from analysis.graph import Graph
+from collectors.jax.eager import follow_eager
+from collectors.jax.equations import trace
+from collectors.jax.execution import optimised_text
+from collectors.jax.followed import Followed
+from collectors.jax.models import Loaded
+from collectors.jax.module_text import parse_module
+from collectors.jax.originals import Originals
+from collectors.jax.program import Program
+
+
+@dataclass(frozen=True)
+class VariantGraph:
+    """`settings` are what else is told of it in the experiment file."""
+
+    graph: Graph
+    matches: tuple[TensorMatch, ...]
+    settings: dict[str, int | str]
+
+
+def graph_of(loaded: Loaded, compiled: Any | None, folder: Path) -> VariantGraph:
+    """Runs the model, equation by equation, and the variant, operator by operator, on the same
+    numbers, moved a little. `compiled` is the variant's program, None for the eager run. Raises
+    ValueError for a program that takes other inputs than the model, and whatever JAX raises."""
+    varied = loaded.varied()
+    traced = trace(varied)
+    leaves = varied.leaves()
+    originals = Originals(traced, [leaf for _, leaf in leaves], folder)
+    followed = Followed(traced.graph, originals)
+    settings: dict[str, int | str] = {}
+    if compiled is None:
+        outputs = follow_eager(varied, followed)
+    else:
+        program = Program(parse_module(optimised_text(compiled)), followed)
+        outputs = program.run(*_passed(compiled, leaves))
+        if program.without_values:
+            settings["instructions_without_values"] = program.without_values
+            settings["instruction_problem"] = program.problem
+    graph, matches = followed.result(outputs)
+    return VariantGraph(graph, matches, settings)
+
+
+def _passed(compiled: Any, leaves: Sequence[tuple[str, jax.Array]]) -> tuple[list[str], list[Any]]:
+    """Names and values of what the program takes: what it does not need is not passed, and arrays
+    that the function holds come first."""
+    held = [(f"%held.{place}", value) for place, value in enumerate(compiled._params.const_args)]
+    kept = compiled._executable._kept_var_idx
+    passed = [one for place, one in enumerate((*held, *leaves)) if place in kept]
+    return [name for name, _ in passed], [value for _, value in passed]

@@ -1,0 +1,107 @@
+"""The recorded sum of jax that is read more than once: every variant has verified groups with every
+other. What holds on any machine is looked at, no time."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from analysis.advice import findings
+from analysis.advice.sides import advised
+from analysis.compare import compare
+from analysis.compare.comparison import Comparison
+from analysis.compare.side import side_of_variant
+from analysis.experiment import Experiment
+from analysis.operators import flops
+from analysis.readers import read_path
+
+SAMPLE = Path(__file__).parents[3] / "sample_traces" / "cases" / "jax_twice_read.zip"
+VARIANTS = ("eager", "unfused", "fused")
+PAIRS = [*itertools.combinations(VARIANTS, 2)]
+
+
+@pytest.fixture(scope="module")
+def sample() -> Experiment:
+    found = read_path(SAMPLE)
+    assert isinstance(found, Experiment)
+    return found
+
+
+def compared(sample: Experiment, pair: tuple[str, str]) -> Comparison:
+    return compare(*(side_of_variant(sample, name) for name in pair))
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+def test_every_operator_is_in_one_group_and_the_ledger_adds_up(
+    sample: Experiment, pair: tuple[str, str]
+) -> None:
+    found = compared(sample, pair)
+    assert sample.model_graph is not None
+    names = [op.name for group in found.fusion.groups for op in group.original]
+    assert sorted(names) == sorted(node.name for node in sample.model_graph.nodes)
+    assert (found.fusion.source, found.fusion.boundary_mismatches) == ("graphs", 0)
+    assert found.fusion.inserted == ((), ())
+    told = found.ledger.reconciliation
+    terms = (
+        told.groups_ns, told.ungrouped_ns, told.communication_ns, told.slow_ns, told.overlap_ns,
+        told.dispatch_ns, told.profiler_bias_ns, told.rounding_ns,
+    )  # fmt: skip
+    assert sum(term or 0 for term in terms) == told.delta_ns
+    assert not told.ungrouped_ns  # no operator is left over
+
+
+def test_boundaries_were_compared_value_by_value(sample: Experiment) -> None:
+    for name in VARIANTS:
+        rows = sample.matches[name]
+        assert len(rows) >= 6
+        assert all(row.relative is not None and row.relative < 1e-5 for row in rows), name
+    groups = compared(sample, ("unfused", "fused")).fusion.groups
+    assert {group.known_by for group in groups} == {"value", "structure", "name"}
+    assert all(
+        group.difference is not None for group in groups if group.known_by in ("value", "name")
+    )
+
+
+def test_every_call_of_every_run_is_one_of_the_graph(sample: Experiment) -> None:
+    for name, trace in sample.traces.items():
+        assert "calls_not_of_graph" not in {note.code for note in trace.diagnostics}, name
+        assert set(trace.texts("name")) == set(sample.graphs[name].node), name
+
+
+def test_a_sum_that_is_read_again_joins_no_operators(sample: Experiment) -> None:
+    """log, sqrt and the division read it; only what XLA computes in another way is joined."""
+    groups = compared(sample, ("eager", "unfused")).fusion.groups
+    found = {" ".join(op.op_type for op in group.original): group.kind for group in groups}
+    assert found == {
+        "broadcast_in_dim": "removed",
+        "mul exp reduce_sum": "fused",  # by a library, whatever the compiler is told
+        "log": "kept",
+        "sub": "split",
+        "div": "split",
+        "dot_general": "kept",
+        "sqrt": "kept",
+        "add": "split",
+    }
+
+
+def test_all_variants_do_the_work_of_the_model(sample: Experiment) -> None:
+    assert sample.model_graph is not None
+    expected = 2 * 256 * 512 * 64  # [256, 512] · [512, 64]
+    model = sample.model_graph
+    assert sum(flops.from_graph(node, model) or 0 for node in model.nodes) == expected
+    for name, trace in sample.traces.items():
+        assert trace.operators["flops"].sum() == expected, name
+        assert (trace.operators["op_class"].astype(str) != "unknown").all(), name
+
+
+def test_groups_tell_the_lines_of_the_code(sample: Experiment) -> None:
+    rows = compared(sample, ("unfused", "fused")).ledger.rows
+    assert rows["source"].str.fullmatch(r"networks\.py:[\d, -]+").all()
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_findings_of_another_engine_keep_silent(sample: Experiment, name: str) -> None:
+    others = {"not_optimised", "missed_fusion", "slow_kernel", "graph_growth", "pieces"}
+    assert not others & {one.code for one in findings(advised(sample, name)).found}
