@@ -47,9 +47,10 @@ ALLOWED = {
     "analysis.compare.timing": CORE + within("analysis", "metrics compare.side"),
     "analysis.advice": CORE + within("analysis", "metrics compare"),
     "analysis.recipes": CORE + within("analysis", "metrics compare"),
+    "analysis.fleet": CORE + within("analysis", "readers compare"),
     "analysis.doctor": CORE + within("analysis", "readers metrics compare"),
     "analysis.redaction": CORE + within("analysis", "compare"),
-    "analysis.wording": CORE + within("analysis", "advice compare doctor recipes"),
+    "analysis.wording": CORE + within("analysis", "advice compare doctor fleet recipes"),
     "analysis.interval": CORE + within("analysis", "compare"),
     "analysis.distribution": CORE + within("analysis", "compare metrics"),
     "analysis.charts": CORE + within("analysis", "compare distribution interval metrics wording"),
@@ -57,7 +58,7 @@ ALLOWED = {
     "analysis.columnar": CORE + within("analysis", "readers.packed"),
     "analysis.sql": CORE + within("analysis", "report"),
     "analysis.report": CORE
-    + within("analysis", "readers metrics compare advice doctor recipes redaction wording")
+    + within("analysis", "readers metrics compare advice doctor fleet recipes redaction wording")
     + within("analysis", "distribution interval timeline"),
     "collectors": within(
         "analysis", "errors experiment graph messages patterns spelling text"
@@ -116,6 +117,7 @@ ALLOWED = {
     ),
     "app": ("analysis",),
     "app.server": ("analysis", "collectors.files"),
+    "app.fleet": ("analysis", "collectors.files.publication"),
     "app.state": ("analysis", "app.server"),
     "app.language": ("analysis", "app.state"),
     "app.store": ("analysis", "collectors.files"),
@@ -146,7 +148,7 @@ ALLOWED = {
     ),
     "app.cli": (
         "analysis",
-        *within("app", "application library recipes recording server sources store"),
+        *within("app", "application fleet library recipes recording server sources store"),
         *within("collectors", "environments files.publication fuse progress record zoo.catalogue"),
         "collectors.torch.names",
     ),

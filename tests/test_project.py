@@ -154,7 +154,7 @@ def requirement_lines(name: str) -> dict[str, str]:
     return {requirement.strip(): reason.strip() for requirement, _, reason in pairs}
 
 
-OF_THE_PRODUCT = ["collect", "kernels", "tables", "dashboard"]
+OF_THE_PRODUCT = ["collect", "kernels", "tables", "cluster", "dashboard"]
 
 
 @pytest.mark.parametrize(

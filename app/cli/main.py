@@ -17,6 +17,8 @@ from app.cli import language, memory, streams
 from app.cli.advise import advise
 from app.cli.collect import collect
 from app.cli.compare import compare
+from app.cli.fleet.fleet import fleet
+from app.cli.fleet.ingest import ingest
 from app.cli.fuse import fuse
 from app.cli.given.sides import SidesCommand
 from app.cli.help import command_of
@@ -87,6 +89,8 @@ app.command(help="Say what limits a trace or variant now, what to try, and what 
 )
 app.command(help="Show how a model scales with the batch size and the number of threads.")(scaling)
 app.command(help="Answer a question in SQL about everything in the library.")(sql)
+app.command(help="Read the traces of all ranks of a job into a store, each once.")(ingest)
+app.command(help="Say which rank is slow and why, which link, whose kernels differ.")(fleet)
 app.command(help="Start the dashboard and print its address; Ctrl-C ends it.")(serve)
 app.add_typer(library, name="library")
 app.add_typer(zoo, name="zoo")

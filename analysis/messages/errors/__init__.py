@@ -16,6 +16,7 @@ from analysis.messages.errors.engines import ENGINES, EnginesError
 from analysis.messages.errors.error_text import ErrorText
 from analysis.messages.errors.experiments import EXPERIMENTS, ExperimentsError
 from analysis.messages.errors.files import FILES, FilesError
+from analysis.messages.errors.kept.fleet import FLEET, FleetError
 from analysis.messages.errors.kept.library import LIBRARY, LibraryError
 from analysis.messages.errors.kept.sql import SQL, SqlError
 from analysis.messages.errors.limits import LIMITS, LimitsError
@@ -37,6 +38,7 @@ ErrorCode = (
     | ExperimentsError
     | FilesError
     | LibraryError
+    | FleetError
     | SqlError
     | LimitsError
     | RecipesError
@@ -61,6 +63,7 @@ ERRORS: Mapping[ErrorCode, ErrorText] = dict(
         EXPERIMENTS.items(),
         FILES.items(),
         LIBRARY.items(),
+        FLEET.items(),
         SQL.items(),
         LIMITS.items(),
         RECIPES.items(),

@@ -1,0 +1,1 @@
+"""Fleet: the traces of all ranks of a distributed job, and what is wrong with which rank."""

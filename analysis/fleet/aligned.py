@@ -1,0 +1,90 @@
+"""Collectives of all ranks side by side: which executions are one collective, and who waited.
+
+All ranks of a group leave a collective at about the same time. So the rank whose execution is the
+shortest arrived last, and what an execution takes beyond the shortest is time spent waiting. That
+needs no common clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.fleet.fleet import Fleet
+from analysis.fleet.grouped import Grouped
+
+
+@dataclass(frozen=True, eq=False)
+class Aligned:
+    """`rows` are executions of whole collectives, numbered by `of`; `table` has a row for each.
+
+    A collective is whole where as many ranks have it as have any of its group, at least two, each
+    once, and all with the same kind and size. `left_out` counts those that are not.
+    `table`: `group`, `members`, `size` of the group, `present` (ranks that have it), `kind`,
+    `bytes`, `index`, `is_pair`, `step`, `least_ns`, `median_ns` and `most_ns` of an execution.
+    """
+
+    rows: pd.DataFrame
+    of: np.ndarray
+    table: pd.DataFrame
+    left_out: int
+
+    @property
+    def wait_ns(self) -> np.ndarray:
+        """What each execution waited for the last rank: its time - the least of its collective."""
+        least = self.table["least_ns"].to_numpy()[self.of]
+        waited: np.ndarray = self.rows["dur_ns"].to_numpy("float64") - least
+        return waited
+
+
+def aligned(fleet: Fleet) -> Aligned:
+    """The collectives of the fleet."""
+    rows = fleet.collectives
+    if not len(rows):
+        return _of(rows, np.zeros(0, dtype="int64"), 0)
+    # A name of a group may stand for other ranks elsewhere; members tell them apart.
+    place = pd.factorize(pd.MultiIndex.from_frame(rows[["group", "members"]]))[0].astype("int64")
+    named = (rows["group"] != "").to_numpy()
+    kind = pd.factorize(rows["kind"])[0].astype("int64")
+    place = place * (kind.max() + 1) + np.where(named, 0, kind)  # unnamed ones count by kind
+    index = rows["index"].to_numpy("int64")
+    whole = pd.factorize(pd.MultiIndex.from_arrays([place, index]))[0].astype("int64")
+    total = int(whole.max()) + 1
+    counts = np.bincount(whole, minlength=total)
+    first = np.full(total, -1, dtype="int64")
+    first[whole[::-1]] = np.arange(len(rows))[::-1]
+    size = rows["bytes"].to_numpy("int64", na_value=-1)
+    fits = (kind == kind[first[whole]]) & (size == size[first[whole]])
+    is_alike = np.bincount(whole, fits, minlength=total) == counts
+    rank = rows["rank"].to_numpy()
+    pairs = pd.DataFrame({"of": whole, "rank": rank})
+    twice = np.zeros(total, dtype=bool)
+    twice[whole[pairs.duplicated().to_numpy()]] = True
+    place_of = place[first]
+    fullest = np.zeros(int(place.max()) + 1, dtype="int64")
+    np.maximum.at(fullest, place_of, np.where(twice, 0, counts))
+    kept = is_alike & ~twice & (counts >= 2) & (counts == fullest[place_of])
+    number = np.full(total, -1, dtype="int64")
+    number[kept] = np.arange(kept.sum())
+    of = number[whole]
+    inside = of >= 0
+    return _of(rows[inside].reset_index(drop=True), of[inside], int((~kept).sum()))
+
+
+def _of(rows: pd.DataFrame, of: np.ndarray, left_out: int) -> Aligned:
+    lasts = Grouped(of, rows["dur_ns"].to_numpy("float64") if len(rows) else np.zeros(0))
+    first = lasts.first()
+    columns = ["group", "members", "kind", "bytes", "index", "is_pair", "step", "size"]
+    table = rows.iloc[first][columns].reset_index(drop=True) if len(rows) else rows[columns]
+    told = table["size"].to_numpy("int64", na_value=0)
+    table = table.assign(
+        size=np.maximum(told, lasts.counts),
+        present=lasts.counts,
+        least_ns=lasts.at(0),
+        median_ns=lasts.median(),
+        most_ns=lasts.quantile(1.0),
+        last_row=first,
+    )
+    return Aligned(rows, of, table, left_out)

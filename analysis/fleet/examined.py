@@ -1,0 +1,63 @@
+"""Examined: every question that is asked of a fleet, answered once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analysis.fleet import step_split
+from analysis.fleet.aligned import Aligned, aligned
+from analysis.fleet.causes import Cause, causes
+from analysis.fleet.differing import Stages, stages
+from analysis.fleet.fleet import Fleet
+from analysis.fleet.links import SlowLink, Transfer, slow_links, transfers
+from analysis.fleet.outliers import Outlier, outliers
+from analysis.fleet.slow_ranks import SlowRank, slow_ranks, step_count, votes
+from analysis.fleet.step_split import Delays, Split
+from analysis.fleet.straggler_free import StragglerFree, straggler_free
+
+
+@dataclass(frozen=True, eq=False)
+class Examined:
+    """What was found of a fleet. `decided` of its whole `collectives` have a vote, `left_out` are
+    not whole; `steps` is how many a typical rank has."""
+
+    fleet: Fleet
+    collectives: int
+    decided: int
+    left_out: int
+    steps: int
+    slow: tuple[SlowRank, ...]
+    causes: tuple[Cause, ...]
+    links: tuple[SlowLink, ...]
+    transfers: tuple[Transfer, ...]
+    stages: Stages
+    by_rank: tuple[Split, ...]
+    by_stage: tuple[Split, ...]
+    outliers: tuple[Outlier, ...]
+    delays: Delays
+    straggler_free: StragglerFree | None
+
+
+def examine(fleet: Fleet) -> Examined:
+    """All answers."""
+    found: Aligned = aligned(fleet)
+    slow = slow_ranks(fleet, found)
+    told = stages(fleet)
+    by_rank = step_split.by_rank(fleet, told.of)
+    return Examined(
+        fleet,
+        len(found.table),
+        int((votes(found).rank >= 0).sum()),
+        found.left_out,
+        step_count(fleet),
+        slow,
+        causes(fleet, found, slow),
+        slow_links(found),
+        transfers(found),
+        told,
+        by_rank,
+        step_split.by_stage(by_rank),
+        outliers(fleet, told.of),
+        step_split.delays(fleet, found),
+        straggler_free(fleet, found, slow),
+    )

@@ -1,0 +1,91 @@
+"""Errors of fleets: traces of many ranks, and the store that they are read into."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from analysis.messages.errors.error_text import ErrorText
+from analysis.messages.message import Message
+
+FleetError = Literal[
+    "experiment_in_fleet",
+    "fleet_store_damaged",
+    "fleet_store_newer",
+    "fleet_without_files",
+    "fleet_without_ranks",
+    "no_fleet_store",
+    "no_such_rank",
+    "rank_pattern_invalid",
+    "rank_unknown",
+    "scheduler_unreachable",
+    "store_being_written",
+    "store_is_other_folder",
+    "store_unreachable",
+    "store_unwritable",
+    "workers_lost",
+]
+_INGEST = Message("Fill one with `fusescope ingest DIR --to STORE`.")
+_AGAIN = Message("Ingest the files into a new store.")
+FLEET: Mapping[FleetError, ErrorText] = {
+    "experiment_in_fleet": ErrorText(
+        Message("This is an experiment of FuseScope, not the trace of a rank"),
+        Message("Open it with `fusescope compare`."),
+    ),
+    "fleet_store_damaged": ErrorText(
+        Message("The file {file:name} of this store is damaged"), _AGAIN
+    ),
+    "fleet_store_newer": ErrorText(
+        Message(
+            "This store has version {version}, but this version of FuseScope reads up to {known}"
+        ),
+        Message("Read it with the version of FuseScope that wrote it, or ingest the files again."),
+    ),
+    "fleet_without_files": ErrorText(
+        Message("There are no files here"),
+        Message("Give the folder with the traces of the ranks."),
+    ),
+    "fleet_without_ranks": ErrorText(
+        Message(
+            "This store has no rank: of {n:count} file none could be read",
+            "This store has no rank: of {n:count} files none could be read",
+        ),
+        Message("Ingest the files again: it says of each what is wrong with it."),
+    ),
+    "no_fleet_store": ErrorText(Message("This is no store of ranks"), _INGEST),
+    "no_such_rank": ErrorText(
+        Message("Rank {rank:count} is not in this store"),
+        Message("The ranks are listed by `fusescope fleet STORE`."),
+    ),
+    "rank_pattern_invalid": ErrorText(
+        Message("'{pattern:name}' is no pattern with a group for the rank"),
+        Message("Give a regular expression with the rank in brackets, such as 'node-(\\d+)'."),
+    ),
+    "rank_unknown": ErrorText(
+        Message("Nothing tells which rank this is: neither the trace nor the name of the file"),
+        Message("Say where the name has it: --rank-pattern 'node-(\\d+)'."),
+    ),
+    "scheduler_unreachable": ErrorText(
+        Message("No scheduler of Dask answers there"),
+        Message("Start one with `dask scheduler`, and give its address: tcp://HOST:8786."),
+    ),
+    "store_being_written": ErrorText(
+        Message("Another ingest is writing to this store"), Message("Wait until it has ended.")
+    ),
+    "store_is_other_folder": ErrorText(
+        Message("This folder has other files and is no store of ranks"),
+        Message("Give --to an empty folder, or one that is not there yet."),
+    ),
+    "store_unreachable": ErrorText(
+        Message("This path cannot be reached: {reason:name}"),
+        Message("Check the path, and that the package of its protocol is installed."),
+    ),
+    "store_unwritable": ErrorText(
+        Message("The store cannot be written to: {reason:name}"),
+        Message("Free some space, or give --to another folder. What is in the store stays."),
+    ),
+    "workers_lost": ErrorText(
+        Message("The scheduler lost its workers time and again"),
+        Message("Give them more memory, and ingest again: what is in the store stays."),
+    ),
+}

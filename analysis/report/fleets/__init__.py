@@ -1,0 +1,1 @@
+"""Fleets of ranks: their answers for programs."""

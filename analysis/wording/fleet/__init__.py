@@ -1,0 +1,1 @@
+"""A fleet of ranks: what is said of it."""

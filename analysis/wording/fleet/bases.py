@@ -1,0 +1,84 @@
+"""What the figures of a fleet rest on, and their formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from analysis.messages import Message
+
+Question = Literal[
+    "slow", "cause", "links", "transfers", "split", "outliers", "differing", "delays", "free",
+    "versus",
+]  # fmt: skip
+TITLES: Mapping[Question, Message] = {
+    "slow": Message("Slow ranks"),
+    "cause": Message("Why they are late"),
+    "links": Message("Slow links"),
+    "transfers": Message("Communication apart from waiting"),
+    "split": Message("Where a step goes"),
+    "outliers": Message("Operators far from the median of the ranks"),
+    "differing": Message("Ranks with other kernels"),
+    "delays": Message("Delays by rank and step"),
+    "free": Message("Without the slow ranks"),
+    "versus": Message("Against another fleet, rank by rank"),
+}
+BASES: Mapping[Question, Message] = {
+    "slow": Message(
+        "Measured. In each collective the rank of the shortest execution came last; it has the "
+        "vote where it is shorter than the next by more than 5 % and 3 spreads (interquartile "
+        "range / 1.349) of the others, and at least half of its delay arose since the collective "
+        "before. Slow: share of votes above 1 / ranks of the group by the lower bound (Clopper and "
+        "Pearson, all ranks together at 99 %), and waiting of at least 1 % of the steps."
+    ),
+    "cause": Message(
+        "Measured. Time since the collective before, on the slow rank minus the median of the "
+        "other ranks, summed over its votes; of operators and idle time likewise. Below 80 % "
+        "explained, the cause is not measured."
+    ),
+    "links": Message(
+        "Measured. Transfer: the shortest execution of a collective, which waits for nobody. Slow: "
+        "median transfer at least 1.25 times the median of the other groups of the same kind, size "
+        "and data, and the slowest of them more often than chance (Clopper and Pearson, all groups "
+        "together at 99 %)."
+    ),
+    "transfers": Message(
+        "Measured. Transfer: median over collectives of the shortest execution; waiting: mean of "
+        "execution − shortest; skew: median of longest − shortest. Bus bandwidth = data · "
+        "a (n − 1) / n / transfer, a = 2 for all-reduce, 1 for all-gather, reduce-scatter and "
+        "all-to-all; data / transfer for others."
+    ),
+    "split": Message(
+        "Measured. Step = computing + communication not overlapped + free, by the union of "
+        "intervals on the device; medians over steps, and of a stage over its ranks."
+    ),
+    "outliers": Message(
+        "Measured. Robust z = 0.6745 (median call − median of the ranks) / median absolute "
+        "deviation, this taken as 1 % of the median at the least. Shown: |z| of 3.5 or more, 5 % "
+        "from the median, and 0.5 % of the steps in sum."
+    ),
+    "differing": Message(
+        "Measured. A rank differs where at least three times as many ranks that share its "
+        "collectives agree on how often a step runs each kernel as run what it runs."
+    ),
+    "delays": Message(
+        "Measured. Sum over the collectives of a step of max(0, time since the collective before − "
+        "median over the ranks of the group) / step."
+    ),
+    "free": Message(
+        "Modelled. The collectives are replayed with the slow ranks coming at the median of their "
+        "group; saved = 1 − that replay / the replay of what was measured."
+    ),
+    "versus": Message(
+        "Measured. Trimmed mean over ranks of ln(candidate / baseline), interval at 95 % (Yuen); "
+        "the rank is the block. Ranks of one job share its steps, so the interval says how ranks "
+        "differ, not how two starts of the job would."
+    ),
+}
+PARTS: Mapping[str, Message] = {
+    "step_ns": Message("step"),
+    "computing_ns": Message("computing"),
+    "uncovered_ns": Message("communication not overlapped"),
+    "free_ns": Message("free"),
+    "communication_ns": Message("communication"),
+}

@@ -1,0 +1,1 @@
+"""Verbs of a fleet of ranks."""

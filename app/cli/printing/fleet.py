@@ -1,0 +1,144 @@
+"""A fleet in a terminal: what is missing, the answers, then the tables and what they rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from analysis import units
+from analysis.fleet.examined import Examined
+from analysis.fleet.versus import Versus
+from analysis.messages import Part, say
+from analysis.operators.short_names import short_names
+from analysis.text import clean_text
+from analysis.wording.fleet.bases import BASES, PARTS, TITLES, Question
+from analysis.wording.fleet.sentences import (
+    KINDS,
+    answer_sentences,
+    ranks_text,
+    state_sentences,
+)
+from analysis.wording.fleet.versus import versus_sentences
+
+_CHARS = 1200  # of a line: names in it come from files
+_NAME_CHARS = 48
+_MAX_ROWS = 10
+
+
+def print_fleet(found: Examined, against: Versus | None) -> None:
+    """Everything that is found, sentences first."""
+    console = Console(highlight=False, markup=False, emoji=False)
+    for place, sentence in enumerate(state_sentences(found)):
+        _print(console, sentence if place == 0 else (Part("! "), *sentence))
+    console.print()
+    for sentence in answer_sentences(found):
+        _print(console, sentence)
+    if found.slow:
+        _basis(console, "slow")
+        _basis(console, "cause")
+    if found.straggler_free is not None:
+        _basis(console, "free")
+    if found.links:
+        _basis(console, "links")
+    if found.stages.differing:
+        _basis(console, "differing")
+    _splits(console, found)
+    _transfers(console, found)
+    _outliers(console, found)
+    if against is not None:
+        _title(console, "versus")
+        for sentence in versus_sentences(against):
+            _print(console, sentence)
+        _basis(console, "versus")
+
+
+def _print(console: Console, parts: Sequence[Part]) -> None:
+    line = Text()
+    for part in parts:
+        line.append(clean_text(part.text, _CHARS), "bold" if part.role == "number" else "")
+    console.print(line)
+
+
+def _title(console: Console, question: Question) -> None:
+    console.print(f"\n{TITLES[question]}", style="bold")
+
+
+def _basis(console: Console, question: Question) -> None:
+    console.print(say("{label}: {text}", label=TITLES[question], text=BASES[question]), style="dim")
+
+
+def _table(*columns: str, left: int = 1) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for place, column in enumerate(columns):
+        table.add_column(column, justify="left" if place < left else "right")
+    return table
+
+
+def _splits(console: Console, found: Examined) -> None:
+    """By stage, and the ranks whose parts are furthest from their stage."""
+    if not found.by_stage:
+        return
+    _title(console, "split")
+    names = ("step_ns", "computing_ns", "uncovered_ns", "free_ns")
+    table = _table(say("stage"), say("ranks"), *(PARTS[name].text() for name in names), left=2)
+    for split in found.by_stage:
+        ranks = [rank for rank, stage in found.stages.of.items() if stage == split.stage]
+        cells = [units.duration(getattr(split, name)) for name in names]
+        table.add_row(str(split.stage), ranks_text(ranks), *cells)
+    told = {slow.rank for slow in found.slow} | {one.rank for one in found.stages.differing}
+    for split in found.by_rank:
+        if split.rank in told:
+            cells = [units.duration(getattr(split, name)) for name in names]
+            table.add_row("", say("rank {rank}", rank=split.rank), *cells)
+    console.print(table)
+    _basis(console, "split")
+
+
+def _transfers(console: Console, found: Examined) -> None:
+    if not found.transfers:
+        return
+    _title(console, "transfers")
+    table = _table(
+        say("collective"), say("ranks"), say("data"), say("groups"), say("transfer"),
+        say("waiting"), say("skew"), say("bus bandwidth"),
+    )  # fmt: skip
+    for one in found.transfers[:_MAX_ROWS]:
+        table.add_row(
+            KINDS[one.kind].text(),
+            units.count(one.size),
+            units.data_size(one.bytes),
+            units.count(one.groups),
+            units.duration(one.transfer_ns),
+            units.duration(one.wait_ns),
+            units.duration(one.skew_ns),
+            units.bandwidth(one.bandwidth and one.bandwidth / 1e9),
+        )
+    console.print(table)
+    _basis(console, "transfers")
+
+
+def _outliers(console: Console, found: Examined) -> None:
+    if not found.outliers:
+        return
+    _title(console, "outliers")
+    shown = found.outliers[:_MAX_ROWS]
+    names = short_names((one.name for one in shown), _NAME_CHARS)
+    table = _table(
+        say("operator"), say("rank"), say("call"), say("median"), say("change"), say("robust z"),
+        say("in all"),
+    )  # fmt: skip
+    for one in shown:
+        table.add_row(
+            clean_text(names[one.name], _NAME_CHARS),
+            str(one.rank),
+            units.duration(one.each_ns),
+            units.duration(one.median_ns),
+            units.percent(one.change, signed=True),
+            units.small_number(one.score),
+            units.duration(one.total_ns, signed=True),
+        )
+    console.print(table)
+    _basis(console, "outliers")

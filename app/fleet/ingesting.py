@@ -1,0 +1,142 @@
+"""Ingesting: every rank's file into a store, by processes of this machine or a scheduler's."""
+
+from __future__ import annotations
+
+import functools
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.errors import FuseScopeError
+from analysis.fleet.identity import compiled
+from analysis.limits import Limits
+from app.fleet import store
+from app.fleet.place import Place
+from app.fleet.reading import Work, is_same, read_unit
+from app.fleet.store import Entry
+from app.fleet.units import Unit, units
+
+_FEW_BYTES = 4 * 2**20  # what one process has read before others have started
+_COMPANIONS = ("companion_file", "companion_among")
+_RETRIES = 3
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Ingested:
+    """What an ingest did: entries of files that it read, how many it had not to read again, and
+    files beside a trace that are none themselves."""
+
+    read: tuple[Entry, ...]
+    known: int
+    beside: int
+
+    @property
+    def failed(self) -> tuple[Entry, ...]:
+        """Those that could not be read."""
+        return tuple(entry for entry in self.read if entry.failure is not None)
+
+
+def ingest(
+    given: Sequence[str],
+    to: str,
+    limits: Limits,
+    *,
+    pattern: str | None = None,
+    scheduler: str | None = None,
+    processes: int | None = None,
+    progress: Progress = lambda done, total: None,
+) -> Ingested:
+    """Reads what the store does not have. `progress` is told how many of how many are read.
+
+    Raises FuseScopeError where the store cannot be written, is being written, or nothing is there
+    to read.
+    """
+    compiled(pattern)
+    place = store.prepared(to)
+    found = units(given, limits, without=place.folder)
+    with place.writing():
+        before = {entry.path: entry for entry in store.entries(place)[0]}
+        todo = [
+            unit
+            for unit in found
+            if unit.path not in before or not is_same(before[unit.path], unit, pattern)
+        ]
+        known = {entry.sha256: entry.facts for entry in before.values() if entry.facts is not None}
+        work = Work(place.text, limits, pattern, known)
+        read: list[Entry] = []
+        for entry in _entries(work, todo, scheduler, processes):
+            read.append(entry)
+            progress(len(read), len(todo))
+        _clean(place, before, read)
+    kept = [e for e in read if e.failure is None or e.failure.code not in _COMPANIONS]
+    return Ingested(
+        tuple(sorted(kept, key=lambda entry: entry.path)),
+        len(found) - len(todo),
+        len(read) - len(kept),
+    )
+
+
+def _entries(
+    work: Work, todo: Sequence[Unit], scheduler: str | None, processes: int | None
+) -> Iterator[Entry]:
+    if scheduler is not None:
+        yield from _by_scheduler(work, todo, scheduler)
+        return
+    count = min(processes or os.cpu_count() or 1, len(todo))
+    if count < 2 or (processes is None and sum(unit.size for unit in todo) < _FEW_BYTES):
+        yield from (read_unit(work, unit) for unit in todo)
+        return
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["app.fleet.reading"])
+    with ProcessPoolExecutor(count, mp_context=context) as pool:
+        # The largest first, so that none is left alone in the end.
+        order = sorted(todo, key=lambda unit: -unit.size)
+        futures = [pool.submit(read_unit, work, unit) for unit in order]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _by_scheduler(work: Work, todo: Sequence[Unit], address: str) -> Iterator[Entry]:
+    """By the workers of a Dask scheduler, which must reach the files, the store and FuseScope. What
+    a lost worker was reading, another one reads."""
+    try:
+        import distributed
+    except ImportError as error:
+        raise FuseScopeError("package_missing", package="distributed", extra="cluster") from error
+    dask: Any = distributed  # which has no types of its own
+    try:
+        client = dask.Client(address, timeout=10, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise FuseScopeError("scheduler_unreachable", where=address[:120]) from error
+    with client:
+        futures = client.map(
+            functools.partial(read_unit, work), todo, pure=False, retries=_RETRIES, batch_size=64
+        )
+        for future in dask.as_completed(futures, loop=client.loop):
+            try:
+                yield future.result()
+            except FuseScopeError:
+                raise
+            except dask.scheduler.KilledWorker as error:
+                raise FuseScopeError("workers_lost", where=address[:120]) from error
+            finally:
+                future.release()
+
+
+def _clean(place: Place, before: dict[str, Entry], read: Sequence[Entry]) -> None:
+    """Removes tables of files that have changed since, which nobody names any more."""
+    now = before | {entry.path: entry for entry in read}
+    kept = {entry.sha256 for entry in now.values()}
+    for entry in read:
+        old = before.get(entry.path)
+        if old is not None and old.facts is not None and old.sha256 not in kept:
+            store.remove_tables(place, old.facts)

@@ -1,0 +1,106 @@
+"""Reading one rank into a store: the work that any process, on any machine, can do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from analysis.errors import FuseScopeError
+from analysis.fleet.ingest import ingest_rank, ingest_source
+from analysis.fleet.tables import RankFacts, RankTables
+from analysis.limits import Limits
+from analysis.readers.input.source import Source, load_file
+from app.fleet import store
+from app.fleet.place import Place, filesystem, is_remote
+from app.fleet.store import Entry, Failure
+from app.fleet.units import Unit
+
+_CHARS = 300
+
+
+@dataclass(frozen=True)
+class Work:
+    """What every reading of one ingest has in common. `known` are the ranks in the store by the
+    hash of their file: what is read is not read again under another name."""
+
+    store: str
+    limits: Limits
+    pattern: str | None = None
+    known: Mapping[str, RankFacts] = field(default_factory=dict)
+
+
+def read_unit(work: Work, unit: Unit) -> Entry:
+    """Reads a rank, writes its tables and then its entry, and returns that. Files that cannot be
+    read have an entry that says why. Raises FuseScopeError where the store cannot be written.
+
+    Work that another process has already done is not done again.
+    """
+    place = Place(work.store)
+    done = store.entry_of(place, unit.path)
+    if done is not None and is_same(done, unit, work.pattern):
+        return done
+    tables: RankTables | None = None
+    failure: Failure | None = None
+    sha256 = ""
+    try:
+        if unit.is_folder:
+            tables = ingest_rank(Path(unit.path), work.pattern, work.limits)
+        else:
+            source = source_of(unit, work.limits)
+            sha256 = source.sha256
+            if sha256 in work.known and store.has_tables(place, work.known[sha256]):
+                entry = _entry(work, unit, sha256, work.known[sha256])
+                store.write(place, entry)
+                return entry
+            tables = ingest_source(source, work.pattern)
+        sha256 = tables.facts.sha256
+    except FuseScopeError as error:
+        values = {
+            name: value if isinstance(value, int | float | None) else str(value)[:_CHARS]
+            for name, value in error.values.items()
+        }
+        failure = Failure(error.code, str(error.where or "")[:_CHARS], values)
+    entry = _entry(work, unit, sha256, tables.facts if tables else None, failure)
+    store.write(place, entry, tables)
+    return entry
+
+
+def is_same(entry: Entry, unit: Unit, pattern: str | None) -> bool:
+    """Whether a file is as it was when it was read; another pattern may find its rank now."""
+    if (entry.size, entry.changed_ns) != (unit.size, unit.changed_ns):
+        return False
+    return entry.pattern == pattern or entry.failure is None or entry.failure.code != "rank_unknown"
+
+
+def source_of(unit: Unit, limits: Limits) -> Source:
+    """The file of a unit, by itself. Raises FuseScopeError."""
+    if not is_remote(unit.path):
+        path = Path(unit.path)
+        load = load_file(path, unit.name, limits)
+        return Source(unit.name, load, limits, path=path.name, on_disk=path)
+    if unit.size > limits.file_bytes:
+        raise FuseScopeError(
+            "file_too_large",
+            where=unit.name,
+            size_mib=unit.size // 2**20,
+            limit_mib=limits.file_bytes // 2**20,
+            raised=limits.raised("file_bytes", unit.size),
+        )
+    system, _, path_there = filesystem(unit.path)
+    try:
+        data = system.cat_file(path_there)
+    except OSError as error:
+        reason = str(error)[:_CHARS]
+        raise FuseScopeError("unreadable_file", where=unit.name, reason=reason) from error
+    return Source(unit.name, data, limits, path=unit.path.rpartition("://")[2])
+
+
+def _entry(
+    work: Work,
+    unit: Unit,
+    sha256: str,
+    facts: RankFacts | None,
+    failure: Failure | None = None,
+) -> Entry:
+    return Entry(unit.path, unit.size, unit.changed_ns, sha256, facts, failure, work.pattern)
