@@ -216,7 +216,8 @@ def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
 
 
 def sequence_text(operators: Sequence[Operator]) -> str:
-    """Op types in their order, repeats as 'Mul ×3'; after six of them the number of operators.
+    """Op types in their order, repeats as 'Mul ×3'; after six of them the number of all, which
+    every language writes so.
 
     Those of graphs are as foreign as those of traces, so they are made fit to be shown.
     """
@@ -227,7 +228,7 @@ def sequence_text(operators: Sequence[Operator]) -> str:
         parts.append(op_type if repeats == 1 else f"{op_type} ×{repeats}")
     if len(parts) <= _SHOWN_PARTS:
         return " + ".join(parts)
-    return f"{' + '.join(parts[: _SHOWN_PARTS - 1])} + … ({len(operators)} operators)"
+    return f"{' + '.join(parts[: _SHOWN_PARTS - 1])} + … ({len(operators)})"
 
 
 def gain_kind(row: Mapping[Any, Any]) -> Literal["faster", "slower", "same"]:

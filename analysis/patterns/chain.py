@@ -58,6 +58,6 @@ def left_over(nodes: tuple[Node, ...]) -> Match:
     """Operators that no kernel of the engine runs as one."""
     joined = " + ".join(node.op_type for node in nodes[:_SHOWN])
     if len(nodes) > _SHOWN:
-        joined += f" + … ({len(nodes)} operators)"
+        joined += f" + … ({len(nodes)})"
     block = Block("no_kernel", values={"operators": joined, "known": ""})
     return Match(joined, nodes, nodes, (), "", (block,))

@@ -52,3 +52,5 @@ def test_a_slower_group_is_answered_in_the_compilers_words() -> None:
     compiled = Finding("fused_slower", values={**values, "engine": "torch"})
     assert "inductor" in remedy_text(compiled)
     assert "OPTIMIZER" in remedy_text(Finding("fused_slower", values=values))
+    kept = Finding("fused_slower", values={**values, "engine": "torch", "kind": "kept"})
+    assert "Nothing was fused here" in why_text(kept) and "inductor" not in remedy_text(kept)

@@ -165,7 +165,7 @@ def test_text_of_a_pattern() -> None:
     assert of() == "" and of("Conv") == "Conv"
     assert of("Mul", "Mul", "Mul", "Add", "Mul") == "Mul ×3 + Add + Mul"
     assert of(*"ABCDEF") == "A + B + C + D + E + F"
-    assert of(*"ABCDEFG") == "A + B + C + D + E + … (7 operators)"
+    assert of(*"ABCDEFG") == "A + B + C + D + E + … (7)"
     assert of("", "Conv") == "unknown + Conv"
 
 

@@ -12,6 +12,8 @@ from analysis.patterns.pattern import Blocker, Fact
 from analysis.wording.advice import near_miss_remedy, near_miss_sentence
 from analysis.wording.findings.texts import (
     FUSIONS_BY_SIZES,
+    KEPT_REMEDY,
+    KEPT_SLOWER,
     LAYOUT_OFF,
     LEFT_OUT_BY_COMPILER,
     MORE_THAN_THEIRS,
@@ -99,6 +101,8 @@ def why_text(finding: Finding) -> str:
         return SIZES_NOT_KNOWN.text()
     if _is_repeated(finding):
         return REPEATED_WHY.text()
+    if _is_kept(finding):
+        return KEPT_SLOWER.text()
     if finding.code == "run_tail":
         return TAILS[str(finding.values["cause"])].text()
     if finding.code == "not_optimised":
@@ -124,6 +128,8 @@ def remedy_text(finding: Finding) -> str:
         return (MOSTLY_WEIGHTS if mostly else MOSTLY_TENSORS).text()
     if finding.code == "low_utilisation":
         return (LAYOUT_OFF if finding.values.get("layout_off") else OTHER_KERNEL).text()
+    if _is_kept(finding):
+        return KEPT_REMEDY.text()
     if finding.code == "fused_slower" and finding.values.get("engine") == "torch":
         return OTHER_COMPILATION.text()
     if finding.code == "costly_fusion" and finding.values.get("of") == "fusion":
@@ -148,6 +154,11 @@ def gain_parts(finding: Finding, run_ns: float | None) -> tuple[Part, ...]:
     if finding.at_most_ns is not None:
         return _AT_MOST.parts(most=finding.at_most_ns, run=run_ns)
     return (REPEATED_TIME if finding.code == "recomputed" else _NO_TIME).parts()
+
+
+def _is_kept(finding: Finding) -> bool:
+    """Whether a group that got slower was left as it is."""
+    return finding.code == "fused_slower" and finding.values.get("kind") == "kept"
 
 
 def _is_repeated(finding: Finding) -> bool:

@@ -536,6 +536,14 @@ OTHER_COMPILATION = Message(
     "Compile this part otherwise, with other settings of inductor (such as max_fusion_size or "
     "epilogue_fusion), or leave it out with torch.compiler.disable."
 )
+KEPT_SLOWER = Message(
+    "Nothing was fused here: both sides run the same operators. What runs before them left other "
+    "data in the caches, or the profiler takes another part of their time."
+)
+KEPT_REMEDY = Message(
+    "Look at what runs right before it on either side; what leaves its input out of the cache is "
+    "the place to change."
+)
 LEFT_OUT_BY_COMPILER = Message(
     "Leave this fusion out: a class of your own for torch._inductor.config.inductor_choices_class, "
     "whose can_fuse refuses these operators, or torch.compiler.disable for this part. They are "
