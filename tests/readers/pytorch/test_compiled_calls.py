@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +18,7 @@ from analysis.readers.pytorch.fx_graph import read_graph
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence
 from tests import compiled_logs as logs
+from tests.conftest import SHARED_TRACES
 
 SAMPLE = Path(__file__).resolve().parents[3] / "sample_traces" / "torch_compile"
 # Two layers with one kernel each of equal source, so of one name, and a library call between.
@@ -229,6 +232,30 @@ def test_of_several_library_calls_and_other_kernels_none_is_guessed() -> None:
     assert two[::-1] == [("sgemm_1", "a"), ("sgemm_2", "b"), (relu, "c")]
     three = members(beside(replayed("sgemm_1", "reduce", "sgemm_2", relu), log))
     assert [text for _, text in three] == ["c", "", "", ""]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.usefixtures("shared_traces")
+def test_a_real_file_whose_kernels_are_played_again_fits_a_program_of_their_order() -> None:
+    """Four calls of one graph on an MI300: the log is made of the order in the first one."""
+    path = SHARED_TRACES / "third_party/kineto/flux1-base-fmha.json.gz"
+    plain = read_path(path)
+    assert isinstance(plain, Trace)
+    calls = plain.calls.sort_values("start_ns", kind="stable")
+    names = np.array(plain.texts("name"))[calls["operator"].to_numpy()]
+    launched = np.array(plain.texts("launched_by"))[calls["operator"].to_numpy()]
+    inside = names[[name.startswith("Torch-Compiled Region") for name in launched]]
+    first = inside[: len(inside) // 4]
+    steps = {}
+    for number, name in enumerate(first):
+        known = name if name.startswith("triton_") else f"extern_kernels.call_{number}"
+        steps[f"{known}:{number}"] = [f"relu_{number}"]
+    nodes = {f"relu_{number}": "torch.relu(l_x_)" for number in range(len(first))}
+    log = logs.log_text(nodes, nodes, steps, {node: [node] for node in nodes}, key="")
+    trace = beside(gzip.decompress(path.read_bytes()), log)
+    assert codes(trace)["compiler_map"] == 4
+    told = sum(bool(text) for text in trace.texts("members"))
+    assert told > 0.9 * len(first)
 
 
 DEEP = "[" * 100_000
