@@ -59,6 +59,7 @@ def with_ledger(
     table = pd.DataFrame(rows, columns=names)
     table["gain_ns"] *= MS
     table["group"] = range(len(table))
+    table["known_by"] = "name"
     total = Reconciliation("unprofiled_wall", **sum_)
     return replace(
         comparison,

@@ -47,6 +47,10 @@ _FOLDED = Message(
 )
 _GONE = Message("It no longer runs.", "They no longer run.")
 _AS_ONE = Message("It runs as one operator.", "They run as one operator each.")
+_LISTED = Message(
+    "A generated kernel names it in its place: a claim, no proof.",
+    "Generated kernels name them in their place: a claim, no proof.",
+)
 _SPLIT = Message(
     "It is split into several operators.", "They are split into several operators each."
 )
@@ -93,6 +97,8 @@ def became(members: pd.DataFrame, precision: Precision) -> Message:
         return _FOLDED
     if (after == 0).all():
         return _GONE
+    if (members["known_by"] == "listed").all():
+        return _LISTED
     if is_one:
         return _AS_ONE
     if (before == 1).all() and (after > 1).all():

@@ -19,6 +19,7 @@ from analysis.readers.input.source import Source
 from analysis.readers.packed.context import context_of, frames_of
 from analysis.trace import Trace
 from analysis.wording import coverage_sentence, diagnostic_sentence
+from analysis.wording.fusion.became import became
 from tests import compiled_logs as logs
 from tests.conftest import SHARED_TRACES
 
@@ -118,6 +119,8 @@ def test_without_the_log_groups_are_what_names_list_and_say_which_setting_would_
     assert "TORCH_TRACE=FOLDER and INDUCTOR_PROVENANCE=1" in told["compiler_map_missing"]
     assert "A name proves nothing" in told["groups_listed"]
     assert "Nothing proves them" in coverage_sentence(comparison)
+    members = comparison.ledger.rows.query("known_by == 'listed'")
+    assert "a claim, no proof" in became(members, "").text(n=2)
 
 
 def test_a_program_of_other_operators_is_not_laid_beside_the_graph() -> None:
