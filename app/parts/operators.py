@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -13,7 +15,8 @@ from analysis.operators.classes import LABELS, OP_CLASSES
 from app import state
 from app.language import spoken
 from app.parts import ascend, panels, tables
-from app.parts.table import HEIGHT, ROW_HEIGHT, choice
+from app.parts.paging.pages import page_of, place_of
+from app.parts.table import HEIGHT, ROW_HEIGHT, Table, choice
 from app.sources.comparisons import Shown
 
 TABLE = "operator_table"
@@ -37,10 +40,10 @@ def show(shown: Shown) -> None:
         if row != before:
             state.table.select_row(shown.key, row)
             state.table.pick_beside()
-        _operators(shown, row)
+        _operators(shown, row, is_new=row != before)
 
 
-def _operators(shown: Shown, selected: int | None) -> None:
+def _operators(shown: Shown, selected: int | None, *, is_new: bool) -> None:
     from app.parts import rows as table_rows
 
     rows = tables.operator_rows(shown)
@@ -64,33 +67,59 @@ def _operators(shown: Shown, selected: int | None) -> None:
         make, key = tables.operator_table, "operator_columns"
         if is_ascend:
             make, key = ascend.kernel_table, "ascend_columns"
-        more = choice(make(rows).of(shown.comparison), key)
+        more = choice(make(_with_every_column(shown, rows)).of(shown.comparison), key)
     found = _found(rows, search, classes)
     if found.empty:
         st.caption(say("No operator matches."))
         return
-    here = list(found["row"])
+    table, below = st.container(), st.container()
+    place = place_of(found["row"].to_numpy(), selected)
+    page = page_of(found, f"{TABLE}_page", below, place if is_new else None)
+    here = [int(one) for one in page.rows["row"]]
     state.table.mark_table(TABLE, here, selected)
-    make(found).only(more).of(shown.comparison).draw(
+    with table:
+        _draw(make(page.rows).only(more), shown, len(rows))
+    table_rows.linked(TABLE, here.index(selected) if selected in here else None, len(here))
+    if selected is not None and place is None:
+        st.caption(wording.PICKED_IS_HIDDEN.text())
+    _told(shown, len(found), len(rows), is_ascend=is_ascend)
+
+
+def _draw(table: Table, shown: Shown, count: int) -> None:
+    table.of(shown.comparison).draw(
         TABLE,
         _alt(shown.comparison),
-        height=min(HEIGHT, ROW_HEIGHT * (len(rows) + 2) + 4),
+        height=min(HEIGHT, ROW_HEIGHT * (count + 2) + 4),
         on_select=lambda: state.table.table_clicked(TABLE, shown.key),
     )
-    table_rows.linked(TABLE, here.index(selected) if selected in here else None, len(here))
-    if selected is not None and selected not in here:
-        st.caption(wording.PICKED_IS_HIDDEN.text())
-    if len(found) < len(rows):
+
+
+def _told(shown: Shown, found: int, count: int, *, is_ascend: bool) -> None:
+    """How many were found, and what Ascend's table has in total."""
+    if found < count:
         some = say(
             "{found:count} of {n:count} operator",
             "{found:count} of {n:count} operators",
-            found=len(found),
-            n=len(rows),
+            found=found,
+            n=count,
         )
         st.caption(some)
     if is_ascend:
         st.markdown(f"**{panels.own(say('In total'))}**")
         ascend.totals(shown.comparison)
+
+
+_SEEN: WeakKeyDictionary[Shown, list[int]] = WeakKeyDictionary()
+
+
+def _with_every_column(shown: Shown, rows: pd.DataFrame) -> pd.DataFrame:
+    """A few of the rows, which have a value in every column that any row has one in: the choice of
+    columns needs no more, and is the same on every page."""
+    if shown not in _SEEN:
+        firsts = (rows[name].first_valid_index() for name in rows.columns)
+        labels = pd.Index([label for label in firsts if label is not None]).unique()
+        _SEEN[shown] = sorted(rows.index.get_indexer(labels).tolist())
+    return rows.iloc[_SEEN[shown]]
 
 
 def _alt(comparison: Comparison) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from weakref import WeakKeyDictionary
 
 import pandas as pd
 
@@ -142,8 +143,18 @@ OF_SIDE = {
 
 
 def operator_rows(shown: Shown) -> pd.DataFrame:
-    """The joined operators with what both sides share under one name, and `start_<side>`."""
-    rows = shown.comparison.operators.copy()
+    """The joined operators with what both sides share under one name, and `start_<side>`; made once
+    for a comparison, so nobody may change them."""
+    if shown not in _ROWS:
+        _ROWS[shown] = _operator_rows(shown)
+    return _ROWS[shown]
+
+
+_ROWS: WeakKeyDictionary[Shown, pd.DataFrame] = WeakKeyDictionary()
+
+
+def _operator_rows(shown: Shown) -> pd.DataFrame:
+    rows = shown.comparison.operators.copy(deep=False)
     for side in shown.payload["sides"]:
         rows[f"start_{side['id']}"] = rows["row"].map(first_starts(side)).astype(float)
     for column in ("op_type", "provider", "inputs", "outputs"):

@@ -7,8 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+import pandas as pd
+
 from analysis.advice import Findings
+from analysis.compare.assumptions import Assumptions
+from analysis.compare.roofs import UnderRoofs, under_roofs
 from analysis.compare.side import Side
+from analysis.metrics.breakdown import by_operator
 from analysis.trace import Trace
 
 if TYPE_CHECKING:
@@ -17,10 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class Drawn:
-    """What is derived of a trace: it must not hold the trace, or neither would ever go."""
+    """What is derived of a trace: it must not hold the trace, or neither would ever go. `operators`
+    are rows of `by_operator` under their roofs, longest time first, by their place there."""
 
     findings: Findings
     payload: dict[str, Any]
+    under: UnderRoofs
+    operators: pd.DataFrame
 
     @cached_property
     def _drawings(self) -> Drawings:
@@ -34,6 +42,12 @@ class Drawn:
         return self._drawings.spoken
 
 
+def _operators(side: Side, under: UnderRoofs) -> pd.DataFrame:
+    table = pd.concat([by_operator(side.trace), under.operators], axis=1)
+    table = table.loc[:, ~table.columns.duplicated()]
+    return table.sort_values("per_run_ns", ascending=False, kind="stable")
+
+
 _DRAWN: WeakKeyDictionary[Trace, Drawn] = WeakKeyDictionary()
 
 
@@ -44,6 +58,7 @@ def drawn(side: Side) -> Drawn:
 
     found = _DRAWN.get(side.trace)
     if found is None:
-        found = Drawn(findings(Subject(side)), trace_payload(side))
+        under = under_roofs(Assumptions(), side)
+        found = Drawn(findings(Subject(side)), trace_payload(side), under, _operators(side, under))
         _DRAWN[side.trace] = found
     return found

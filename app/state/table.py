@@ -74,6 +74,17 @@ def clicked_line(key: str) -> int | None:
     return lines[0] if lines else None
 
 
+def turn_to(key: str, page: int) -> None:
+    """Before the pages `key` are drawn: show this one."""
+    st.session_state[key] = page
+
+
+def turn_within(key: str, pages: int) -> None:
+    """Before the pages `key` are drawn: there are so many, which may be fewer than before."""
+    if st.session_state.get(key, 1) > pages:
+        st.session_state[key] = 1
+
+
 def picked_lines(key: str) -> list[int]:
     """The lines of the table `key` that are ticked, from the top."""
     return sorted({int(line) for line in _selection(key)["rows"]})

@@ -9,8 +9,7 @@ import streamlit as st
 
 from analysis import wording
 from analysis.advice import Subject
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.roofs import UnderRoofs, under_roofs
+from analysis.compare.roofs import UnderRoofs
 from analysis.compare.side import Side
 from analysis.messages import Message, say
 from analysis.metrics.breakdown import by_operator, by_type
@@ -26,6 +25,7 @@ from app.language import spoken
 from app.parts import alone, doctor, panels
 from app.parts.advice import findings, tries
 from app.parts.heads import told
+from app.parts.paging.pages import page_of, place_of
 from app.parts.table import HEIGHT, ROW_HEIGHT
 from app.sources import choices, loading
 from app.sources.alone import Drawn, drawn
@@ -53,11 +53,10 @@ def show(compare_page: st.Page, record_page: st.Page) -> None:
         findings.show(found.findings, side.label, partial(_stretch, found, id_))
         tries.show(Subject(side), found.findings, record_page)
         _tree(side)
-        under = under_roofs(Assumptions(), side)
-        _operators(side, found, under, id_)
+        _operators(side, found, id_)
         _op_types(side)
         _memory(side)
-        _roofline(side, under)
+        _roofline(side, found.under)
         _runs(side)
 
 
@@ -149,7 +148,7 @@ def _tree(side: Side) -> None:
 
 @st.fragment
 @spoken
-def _operators(side: Side, found: Drawn, under: UnderRoofs, id_: str) -> None:
+def _operators(side: Side, found: Drawn, id_: str) -> None:
     """Timeline and operators, linked: a click in one highlights in the other."""
     from app.parts import rows as table_rows
     from app.parts.timeline import timeline
@@ -164,23 +163,26 @@ def _operators(side: Side, found: Drawn, under: UnderRoofs, id_: str) -> None:
         if row != before:
             state.table.select_row(key, row)
             state.table.pick_beside()
-        table = pd.concat([by_operator(side.trace), under.operators], axis=1)
-        table = table.loc[:, ~table.columns.duplicated()]
+        table = found.operators
         title, search = st.columns([7, 3], vertical_alignment="bottom")
         title.subheader(say("Operators"), anchor=False)
         text = panels.search(search, say("Search"), "trace_search", say("name, type or shape"))
-        here = _found(table, text).sort_values("per_run_ns", ascending=False, kind="stable")
+        here = _found(table, text)
         if here.empty:
             st.caption(say("No operator matches."))
             return
-        places = [int(place) for place in here.index]
+        drawn_in, below = st.container(), st.container()
+        turn = place_of(here.index.to_numpy(), row) if row != before else None
+        page = page_of(here, f"{TABLE}_page", below, turn)
+        places = [int(place) for place in page.rows.index]
         state.table.mark_table(TABLE, places, row)
-        alone.operator_table(here, has_runs=side.trace.has_runs).draw(
-            TABLE,
-            say("Operators, longest time first"),
-            height=min(HEIGHT, ROW_HEIGHT * (len(table) + 1) + 4),
-            on_select=lambda: state.table.table_clicked(TABLE, key),
-        )
+        with drawn_in:
+            alone.operator_table(page.rows, has_runs=side.trace.has_runs).draw(
+                TABLE,
+                say("Operators, longest time first"),
+                height=min(HEIGHT, ROW_HEIGHT * (len(table) + 1) + 4),
+                on_select=lambda: state.table.table_clicked(TABLE, key),
+            )
         table_rows.linked(TABLE, places.index(row) if row in places else None, len(places))
 
 

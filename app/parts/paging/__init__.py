@@ -1,0 +1,1 @@
+"""Tables of which a browser gets a page at a time."""
