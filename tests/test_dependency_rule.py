@@ -46,11 +46,12 @@ ALLOWED = {
     "analysis.compare.groups": CORE + within("analysis", "metrics compare.side"),
     "analysis.compare.timing": CORE + within("analysis", "metrics compare.side"),
     "analysis.advice": CORE + within("analysis", "metrics compare"),
+    "analysis.gate": CORE + within("analysis", "compare"),
     "analysis.recipes": CORE + within("analysis", "metrics compare"),
     "analysis.fleet": CORE + within("analysis", "readers compare"),
     "analysis.doctor": CORE + within("analysis", "readers metrics compare"),
     "analysis.redaction": CORE + within("analysis", "compare"),
-    "analysis.wording": CORE + within("analysis", "advice compare doctor fleet recipes"),
+    "analysis.wording": CORE + within("analysis", "advice compare doctor fleet gate recipes"),
     "analysis.interval": CORE + within("analysis", "compare"),
     "analysis.distribution": CORE + within("analysis", "compare metrics"),
     "analysis.charts": CORE + within("analysis", "compare distribution interval metrics wording"),
@@ -58,8 +59,8 @@ ALLOWED = {
     "analysis.columnar": CORE + within("analysis", "readers.packed"),
     "analysis.sql": CORE + within("analysis", "report"),
     "analysis.report": CORE
-    + within("analysis", "readers metrics compare advice doctor fleet recipes redaction wording")
-    + within("analysis", "distribution interval timeline"),
+    + within("analysis", "readers metrics compare advice doctor fleet gate recipes redaction")
+    + within("analysis", "distribution interval timeline wording"),
     "collectors": within(
         "analysis", "errors experiment graph messages patterns spelling text"
     ),  # the doors: record, fuse, progress, and variants

@@ -20,6 +20,7 @@ from app.cli.compare import compare
 from app.cli.fleet.fleet import fleet
 from app.cli.fleet.ingest import ingest
 from app.cli.fuse import fuse
+from app.cli.gate import gate
 from app.cli.given.sides import SidesCommand
 from app.cli.help import command_of
 from app.cli.inspect import inspect
@@ -87,6 +88,7 @@ app.command(cls=SidesCommand, help="Compare two traces, or two variants of an ex
 app.command(help="Say what limits a trace or variant now, what to try, and what that would bring.")(
     advise
 )
+app.command(help="Fail where a condition on two variants is true, for CI.")(gate)
 app.command(help="Show how a model scales with the batch size and the number of threads.")(scaling)
 app.command(help="Answer a question in SQL about everything in the library.")(sql)
 app.command(help="Read the traces of all ranks of a job into a store, each once.")(ingest)
@@ -98,8 +100,8 @@ app.add_typer(runtimes, name="runtimes")
 
 
 def main() -> None:
-    """Run the command line. Exit code 0: fine; 2: bad usage, unreadable input, or no place for
-    the output. Who stops reading (`| head`) has had enough, which is fine."""
+    """Run the command line. Exit code 0: fine; 1: a gate failed; 2: bad usage, unreadable input,
+    or no place for the output. Who stops reading (`| head`) has had enough, which is fine."""
     streams.prepare()
     code = _run()
     if streams.is_stuck() and code == 0:

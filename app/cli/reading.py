@@ -34,7 +34,7 @@ def read_given(path: Path, wanted: Wanted | None = None) -> Trace | Experiment:
             streams.tell(str(found.said))
         return found.value
     except FuseScopeError:
-        if not _is_model(path):
+        if not is_model(path):
             raise
     shown = shlex.quote(str(path))
     raise FuseScopeError(
@@ -70,7 +70,7 @@ def named_by_path(sides: Sequence[Side], paths: Sequence[Path]) -> list[Side]:
     ]
 
 
-def _is_model(path: Path) -> bool:
+def is_model(path: Path) -> bool:
     """Whether a file that no reader knows is named, or starts, as an ONNX model does."""
     try:
         if not path.is_file():

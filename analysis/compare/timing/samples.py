@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from analysis.compare.timing.statistics import typical_log
+from analysis.compare.timing.statistics import TYPICAL, typical_log
 from analysis.experiment import ExperimentRecord, VariantRecord
 
 
@@ -42,7 +42,23 @@ def record_times(variant: VariantRecord) -> BlockTimes:
     return _typical(block, copy, np.array(samples.wall_ns, dtype=float))
 
 
-def _typical(block: np.ndarray, copy: np.ndarray, ns: np.ndarray) -> BlockTimes:
+def quantile_times(variant: VariantRecord, quantile: float) -> BlockTimes:
+    """ln(seconds) of that quantile of the runs of each block, 0.5 for their median."""
+    samples = variant.samples
+    block, copy = (np.array(of, dtype="int64") for of in (samples.block, samples.copy))
+    return _typical(block, copy, np.array(samples.wall_ns, dtype=float), quantile)
+
+
+def cpu_times(variant: VariantRecord) -> BlockTimes:
+    """Typical CPU time of the runs of each block, as `record_times` has their wall time."""
+    samples = variant.samples
+    block, copy = (np.array(of, dtype="int64") for of in (samples.block, samples.copy))
+    return _typical(block, copy, np.array(samples.cpu_ns, dtype=float))
+
+
+def _typical(
+    block: np.ndarray, copy: np.ndarray, ns: np.ndarray, quantile: float = TYPICAL
+) -> BlockTimes:
     """Block times from block, copy and time of each run; times of 0 and NaN do not count."""
     order = np.flatnonzero(ns > 0)
     order = order[np.lexsort((copy[order], block[order]))]
@@ -53,7 +69,7 @@ def _typical(block: np.ndarray, copy: np.ndarray, ns: np.ndarray) -> BlockTimes:
     blocks, rows = np.unique(block[firsts], return_inverse=True)
     copies, columns = np.unique(copy[firsts], return_inverse=True)
     times = np.full((len(blocks), len(copies)), np.nan)
-    times[rows, columns] = [typical_log(part) for part in np.split(seconds, firsts[1:])]
+    times[rows, columns] = [typical_log(part, quantile) for part in np.split(seconds, firsts[1:])]
     whole = ~np.isnan(times).any(axis=1)
     index = pd.Index(blocks[whole], name="block")
     return BlockTimes(pd.DataFrame(times[whole], index=index, columns=copies))

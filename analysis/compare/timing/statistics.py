@@ -16,6 +16,7 @@ import numpy as np
 
 MIN_SAMPLES = 5
 TRIM = 0.2
+TYPICAL = 0.25
 # Pocock's constant significance level per look that keeps 5 % over all looks, by number of looks.
 POCOCK = {1: 0.05, 2: 0.0294, 3: 0.0221, 4: 0.0182, 5: 0.0158}
 
@@ -51,9 +52,9 @@ def student_t_each(probability: float, df: np.ndarray | float) -> np.ndarray:
     return np.asarray(stdtrit(df, probability))
 
 
-def typical_log(times: Sequence[float] | np.ndarray) -> float:
+def typical_log(times: Sequence[float] | np.ndarray, quantile: float = TYPICAL) -> float:
     """25th percentile of ln(time): the lower quartile of a block beat its median and minimum."""
-    return float(np.quantile(np.log(np.asarray(times, dtype=float)), 0.25))
+    return float(np.quantile(np.log(np.asarray(times, dtype=float)), quantile))
 
 
 def trimmed_mean(values: Sequence[float] | np.ndarray) -> float:

@@ -16,6 +16,7 @@ from analysis.messages.errors.engines import ENGINES, EnginesError
 from analysis.messages.errors.error_text import ErrorText
 from analysis.messages.errors.experiments import EXPERIMENTS, ExperimentsError
 from analysis.messages.errors.files import FILES, FilesError
+from analysis.messages.errors.gating.conditions import CONDITIONS, ConditionsError
 from analysis.messages.errors.kept.fleet import FLEET, FleetError
 from analysis.messages.errors.kept.library import LIBRARY, LibraryError
 from analysis.messages.errors.kept.sql import SQL, SqlError
@@ -32,6 +33,7 @@ from analysis.messages.errors.variants import VARIANTS, VariantsError
 ErrorCode = (
     ArchivesError
     | CommandsError
+    | ConditionsError
     | ContentsError
     | DatabasesError
     | DocumentsError
@@ -57,6 +59,7 @@ ERRORS: Mapping[ErrorCode, ErrorText] = dict(
     chain[tuple[ErrorCode, ErrorText]](
         ARCHIVES.items(),
         COMMANDS.items(),
+        CONDITIONS.items(),
         CONTENTS.items(),
         DATABASES.items(),
         DOCUMENTS.items(),

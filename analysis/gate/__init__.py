@@ -1,0 +1,1 @@
+"""Gate: conditions on a comparison, and whether each holds."""

@@ -1,0 +1,144 @@
+"""Judgement: which conditions of a gate are true of a comparison."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import assert_never
+
+from analysis.compare.comparison import Comparison
+from analysis.compare.groups.fusion import Fusion
+from analysis.gate.condition import Condition
+from analysis.gate.fusion_changes import FusionChange, FusionChanges, fusion_changes
+from analysis.gate.judged import Judged, Outcome, Reason
+from analysis.gate.times import judge_times
+
+_FIGURES: Mapping[str, str] = MappingProxyType(
+    {
+        "small_op_ratio": "small_op_time",
+        "short_op_ratio": "short_op_time",
+        "light_operators": "light_count",
+    }
+)
+_TESTS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
+    {
+        "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+        "==": operator.eq, "!=": operator.ne,
+    }
+)  # fmt: skip
+_SHOWN_LEVEL = 0.95  # of the intervals of gains
+
+
+def judge(conditions: Sequence[Condition], comparison: Comparison) -> tuple[Judged, ...]:
+    """Each condition, in the order given."""
+    timed = sum(condition.kind in ("ratio", "time") for condition in conditions)
+    changes = fusion_changes(comparison.fusion)
+    return tuple(_judged(condition, comparison, changes, timed) for condition in conditions)
+
+
+def judge_structure(conditions: Sequence[Condition], fusion: Fusion) -> tuple[Judged, ...]:
+    """The same where nothing was measured: of structural conditions alone, which are exact."""
+    changes = fusion_changes(fusion)
+    return tuple(_of_fusion(condition, changes) for condition in conditions)
+
+
+def has_failed(judged: Sequence[Judged]) -> bool:
+    """Whether the gate fails."""
+    return any(one.outcome == "failed" for one in judged)
+
+
+def _judged(
+    condition: Condition, comparison: Comparison, changes: FusionChanges | None, timed: int
+) -> Judged:
+    match condition.kind:
+        case "ratio" | "time":
+            return _of_times(condition, comparison, timed)
+        case "count":
+            return _of_fusion(condition, changes)
+        case "loss":
+            return _of_lost_gain(condition, comparison, changes)
+        case "value":
+            return _of_figure(condition, comparison)
+        case _:
+            assert_never(condition.kind)
+
+
+def _of_times(condition: Condition, comparison: Comparison, timed: int) -> Judged:
+    experiment = comparison.baseline.experiment
+    names = [side.variant.name for side in (comparison.baseline, comparison.candidate)
+             if side.variant is not None]  # fmt: skip
+    if comparison.verdict.pairing != "blocks" or experiment is None or len(names) < 2:
+        return Judged(condition, "unknown", reason="not_recorded_together")
+    steady = comparison.verdict.reason != "control_differs"
+    return judge_times(condition, experiment.record, (names[0], names[1]), timed, steady)
+
+
+def _of_fusion(condition: Condition, changes: FusionChanges | None) -> Judged:
+    if changes is None:
+        return Judged(condition, "unknown", reason="no_groups")
+    behind: tuple[FusionChange, ...] = ()
+    match condition.quantity:
+        case "fusion.lost":
+            behind = changes.of("lost")
+            count = len(behind)
+        case "fusion.won":
+            behind = changes.of("won")
+            count = len(behind)
+        case "fusion.changed":
+            behind = changes.of("changed")
+            count = len(behind)
+        case "fusion.count":
+            count = changes.operators[1][condition.argument]
+            behind = tuple(c for c in changes.changes if condition.argument in c.before)
+        case _:
+            count = changes.operators[1].total()
+    is_true = _TESTS[condition.relation](count, condition.limit)
+    return Judged(condition, _outcome(is_true), float(count), changes=behind)
+
+
+def _of_lost_gain(
+    condition: Condition, comparison: Comparison, changes: FusionChanges | None
+) -> Judged:
+    """What groups that lost a fusion take longer as profiled, as a part of the baseline's run. The
+    interval is the sum of theirs, so it is wide rather than narrow."""
+    if changes is None:
+        return Judged(condition, "unknown", reason="no_groups")
+    lost, times = changes.of("lost"), comparison.verdict.times_ns
+    rows = comparison.ledger.rows.set_index("group").loc[[change.group.id for change in lost]]
+    low, loss, high = (-float(rows[name].sum(skipna=False)) for name in _BOUNDS)
+    if times is None or math.isnan(loss):
+        return Judged(condition, "unknown", reason="no_gain", changes=lost)
+    low, loss, high = (ns / times[0] for ns in (low, loss, high))
+    if math.isnan(low):
+        return Judged(condition, "cannot_tell", loss, reason="few_blocks", changes=lost)
+    true_at = {_TESTS[condition.relation](bound, condition.limit) for bound in (low, loss, high)}
+    outcome: Outcome = "cannot_tell" if len(true_at) > 1 else _outcome(true_at.pop())
+    reason: Reason | None = "within_noise" if outcome == "cannot_tell" else None
+    return Judged(condition, outcome, loss, low, high, _SHOWN_LEVEL, reason, changes=lost)
+
+
+_BOUNDS = ("high_ns", "gain_ns", "low_ns")  # of a gain; a loss is the other way round
+
+
+def _of_figure(condition: Condition, comparison: Comparison) -> Judged:
+    code = _FIGURES.get(condition.quantity, condition.quantity)
+    figure = next((one for one in comparison.figures if one.code == code), None)
+    before = None if figure is None else figure.baseline.value
+    after = None if figure is None else figure.candidate.value
+    if condition.relation in _TESTS:
+        value = None if after is None else float(after)
+    else:
+        value = None if before is None or after is None or not before else after / before - 1
+    if value is None:
+        return Judged(condition, "unknown", reason="no_figure")
+    if condition.relation in _TESTS:
+        is_true = _TESTS[condition.relation](value, condition.limit)
+    else:
+        is_true = (value if condition.relation == "up" else -value) > condition.limit
+    return Judged(condition, _outcome(is_true), value)
+
+
+def _outcome(is_true: bool) -> Outcome:
+    return "failed" if is_true else "passed"

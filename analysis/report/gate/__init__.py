@@ -1,0 +1,1 @@
+"""Gate: what came of its conditions, as JSON, JUnit XML and Markdown."""

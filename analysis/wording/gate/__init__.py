@@ -1,0 +1,176 @@
+"""Texts of gates: what came of each condition, and of all together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from analysis import units
+from analysis.compare.ledger import common_scope, sequence_text
+from analysis.gate.condition import Condition
+from analysis.gate.fusion_changes import FusionChange
+from analysis.gate.judged import Judged, Outcome, Reason
+from analysis.messages import Message, paragraph
+from analysis.text import clean_text
+
+SHOWN_CHANGES = 10  # sentences on groups
+SHOWN_PLACES = 3
+OUTCOMES: Mapping[Outcome, Message] = MappingProxyType(
+    {
+        "failed": Message("failed"),
+        "passed": Message("passed"),
+        "cannot_tell": Message("cannot tell"),
+        "unknown": Message("not known"),
+    }
+)
+_FAILED = Message(
+    "The gate failed: {n:count} of its {of:count} conditions is true.",
+    "The gate failed: {n:count} of its {of:count} conditions are true.",
+)
+_PASSED = Message(
+    "The gate passed: its condition is not true.",
+    "The gate passed: none of its {n:count} conditions is true.",
+)
+_UNKNOWN = Message(
+    "The gate is not decided: {n:count} condition cannot be judged.",
+    "The gate is not decided: {n:count} conditions cannot be judged.",
+)
+_PASSED_UNTOLD = Message("The gate passed.")
+_UNTOLD = Message(
+    "{n:count} condition cannot be told at this noise, which fails no gate.",
+    "{n:count} conditions cannot be told at this noise, which fails no gate.",
+)
+_IS = Message("It is {value:name}.")
+_THERE = Message("There is {n:count}.", "There are {n:count}.")
+_BETWEEN = Message("It is {value:name}, between {low:name} and {high:name} ({level:percent}).")
+_BLOCKS = Message(
+    "About {needed:count} blocks would tell, if the estimate stays where it is; it rests on "
+    "{blocks:blocks}."
+)
+_MANY_BLOCKS = Message("More blocks than anybody records would be needed to tell.")
+_FEW_BLOCKS = Message("An interval needs {needed:count} blocks; this is {blocks:blocks}.")
+REASONS: Mapping[Reason, Message] = MappingProxyType(
+    {
+        "within_noise": Message("The interval holds the limit."),
+        "few_blocks": Message("There is no interval: the noise is unknown."),
+        "control_differs": Message(
+            "The two copies of the baseline differ, so this machine was not steady."
+        ),
+        "not_recorded_together": Message(
+            "Times are judged of two variants that were recorded together in the same blocks."
+        ),
+        "no_groups": Message("The graphs of the two sides are not known."),
+        "no_figure": Message("This figure is not known of these two sides."),
+        "no_gain": Message("The times of these groups are not known."),
+    }
+)
+_CHANGE = Message("{before:name} became {after:name} in {n:groups}: {places:name}.")
+_CHANGE_SOMEWHERE = Message("{before:name} became {after:name} in {n:groups}.")
+_NOTHING = Message("nothing")
+_MORE_PLACES = Message("{places:name} and others")
+_MORE = Message("{n:count} more group changed.", "{n:count} more groups changed.")
+
+
+def gate_sentence(judged: Sequence[Judged]) -> str:
+    """What came of all conditions: one or two sentences."""
+    outcomes = Counter(one.outcome for one in judged)
+    untold = outcomes["cannot_tell"]
+    if outcomes["failed"]:
+        said = _FAILED.text(n=outcomes["failed"], of=len(judged))
+    elif outcomes["unknown"]:
+        said = _UNKNOWN.text(n=outcomes["unknown"])
+    else:
+        said = str(_PASSED_UNTOLD) if untold else _PASSED.text(n=len(judged))
+    return paragraph(said, _UNTOLD.text(n=untold) if untold else "")
+
+
+def judged_sentence(judged: Judged) -> str:
+    """What was found for one condition, and why it cannot be told where it cannot."""
+    found = ""
+    if judged.value is not None:
+        shown = _shown(judged.condition)
+        if judged.condition.kind == "count":
+            found = _THERE.text(n=int(judged.value))
+        elif judged.low is None or judged.high is None:
+            found = _IS.text(value=shown(judged.value))
+        else:
+            found = _BETWEEN.text(
+                value=shown(judged.value),
+                low=shown(judged.low),
+                high=shown(judged.high),
+                level=judged.level,
+            )
+    reason = str(REASONS[judged.reason]) if judged.reason else ""
+    return paragraph(found, reason, _needed(judged))
+
+
+def change_lines(judged: Sequence[Judged]) -> list[str]:
+    """The groups behind conditions that are true, alike ones in one sentence: 'BiasGelu became
+    Add + Gelu in 12 groups: layer0/ffn, layer1/ffn and others.'; at most SHOWN_CHANGES sentences,
+    most groups first, and how many groups are left."""
+    changes = {
+        change.group.id: change
+        for one in judged
+        if one.outcome == "failed"
+        for change in one.changes
+    }
+    alike: dict[tuple[str, str], list[str]] = {}
+    for change in changes.values():
+        types = [sequence_text(of) for of in (change.group.baseline, change.group.candidate)]
+        before, after = (text or str(_NOTHING) for text in types)
+        alike.setdefault((before, after), []).append(_place(change))
+    ranked = sorted(alike.items(), key=lambda item: -len(item[1]))
+    lines = [_change(before, after, places) for (before, after), places in ranked[:SHOWN_CHANGES]]
+    left = sum(len(places) for _, places in ranked[SHOWN_CHANGES:])
+    return [*lines, *([_MORE.text(n=left)] if left else [])]
+
+
+def _change(before: str, after: str, places: Sequence[str]) -> str:
+    named = [place for place in dict.fromkeys(places) if place]
+    if not named:
+        return _CHANGE_SOMEWHERE.text(before=before, after=after, n=len(places))
+    shown = ", ".join(named[:SHOWN_PLACES])
+    if len(named) > SHOWN_PLACES:
+        shown = _MORE_PLACES.text(places=shown)
+    return _CHANGE.text(before=before, after=after, n=len(places), places=shown)
+
+
+def _place(change: FusionChange) -> str:
+    """The module of the group, else the name of its first operator."""
+    scope = common_scope(change.group.original)
+    first = change.group.original[0].name if change.group.original else ""
+    return clean_text(scope or first)
+
+
+def _needed(judged: Judged) -> str:
+    if judged.reason == "within_noise" and judged.blocks is not None:
+        if judged.blocks_needed is None:
+            return str(_MANY_BLOCKS)
+        return _BLOCKS.text(needed=judged.blocks_needed, blocks=judged.blocks)
+    if judged.reason == "few_blocks" and judged.blocks_needed is not None:
+        return _FEW_BLOCKS.text(needed=judged.blocks_needed, blocks=judged.blocks)
+    return ""
+
+
+def _shown(condition: Condition) -> Callable[[float], str]:
+    """How its value is written."""
+    match condition.kind:
+        case "ratio":
+            return units.factor
+        case "time":
+            return lambda value: units.percent(value, signed=True)
+        case "loss":
+            return units.percent
+    if condition.relation in ("up", "down"):
+        return lambda value: units.percent(value, signed=True)
+    if condition.quantity.endswith("_ratio") or condition.quantity.startswith("agreement"):
+        return units.percent
+    match condition.quantity:
+        case "light_time":
+            return units.duration
+        case "memory" | "bytes_moved":
+            return units.data_size
+        case "compute_utilisation":
+            return units.percent
+    return units.small_number

@@ -1,0 +1,40 @@
+"""What `fusescope gate` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from analysis.gate.judgement import has_failed
+from analysis.messages import say
+from analysis.text import clean_text
+from analysis.wording.gate import OUTCOMES, change_lines, gate_sentence, judged_sentence
+
+if TYPE_CHECKING:
+    from analysis.gate.judged import Judged
+
+_CHARS = 1000
+_STYLES = {"failed": "bold red", "passed": "green", "cannot_tell": "yellow", "unknown": "yellow"}
+
+
+def print_gate(judged: Sequence[Judged], baseline: str, candidate: str) -> None:
+    """What came of all, then each condition and the groups behind those that are true."""
+    console = Console(highlight=False, markup=False, emoji=False)
+    style = "bold red" if has_failed(judged) else "bold green"
+    console.print(clean_text(gate_sentence(judged), _CHARS), style=style)
+    names = say("{a:name} → {b:name}", a=baseline, b=candidate)
+    console.print(clean_text(names, _CHARS), style="dim")
+    for one in judged:
+        console.print()
+        outcome = str(OUTCOMES[one.outcome])
+        line = Text(f"{clean_text(one.condition.text, _CHARS)}: ")
+        console.print(line.append(outcome, style=_STYLES[one.outcome]))
+        console.print(f"  {clean_text(judged_sentence(one), _CHARS)}")
+    lines = change_lines(judged)
+    if lines:
+        console.print()
+    for text in lines:
+        console.print(Text(clean_text(f"- {text}", _CHARS)))

@@ -1,0 +1,75 @@
+"""`fusescope gate` from its arguments to exit codes and files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from analysis.errors import FuseScopeError
+from app.cli.gate import gate
+from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json
+
+LOST = ("--baseline", "fused", "--candidate", "unfused")
+
+
+@pytest.fixture
+def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    data = experiment_zip({"unfused": [10.0] * 8, "fused": [5.0] * 8})
+    Path("e.zip").write_bytes(data)
+    return "e.zip"
+
+
+def invoke(*arguments: str) -> Result:
+    app = typer.Typer()
+    app.command()(gate)
+    return CliRunner().invoke(app, list(arguments))
+
+
+def test_a_lost_fusion_fails_and_is_written(recording: str) -> None:
+    files = ("--junit", "g.xml", "--markdown", "g.md", "--html", "g.html")
+    asked = ("--fail-if", "fusion.lost > 0", "--fail-if", "speedup < 0.97")
+    result = invoke(recording, *LOST, *asked, *files)
+    assert result.exit_code == 1
+    assert "The gate failed: 2 of its 2 conditions are true." in result.stdout
+    assert "FusedConv became Conv + BatchNormalization + Relu in 1 group: a." in result.stdout
+    assert 'failures="2"' in Path("g.xml").read_text()
+    assert "The gate failed" in Path("g.md").read_text()
+    assert Path("g.html").read_text().startswith("<!doctype html>")
+
+
+def test_what_is_not_true_passes(recording: str) -> None:
+    result = invoke(recording, "--fail-if", "fusion.lost > 0", "--json")
+    assert result.exit_code == 0
+    values = json.loads(result.stdout)
+    assert (values["baseline"], values["candidate"], values["failed"]) == (
+        "unfused", "fused", False,
+    )  # fmt: skip
+    assert invoke(recording, *LOST, "--structure", "--fail-if", "operators > 99").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("e.zip",), "gate_needs_condition"),
+        (("e.zip", "--fail-if", "nothing > 3"), "condition_of_unknown"),
+        (("e.zip", "--structure", "--fail-if", "p50 slower 3%"), "gate_structure_only"),
+        (("e.zip", "--head", "fusd", "--fail-if", "fusion.lost > 0"), "no_such_variant"),
+        (("e.zip", "--fail-if", "agreement_top1 < 0.9"), "gate_not_judged"),
+        (("mynet", "--fail-if", "fusion.lost > 0"), "gate_needs_variants"),
+        (("p.json", "--fail-if", "fusion.lost > 0"), "one_side"),
+        (("e.zip", "--fail-if", "fusion.lost > 0", "--html", "e.zip"), "output_is_an_input"),
+    ],
+)
+def test_what_cannot_be_judged_is_one_error(
+    recording: str, arguments: tuple[str, ...], code: str
+) -> None:
+    Path("p.json").write_bytes(profile_json(UNFUSED_OPERATORS, runs=6))
+    refused = invoke(*arguments).exception
+    assert isinstance(refused, FuseScopeError), refused
+    assert refused.code == code and refused.hint
