@@ -118,7 +118,7 @@ def read(source: Source, wanted: Wanted | None = None) -> Trace | Experiment:
 
     A zip may hold one recording of several files; a report is read as what it holds.
     """
-    if not source.data:
+    if not source.load(1):
         raise _unknown(source)
     if is_report(source.head):
         held = contents(source).sources
@@ -131,7 +131,7 @@ def read(source: Source, wanted: Wanted | None = None) -> Trace | Experiment:
     if _is_folder(source):
         members = zip_sources(source)
         return _only(find(members), source.name, members)
-    head = source.content[:HEAD_BYTES]
+    head = source.whole_head
     for reader in _ALL:
         if reader is EXPERIMENT and wanted is not None and reader.sniff(head):
             return read_variants(source, wanted)

@@ -23,7 +23,7 @@ from analysis.readers.amd.tables import (
     is_dispatches,
 )
 from analysis.readers.amd.timeline import add_timeline, is_timeline
-from analysis.readers.building.launch_calls import with_launches
+from analysis.readers.building.launch_calls import launch_calls, with_launches
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.building.wait_calls import host_waits
 from analysis.readers.input.beside import Beside
@@ -61,7 +61,7 @@ def _read(source: Source) -> Trace:
     )
     if rows.has_calls():
         trace = replace(trace, host_waits=host_waits(rows.waits, source.limits))
-    return with_launches(trace, rows.launches)
+    return with_launches(trace, launch_calls(rows.launches))
 
 
 ROCPROF = Reader(

@@ -2,122 +2,128 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from analysis.limits import DEFAULT_LIMITS, Limits
+from analysis.readers.building.timetable import Ints, Timetable, holders
 from analysis.stacks import MAX_NODES, Stacks
 from analysis.text import clean_text
 
 _MAX_DEPTH = 256  # frames deeper than this are left out
+_UNKNOWN = -2
 
 
-@dataclass
+@dataclass(frozen=True)
 class Frames:
-    """Timed frames by lane (a thread), as columns: millions of them stay small."""
+    """Timed frames of threads, as columns in the order of the file: millions of them stay small.
 
-    _ids: dict[str, int] = field(default_factory=dict)
-    _lanes: dict[Hashable, tuple[array[int], array[int], array[int]]] = field(default_factory=dict)
+    `lanes` are numbers of threads; `name_of` are positions in `names`.
+    """
 
-    def add(self, lane: Hashable, name: str, start_ns: int, dur_ns: int) -> None:
-        """One frame."""
-        columns = self._lanes.get(lane)
-        if columns is None:
-            columns = self._lanes[lane] = (array("q"), array("q"), array("q"))
-        columns[0].append(start_ns)
-        columns[1].append(start_ns + dur_ns)
-        columns[2].append(self._ids.setdefault(name, len(self._ids)))
+    lanes: Ints
+    starts: Ints
+    lengths: Ints
+    name_of: Ints
+    names: Sequence[str]
 
-    @property
-    def names(self) -> list[str]:
-        """The distinct names of frames, by their number."""
-        return list(self._ids)
+    @cached_property
+    def table(self) -> Timetable:
+        """The frames by thread and start; of those that begin together the longer one first, as it
+        holds the other, and of equal ones the first of the file."""
+        return Timetable(self.lanes, self.starts, self.lengths)
 
-    def lane(self, lane: Hashable) -> tuple[list[int], list[int], list[int]]:
-        """Starts, ends and names of a lane, by start; of those that begin together the longer one
-        first, as it holds the other, and of equal ones the first of the file."""
-        columns = self._lanes.get(lane)
-        if columns is None:
-            return [], [], []
-        starts, ends, names = (np.frombuffer(column, dtype="int64") for column in columns)
-        order = np.lexsort((np.arange(len(starts)), -ends, starts))
-        return starts[order].tolist(), ends[order].tolist(), names[order].tolist()
+    @cached_property
+    def ends(self) -> Ints:
+        """The ends, in the order of `table`."""
+        return self.table.times + self.lengths[self.table.order]
+
+    @cached_property
+    def around(self) -> Ints:
+        """The place of the frame around each one in `table`, -1 for none."""
+        return holders(self.table.starts_group, self.table.times, self.ends)
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """When and on which lane a call of the trace was started; `row` is its row of the file. With
-    `before` frames that begin at this moment are inside it, without they hold it."""
+@dataclass(frozen=True)
+class Moments:
+    """When and on which thread calls of the trace were started; `rows` are their rows of the file.
+    With `before` frames that begin at a moment are inside it, without they hold it."""
 
-    lane: Hashable
-    time_ns: int
-    row: int
+    lanes: Ints
+    times_ns: Ints
+    rows: Ints
     before: bool = False
 
 
-def stacks_of(
-    frames: Frames, moments: Iterable[Moment], limits: Limits = DEFAULT_LIMITS
-) -> Stacks | None:
+def stacks_of(frames: Frames, moments: Moments, limits: Limits = DEFAULT_LIMITS) -> Stacks | None:
     """The frames that run at each moment, as one tree of their names; None where none ever does."""
-    by_lane: dict[Hashable, list[Moment]] = {}
-    for moment in moments:
-        by_lane.setdefault(moment.lane, []).append(moment)
-    tree = _Tree()
-    found: list[tuple[int, int]] = []
-    for lane, asked in by_lane.items():
-        asked.sort(key=lambda moment: (moment.time_ns, not moment.before))
-        starts, ends, names = frames.lane(lane)
-        running: list[list[int]] = []  # the end of a frame, its name, its node once it is known
-        place = 0
-        for moment in asked:
-            time_ns = moment.time_ns
-            until = time_ns if moment.before else time_ns + 1
-            while place < len(starts) and starts[place] < until:
-                while running and running[-1][0] <= starts[place]:
-                    running.pop()
-                if len(running) < _MAX_DEPTH:
-                    running.append([ends[place], names[place], -1])
-                place += 1
-            while running and running[-1][0] < time_ns:
-                running.pop()
-            found.append((moment.row, tree.node(running)))
-    if all(node < 0 for _, node in found):
+    innermost = _innermost(frames, moments)
+    if not len(innermost) or innermost.max() < 0:
         return None
-    found.sort()
-    known = frames.names
+    tree = _Tree(frames)
+    asked = _by_lane(moments)
+    nodes = np.full(len(innermost), -1, dtype="int64")
+    nodes[asked] = [tree.node(place) for place in innermost[asked].tolist()]
+    if nodes.max() < 0:
+        return None
+    order = np.lexsort((nodes, moments.rows))
     return Stacks(
-        names=tuple(clean_text(known[name], limits.text_chars) for name in tree.names),
+        names=tuple(clean_text(frames.names[name], limits.text_chars) for name in tree.names),
         parents=np.array(tree.parents, dtype="int64"),
-        rows=np.array([row for row, _ in found], dtype="int64"),
-        nodes=np.array([node for _, node in found], dtype="int64"),
+        rows=moments.rows[order],
+        nodes=nodes[order],
     )
 
 
+def _innermost(frames: Frames, moments: Moments) -> Ints:
+    """The place of the innermost frame at each moment, -1 for none."""
+    at = frames.table.last(moments.lanes, moments.times_ns, inclusive=not moments.before)
+    walking = np.flatnonzero(at >= 0)
+    while len(walking):
+        walking = walking[frames.ends[at[walking]] < moments.times_ns[walking]]
+        at[walking] = frames.around[at[walking]]
+        walking = walking[at[walking] >= 0]
+    return at
+
+
+def _by_lane(moments: Moments) -> Ints:
+    """Positions of moments by thread, as they first come, and time."""
+    _, first, number = np.unique(moments.lanes, return_index=True, return_inverse=True)
+    return np.lexsort((moments.times_ns, first[number]))
+
+
 class _Tree:
-    def __init__(self) -> None:
+    def __init__(self, frames: Frames) -> None:
         self.names: list[int] = []
         self.parents: list[int] = []
+        self._around: list[int] = frames.around.tolist()
+        self._name_of: list[int] = frames.name_of[frames.table.order].tolist()
         self._children: dict[tuple[int, int], int] = {}
+        self._nodes = [_UNKNOWN] * len(self._around)
+        self._depths: dict[int, int] = {-1: 0}  # of nodes
 
-    def node(self, running: list[list[int]]) -> int:
-        """The node of these frames, which remember theirs."""
-        at = -1
-        for frame in running:
-            if frame[2] < 0:
-                frame[2] = self._child(at, frame[1])
-            at = frame[2]
+    def node(self, place: int) -> int:
+        """The node of a frame and those around it; -1 for no frame."""
+        nodes, chain = self._nodes, []
+        while place >= 0 and nodes[place] == _UNKNOWN:
+            chain.append(place)
+            place = self._around[place]
+        at = nodes[place] if place >= 0 else -1
+        for inner in reversed(chain):
+            at = nodes[inner] = self._child(at, self._name_of[inner])
         return at
 
     def _child(self, parent: int, name: int) -> int:
         known = self._children.get((parent, name))
         if known is not None:
             return known
-        if len(self.names) >= MAX_NODES:
+        if len(self.names) >= MAX_NODES or self._depths[parent] >= _MAX_DEPTH:
             return parent
         self.names.append(name)
         self.parents.append(parent)
-        self._children[parent, name] = len(self.names) - 1
-        return len(self.names) - 1
+        number = self._children[parent, name] = len(self.names) - 1
+        self._depths[number] = self._depths[parent] + 1
+        return number

@@ -6,8 +6,11 @@ import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pandas as pd
 
+from analysis.readers.building.coded import Coded, Whole
+from analysis.readers.building.timetable import Ints, Timetable, ended_before
 from analysis.trace import Trace
 
 # cudaLaunchKernel_v7000, cuLaunchKernelEx, hipExtModuleLaunchKernel, hipGraphLaunch; no
@@ -33,37 +36,61 @@ def is_launch(name: str | None) -> bool:
     return name is not None and _LAUNCH.fullmatch(name) is not None
 
 
-def with_launches(trace: Trace, calls: Sequence[LaunchCall]) -> Trace:
+@dataclass(frozen=True)
+class LaunchCalls:
+    """Such calls as columns: numbers of threads, times in ns, and the run of each."""
+
+    threads: Ints
+    starts: Ints
+    lengths: Ints
+    runs: Whole
+    timed: bool = True  # whether every length is known
+
+
+def launch_calls(calls: Sequence[LaunchCall]) -> LaunchCalls:
+    """These calls as columns."""
+    lengths = [call.dur_ns for call in calls]
+    runs = np.array([call.run or 0 for call in calls], dtype="int64")
+    return LaunchCalls(
+        Coded.of(call.thread for call in calls).codes,
+        np.array([call.start_ns for call in calls], dtype="int64"),
+        np.array([length or 0 for length in lengths], dtype="int64"),
+        Whole(runs, np.array([call.run is not None for call in calls], dtype=bool)),
+        None not in lengths,
+    )
+
+
+def with_launches(trace: Trace, calls: LaunchCalls) -> Trace:
     """`trace` with the launches of each profiled run and the host's time in them.
 
     A call inside another one on the same thread is part of it. Unchanged without calls: a file
     that holds none of them was recorded without them. The time is null where a length lacks.
     """
     outer = _outermost(calls)
-    if not outer:
+    if not len(outer):
         return trace
-    counts: dict[int | None, int] = {}
-    times: dict[int | None, int] = {}
-    for call in outer:
-        counts[call.run] = counts.get(call.run, 0) + 1
-        times[call.run] = times.get(call.run, 0) + (call.dur_ns or 0)
-    timed = all(call.dur_ns is not None for call in outer)
-    told = list(zip(trace.runs["run"], trace.runs["profiled"], strict=True))
-    launches = [counts.get(run, 0) if profiled else None for run, profiled in told]
-    spent = [times.get(run, 0) if profiled and timed else None for run, profiled in told]
+    places = {run: at for at, run in enumerate(trace.runs["run"].tolist())}
+    known = outer[calls.runs.known[outer]]
+    labels, found = pd.factorize(calls.runs.numbers[known])
+    of = np.array([places.get(run, -1) for run in found.tolist()], dtype="int64")[labels]
+    count, is_in = len(places), of >= 0
+    launches = np.bincount(of[is_in], minlength=count)
+    spent = np.zeros(count, dtype="int64")
+    np.add.at(spent, of[is_in], calls.lengths[known][is_in])
+    is_told = trace.runs["profiled"].to_numpy(dtype=bool)
+    is_timed = is_told & calls.timed
     runs = trace.runs.assign(
-        launches=pd.array(launches, dtype="Int64"), launch_ns=pd.array(spent, dtype="Int64")
+        launches=Whole(np.where(is_told, launches, 1), is_told).array,
+        launch_ns=Whole(np.where(is_timed, spent, 1), is_timed).array,
     )
     return replace(trace, runs=runs)
 
 
-def _outermost(calls: Sequence[LaunchCall]) -> list[LaunchCall]:
-    ends: dict[Hashable, int] = {}
-    found = []
-    for call in sorted(calls, key=lambda call: (call.start_ns, -(call.dur_ns or 0))):
-        length = call.dur_ns or 0
-        if length and call.start_ns + length <= ends.get(call.thread, call.start_ns):
-            continue
-        ends[call.thread] = max(ends.get(call.thread, 0), call.start_ns + length)
-        found.append(call)
-    return found
+def _outermost(calls: LaunchCalls) -> Ints:
+    """Positions of calls that are not inside another one of their thread."""
+    table = Timetable(calls.threads, calls.starts, calls.lengths)
+    lengths = calls.lengths[table.order]
+    ends = table.times + lengths
+    before = np.maximum(ended_before(table.starts_group, ends), 0)
+    is_inside = (lengths > 0) & (ends <= before) & ~table.starts_group
+    return table.order[~is_inside]

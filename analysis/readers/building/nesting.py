@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from analysis.readers.building.timetable import Ints, Timetable, holders, latest_inside
 
 _MAX_LEVELS = 512
 
@@ -11,63 +14,75 @@ _MAX_LEVELS = 512
 class Nesting:
     """Which event holds which, by lane (a thread) and time.
 
-    `self_ns` is each event's time without that of events inside it: every instant of a lane counts
+    `own_ns` is each event's time without that of events inside it: every instant of a lane counts
     for the event that began last of those still running, so the sum is the lane's busy time, also
-    where rounded times let a child end after its parent. `parents` are positions, -1 for none.
+    where rounded times let a child end after its parent. `around` are positions, -1 for none.
+    `self_ns` and `parents` are the same as lists.
     """
 
     def __init__(
-        self, lanes: Sequence[Hashable], start_ns: Sequence[int], dur_ns: Sequence[int]
+        self,
+        lanes: Sequence[Hashable] | Ints,
+        start_ns: Sequence[int] | Ints,
+        dur_ns: Sequence[int] | Ints,
     ) -> None:
-        self._ends = [start + dur for start, dur in zip(start_ns, dur_ns, strict=True)]
-        self.self_ns = [0] * len(self._ends)
-        self.parents = [-1] * len(self._ends)
-        self._lanes: dict[Hashable, tuple[list[int], list[int]]] = {}
-        by_lane: dict[Hashable, list[int]] = {}
-        for position, lane in enumerate(lanes):
-            by_lane.setdefault(lane, []).append(position)
-        for lane, positions in by_lane.items():
-            # The longer of two that begin together holds the other; of equal ones the first.
-            positions.sort(key=lambda at: (start_ns[at], -dur_ns[at], at))
-            self._lanes[lane] = ([start_ns[at] for at in positions], positions)
-            self._sweep(positions, start_ns)
+        self._numbers: dict[Hashable, int] = {}
+        if not isinstance(lanes, np.ndarray):
+            numbers = self._numbers
+            lanes = np.array([numbers.setdefault(at, len(numbers)) for at in lanes], dtype="int64")
+        starts = np.asarray(start_ns, dtype="int64")
+        lengths = np.asarray(dur_ns, dtype="int64")
+        self._table = Timetable(lanes, starts, lengths)
+        order = self._table.order
+        self._ends = self._table.times + lengths[order]
+        self._around = holders(self._table.starts_group, self._table.times, self._ends)
+        self.around = np.full(len(order), -1, dtype="int64")
+        is_inside = self._around >= 0
+        self.around[order[is_inside]] = order[self._around[is_inside]]
+        self.own_ns = np.empty(len(order), dtype="int64")
+        self.own_ns[order] = _own(self._table.times, self._ends, self._around)
+
+    @property
+    def self_ns(self) -> list[int]:
+        """`own_ns` as a list."""
+        own: list[int] = self.own_ns.tolist()
+        return own
+
+    @property
+    def parents(self) -> list[int]:
+        """`around` as a list."""
+        around: list[int] = self.around.tolist()
+        return around
 
     def holder(self, lane: Hashable, time_ns: int) -> int | None:
         """The innermost event of a lane that runs at a time; None where none does."""
-        known = self._lanes.get(lane)
-        if known is None:
-            return None
-        starts, positions = known
-        index = bisect_right(starts, time_ns) - 1
-        at = positions[index] if index >= 0 else -1
+        number = self._numbers.get(lane, -1) if self._numbers else lane
+        found = self.holders(np.array([number]), np.array([time_ns]))[0]
+        return int(found) if found >= 0 else None
+
+    def holders(self, lanes: Ints, times_ns: Ints) -> Ints:
+        """The same for many moments, lanes as numbers; -1 where none runs."""
+        at = self._table.last(lanes, times_ns)
+        if not len(self._ends):
+            return at
+        walking = np.flatnonzero(at >= 0)
         for _ in range(_MAX_LEVELS):
-            if at < 0 or self._ends[at] >= time_ns:
+            walking = walking[self._ends[at[walking]] < times_ns[walking]]
+            if not len(walking):
                 break
-            at = self.parents[at]
+            at[walking] = self._around[at[walking]]
+            walking = walking[at[walking] >= 0]
         else:
-            return None
-        return at if at >= 0 else None
+            at[walking] = -1
+        return np.where(at >= 0, self._table.order[at], -1)
 
-    def _sweep(self, positions: list[int], start_ns: Sequence[int]) -> None:
-        running: list[int] = []
-        now = 0
-        for position in positions:
-            now = self._advance(running, now, start_ns[position])
-            if running:
-                self.parents[position] = running[-1]
-            running.append(position)
-        while running:
-            now = self._advance(running, now, self._ends[running[-1]])
 
-    def _advance(self, running: list[int], now: int, until: int) -> int:
-        """Give the time up to `until` to what runs, innermost first, and drop what has ended."""
-        while running:
-            end = self._ends[running[-1]]
-            if end > until:
-                self.self_ns[running[-1]] += max(0, until - now)
-                break
-            if end > now:
-                self.self_ns[running[-1]] += end - now
-                now = end
-            running.pop()
-        return until
+def _own(starts: Ints, ends: Ints, around: Ints) -> Ints:
+    """Each span's own time; all in the order of a Timetable with lengths."""
+    inside = np.flatnonzero(around >= 0)
+    holder = around[inside]
+    # A span holds its lane until the last one inside it has ended, which may be later than itself.
+    until = latest_inside(ends, around)
+    own = ends - starts
+    np.subtract.at(own, holder, np.minimum(until[inside], ends[holder]) - starts[inside])
+    return own

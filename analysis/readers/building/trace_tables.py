@@ -13,14 +13,17 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from pandas.api.extensions import ExtensionArray
 
 from analysis.errors import FuseScopeError
 from analysis.limits import DEFAULT_LIMITS, Limits
 from analysis.messages.places import row_of
 from analysis.operators import flops
 from analysis.operators.classes import kernel_class, op_class
+from analysis.readers.building.coded import Cells, Coded, Whole, distinct_rows, exact_sum, taken
 from analysis.readers.building.iterations import profiled_runs
 from analysis.readers.building.repeats import without_repeats
+from analysis.readers.building.timetable import Ints, ended_before, starts_of
 from analysis.text import clean_text
 from analysis.trace import (
     CALL_COLUMNS,
@@ -35,6 +38,7 @@ from analysis.trace import (
 )
 
 Rows = Mapping[str, Sequence[object] | pd.Series | np.ndarray]
+Columns = Mapping[str, Cells]
 
 _IDENTITY = [name for name in OPERATOR_COLUMNS if name != "operator"]
 _TEXTS = [name for name, dtype in OPERATOR_COLUMNS.items() if dtype == "category"]
@@ -73,10 +77,10 @@ def build_trace(
     operators, codes = _operators(columns, limits)
     count = len(kept)
     calls: dict[str, object] = {"operator": codes}
-    labels = columns.get("run", [None] * count)
+    labels = columns.get("run")
     if runs is None:
         runs, labels = _derived_runs(columns, labels, run_kind, found)
-    calls["run"] = _whole_numbers(labels)
+    calls["run"] = _whole_numbers([None] * count if labels is None else labels)
     for name in ("device", "stream"):
         calls[name] = _texts(columns.get(name), count, limits)
     for name in ("start_ns", "dur_ns", "span_ns", "wait_ns", "n"):
@@ -84,14 +88,13 @@ def build_trace(
             calls[name] = _whole_numbers(columns[name])
     if "n" in columns:
         calls["n"] = _whole_numbers(columns["n"]).fillna(1)
-    calls["source_row"] = columns.get("source_row", kept)
+    calls["source_row"] = _whole_numbers(columns.get("source_row", kept))
     for name, values in columns.items():
         name = clean_text(name, _HEAD_CHARS)
         if name not in OPERATOR_COLUMNS and name not in CALL_COLUMNS:
-            counters = pd.to_numeric(pd.Series(list(values), dtype="object"), errors="coerce")
-            numbers_only = counters.astype("float64").replace([math.inf, -math.inf], math.nan)
-            if numbers_only.notna().any():
-                calls[name] = numbers_only.astype("Float64")
+            numbers = _numbers(values)
+            if numbers.notna().any():
+                calls[name] = numbers.astype("Float64").array
     frame = calls_frame(**calls)
     frame, overlapping = _in_order(frame, has_wait="wait_ns" in columns)
     if overlapping:
@@ -175,10 +178,11 @@ def tensor_bytes(text: str) -> int | None:
 
 def _valid(
     rows: Rows, meta: Meta, notes: list[Diagnostic], limits: Limits
-) -> tuple[dict[str, list[object]], list[int]]:
+) -> tuple[dict[str, Cells], Ints]:
     """The columns without rows that have no valid time, and the positions of those kept."""
-    columns = {name: list(values) for name, values in rows.items()}
-    total = len(columns["dur_ns"])
+    columns = {name: _cells(name, values) for name, values in rows.items()}
+    durations, is_time = _times(columns["dur_ns"])
+    total = len(durations)
     if total > limits.events:
         raise FuseScopeError(
             "too_many_events",
@@ -187,19 +191,39 @@ def _valid(
             limit=limits.events,
             raised=limits.raised("events", total),
         )
-    kept = [index for index, dur in enumerate(columns["dur_ns"]) if _is_time(dur)]
+    kept = np.flatnonzero(is_time)
     if len(kept) < total:
-        good = set(kept)
-        first = next(index for index in range(total) if index not in good)
+        first = int(np.flatnonzero(~is_time)[0])
         row = columns["source_row"][first] if "source_row" in columns else first + 1
         example = row_of(int(str(row)), clean_text(str(columns["name"][first]), 80))
         notes.append(Diagnostic("warning", "bad_time", total - len(kept), example))
-        columns = {name: [values[p] for p in kept] for name, values in columns.items()}
-    if not kept:
+        columns = {name: taken(values, kept) for name, values in columns.items()}
+    if not len(kept):
         raise FuseScopeError("no_valid_times" if total else "no_operators", where=meta.file_name)
-    if sum(int(str(dur)) for dur in columns["dur_ns"]) >= _MAX:
+    columns["dur_ns"] = durations[kept]
+    if exact_sum(durations[kept]) >= _MAX:
         raise FuseScopeError("times_too_long", where=meta.file_name)
     return columns, kept
+
+
+def _cells(name: str, values: Sequence[object] | pd.Series | np.ndarray) -> Cells:
+    """A column as it is worked with: texts and whatever tells operators apart by their values."""
+    if isinstance(values, Coded | Whole | np.ndarray):
+        return values
+    if name in OPERATOR_COLUMNS or name in ("device", "stream"):
+        return Coded.of(values)
+    return values if isinstance(values, list) else list(values)
+
+
+def _times(values: Cells) -> tuple[Ints, np.ndarray]:
+    """Durations in ns, and which are valid: whole numbers from 0 to a year."""
+    known = Whole.of(values)
+    if known is None:
+        is_time = [isinstance(v, int | np.integer) and 0 <= int(v) < _LONGEST_NS for v in values]
+        told = [int(str(v)) if ok else 0 for v, ok in zip(values, is_time, strict=True)]
+        return np.array(told, dtype="int64"), np.array(is_time, dtype=bool)
+    numbers = known.numbers
+    return numbers, known.known & (numbers >= 0) & (numbers < _LONGEST_NS)
 
 
 def _clean(note: Diagnostic) -> Diagnostic:
@@ -211,20 +235,17 @@ def _clean(note: Diagnostic) -> Diagnostic:
     return replace(note, example=clean_example(note.example), values=values)
 
 
-def _is_time(value: object) -> bool:
-    return isinstance(value, int | np.integer) and 0 <= int(value) < _LONGEST_NS
-
-
-def _operators(
-    columns: Mapping[str, list[object]], limits: Limits
-) -> tuple[pd.DataFrame, np.ndarray]:
+def _operators(columns: Columns, limits: Limits) -> tuple[pd.DataFrame, Ints]:
     """The distinct operators in order of appearance, and each row's operator."""
     given = [name for name in _IDENTITY if name in columns]
-    rows = list(zip(*(columns[name] for name in given), strict=True))
-    number: dict[tuple[object, ...], int] = {}
-    codes = np.fromiter((number.setdefault(row, len(number)) for row in rows), "int64", len(rows))
-    distinct = dict(zip(given, zip(*number, strict=True), strict=True))
-    count = len(number)
+    told = {name: Coded.of(columns[name]) for name in given}
+    codes, first = distinct_rows(
+        [told[name].codes for name in given],
+        [len(told[name].values) for name in given],
+        len(told["name"]),
+    )
+    distinct = {name: tuple(told[name].take(first)) for name in given}
+    count = len(first)
     made: dict[str, object] = {"operator": range(count)}
     for name in given:
         if name == "members":
@@ -290,20 +311,17 @@ def _text(value: object) -> str | None:
 
 
 def _texts(
-    values: Sequence[object] | None, count: int, limits: Limits, *, is_name: bool = True
+    values: Iterable[object] | None, count: int, limits: Limits, *, is_name: bool = True
 ) -> pd.Categorical[str]:
     """A column of text made fit to be shown, '' and None as null."""
-    values = [None] * count if values is None else values
-    known: dict[object, int] = {}
+    told = Coded.of([None] * count if values is None else values).present()
     categories: dict[str, int] = {}
-    codes = np.empty(len(values), dtype="int64")
-    for index, value in enumerate(values):
-        code = known.get(value)
-        if code is None:
-            text = _text(value)
-            shown = clean_text(text, limits.text_chars, is_name=is_name) if text else ""
-            code = known[value] = categories.setdefault(shown, len(categories)) if shown else -1
-        codes[index] = code
+    numbers = []
+    for value in told.values:
+        text = _text(value)
+        shown = clean_text(text, limits.text_chars, is_name=is_name) if text else ""
+        numbers.append(categories.setdefault(shown, len(categories)) if shown else -1)
+    codes = np.array([*numbers, -1], dtype="int64")[told.codes]
     return pd.Categorical.from_codes(codes, pd.Index(list(categories)))
 
 
@@ -314,17 +332,31 @@ def _members(values: Sequence[object], limits: Limits) -> pd.Categorical:
     return pd.Categorical(out, categories=list(dict.fromkeys(v for v in out if v is not None)))
 
 
-def _whole_numbers(values: Sequence[object]) -> pd.Series:
-    return pd.Series(list(values), dtype="Int64")
+def _whole_numbers(values: Iterable[object]) -> ExtensionArray:
+    known = Whole.of(values)
+    if known is not None:
+        return known.array
+    made: ExtensionArray = pd.Series(list(values), dtype="Int64").array
+    return made
 
 
-def _long_text(columns: Mapping[str, list[object]], limits: Limits) -> list[Diagnostic]:
+def _numbers(values: Cells) -> pd.Series:
+    """Numbers of a counter; NaN for what is none."""
+    if isinstance(values, np.ndarray) and values.dtype == np.float64:
+        counters = pd.Series(values)
+    else:
+        told = pd.Series(list(values), dtype="object")
+        counters = pd.to_numeric(told, errors="coerce").astype("float64")
+    return counters.replace([math.inf, -math.inf], math.nan)
+
+
+def _long_text(columns: Columns, limits: Limits) -> list[Diagnostic]:
     """How many different texts are cut, one of them as example."""
     texts = {
         text
         for name in (*_TEXTS, "device", "stream")
-        if name != "members"
-        for text in columns.get(name, ())
+        if name != "members" and name in columns
+        for text in Coded.of(columns[name]).present().values
         if isinstance(text, str) and len(text) > limits.text_chars
     }
     return noted("info", "long_text", sorted(texts), chars=80)
@@ -337,58 +369,81 @@ def _size(value: object) -> int | None:
 
 
 def _derived_runs(
-    columns: Mapping[str, list[object]],
-    labels: list[object],
-    kind: str,
-    notes: list[Diagnostic],
-) -> tuple[pd.DataFrame, list[object]]:
+    columns: Columns, labels: Cells | None, kind: str, notes: list[Diagnostic]
+) -> tuple[pd.DataFrame, Cells]:
     """Runs that span the calls of each label, and each row's run; one run without labels."""
-    durations = [int(str(value)) for value in columns["dur_ns"]]
-    starts = columns.get("start_ns", [None] * len(durations))
-    if all(label is None for label in labels):
+    durations = np.asarray(columns["dur_ns"])
+    count = len(durations)
+    told = Coded.of(labels).present() if labels is not None else None
+    if told is None or not told.values:
         notes.append(Diagnostic("info", "no_runs"))
-        labels, kind = ["file"] * len(durations), "file"
-    order = dict.fromkeys(label for label in labels if label is not None)
-    number = {label: index for index, label in enumerate(order)}
-    first: list[int | None] = [None] * len(order)
-    last, total = [0] * len(order), [0] * len(order)
-    timed = [True] * len(order)
-    spans = columns.get("span_ns", [None] * len(durations))
-    for label, start, dur, span in zip(labels, starts, durations, spans, strict=True):
-        if label is None:
-            continue
-        run = number[label]
-        total[run] += dur
-        if not isinstance(start, int | np.integer):
-            timed[run] = False
-            continue
-        begin, known = int(start), first[run]
-        first[run] = begin if known is None else min(known, begin)
-        whole = int(span) if isinstance(span, int | np.integer) else dur
-        last[run] = begin + whole if known is None else max(last[run], begin + whole)
-    dur_ns = [
-        min(_MAX, last[run] - begin if timed[run] and begin is not None else total[run])
-        for run, begin in enumerate(first)
-    ]
-    starts_ns = [begin if known else None for begin, known in zip(first, timed, strict=True)]
-    frame = profiled_runs(kind, starts_ns, dur_ns)
-    return frame, [None if label is None else number[label] for label in labels]
+        told, kind = Coded.same("file", count), "file"
+    starts, is_timed = _known_times(columns.get("start_ns"), count)
+    spans, has_span = _known_times(columns.get("span_ns"), count)
+    ends = starts + np.where(has_span, spans, durations)
+    is_in = told.codes >= 0
+    found = []
+    order = np.argsort(told.codes[is_in], kind="stable")
+    rows = np.flatnonzero(is_in)[order]
+    bounds = np.searchsorted(told.codes[rows], np.arange(len(told.values) + 1))
+    timed = np.logical_and.reduceat(is_timed[rows], bounds[:-1])
+    first = np.minimum.reduceat(starts[rows], bounds[:-1])
+    last = np.maximum.reduceat(ends[rows], bounds[:-1])
+    total = np.add.reduceat(durations[rows], bounds[:-1])
+    for known, begin, end, whole in zip(
+        timed.tolist(), first.tolist(), last.tolist(), total.tolist(), strict=True
+    ):
+        found.append((begin, min(_MAX, end - begin)) if known else (None, min(_MAX, whole)))
+    frame = profiled_runs(kind, [begin for begin, _ in found], [dur for _, dur in found])
+    return frame, Whole(told.codes, is_in)
+
+
+def _known_times(values: Cells | None, count: int) -> tuple[Ints, np.ndarray]:
+    """Times in ns, and which are told; 0 where none is."""
+    if values is None:
+        return np.zeros(count, dtype="int64"), np.zeros(count, dtype=bool)
+    known = Whole.of(values)
+    if known is None:
+        told = [isinstance(value, int | np.integer) for value in values]
+        numbers = [int(str(v)) if ok else 0 for v, ok in zip(values, told, strict=True)]
+        known = Whole(np.array(numbers, dtype="int64"), np.array(told, dtype=bool))
+    return np.where(known.known, known.numbers, 0), known.known
 
 
 def _in_order(calls: pd.DataFrame, *, has_wait: bool) -> tuple[pd.DataFrame, int]:
     """Calls by start where all have one, with the gap before each; how many overlap on a stream."""
     if calls["start_ns"].isna().any():
         return calls, 0
-    calls = calls.sort_values("start_ns", kind="stable").reset_index(drop=True)
     start = calls["start_ns"].to_numpy("int64")
-    span = calls["span_ns"].fillna(calls["dur_ns"]).to_numpy("int64")
-    keys = [calls["run"].fillna(-1), calls["device"].cat.codes, calls["stream"].cat.codes]
-    lanes = [key.to_numpy("int64") for key in keys]
-    ends = pd.Series(pd.array(start + span, dtype="Int64"))
-    before = ends.groupby(lanes, sort=False).cummax().groupby(lanes, sort=False).shift()
-    gap = calls["start_ns"] - before
-    known = calls["stream"].notna()  # what ran on unknown streams may well overlap
-    overlapping = int(((gap < 0) & known).sum()) if calls["span_ns"].isna().all() else 0
+    if (start[1:] < start[:-1]).any():
+        calls = calls.sort_values("start_ns", kind="stable").reset_index(drop=True)
+        start = calls["start_ns"].to_numpy("int64")
+    is_nested = bool(calls["span_ns"].notna().any())
+    span = calls["span_ns"].fillna(calls["dur_ns"]) if is_nested else calls["dur_ns"]
+    runs, labels = pd.factorize(calls["run"].to_numpy("int64", na_value=-1))
+    lanes, _ = distinct_rows(
+        [
+            runs,
+            calls["device"].cat.codes.to_numpy().astype(np.int64),
+            calls["stream"].cat.codes.to_numpy().astype(np.int64),
+        ],
+        [len(labels), len(calls["device"].cat.categories), len(calls["stream"].cat.categories)],
+        len(calls),
+    )
+    before, known = _ended_before(lanes, start + span.to_numpy("int64"))
+    gap = start - before
+    overlapping = 0
+    if not is_nested:  # what ran on unknown streams may well overlap
+        overlapping = int(((gap < 0) & known & calls["stream"].notna().to_numpy()).sum())
     if not has_wait:
-        calls["wait_ns"] = gap.clip(lower=0)
+        calls["wait_ns"] = pd.arrays.IntegerArray(np.where(known, gap.clip(min=0), 1), ~known)
     return calls, overlapping
+
+
+def _ended_before(lanes: Ints, ends: Ints) -> tuple[Ints, np.ndarray]:
+    """When all calls before each one on its lane had ended, and where there is one before."""
+    order = np.argsort(lanes, kind="stable")
+    is_first = starts_of(lanes[order])
+    before, known = np.empty(len(order), dtype="int64"), np.empty(len(order), dtype=bool)
+    before[order], known[order] = ended_before(is_first, ends[order]), ~is_first
+    return before, known

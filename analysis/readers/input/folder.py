@@ -70,7 +70,8 @@ def source_with_neighbours(
     Raises FuseScopeError where it cannot be read.
     """
     name = display_name(str(path))
-    data = load_file(path, name, limits)(None)
+    data = load_file(path, name, limits)
+    data(1)  # says now what is wrong
     noted: list[Diagnostic] = []
 
     def neighbours() -> tuple[Source, ...]:

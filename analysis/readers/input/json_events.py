@@ -23,20 +23,20 @@ EventT = TypeVar("EventT", bound=msgspec.Struct)
 FileT = TypeVar("FileT", bound="EventFile")
 
 _OBJECT = re.compile(rb"\s*\{")
-_EVENTS = re.compile(rb'"traceEvents"\s*:\s*(?=\[)')
+EVENTS = re.compile(rb'"traceEvents"\s*:\s*(?=\[)')
 _LAST_EVENT = re.compile(
     rb'\{\s*"(?:cat|ph|name|pid|tid|ts|dur|id|args)"\s*:|\{\s*(?:"\w{0,8}"?\s*)?\Z'
 )
 _BYTE = re.compile(r"\(byte (\d+)\)")
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
-_RAW = msgspec.json.Decoder(list[msgspec.Raw])
+RAW = msgspec.json.Decoder(list[msgspec.Raw])
 _MAX_CUTS = 8
-_TAIL_BYTES = 1024 * 1024
+TAIL_BYTES = 1024 * 1024
 
 # What other writers get wrong: blanks for control characters, backslashes that escape nothing
 # (Windows paths), inf and nan as C++ prints them, commas before a closing bracket.
 _BLANKS = bytes(range(32)), b" " * 32
-_ESCAPE = re.compile(rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')
+_ESCAPE = re.compile(rb'(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))+|\\')
 _NO_NUMBER = re.compile(rb"([:\[,]\s*)[-+]?(?:inf|nan)(?=\s*[,}\]])")
 _LOOSE_COMMA = re.compile(rb",(?=\s*[}\]])")
 
@@ -74,7 +74,7 @@ def decode_file(
         events: list[EventT] = decoder.decode(array)
     except UNDECODABLE:
         header, raw = _repaired(data, file, where, limits, notes)
-        events = _decode_each(raw, event, notes)
+        events = decode_each(raw, event, notes)
     return events, header, notes
 
 
@@ -82,10 +82,11 @@ def _is_object(data: bytes) -> bool:
     return _OBJECT.match(data) is not None
 
 
-def _decode_each(
+def decode_each(
     raw: list[msgspec.Raw], event: type[EventT], notes: list[Diagnostic]
 ) -> list[EventT]:
-    """Event by event, after the typed decoding of the whole failed."""
+    """Event by event, after typed decoding of all together failed; those of a wrong shape are
+    dropped and counted."""
     decoder = msgspec.json.Decoder(event)
     events: list[EventT] = []
     dropped, example = 0, ""
@@ -149,7 +150,7 @@ def _split(
     header = msgspec.json.decode(data, type=file) if _is_object(data) else file()
     array = (header.trace_events or msgspec.Raw(b"null")) if _is_object(data) else data
     check_length(array, where, limits)
-    return header, _RAW.decode(array)
+    return header, RAW.decode(array)
 
 
 def _mended(data: bytes) -> tuple[bytes, int]:
@@ -188,7 +189,7 @@ def _cut_short(
     begin = 0
     header = file()
     if text.startswith(b"{"):
-        found = _EVENTS.search(text)
+        found = EVENTS.search(text)
         if found is None:
             raise _damaged(damage, where)
         begin = found.end()
@@ -200,7 +201,7 @@ def _cut_short(
     for end, bracket in _cut_points(whole, is_object=begin > 0):
         kept = whole[:end].rstrip(b", \t\r\n")
         try:
-            raw = _RAW.decode(kept + bracket)
+            raw = RAW.decode(kept + bracket)
         except UNDECODABLE:
             continue
         lost = len(whole[len(kept) :].strip(b", \t\r\n"))
@@ -216,7 +217,7 @@ def _cut_points(text: bytes, *, is_object: bool) -> list[tuple[int, bytes]]:
     At a bracket with something of the object behind it, at the end of the whole text, else before
     one of its last events.
     """
-    tail_start = max(1, len(text) - _TAIL_BYTES)
+    tail_start = max(1, len(text) - TAIL_BYTES)
     starts = [m.start() for m in _LAST_EVENT.finditer(text, tail_start)]
     closed: list[tuple[int, bytes]] = []
     if is_object:
@@ -234,5 +235,10 @@ def _no_trace(error: Exception, where: str) -> FuseScopeError:
 
 
 def _damaged(error: Exception, where: str) -> FuseScopeError:
-    reason = str(error).removeprefix("JSON is malformed: ")
-    return FuseScopeError("json_damaged", where=where, reason=reason)
+    return damaged(str(error), where)
+
+
+def damaged(reason: str, where: str) -> FuseScopeError:
+    """The error of JSON that cannot be read, with what msgspec says of it."""
+    told = reason.removeprefix("JSON is malformed: ")
+    return FuseScopeError("json_damaged", where=where, reason=told)

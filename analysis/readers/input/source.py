@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import stat
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -117,10 +118,60 @@ class Source:
             started_ns=started_ns,
         )
 
+    def blocks(self, size: int) -> Iterator[bytes]:
+        """The content in parts of `size` bytes, more or less.
+
+        A file on disk that is not in memory is read part by part; after the last of them its hash
+        and notes are known as well. Raises FuseScopeError as `content` does.
+        """
+        if isinstance(self._data, bytes) or "data" in self.__dict__ or self.on_disk is None:
+            if "content" in self.__dict__ or not self.data.startswith(_GZIP):
+                yield from _cut(self.content, size)
+            else:
+                yield from self._gunzipped(size)
+        elif self._data(len(_GZIP)) == _GZIP:  # packed it is small
+            yield from self._gunzipped(size)
+        else:
+            yield from self._streamed(size, self.on_disk)
+
     @property
     def notes(self) -> tuple[Diagnostic, ...]:
         """What was odd about the packing (junk, a missing end), and files left out beside it."""
-        return (*self._unpacked[1], *self._noted)
+        return (*self._packing, *self._noted)
+
+    @cached_property
+    def _packing(self) -> tuple[Diagnostic, ...]:
+        return self._unpacked[1]
+
+    def _gunzipped(self, size: int) -> Iterator[bytes]:
+        notes: list[Diagnostic] = []
+        parts: list[bytes] = []
+        is_first = True
+        for block in _gunzip(self.data, self.name, self.limits, notes):
+            if is_first and block:
+                if block.startswith(_GZIP):
+                    raise FuseScopeError("compressed_twice", where=self.name)
+                is_first = False
+            parts.append(block)
+            if sum(map(len, parts)) >= size:
+                yield b"".join(parts)
+                parts.clear()
+        if parts:
+            yield b"".join(parts)
+        self.__dict__["_packing"] = tuple(notes)
+
+    def _streamed(self, size: int, path: Path) -> Iterator[bytes]:
+        digest = hashlib.sha256()
+        # Hashing takes no turn of the interpreter, so it runs beside what is done with the parts.
+        with path.open("rb") as file, ThreadPoolExecutor(1) as hashing:
+            pending = None
+            while block := file.read(size):
+                if pending is not None:
+                    pending.result()
+                pending = hashing.submit(digest.update, block)
+                yield block
+        self.__dict__.setdefault("sha256", digest.hexdigest())
+        self.__dict__.setdefault("_packing", ())
 
     @cached_property
     def head(self) -> bytes:
@@ -137,14 +188,22 @@ class Source:
             return self.content[:HEAD_BYTES]  # says what is wrong
         return self.content[:HEAD_BYTES] if head.startswith(_GZIP) else head
 
+    @property
+    def whole_head(self) -> bytes:
+        """The same, with all of the content looked at where it is packed and shorter than that."""
+        head = self.head
+        is_packed = len(head) < HEAD_BYTES and self.load(len(_GZIP)) == _GZIP
+        return self.content[:HEAD_BYTES] if is_packed else head
+
     @cached_property
     def _unpacked(self) -> tuple[bytes, tuple[Diagnostic, ...]]:
         if not self.data.startswith(_GZIP):
             return self.data, ()
-        content, notes = _gunzip(self.data, self.name, self.limits)
+        notes: list[Diagnostic] = []
+        content = b"".join(_gunzip(self.data, self.name, self.limits, notes))
         if content.startswith(_GZIP):
             raise FuseScopeError("compressed_twice", where=self.name)
-        return content, notes
+        return content, tuple(notes)
 
 
 def load_file(path: Path, name: str, limits: Limits) -> Load:
@@ -176,14 +235,16 @@ def load_file(path: Path, name: str, limits: Limits) -> Load:
     return load
 
 
-def _gunzip(data: bytes, name: str, limits: Limits) -> tuple[bytes, tuple[Diagnostic, ...]]:
-    """All members of a gzip file, bounded, and what was odd.
+def _cut(content: bytes, size: int) -> Iterator[bytes]:
+    return (content[at : at + size] for at in range(0, len(content), size))
+
+
+def _gunzip(data: bytes, name: str, limits: Limits, notes: list[Diagnostic]) -> Iterator[bytes]:
+    """All members of a gzip file, bounded, part by part; `notes` takes what was odd.
 
     Raises FuseScopeError for a bomb or damaged data.
     """
-    parts: list[bytes] = []
     size = at = 0
-    notes: list[Diagnostic] = []
     while data.startswith(_GZIP, at):
         member = zlib.decompressobj(wbits=31)
         pending, step = b"", _FIRST_BLOCK
@@ -201,7 +262,7 @@ def _gunzip(data: bytes, name: str, limits: Limits) -> tuple[bytes, tuple[Diagno
                         limit_mib=limits.unpacked_bytes // MIB,
                         raised=limits.raised("unpacked_bytes"),
                     )
-                parts.append(block)
+                yield block
                 if not block and not pending:
                     break
                 pending = member.unconsumed_tail
@@ -213,4 +274,3 @@ def _gunzip(data: bytes, name: str, limits: Limits) -> tuple[bytes, tuple[Diagno
     junk = data[at:]
     if junk.strip(b"\0"):
         notes.append(Diagnostic("warning", "gzip_junk", len(junk)))
-    return b"".join(parts), tuple(notes)

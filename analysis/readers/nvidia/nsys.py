@@ -20,7 +20,12 @@ from analysis.messages import mark
 from analysis.readers.building.columns import Columns
 from analysis.readers.building.iterations import profiled_runs, span_at
 from analysis.readers.building.kernels import kernel_columns
-from analysis.readers.building.launch_calls import LaunchCall, is_launch, with_launches
+from analysis.readers.building.launch_calls import (
+    LaunchCall,
+    is_launch,
+    launch_calls,
+    with_launches,
+)
 from analysis.readers.building.processes import several_processes
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.building.wait_calls import host_waits, is_wait
@@ -95,7 +100,7 @@ def _read(source: Source) -> Trace:
             if call.name is not None and call.end is not None and is_wait(call.name)
         )
         trace = replace(trace, host_waits=host_waits(waits, source.limits))
-    return with_launches(trace, _launch_calls(launches, marks))
+    return with_launches(trace, launch_calls(_launch_calls(launches, marks)))
 
 
 NSYS = Reader(

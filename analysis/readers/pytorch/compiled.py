@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from analysis.originals import Original
 from analysis.readers.input.beside import Beside
@@ -16,7 +17,8 @@ from analysis.readers.pytorch.compiled_graph import (
     is_map,
 )
 from analysis.readers.pytorch.dispatch import GENERATED, HostOps, is_dispatch
-from analysis.readers.pytorch.events import Sorted, Span
+from analysis.readers.pytorch.event import Span
+from analysis.readers.pytorch.events import Sorted
 from analysis.readers.pytorch.launches import Launch, Launches
 from analysis.readers.pytorch.provenance import Ran, joined
 from analysis.readers.pytorch.steps import Steps
@@ -30,6 +32,7 @@ def calls_on_host(found: Sorted, host: HostOps) -> Calls:
     by_lane: dict[object, list[int]] = {}
     for at in sorted(range(len(host.ops)), key=lambda at: (host.ops[at].start_ns, at)):
         by_lane.setdefault(host.ops[at].lane, []).append(at)
+    parents, names = host.parents.tolist(), list(map(str, host.names))
     starts = {lane: [host.ops[at].start_ns for at in places] for lane, places in by_lane.items()}
     calls: Calls = []
     for call in sorted(found.calls, key=lambda call: call.start_ns):
@@ -38,8 +41,8 @@ def calls_on_host(found: Sorted, host: HostOps) -> Calls:
         inside = places[bisect_left(lane, call.start_ns) : bisect_right(lane, call.end_ns)]
         rows: dict[int, list[int]] = {}
         for at in inside:
-            rows.setdefault(_outermost(at, host.parents, host.ops, call), []).append(at)
-        ran = [Ran(host.ops[top].start_ns, host.names[top], tuple(at)) for top, at in rows.items()]
+            rows.setdefault(_outermost(at, parents, host.ops, call), []).append(at)
+        ran = [Ran(host.ops[top].start_ns, names[top], tuple(at)) for top, at in rows.items()]
         calls.append((call, ran))
     return calls
 
@@ -76,7 +79,7 @@ def _launcher(op: int | None, found: Sorted, launches: Launches, call: Span) -> 
     while at >= 0 and found.ops[at].start_ns >= call.start_ns:
         if not is_dispatch(found.ops[at].name):
             top = at
-        at = launches.parent(at)
+        at = launches.parents[at]
     return top
 
 
@@ -89,7 +92,7 @@ def _ran_on_device(
 
 
 def with_members(
-    rows: dict[str, list[object]], calls: Calls, steps: Steps, source: Source
+    rows: dict[str, Any], calls: Calls, steps: Steps, source: Source
 ) -> tuple[tuple[Original, ...], Beside]:
     """Sets the members of `rows` where a file beside the recording tells them; the originals that
     they name, and what was read and noticed."""

@@ -10,8 +10,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from analysis.readers.building.coded import Coded
 from analysis.readers.building.nesting import Nesting
-from analysis.readers.pytorch.events import Sorted, Span
+from analysis.readers.building.timetable import Ints, distinct
+from analysis.readers.pytorch.event import Span
+from analysis.readers.pytorch.events import Sorted
+from analysis.readers.pytorch.spans import Spans
 from analysis.trace import Diagnostic
 
 GENERATED = re.compile(r"(?:graph_\d{1,9}_)?(?:cpp|triton_[a-z]+)_fused")
@@ -39,10 +45,10 @@ class HostOps:
     in them, under the name of the region.
     """
 
-    ops: tuple[Span, ...]
-    names: tuple[str, ...]
-    self_ns: tuple[int, ...]
-    parents: tuple[int, ...]
+    ops: Spans
+    names: Coded
+    self_ns: Ints
+    parents: Ints
     dispatch: int
     dispatch_ns: int
     hidden: int
@@ -65,39 +71,43 @@ def host_ops(found: Sorted) -> HostOps:
     Where no generated kernel is in the file, the call of a compiled graph stands for its kernels
     (the region where the file has no such call), and is kept: its own time is theirs.
     """
-    spans = sorted((*found.ops, *found.calls), key=lambda span: span.row)
-    nesting = Nesting(
-        [span.lane for span in spans],
-        [span.start_ns for span in spans],
-        [span.dur_ns for span in spans],
-    )
-    is_own = [is_dispatch(span.name) for span in spans]
-    shows = any(GENERATED.match(span.name) for span in spans)
-    hidden = {} if shows else _hidden(spans, nesting.parents)
-    kept = [at for at in range(len(spans)) if not is_own[at] or at in hidden]
-    place = {at: new for new, at in enumerate(kept)}
-    out = [at for at in range(len(spans)) if at not in place]
-    self_ns = [nesting.self_ns[at] for at in kept]
-    dispatch_ns = 0
-    for at in out:
-        around = _kept_parent(at, nesting.parents, place)
-        if around >= 0:
-            self_ns[around] += nesting.self_ns[at]
-        else:
-            dispatch_ns += nesting.self_ns[at]
+    spans = found.ops.joined(found.calls)
+    nesting = Nesting(spans.lanes, spans.starts, spans.lengths)
+    known = dict(zip(distinct(spans.names).tolist(), spans.distinct_names(), strict=True))
+    own = [at for at, name in known.items() if is_dispatch(name)]
+    shows = any(GENERATED.match(name) for name in known.values())
+    hidden = _hidden(spans, nesting.parents) if own and not shows else {}
+    is_kept = ~np.isin(spans.names, own)
+    is_kept[list(hidden)] = True
+    kept, out = np.flatnonzero(is_kept), np.flatnonzero(~is_kept)
+    place = np.where(is_kept, np.cumsum(is_kept) - 1, -1)
+    around = nesting.around
+    while len(left := np.flatnonzero((around >= 0) & ~is_kept[around])):
+        around = around.copy()
+        around[left] = around[around[left]]
+    parents = np.where(around >= 0, place[around], -1)
+    self_ns = nesting.own_ns[kept]
+    is_inside = parents[out] >= 0
+    np.add.at(self_ns, parents[out[is_inside]], nesting.own_ns[out[is_inside]])
+    kept_spans = spans.take(kept)
+    names = kept_spans.coded_names().mapped(lambda name: name or "unnamed")
+    if hidden:
+        cells = [hidden.get(at) or name for at, name in zip(kept.tolist(), names, strict=True)]
+        names = Coded.of(cells)
     return HostOps(
-        ops=tuple(spans[at] for at in kept),
-        names=tuple(hidden.get(at) or spans[at].name or "unnamed" for at in kept),
-        self_ns=tuple(self_ns),
-        parents=tuple(_kept_parent(at, nesting.parents, place) for at in kept),
+        ops=kept_spans,
+        names=names,
+        self_ns=self_ns,
+        parents=parents[kept],
         dispatch=len(out),
-        dispatch_ns=dispatch_ns,
+        dispatch_ns=int(nesting.own_ns[out[~is_inside]].sum()),
         hidden=len(hidden),
     )
 
 
 def _hidden(spans: Sequence[Span], parents: Sequence[int]) -> dict[int, str]:
     """Positions of what stands for kernels, with the name of the outermost region around it."""
+    spans = list(spans)
     outermost: dict[int, int] = {}
     for at in _outside_first(spans):
         top = outermost.get(parents[at], -1)
@@ -113,10 +123,3 @@ def _hidden(spans: Sequence[Span], parents: Sequence[int]) -> dict[int, str]:
 def _outside_first(spans: Sequence[Span]) -> list[int]:
     """Positions, each after those around it."""
     return sorted(range(len(spans)), key=lambda at: (spans[at].start_ns, -spans[at].dur_ns, at))
-
-
-def _kept_parent(at: int, parents: Sequence[int], place: dict[int, int]) -> int:
-    parent = parents[at]
-    while parent >= 0 and parent not in place:
-        parent = parents[parent]
-    return place.get(parent, -1)

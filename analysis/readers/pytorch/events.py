@@ -1,262 +1,456 @@
-"""Events of a Kineto trace, of every generation: what kind each is, and the arguments it carries.
-
-2021 wrote `Operator`, `Kernel`, `Runtime` and `external id`, later versions `cpu_op`, `kernel`,
-`cuda_runtime` and `External id`. Fields stay undecoded until somebody needs them: most events of
-a file are Python calls, of which only name and time are read.
-"""
+"""Events of a Kineto trace by what they are, as columns, collected part by part of the file."""
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from analysis.messages.places import event_of
 from analysis.readers.building.call_stacks import Frames
+from analysis.readers.building.coded import Bools
+from analysis.readers.building.timetable import Ints
+from analysis.readers.input.event_windows import Inexact
 from analysis.readers.input.json_value import decode
-from analysis.readers.input.times import LATEST_NS, exact_ns
+from analysis.readers.input.times import LATEST_NS, exact_us_column
+from analysis.readers.pytorch.arguments import (
+    KERNEL_LABELS,
+    KERNEL_NUMBERS,
+    Arguments,
+    Batch,
+    Numbered,
+    PlainArgs,
+)
+from analysis.readers.pytorch.event import (
+    KINDS,
+    Allocation,
+    Event,
+    Kind,
+    MemoryArgs,
+    Span,
+    plain,
+)
+from analysis.readers.pytorch.spans import COLUMNS, Lane, Spans, Tables
+from analysis.readers.pytorch.spans import KINDS as SPAN_KINDS
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, Example, noted
 
-Kind = Literal["op", "kernel", "memcpy", "memset", "launch", "annotation", "flow", "frame"]
-
-_KINDS: dict[str, Kind] = {
-    "cpu_op": "op", "operator": "op",
-    "kernel": "kernel", "concurrent_kernel": "kernel", "mtia_ccp_events": "kernel",
-    "hpu_op": "kernel",
-    "gpu_memcpy": "memcpy", "memcpy": "memcpy", "gpu_memset": "memset", "memset": "memset",
-    "runtime": "launch", "driver": "launch", "gcu_runtime": "launch",
-    "cuda_runtime": "launch", "cuda_driver": "launch",
-    "hip_runtime": "launch", "mtia_runtime": "launch", "xpu_runtime": "launch",
-    "xpu_driver": "launch", "privateuse1_runtime": "launch", "privateuse1_driver": "launch",
-    "user_annotation": "annotation", "gpu_user_annotation": "annotation",
-    "python_function": "frame",
-    "ac2g": "flow", "async": "flow", "async_gpu": "flow", "async_cpu_to_gpu": "flow",
-}  # fmt: skip
 _STEP = re.compile(r"ProfilerStep\s*#\s*(\d{1,18})")
 _MEMORY = "[memory]"
 _CALL = "## Call CompiledFxGraph "
-_NONE = msgspec.Raw()
-_EMPTY = (b"", b"null", b'""')
+_MAX_BYTES = 2**60
+_EXACT_BELOW = 2.0**43  # µs: a double tells whole ns apart
+_MAX_MISSES = 2  # parts that plain types did not fit
+
+# What is done with events, beside numbers of SPAN_KINDS.
+_FRAME, _FLOW, _INSTANT, _OTHER, _LEFT = range(len(SPAN_KINDS), len(SPAN_KINDS) + 5)
+_ANNOTATION = SPAN_KINDS.index("annotation")
+_OP, _LAUNCH = SPAN_KINDS.index("op"), SPAN_KINDS.index("launch")
 
 
-class Event(msgspec.Struct, gc=False):
-    """One event, most of it undecoded."""
+class PlainEvent(msgspec.Struct, gc=False):
+    """An event with the types that Kineto writes today; others are read as `Event`."""
 
     cat: str | None = None
     name: str | None = None
     ph: str | None = None
-    pid: msgspec.Raw = _NONE
-    tid: msgspec.Raw = _NONE
-    ts: msgspec.Raw = _NONE
-    dur: msgspec.Raw = _NONE
-    id: msgspec.Raw = _NONE
-    args: msgspec.Raw = _NONE
+    pid: int | str | None = None
+    tid: int | str | None = None
+    ts: float = math.nan
+    dur: float = math.nan
+    id: int | str | None = None
+    args: PlainArgs = PlainArgs()
 
 
-class Args(msgspec.Struct, gc=False):
-    """What an operator, a launch or a kernel says about itself."""
+@dataclass(frozen=True)
+class Flows:
+    """Where arrows from the host to a device begin, by their id: thread and time of the first."""
 
-    external_id: msgspec.Raw = msgspec.field(default=_NONE, name="External id")
-    external_id_2021: msgspec.Raw = msgspec.field(default=_NONE, name="external id")
-    correlation: msgspec.Raw = _NONE
-    device: msgspec.Raw = _NONE
-    stream: msgspec.Raw = _NONE
-    input_dims: msgspec.Raw = msgspec.field(default=_NONE, name="Input Dims")
-    input_dims_2021: msgspec.Raw = msgspec.field(default=_NONE, name="Input dims")
-    input_types: msgspec.Raw = msgspec.field(default=_NONE, name="Input type")
-    concrete_inputs: msgspec.Raw = msgspec.field(default=_NONE, name="Concrete Inputs")
-    flops: msgspec.Raw = _NONE
-    moved: msgspec.Raw = msgspec.field(default=_NONE, name="bytes")
-    bandwidth: msgspec.Raw = msgspec.field(default=_NONE, name="memory bandwidth (GB/s)")
-    registers: msgspec.Raw = msgspec.field(default=_NONE, name="registers per thread")
-    shared_memory: msgspec.Raw = msgspec.field(default=_NONE, name="shared memory")
-    blocks_per_sm: msgspec.Raw = msgspec.field(default=_NONE, name="blocks per SM")
-    warps_per_sm: msgspec.Raw = msgspec.field(default=_NONE, name="warps per SM")
-    occupancy: msgspec.Raw = msgspec.field(default=_NONE, name="est. achieved occupancy %")
-    grid: msgspec.Raw = _NONE
-    block: msgspec.Raw = _NONE
-
-    @property
-    def external(self) -> bytes:
-        """The external id as text; b'' for none and for 0, which stands for none."""
-        text = plain(self.external_id) or plain(self.external_id_2021)
-        return b"" if text == b"0" else text
-
-    @property
-    def dims(self) -> bytes:
-        """The shapes of the inputs, as JSON."""
-        return bytes(self.input_dims) or bytes(self.input_dims_2021)
-
-
-_NO_ARGS = Args()
-_MAX_BYTES = 2**60
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A timed event of a kind that a reader needs. `lane` is process and thread."""
-
-    row: int
-    kind: Kind
-    name: str
-    lane: tuple[bytes, bytes]
-    start_ns: int
-    dur_ns: int
-    args: Args
-
-    @property
-    def end_ns(self) -> int:
-        return self.start_ns + self.dur_ns
-
-
-class MemoryArgs(msgspec.Struct, gc=False):
-    """What an allocation says of the device's memory afterwards."""
-
-    allocated: int | None = msgspec.field(default=None, name="Total Allocated")
-    reserved: int | None = msgspec.field(default=None, name="Total Reserved")
-    device_type: int | None = msgspec.field(default=None, name="Device Type")
-    device: int | None = msgspec.field(default=None, name="Device Id")
-
-
-@dataclass(frozen=True, slots=True)
-class Allocation:
-    """Memory of a device after something was allocated or freed, and where on the host."""
-
-    lane: tuple[bytes, bytes]
-    time_ns: int
-    args: MemoryArgs
+    ids: Ints
+    lanes: Ints
+    times: Ints
 
 
 @dataclass
 class Sorted:
     """The events of a file by what they are."""
 
-    ops: list[Span] = field(default_factory=list)
-    calls: list[Span] = field(default_factory=list)  # of compiled graphs, on the host
-    kernels: list[Span] = field(default_factory=list)  # with copies and fills
-    launches: list[Span] = field(default_factory=list)
-    steps: list[tuple[int, Span]] = field(default_factory=list)  # on the host, with their number
-    device_steps: list[tuple[int, Span]] = field(default_factory=list)
-    # Where an arrow from host to device begins, by its id.
-    flows: dict[bytes, tuple[tuple[bytes, bytes], int]] = field(default_factory=dict)
-    frames: Frames = field(default_factory=Frames)  # Python calls and operators of the host
-    memory: list[Allocation] = field(default_factory=list)
+    tables: Tables
+    count: int
+    ops: Spans
+    calls: Spans  # of compiled graphs, on the host
+    kernels: Spans  # with copies and fills
+    launches: Spans
+    steps: list[tuple[int, Span]]  # on the host, with their number
+    device_steps: list[tuple[int, Span]]
+    flows: Flows
+    frames: Frames  # Python calls and operators of the host
+    memory: list[Allocation]
+    lane_numbers: dict[Lane, int]
     notes: list[Diagnostic] = field(default_factory=list)
 
 
-def sort_events(events: list[Event]) -> Sorted:
+def sort_events(events: Sequence[Event]) -> Sorted:
     """Events by kind; those without a valid time and those of other kinds are counted."""
-    found = Sorted()
-    kinds: dict[str | None, Kind | None] = {}
-    bad = 0
-    bad_example: Example = ""
-    other: dict[str, int] = {}
-    for row, event in enumerate(events):
-        cat = event.cat
-        if cat not in kinds:
-            kinds[cat] = _KINDS.get(cat.strip().lower()) if cat else None
-        kind = kinds[cat]
-        if event.ph == "s" and kind == "flow":
-            time = exact_ns(event.ts)
-            if time is not None:
-                lane = (plain(event.pid), plain(event.tid))
-                found.flows.setdefault(plain(event.id), (lane, time))
-            continue
-        if event.ph in ("i", "I") and event.name == _MEMORY:
-            found.memory += _allocation(event)
-            continue
-        if event.ph not in ("X", None, ""):
-            continue
-        if kind is None or kind == "flow":
-            if cat and event.ph:
-                other[cat] = other.get(cat, 0) + 1
-            continue
-        name = event.name or ""
-        if kind == "frame":
-            times = _times(event)
-            if times is not None and name:
-                found.frames.add((plain(event.pid), plain(event.tid)), name, *times)
-            continue
-        step = _STEP.match(name) if kind in ("annotation", "op") else None
-        is_call = kind == "annotation" and name.startswith(_CALL) and not _on_device(cat)
-        if kind == "annotation" and step is None and not is_call:
-            other[cat or ""] = other.get(cat or "", 0) + 1
-            continue
-        span = _span(row, event, kind)
-        if span is None:
-            bad += 1
-            bad_example = bad_example or event_of(row, clean_text(name, 80))
-        elif step is not None:
-            (found.device_steps if _on_device(cat) else found.steps).append((int(step[1]), span))
-        elif is_call:
-            found.calls.append(span)
-        elif kind == "op":
-            found.ops.append(span)
-            found.frames.add(span.lane, name or "unnamed", span.start_ns, span.dur_ns)
-        elif kind == "launch":
-            found.launches.append(span)
-        else:
-            found.kernels.append(span)
-    found.notes += noted("warning", "bad_time", bad, bad_example)
-    if other:
-        maximum = max(other, key=lambda name: other[name])
-        found.notes.append(
-            Diagnostic("info", "other_events", sum(other.values()), clean_text(maximum, 40))
+    found = EventColumns()
+    found.add(events)
+    return found.sorted()
+
+
+class _Group(NamedTuple):
+    """Events of one category, phase and thread."""
+
+    use: int
+    lane: int
+    cat: str
+    on_device: bool
+
+
+class _Names(Numbered):
+    """Names of events, with what they say."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps: list[int] = []  # the number of a step, -1 for none
+        self.is_call: list[bool] = []
+
+    def __missing__(self, value: Any) -> int:
+        name = value or ""
+        if not value and "" in self:
+            self[value] = self[""]
+            return self[""]
+        step = _STEP.match(name)
+        self.steps.append(int(step[1]) if step else -1)
+        self.is_call.append(name.startswith(_CALL))
+        number = self[name] = len(self.steps) - 1
+        if value is None:
+            self[None] = number
+        return number
+
+
+class EventColumns:
+    """Collects the events of a file, part by part, into columns."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._names = _Names()
+        self._groups: dict[object, int] = _Groups(self)
+        self._told: list[_Group] = []
+        self._lanes: dict[Lane, int] = {}
+        self._arguments = Arguments()
+        self._parts: dict[str, list[dict[str, np.ndarray]]] = {}
+        self._bad = 0
+        self._bad_example: Example = ""
+        self._other: dict[str, int] = {}
+        self._memory: list[Allocation] = []
+        self._misses = 0
+        self._escaped = False
+
+    @property
+    def plain(self) -> type[PlainEvent] | None:
+        """The type to try first, while it fits."""
+        return PlainEvent if self._misses < _MAX_MISSES else None
+
+    def miss(self) -> None:
+        """Plain types did not fit a part."""
+        self._misses += 1
+
+    def add(self, events: Sequence[Event] | Sequence[PlainEvent], *, escaped: bool = False) -> None:
+        """The next events of the file. Raises Inexact, and adds nothing, where times need more than
+        doubles, or ids may be `escaped`."""
+        if not events:
+            return
+        self._escaped = escaped
+        is_plain = isinstance(events[0], PlainEvent)
+        starts, lengths, times = _plain_times(events) if is_plain else _exact_times(events)
+        codes = np.fromiter(
+            map(self._groups.__getitem__, self._keys(events, is_plain)), "int64", len(events)
         )
-    return found
+        names = self._names.of([event.name for event in events])
+        use = np.array([group.use for group in self._told], dtype="int64")[codes]
+        is_memory = use == _INSTANT
+        if is_memory.any():
+            is_memory &= names == self._names[_MEMORY]
+            if is_plain and is_memory.any():
+                raise Inexact  # plain types leave out what these say
+        lanes = np.array([group.lane for group in self._told], dtype="int64")[codes]
+        part = _Part(events, self.count, codes, names, lanes, starts, lengths, times)
+        self.count += len(events)
+        self._add_flows(part, np.flatnonzero(use == _FLOW))
+        for at in np.flatnonzero(is_memory).tolist():
+            self._add_memory(part, at)
+        self._add_spans(part, use)
+
+    def sorted(self) -> Sorted:
+        """Everything collected so far."""
+        tables = Tables(
+            [str(name) for name in self._names if name is not None],
+            list(self._lanes),
+            list(self._arguments.inputs),  # type: ignore[arg-type]
+            list(self._arguments.labels),  # type: ignore[arg-type]
+        )
+        kernels = self._spans("kernel", tables)
+        steps = self._spans("step", tables)
+        found = Sorted(
+            tables,
+            self.count,
+            self._spans("op", tables),
+            self._spans("call", tables),
+            kernels,
+            self._spans("launch", tables),
+            *self._steps(steps),
+            self._flows(),
+            self._frames(tables),
+            self._memory,
+            self._lanes,
+        )
+        found.notes += noted("warning", "bad_time", self._bad, self._bad_example)
+        if self._other:
+            maximum = max(self._other, key=lambda name: self._other[name])
+            found.notes.append(
+                Diagnostic(
+                    "info", "other_events", sum(self._other.values()), clean_text(maximum, 40)
+                )
+            )
+        return found
+
+    def lane(self, pid: object, tid: object) -> int:
+        """The number of a thread."""
+        if self._escaped and (isinstance(pid, str) or isinstance(tid, str)):
+            raise Inexact
+        key = (_id_text(pid), _id_text(tid))
+        return self._lanes.setdefault(key, len(self._lanes))
+
+    def group(self, cat: str | None, ph: str | None, lane: int) -> int:
+        """The number of a new group."""
+        kind = KINDS.get(cat.strip().lower()) if cat else None
+        on_device = (cat or "").strip().lower().startswith("gpu")
+        self._told.append(_Group(_use(cat, ph, kind), lane, cat or "", on_device))
+        return len(self._told) - 1
+
+    def _keys(self, events: Sequence[Any], is_plain: bool) -> Any:
+        pids, tids = [event.pid for event in events], [event.tid for event in events]
+        if not is_plain:
+            pids, tids = list(map(plain, pids)), list(map(plain, tids))
+        cats, phases = [event.cat for event in events], [event.ph for event in events]
+        return zip(cats, phases, pids, tids, strict=True)
+
+    def _count_others(self, codes: Ints) -> None:
+        """Events of these groups, in the order of the file, are of no kind that is read."""
+        if not len(codes):
+            return
+        counts = np.bincount(codes)
+        _, first = np.unique(codes, return_index=True)
+        for code in codes[np.sort(first)].tolist():
+            cat = self._told[code].cat
+            self._other[cat] = self._other.get(cat, 0) + int(counts[code])
+
+    def _add_flows(self, part: _Part, places: Ints) -> None:
+        if not len(places):
+            return
+        starts, known = part.starts, part.is_started
+        places = places[known[places]]
+        ids = self._arguments.ids([part.events[at].id for at in places.tolist()])
+        self._keep("flow", ids=ids, lanes=part.lanes[places], times=starts[places])
+
+    def _add_memory(self, part: _Part, at: int) -> None:
+        """The event where it says how much is allocated, at a valid time."""
+        args = decode(part.events[at].args, MemoryArgs, MemoryArgs())
+        time_ns = int(part.starts[at])
+        if not part.is_started[at] or abs(time_ns) >= LATEST_NS:
+            return
+        if args.allocated is not None and 0 <= args.allocated < _MAX_BYTES:
+            lane = list(self._lanes)[part.lanes[at]]
+            self._memory.append(Allocation(lane, time_ns, args))
+
+    def _add_spans(self, part: _Part, use: Ints) -> None:
+        steps = np.array(self._names.steps, dtype="int64")[part.names]
+        is_call = np.array(self._names.is_call, dtype=bool)[part.names]
+        on_device = np.array([group.on_device for group in self._told], dtype=bool)[part.codes]
+        is_annotation, is_op = use == _ANNOTATION, use == _OP
+        is_step = (steps >= 0) & (is_annotation | is_op)
+        is_call &= is_annotation & ~on_device & ~is_step
+        unused = is_annotation & ~is_step & ~is_call
+        self._count_others(part.codes[unused | (use == _OTHER)])
+        is_span = (use < len(SPAN_KINDS)) & ~unused
+        bad = np.flatnonzero(is_span & ~part.is_timed)
+        if len(bad):
+            self._bad += len(bad)
+            first = int(bad[0])
+            name = part.events[first].name or ""
+            self._bad_example = self._bad_example or event_of(
+                part.row + first, clean_text(name, 80)
+            )
+        is_span &= part.is_timed
+        self._keep_spans("step", part, is_span & is_step, use, None, on_device=on_device)
+        self._keep_spans("call", part, is_span & is_call, use, self._arguments.ops)
+        is_plain_op = is_span & is_op & ~is_step
+        self._keep_spans("op", part, is_plain_op, use, self._arguments.ops)
+        self._keep_spans("launch", part, is_span & (use == _LAUNCH), use, self._arguments.launches)
+        is_kernel = is_span & (use > _OP) & (use < _LAUNCH)
+        self._keep_spans("kernel", part, is_kernel, use, self._arguments.kernels)
+        empty = self._names[""]
+        is_frame = (use == _FRAME) & part.is_timed & (part.names != empty)
+        framed = np.flatnonzero(is_frame | is_plain_op)
+        names = part.names[framed]
+        if (names == empty).any():
+            names = np.where(names == empty, self._names["unnamed"], names)
+        self._keep(
+            "frame",
+            lanes=part.lanes[framed].astype("int32"),
+            starts=part.starts[framed],
+            lengths=part.lengths[framed],
+            names=names.astype("int32"),
+        )
+
+    def _keep_spans(
+        self, kind: str, part: _Part, chosen: Bools, use: Ints, batch: Batch | None, **more: Any
+    ) -> None:
+        places = np.flatnonzero(chosen)
+        if not len(places):
+            return
+        columns = {name: column[places] for name, column in more.items()}
+        if batch is not None:
+            chosen_args = [part.events[at].args for at in places.tolist()]
+            columns |= batch(chosen_args)
+        self._keep(
+            kind,
+            rows=part.row + places,
+            kinds=use[places],
+            names=part.names[places],
+            lanes=part.lanes[places],
+            starts=part.starts[places],
+            lengths=part.lengths[places],
+            **columns,
+        )
+
+    def _keep(self, kind: str, **columns: np.ndarray) -> None:
+        self._parts.setdefault(kind, []).append(columns)
+
+    def _columns(self, kind: str) -> dict[str, np.ndarray]:
+        parts = self._parts.get(kind, [])
+        names = parts[0] if parts else {}
+        return {name: np.concatenate([part[name] for part in parts]) for name in names}
+
+    def _spans(self, kind: str, tables: Tables) -> Spans:
+        columns = self._columns(kind)
+        none = np.full(len(columns.get("rows", ())), -1, dtype="int64")
+        own = {name: columns.pop(name, none) for name in COLUMNS}
+        if kind in ("op", "call") and not columns:
+            columns = {"inputs": none, "flops": none.astype("float64")}
+        if kind == "kernel" and not columns:
+            columns = {name: none for name in KERNEL_LABELS}
+            columns |= {name: none.astype("float64") for name in KERNEL_NUMBERS.values()}
+        return Spans(tables, **own, more=columns)
+
+    def _steps(self, spans: Spans) -> tuple[list[tuple[int, Span]], list[tuple[int, Span]]]:
+        """Steps of the host and of devices, with their number."""
+        on_device = spans.more.get("on_device", ())
+        numbered = [
+            (self._names.steps[name], span)
+            for name, span in zip(spans.names.tolist(), spans, strict=True)
+        ]
+        both = list(zip(numbered, on_device, strict=True))
+        return [step for step, is_on in both if not is_on], [step for step, is_on in both if is_on]
+
+    def _flows(self) -> Flows:
+        columns = self._columns("flow")
+        none = np.empty(0, dtype="int64")
+        ids = columns.get("ids", none)
+        ids, first = np.unique(ids, return_index=True)
+        lanes, times = (columns.get(name, none)[first] for name in ("lanes", "times"))
+        return Flows(ids, lanes, times)
+
+    def _frames(self, tables: Tables) -> Frames:
+        columns = self._columns("frame")
+        none = np.empty(0, dtype="int64")
+        lanes, starts, lengths, names = (
+            columns.get(name, none) for name in ("lanes", "starts", "lengths", "names")
+        )
+        return Frames(lanes, starts, lengths, names, tables.names)
 
 
-def _on_device(cat: str | None) -> bool:
-    return (cat or "").strip().lower().startswith("gpu")
+class _Groups(dict[object, int]):
+    """The number of a category, phase, process and thread."""
+
+    def __init__(self, columns: EventColumns) -> None:
+        super().__init__()
+        self._columns = columns
+
+    def __missing__(self, key: Any) -> int:
+        cat, ph, pid, tid = key
+        number = self[key] = self._columns.group(cat, ph, self._columns.lane(pid, tid))
+        return number
 
 
-def _span(row: int, event: Event, kind: Kind) -> Span | None:
-    """The event with its time; None where that is not valid."""
-    times = _times(event)
-    if times is None:
-        return None
-    lane = (plain(event.pid), plain(event.tid))
-    return Span(row, kind, event.name or "", lane, *times, _args(event.args))
+@dataclass(frozen=True)
+class _Part:
+    """Events that follow each other, the first of them `row`."""
+
+    events: Sequence[Any]
+    row: int
+    codes: Ints
+    names: Ints
+    lanes: Ints
+    starts: Ints
+    lengths: Ints
+    times: tuple[Bools, Bools]  # which have a start, and which a valid start and length
+
+    @property
+    def is_started(self) -> Bools:
+        return self.times[0]
+
+    @property
+    def is_timed(self) -> Bools:
+        return self.times[1]
 
 
-def _allocation(event: Event) -> list[Allocation]:
-    """The event where it says how much is allocated, at a valid time."""
-    time_ns = exact_ns(event.ts)
-    args = decode(event.args, MemoryArgs, MemoryArgs())
-    if time_ns is None or abs(time_ns) >= LATEST_NS:
-        return []
-    if args.allocated is None or not 0 <= args.allocated < _MAX_BYTES:
-        return []
-    return [Allocation((plain(event.pid), plain(event.tid)), time_ns, args)]
+def _use(cat: str | None, ph: str | None, kind: Kind | None) -> int:
+    """What is done with events of a category and phase."""
+    if ph == "s" and kind == "flow":
+        return _FLOW
+    if ph in ("i", "I"):
+        return _INSTANT
+    if ph not in ("X", None, ""):
+        return _LEFT
+    if kind is None or kind == "flow":
+        return _OTHER if cat and ph else _LEFT
+    return _FRAME if kind == "frame" else SPAN_KINDS.index(kind)
 
 
-def _times(event: Event) -> tuple[int, int] | None:
-    """Start and duration in ns; None where they are not valid."""
-    start, dur = exact_ns(event.ts), exact_ns(event.dur)
-    if start is None or dur is None or not 0 <= dur < LATEST_NS or abs(start) >= LATEST_NS:
-        return None
-    return start, dur
+def _id_text(value: object) -> bytes:
+    """An id as text, b'' for none."""
+    if isinstance(value, bytes):
+        return value
+    return b"" if value is None else str(value).encode("utf-8", "surrogatepass")
 
 
-def plain(raw: msgspec.Raw) -> bytes:
-    """An id as text, whether the file writes it as a number or in quotes; b'' for none."""
-    text = bytes(raw)
-    return b"" if text in _EMPTY else text.strip(b'"')
+def _plain_times(events: Sequence[Any]) -> tuple[Ints, Ints, tuple[Bools, Bools]]:
+    """Starts and durations in ns; Inexact where a double may not be the number of the file."""
+    starts, has_start = _whole_ns(np.array([event.ts for event in events], dtype="float64"))
+    lengths, has_length = _whole_ns(np.array([event.dur for event in events], dtype="float64"))
+    return starts, lengths, (has_start, has_start & has_length & (lengths >= 0))
 
 
-def number(raw: msgspec.Raw) -> float | None:
-    """A number, also in quotes; None for anything else."""
-    text = plain(raw)
-    if not text or len(text) > 40 or text[:1] not in b"0123456789-+.":
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        return None
+def _whole_ns(us: np.ndarray) -> tuple[Ints, Bools]:
+    known = ~np.isnan(us)
+    told = np.where(known, us, 0.0)
+    if not (np.abs(told) < _EXACT_BELOW).all():
+        raise Inexact
+    ns = np.rint(told * 1000.0)
+    # The quotient is the double nearest to that decimal: equal only for what the file can mean.
+    if not (ns / 1000.0 == told).all():
+        raise Inexact
+    return ns.astype("int64"), known
 
 
-def _args(raw: msgspec.Raw) -> Args:
-    return decode(raw, Args, _NO_ARGS) if bytes(raw) not in _EMPTY else _NO_ARGS
+def _exact_times(events: Sequence[Any]) -> tuple[Ints, Ints, tuple[Bools, Bools]]:
+    starts, has_start = exact_us_column([event.ts for event in events])
+    lengths, has_length = exact_us_column([event.dur for event in events])
+    in_range = (np.abs(starts) < LATEST_NS) & (lengths >= 0) & (lengths < LATEST_NS)
+    return starts, lengths, (has_start, has_start & has_length & in_range)

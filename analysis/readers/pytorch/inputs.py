@@ -8,7 +8,8 @@ from analysis.operators.classes import is_heavy, op_class
 from analysis.readers.building.trace_tables import dtype_name, shape_text
 from analysis.readers.input.json_value import decode
 from analysis.readers.pytorch.aten_flops import COUNTED, Count, count
-from analysis.readers.pytorch.events import Args, number
+from analysis.readers.pytorch.event import Args, number
+from analysis.readers.pytorch.spans import InputTexts
 
 FROM_PROFILER = "PyTorch's count from shapes, padded taps counted"
 
@@ -40,7 +41,11 @@ class Inputs:
 
     def text(self, args: Args) -> str:
         """Canonical text of the tensors among the inputs; '' where no shapes were recorded."""
-        key = (args.dims, bytes(args.input_types))
+        return self.text_of((args.dims, bytes(args.input_types), b""))
+
+    def text_of(self, inputs: InputTexts) -> str:
+        """The same of shapes and types as JSON."""
+        key = inputs[:2]
         known = self._texts.get(key)
         if known is None:
             known = self._texts[key] = _text(_listed(key[0]), _listed(key[1]))

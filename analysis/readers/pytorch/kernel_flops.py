@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from analysis.operators.classes import is_heavy
+from analysis.readers.building.coded import Coded, distinct_rows
 from analysis.readers.pytorch.aten_flops import Count
 from analysis.readers.pytorch.events import Sorted
 from analysis.readers.pytorch.inputs import Inputs
-from analysis.readers.pytorch.launches import Launch, Launches
+from analysis.readers.pytorch.launches import Launched, Launches
+from analysis.readers.pytorch.spans import KINDS, NONE, Spans
 
 # Heavy by their class, but helpers of the kernel that multiplies: offsets and transforms before it,
 # sums of split products and conversions after it.
@@ -30,7 +34,7 @@ _MAX_PARENTS = 8
 
 def kernel_flops(
     events: Sorted,
-    found: Sequence[Launch],
+    found: Launched,
     launches: Launches,
     inputs: Inputs,
     class_of: Mapping[str, str],
@@ -43,30 +47,32 @@ def kernel_flops(
     has parts (one; a convolution's gradients may be two, which are equal), with operators inside it
     that have FLOPs of their own; else all of them have none.
     """
+    counts_of = _Counts(events.ops, inputs)
     sources: dict[int, tuple[int, Count] | None] = {}
     under: dict[int, list[int]] = {}
     counts: dict[int, Count] = {}
-    for position, launch in enumerate(found):
-        if launch.op is None or events.kernels[position].kind != "kernel":
-            continue
-        if launch.op not in sources:
-            sources[launch.op] = _source(events, launch.op, launches, inputs)
-        source = sources[launch.op]
+    is_kernel = events.kernels.kinds == KINDS.index("kernel")
+    launched = np.flatnonzero(is_kernel & (found.ops != NONE))
+    for position, op in zip(launched.tolist(), found.ops[launched].tolist(), strict=True):
+        if op not in sources:
+            sources[op] = _source(op, launches, counts_of)
+        source = sources[op]
         if source is not None:
             at, counts[at] = source
             under.setdefault(at, []).append(position)
     inside = dict.fromkeys(under, 0)
     for at in under:
-        around = launches.parent(at)
+        around = launches.parents[at]
         for _ in range(_MAX_PARENTS):
             if around in inside:
                 inside[around] += 1
             if around < 0:
                 break
-            around = launches.parent(around)
+            around = launches.parents[around]
+    name_of, of_kernel = events.tables.names, events.kernels.names
     done: dict[int, Count] = {}
     for at, positions in under.items():
-        names = {position: events.kernels[position].name for position in positions}
+        names = {position: name_of[of_kernel[position]] for position in positions}
         working = [p for p, name in names.items() if is_heavy(class_of[name])]
         working = [p for p in working if not _is_helper(names[p])] or [
             p for p, name in names.items() if class_of[name] == "unknown"
@@ -108,20 +114,41 @@ def _side(name: str) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def _source(
-    events: Sorted, op: int, launches: Launches, inputs: Inputs
-) -> tuple[int, Count] | None:
+class _Counts:
+    """FLOPs of operators: those of one name with the same inputs have the same."""
+
+    def __init__(self, ops: Spans, inputs: Inputs) -> None:
+        self._ops, self._inputs = ops, inputs
+        flops = ops.more["flops"]
+        told = [
+            ops.names,
+            ops.more["inputs"],
+            Coded.of(np.nan_to_num(flops, nan=-1).tolist()).codes,
+        ]
+        counts = [len(ops.tables.names), len(ops.tables.inputs), len(ops)]
+        numbers, self._first = distinct_rows(told, counts, len(ops))
+        self._numbers: list[int] = numbers.tolist()
+        self._known: dict[int, Count | None] = {}
+
+    def __getitem__(self, op: int) -> Count | None:
+        number = self._numbers[op]
+        if number not in self._known:
+            span = self._ops[int(self._first[number])]
+            self._known[number] = self._inputs.flops(span.name, span.args)
+        return self._known[number]
+
+
+def _source(op: int, launches: Launches, counts: _Counts) -> tuple[int, Count] | None:
     """The operator itself or the nearest around it whose FLOPs are known, and these.
 
     `aten::conv2d` carries PyTorch's count, `aten::cudnn_convolution` inside it launches.
     """
     at = op
     for _ in range(_MAX_PARENTS):
-        span = events.ops[at]
-        count = inputs.flops(span.name, span.args)
+        count = counts[at]
         if count is not None:
             return at, count
-        at = launches.parent(at)
+        at = launches.parents[at]
         if at < 0:
             break
     return None

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
+import numpy as np
 
 from analysis.operators.classes import kernel_class, op_class
 from analysis.operators.kernel_names import kernel_type, memory_type
 from analysis.operators.members import inductor, members_text
-from analysis.readers.building.columns import Columns
+from analysis.readers.building.coded import Coded, coded, distinct_rows
+from analysis.readers.building.timetable import distinct
 from analysis.readers.input.json_value import decode
-from analysis.readers.pytorch.events import Args, Sorted, Span, number, plain
+from analysis.readers.pytorch.arguments import KERNEL_NUMBERS
+from analysis.readers.pytorch.event import Kind, plain
+from analysis.readers.pytorch.events import Sorted
 from analysis.readers.pytorch.inputs import Inputs
 from analysis.readers.pytorch.kernel_flops import kernel_flops
-from analysis.readers.pytorch.launches import Launch, Launches
+from analysis.readers.pytorch.launches import Launched, Launches, launching_names
+from analysis.readers.pytorch.spans import KINDS, NONE
 from analysis.readers.pytorch.steps import Steps
 
 HOST_COMMUNICATION = ("c10d::", "nccl:", "gloo:", "ucc:", "mpi:", "record_param_comms")
 
-_NUMBERS = {
-    "registers per thread": "registers",
-    "shared memory": "shared_memory",
-    "blocks per SM": "blocks_per_sm",
-    "warps per SM": "warps_per_sm",
-    "bytes": "moved",
-    "memory bandwidth (GB/s)": "bandwidth",
-}
 _OCCUPANCY = "est. achieved occupancy"
 _SIZES = {"grid size": "grid", "block size": "block"}
 # Kernels that only bring data into the form that the heavy one of their operator wants.
@@ -40,8 +38,8 @@ def kernel_rows(
     steps: Steps,
     devices: Mapping[str, str],
     launches: Launches,
-    found: Sequence[Launch],
-) -> dict[str, list[object]]:
+    found: Launched,
+) -> dict[str, Any]:
     """The columns of a trace, one entry a kernel, copy or fill, with the launch of each.
 
     `inputs` are those of the launching operator. `op_class` is its class, except that a kernel
@@ -49,65 +47,106 @@ def kernel_rows(
     Bytes of inputs are left out: a kernel of several may read but a part of them.
     """
     inputs = Inputs()
-    names = {kernel.name for kernel in events.kernels}
-    classes = {name: kernel_class(name) for name in names}
-    types = {name: kernel_type(name) for name in names}
-    fused = {name: inductor(name) for name in names}
+    kernels, ops, tables = events.kernels, events.ops, events.tables
+    count = len(kernels)
+    known = [tables.names[at] for at in distinct(kernels.names).tolist()]
+    classes = {name: kernel_class(name) for name in known}
+    types = {name: kernel_type(name) for name in known}
+    fused = {name: inductor(name) for name in known}
     counts = kernel_flops(events, found, launches, inputs, classes)
-    rows = Columns()
-    for position, (kernel, launch) in enumerate(zip(events.kernels, found, strict=True)):
-        args = kernel.args
-        op = events.ops[launch.op] if launch.op is not None else None
-        members = fused[kernel.name]
-        device = plain(args.device) or kernel.lane[0]
-        label = device.decode("utf-8", "replace")
-        count = counts.get(position)
-        rows.add(
-            name=kernel.name or kernel.kind,
-            op_type=types[kernel.name] or kernel.kind,
-            op_class=_class(kernel, classes[kernel.name], op.name if op is not None else None),
-            provider=devices.get(label) or devices.get("") or "device",
-            level="device_kernel",
-            launched_by=op.name if op is not None else None,
-            inputs=inputs.text(op.args) if op is not None else None,
-            bytes_in=None,
-            flops=count.flops if count is not None else None,
-            flops_source=count.source if count is not None else None,
-            members=members_text(members) if members is not None else None,
-            members_source=members.kind if members is not None else None,
-            run=steps.of(kernel, launch.time_ns),
-            device=label,
-            stream=(plain(args.stream) or kernel.lane[1]).decode("utf-8", "replace"),
-            start_ns=kernel.start_ns,
-            dur_ns=kernel.dur_ns,
-            source_row=kernel.row,
-            **{head: number(getattr(args, name)) for head, name in _NUMBERS.items()},
-            **{_OCCUPANCY: _share(args)},
-            **{head: _size(getattr(args, name)) for head, name in _SIZES.items()},
-        )
+    by = launching_names(ops, found.ops)
+    of_op = np.where(found.ops >= 0, ops.more["inputs"][found.ops], NONE) if len(ops) else by.codes
+    device = _labels(events, "device", [process for process, _ in tables.lanes])
+    stream = _labels(events, "stream", [thread for _, thread in tables.lanes])
+    # What follows from name, kind and launching operator, once for each of these.
+    numbers, first = distinct_rows(
+        [kernels.names, kernels.kinds, by.codes],
+        [len(tables.names), len(KINDS), len(tables.names)],
+        count,
+    )
+    kinds = [KINDS[at] for at in kernels.kinds[first].tolist()]
+    names = [tables.names[at] for at in kernels.names[first].tolist()]
+    members = [fused[name] for name in names]
+    told = zip(names, kinds, by.take(first), strict=True)
+    columns: dict[str, list[object]] = {
+        "name": [name or kind for name, kind in zip(names, kinds, strict=True)],
+        "op_type": [types[name] or kind for name, kind in zip(names, kinds, strict=True)],
+        "op_class": [
+            _class(name, kind, classes[name], str(op) if op is not None else None)
+            for name, kind, op in told
+        ],
+        "members": [members_text(each) if each is not None else None for each in members],
+        "members_source": [each.kind if each is not None else None for each in members],
+    }
+    flops = [counts.get(at) for at in range(count)] if counts else []
+    used = distinct(of_op[of_op >= 0]).tolist()
+    texts = {at: inputs.text_of(tables.inputs[at]) for at in used}
+    rows: dict[str, Any] = {
+        "name": Coded(numbers, columns["name"]),
+        "op_type": Coded(numbers, columns["op_type"]),
+        "op_class": coded(numbers, columns["op_class"]),
+        "provider": device.mapped(lambda label: devices.get(label) or devices.get("") or "device"),
+        "level": Coded.same("device_kernel", count),
+        "launched_by": by,
+        "inputs": Coded(of_op, list(range(len(tables.inputs)))).mapped(texts.get),
+        "bytes_in": Coded.same(None, count),
+        "flops": Coded.of(each.flops if each else None for each in flops)
+        if flops
+        else Coded.same(None, count),
+        "flops_source": Coded.of(each.source if each else None for each in flops)
+        if flops
+        else Coded.same(None, count),
+        "members": coded(numbers, columns["members"]),
+        "members_source": coded(numbers, columns["members_source"]),
+        "run": steps.of(kernels, found),
+        "device": device,
+        "stream": stream,
+        "start_ns": kernels.starts,
+        "dur_ns": kernels.lengths,
+        "source_row": kernels.rows,
+    }
+    for head, name in KERNEL_NUMBERS.items():
+        if name == "occupancy":
+            rows[_OCCUPANCY] = kernels.more[name] / 100
+        else:
+            rows[head] = kernels.more[name]
+    for head, name in _SIZES.items():
+        sizes = Coded(kernels.more[name], tables.labels).mapped(_size)
+        rows[head] = np.array([*map(_or_nan, sizes.values), math.nan])[sizes.codes]
     return rows
 
 
-def _class(kernel: Span, own: str, launched_by: str | None) -> str | None:
+def _labels(events: Sorted, name: str, of_lanes: list[bytes]) -> Coded:
+    """Ids of devices or streams as text: as the arguments tell them, else as the lane does."""
+    kernels, labels = events.kernels, events.tables.labels
+    told = [plain(msgspec.Raw(label)) for label in labels]
+    is_told = np.array([bool(label) for label in told], dtype=bool)[kernels.more[name]]
+    codes = np.where(is_told, kernels.more[name], len(labels) + kernels.lanes)
+    return Coded(codes, [*told, *of_lanes]).mapped(_as_text)
+
+
+def _as_text(label: bytes) -> str:
+    return label.decode("utf-8", "replace")
+
+
+def _or_nan(value: object) -> float:
+    return value if isinstance(value, float) else math.nan
+
+
+def _class(name: str, kind: Kind, own: str, launched_by: str | None) -> str | None:
     """The operator class, `own` by the kernel's name; None where the launching one is unknown."""
     if own == "communication" or (launched_by or "").startswith(HOST_COMMUNICATION):
         return "communication"
-    if kernel.kind != "kernel" or memory_type(kernel.name):
+    if kind != "kernel" or memory_type(name):
         return "data_movement"
-    if own in _PREPARES or (own != "unknown" and "_fused" in kernel.name):
+    if own in _PREPARES or (own != "unknown" and "_fused" in name):
         return own
     by = op_class(launched_by)
     return by if by not in ("unknown", "communication") else None
 
 
-def _share(args: Args) -> float | None:
-    """Occupancy as 0..1."""
-    percent = number(args.occupancy)
-    return percent / 100 if percent is not None else None
-
-
-def _size(raw: msgspec.Raw) -> float | None:
+def _size(label: bytes) -> float | None:
     """The product of a launch's dimensions: [564, 1, 1] -> 564."""
-    dims = decode(raw, list[int], [])
+    dims = decode(label, list[int], [])
     size = math.prod(dims) if 0 < len(dims) <= 3 else -1
     return float(size) if 0 <= size < _MAX_SIZE else None

@@ -8,33 +8,39 @@ their own time, without that of operators inside them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import msgspec
+import numpy as np
 
 from analysis.errors import FuseScopeError
 from analysis.host_waits import HostWaits
 from analysis.limits import Limits
 from analysis.messages import mark
-from analysis.readers.building.call_stacks import Moment, stacks_of
+from analysis.readers.building.call_stacks import Moments, stacks_of
+from analysis.readers.building.coded import Coded, Whole
 from analysis.readers.building.iterations import profiled_runs
-from analysis.readers.building.launch_calls import LaunchCall, is_launch, with_launches
+from analysis.readers.building.launch_calls import LaunchCalls, is_launch, with_launches
 from analysis.readers.building.processes import several_processes
+from analysis.readers.building.timetable import Ints, distinct
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.building.wait_calls import host_waits, is_wait
 from analysis.readers.input.encoding import utf8
-from analysis.readers.input.json_events import EventFile, decode_file
+from analysis.readers.input.event_windows import collect_events
+from analysis.readers.input.json_events import EventFile
 from analysis.readers.input.json_value import decode
 from analysis.readers.input.source import Source
 from analysis.readers.pytorch.compiled import calls_on_device, calls_on_host, with_members
 from analysis.readers.pytorch.dispatch import host_ops
-from analysis.readers.pytorch.events import Event, Sorted, Span, plain, sort_events
+from analysis.readers.pytorch.event import Event, plain
+from analysis.readers.pytorch.events import EventColumns, Sorted
 from analysis.readers.pytorch.host import op_rows
 from analysis.readers.pytorch.kernels import kernel_rows
-from analysis.readers.pytorch.launches import Launch, Launches
+from analysis.readers.pytorch.launches import Launched, Launches, launching_names
 from analysis.readers.pytorch.memory import memory_of
 from analysis.readers.pytorch.program import program_of
+from analysis.readers.pytorch.spans import NONE, Spans
 from analysis.readers.pytorch.steps import Steps
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
@@ -101,23 +107,23 @@ def _sniff(head: bytes) -> bool:
 
 def _read(source: Source) -> Trace:
     """The trace; each `ProfilerStep#N` is a run, without them the file is one."""
-    events, file, notes = decode_file(source.content, Event, _File, source.name, source.limits)
-    found = sort_events(events)
+    columns, file, notes = collect_events(source, Event, _File, EventColumns)
+    found = columns.sorted()
     notes += found.notes
-    notes += _capped(len(events), file)
-    notes += several_processes(op.lane[0] or None for op in found.ops)
+    notes += _capped(found.count, file)
+    notes += several_processes(found.ops.processes())
     if not found.kernels and not found.ops:
         raise _nothing(source.name, {note.code for note in notes})
-    del events
+    del columns
     steps = Steps(found)
     devices = _devices(file)
     launches = program = None
     if found.kernels:
         launches = Launches(found)
-        launched = [launches.of(kernel) for kernel in found.kernels]
+        launched = launches.all(found.kernels)
         rows = kernel_rows(found, steps, devices, launches, launched)
         calls = calls_on_device(found, launches, launched) if found.calls else []
-        moments = _launched(found.kernels, launched)
+        moments = _launched(found, launched)
         program = program_of(found, launches, launched, steps, source.limits)
     else:
         host = host_ops(found)
@@ -125,21 +131,23 @@ def _read(source: Source) -> Trace:
             raise _nothing(source.name, {note.code for note in notes})
         rows = op_rows(host, steps)
         calls = calls_on_host(found, host) if found.calls else []
-        moments = [Moment(op.lane, op.start_ns, op.row, before=True) for op in host.ops]
+        moments = Moments(host.ops.lanes, host.ops.starts, host.ops.rows, before=True)
         notes += noted("warning", "no_device_rows", len(found.launches))
         notes += host.notes
+    if calls:  # whose members may come from files beside the recording
+        rows = {name: list(column) for name, column in rows.items()}
     originals, beside = with_members(rows, calls, steps, source)
     notes += beside.notes
     outside = sum(run is None for run in rows["run"]) if steps.spans else 0
     notes += noted("warning", "outside_runs", outside)
-    used = list(dict.fromkeys(str(device) for device in rows["provider"]))
+    used = list(map(str, Coded.of(rows["provider"]).present().values))
     meta = source.meta(
         KINETO.name,
         "PyTorch profiler",
         device=", ".join(used[:_MAX_DEVICES]) if used != ["device"] else None,
         files=beside.files,
         private=_private(file),
-        started_ns=_started_ns(file, rows["start_ns"]),
+        started_ns=_started_ns(file, found.kernels.starts if found.kernels else host.ops.starts),
     )
     starts, lengths = [s for s, _ in steps.spans], [end - start for start, end in steps.spans]
     runs = profiled_runs("step", starts, lengths) if steps.spans else None
@@ -190,38 +198,37 @@ KINETO = Reader(
 )
 
 
-def _launched(kernels: Sequence[Span], launched: Sequence[Launch]) -> list[Moment]:
+def _launched(found: Sorted, launched: Launched) -> Moments:
     """When and where on the host each kernel was launched, as far as that is known."""
-    return [
-        Moment(launch.lane, launch.time_ns, kernel.row)
-        for kernel, launch in zip(kernels, launched, strict=True)
-        if launch.lane is not None and launch.time_ns is not None
-    ]
+    told = np.flatnonzero(launched.lanes != NONE)
+    return Moments(launched.lanes[told], launched.times[told], found.kernels.rows[told])
 
 
 def _waits(found: Sorted, launches: Launches, limits: Limits) -> HostWaits:
     """Calls that wait for the device, by the operator around each where there is one."""
+    waits = _named(found.launches, is_wait)
+    around = launching_names(found.ops, launches.around(waits))
+    names = (by or name for by, name in zip(around, waits.coded_names(), strict=True))
     return host_waits(
-        (
-            (launches.around(call) or call.name, call.start_ns, call.end_ns)
-            for call in found.launches
-            if is_wait(call.name)
-        ),
-        limits,
+        zip(map(str, names), waits.starts.tolist(), waits.ends.tolist(), strict=True), limits
     )
 
 
-def _launch_calls(found: Sorted, steps: Steps) -> list[LaunchCall]:
-    return [
-        LaunchCall(
-            call.lane,
-            call.start_ns,
-            call.dur_ns,
-            steps.at(call.start_ns) if steps.spans else 0,
-        )
-        for call in found.launches
-        if is_launch(call.name)
-    ]
+def _launch_calls(found: Sorted, steps: Steps) -> LaunchCalls:
+    calls = _named(found.launches, is_launch)
+    runs = steps.all_at(calls.starts)
+    return LaunchCalls(
+        calls.lanes,
+        calls.starts,
+        calls.lengths,
+        runs if steps.spans else Whole(np.zeros(len(calls), dtype="int64")),
+    )
+
+
+def _named(spans: Spans, is_one: Callable[[str], bool]) -> Spans:
+    """The events whose name says that they are one of these."""
+    chosen = [at for at in distinct(spans.names).tolist() if is_one(spans.tables.names[at])]
+    return spans.take(np.flatnonzero(np.isin(spans.names, chosen)))
 
 
 def _devices(file: _File) -> dict[str, str]:
@@ -236,10 +243,10 @@ def _devices(file: _File) -> dict[str, str]:
     return {**found, "": next(iter(found.values()))} if len(set(found.values())) == 1 else found
 
 
-def _started_ns(file: _File, starts: Iterable[object]) -> int | None:
+def _started_ns(file: _File, starts: Ints) -> int | None:
     """When the first of these began, in ns since 1970: times count from a base in the header."""
-    base, known = decode(file.base_time, int, 0), [at for at in starts if isinstance(at, int)]
-    return base + min(known) if base > 0 and known else None
+    base = decode(file.base_time, int, 0)
+    return base + int(starts.min()) if base > 0 else None
 
 
 def _private(file: _File) -> dict[str, str]:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import overload
 
+import numpy as np
+
+from analysis.readers.building.coded import Coded
 from analysis.readers.building.nesting import Nesting
-from analysis.readers.pytorch.events import Sorted, Span, plain
+from analysis.readers.building.timetable import Ints, Timetable
+from analysis.readers.pytorch.events import Sorted
+from analysis.readers.pytorch.spans import NONE, Lane, Spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +23,33 @@ class Launch:
 
     op: int | None
     time_ns: int | None
-    lane: tuple[bytes, bytes] | None = None
+    lane: Lane | None = None
+
+
+@dataclass(frozen=True)
+class Launched(Sequence[Launch]):
+    """The launches of all kernels as columns: operators as positions, threads as numbers, NONE
+    where it is not told; times where a thread is."""
+
+    ops: Ints
+    times: Ints
+    lanes: Ints
+    names: Sequence[Lane]
+
+    def __len__(self) -> int:
+        return len(self.ops)
+
+    @overload
+    def __getitem__(self, at: int) -> Launch: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Launch]: ...
+    def __getitem__(self, at: int | slice) -> Launch | Sequence[Launch]:
+        if isinstance(at, slice):
+            return [self[place] for place in range(len(self))[at]]
+        op, lane = int(self.ops[at]), int(self.lanes[at])
+        if lane == NONE:
+            return Launch(None if op == NONE else op, None)
+        return Launch(None if op == NONE else op, int(self.times[at]), self.names[lane])
 
 
 class Launches:
@@ -34,73 +66,89 @@ class Launches:
     def __init__(self, events: Sorted) -> None:
         self._ops = events.ops
         self._flows = events.flows
-        self._nesting = Nesting(
-            [op.lane for op in events.ops],
-            [op.start_ns for op in events.ops],
-            [op.dur_ns for op in events.ops],
-        )
-        self._by_external: dict[bytes, int | None] = {}
-        for position, op in enumerate(events.ops):
-            if external := op.args.external:
-                known = external in self._by_external
-                self._by_external[external] = None if known else position
-        self._calls: dict[bytes, list[Span]] = {}
-        self._calls_by_external: dict[bytes, Span | None] = {}
-        for call in events.launches:
-            if correlation := plain(call.args.correlation):
-                self._calls.setdefault(correlation, []).append(call)
-            elif external := call.args.external:
-                known = external in self._calls_by_external
-                self._calls_by_external[external] = None if known else call
-        for calls in self._calls.values():
-            calls.sort(key=lambda call: call.start_ns)
+        self._lanes = events.tables.lanes
+        ops, calls = events.ops, events.launches
+        self._nesting = Nesting(ops.lanes, ops.starts, ops.lengths)
+        self._by_external = _Only(ops.external)
+        has_id = np.flatnonzero(calls.correlation != NONE)
+        self._calls = calls.take(has_id)
+        self._table = Timetable(self._calls.correlation, self._calls.starts)
+        self._unnamed = calls.take(np.flatnonzero(calls.correlation == NONE))
+        self._unnamed_by_external = _Only(self._unnamed.external)
 
-    def of(self, kernel: Span) -> Launch:
-        """The launch of one kernel; its parts are None where the file does not tell them."""
-        correlation = plain(kernel.args.correlation)
-        external = kernel.args.external
-        named = self._by_external.get(external) if external else None
-        lane, time = self._call(correlation, kernel.start_ns)
-        call = self._calls_by_external.get(external) if not correlation else None
-        if call is not None and call.start_ns <= kernel.start_ns:
-            lane, time = call.lane, call.start_ns
-        if time is not None and lane is not None:
-            if named is not None and self._runs(named, time):
-                return Launch(named, time, lane)
-            inside = self._nesting.holder(lane, time)
-            if inside is not None:
-                return Launch(inside, time, lane)
-        if named is not None and external != correlation:
-            op = self._ops[named]
-            return Launch(named, time if time is not None else op.start_ns, lane or op.lane)
-        return Launch(None, time, lane)
+    def all(self, kernels: Spans) -> Launched:
+        """The launch of each kernel."""
+        correlation, external = kernels.correlation, kernels.external
+        named = self._by_external.places(external)
+        lanes, times = self._called(correlation, kernels.starts)
+        call = np.where(correlation == NONE, self._unnamed_by_external.places(external), NONE)
+        told = np.flatnonzero(call >= 0)
+        told = told[self._unnamed.starts[call[told]] <= kernels.starts[told]]
+        lanes[told] = self._unnamed.lanes[call[told]]
+        times[told] = self._unnamed.starts[call[told]]
+        ops = np.full(len(kernels), NONE, dtype="int64")
+        timed = np.flatnonzero(lanes != NONE)
+        of = named[timed]
+        runs = (of >= 0) & (self._ops.starts[of] <= times[timed]) if len(self._ops) else of >= 0
+        runs[runs] = times[timed[runs]] <= self._ops.ends[of[runs]]
+        ops[timed[runs]] = of[runs]
+        rest = timed[~runs]
+        ops[rest] = self._nesting.holders(lanes[rest], times[rest])
+        by_name = np.flatnonzero((ops == NONE) & (named >= 0) & (external != correlation))
+        ops[by_name] = named[by_name]
+        untimed = by_name[lanes[by_name] == NONE]
+        times[untimed] = self._ops.starts[named[untimed]]
+        lanes[untimed] = self._ops.lanes[named[untimed]]
+        return Launched(ops, times, lanes, self._lanes)
 
-    @property
-    def parents(self) -> Sequence[int]:
-        """For each operator the one around it; -1 for none."""
+    @cached_property
+    def parents(self) -> list[int]:
+        """The operator around each operator; -1 for none."""
         return self._nesting.parents
 
-    def parent(self, op: int) -> int:
-        """The operator around an operator; -1 for none."""
-        return self._nesting.parents[op]
+    @property
+    def around_ops(self) -> Ints:
+        """The same as an array."""
+        return self._nesting.around
 
-    def around(self, call: Span) -> str | None:
-        """Name of the innermost operator that ran when a call of its thread began."""
-        inside = self._nesting.holder(call.lane, call.start_ns)
-        return None if inside is None else self._ops[inside].name
+    def around(self, calls: Spans) -> Ints:
+        """The innermost operator that ran when each call of its thread began; NONE for none."""
+        return self._nesting.holders(calls.lanes, calls.starts)
 
-    def _call(
-        self, correlation: bytes, start_ns: int
-    ) -> tuple[tuple[bytes, bytes] | None, int | None]:
+    def _called(self, correlation: Ints, starts: Ints) -> tuple[Ints, Ints]:
         """Thread and time of the call that launched; of several the last before the kernel ran."""
-        calls = self._calls.get(correlation)
-        if calls is not None:
-            index = bisect_right(calls, start_ns, key=lambda call: call.start_ns)
-            call = calls[max(0, index - 1)]
-            return call.lane, call.start_ns
-        flow = self._flows.get(correlation) if correlation else None
-        return flow if flow is not None and flow[1] <= start_ns else (None, None)
+        lanes = np.full(len(starts), NONE, dtype="int64")
+        times = np.zeros(len(starts), dtype="int64")
+        places = self._table.last_or_first(correlation, starts)
+        found = np.flatnonzero(places >= 0)
+        call = self._table.order[places[found]]
+        lanes[found], times[found] = self._calls.lanes[call], self._calls.starts[call]
+        flows = self._flows
+        rest = np.flatnonzero((places < 0) & (correlation != NONE))
+        if len(flows.ids) and len(rest):
+            at = np.minimum(np.searchsorted(flows.ids, correlation[rest]), len(flows.ids) - 1)
+            is_it = (flows.ids[at] == correlation[rest]) & (flows.times[at] <= starts[rest])
+            lanes[rest[is_it]], times[rest[is_it]] = flows.lanes[at[is_it]], flows.times[at[is_it]]
+        return lanes, times
 
-    def _runs(self, op: int, time_ns: int) -> bool:
-        span = self._ops[op]
-        return span.start_ns <= time_ns <= span.end_ns
+
+def launching_names(ops: Spans, found: Ints) -> Coded:
+    """The name of each of these operators, None for NONE."""
+    names = np.where(found >= 0, ops.names[found], NONE) if len(ops) else found
+    return Coded(names, ops.tables.names)
+
+
+class _Only:
+    """The place of each id that comes only once."""
+
+    def __init__(self, ids: Ints) -> None:
+        distinct, first, counts = np.unique(ids, return_index=True, return_counts=True)
+        is_one = (counts == 1) & (distinct != NONE)
+        self._ids, self._places = distinct[is_one], first[is_one]
+
+    def places(self, ids: Ints) -> Ints:
+        """The place of each of these ids, NONE for others."""
+        if not len(self._ids):
+            return np.full(len(ids), NONE, dtype="int64")
+        at = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
+        return np.where(self._ids[at] == ids, self._places[at], NONE)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from analysis.limits import Limits
 from analysis.memory import MemoryUse
-from analysis.readers.building.call_stacks import Moment, stacks_of
+from analysis.readers.building.call_stacks import Moments, stacks_of
 from analysis.readers.building.memory_use import memory_use, most_used
-from analysis.readers.pytorch.events import Allocation, Sorted
+from analysis.readers.pytorch.event import Allocation
+from analysis.readers.pytorch.events import Sorted
 from analysis.trace import Diagnostic
 
 _MODULE = "nn.Module: "
@@ -52,11 +55,13 @@ def _allocated(record: Allocation) -> int:
 
 
 def _running(events: Sorted, record: Allocation, limits: Limits) -> str:
-    stacks = stacks_of(events.frames, [Moment(record.lane, record.time_ns, 0)], limits)
+    lane, moment = events.lane_numbers[record.lane], record.time_ns
+    lanes, times, rows = np.array([[lane], [moment], [0]], dtype="int64")
+    stacks = stacks_of(events.frames, Moments(lanes, times, rows), limits)
     if stacks is None:
         return ""
     modules = [name for name in stacks.names if name.startswith(_MODULE)]
     if modules:
         return modules[-1].removeprefix(_MODULE)
-    operators = {op.name for op in events.ops}
+    operators = set(events.ops.distinct_names())
     return next((name for name in stacks.names if name in operators), stacks.names[-1])

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from analysis.limits import Limits
 from analysis.program import MAX_PROGRAM, Program
+from analysis.readers.building.timetable import Ints
 from analysis.readers.pytorch.dispatch import is_dispatch
 from analysis.readers.pytorch.events import Sorted
-from analysis.readers.pytorch.launches import Launch, Launches
+from analysis.readers.pytorch.launches import Launched, Launches
 from analysis.readers.pytorch.steps import Steps
 from analysis.text import clean_text
 
@@ -18,7 +17,7 @@ _NO_STEP = -1
 
 
 def program_of(
-    found: Sorted, launches: Launches, launched: Sequence[Launch], steps: Steps, limits: Limits
+    found: Sorted, launches: Launches, launched: Launched, steps: Steps, limits: Limits
 ) -> Program | None:
     """The operators of the framework in order; None where a compiled graph ran them instead, where
     no launch tells its operator, and of a program longer than MAX_PROGRAM.
@@ -26,31 +25,29 @@ def program_of(
     Autograd's nodes and ranges that a user marked are no operators: those inside them are.
     """
     ops = found.ops
-    if found.calls or all(launch.op is None for launch in launched):
+    if found.calls or (launched.ops < 0).all():
         return None
-    if any(map(is_dispatch, dict.fromkeys(op.name for op in ops))):
+    if any(map(is_dispatch, ops.distinct_names())):
         return None
-    cleaned = {name: clean_text(name, limits.text_chars) for name in {op.name for op in ops}}
-    code: dict[str, int] = {}
-    codes = np.array([code.setdefault(cleaned[op.name], len(code)) for op in ops], dtype="int64")
-    names = tuple(code)
+    cleaned = ops.coded_names().mapped(lambda name: clean_text(name, limits.text_chars))
+    names, codes = tuple(map(str, cleaned.values)), cleaned.codes
     is_operator = np.array([_is_operator(name) for name in names], dtype=bool)[codes]
-    top = _outermost(np.asarray(launches.parents, dtype="int64"), is_operator)
+    top = _outermost(launches.around_ops, is_operator)
     roots = np.flatnonzero(top == np.arange(len(ops)))
     if len(roots) > MAX_PROGRAM:
         return None
-    starts = np.array([ops[at].start_ns for at in roots], dtype="int64")
-    roots = roots[np.argsort(starts, kind="stable")]
+    roots = roots[np.argsort(ops.starts[roots], kind="stable")]
     place = np.full(len(ops) + 1, -1, dtype="int64")  # the last one stands for no operator
     place[roots] = np.arange(len(roots))
     of_op = place[top]
-    rows = np.array([kernel.row for kernel in found.kernels], dtype="int64")
-    by = np.array([-1 if each.op is None else of_op[each.op] for each in launched], dtype="int64")
+    rows = found.kernels.rows
+    by = of_op[launched.ops] if len(ops) else launched.ops
+    by = np.where(launched.ops < 0, -1, by)
     order = np.argsort(rows, kind="stable")
     return Program(
         names=names,
         name_of=codes[roots],
-        runs=np.array([_run(steps, ops[at].start_ns) for at in roots], dtype="int64"),
+        runs=_runs(steps, ops.starts[roots]),
         rows=rows[order],
         launched_by=by[order],
     )
@@ -70,9 +67,9 @@ def _outermost(parents: np.ndarray, is_operator: np.ndarray) -> np.ndarray:
     return top
 
 
-def _run(steps: Steps, start_ns: int) -> int:
-    """The run of a moment; without steps all are one."""
+def _runs(steps: Steps, starts: Ints) -> Ints:
+    """The run of each moment; without steps all are one."""
     if not steps.spans:
-        return 0
-    run = steps.at(start_ns)
-    return _NO_STEP if run is None else run
+        return np.zeros(len(starts), dtype="int64")
+    runs = steps.all_at(starts)
+    return np.where(runs.known, runs.numbers, _NO_STEP)

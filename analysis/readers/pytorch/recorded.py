@@ -20,7 +20,8 @@ from analysis.readers.building.nesting import Nesting
 from analysis.readers.building.trace_tables import build_trace, shape_text
 from analysis.readers.input.json_events import EventFile, decode_file
 from analysis.readers.pytorch.dispatch import is_dispatch
-from analysis.readers.pytorch.events import Event, Span, sort_events
+from analysis.readers.pytorch.event import Event, Span
+from analysis.readers.pytorch.events import sort_events
 from analysis.readers.pytorch.inputs import Inputs
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace, noted, runs_frame

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 
-from analysis.readers.building.iterations import span_at
-from analysis.readers.pytorch.events import Sorted, Span
+import numpy as np
+
+from analysis.readers.building.coded import Whole
+from analysis.readers.building.timetable import Ints
+from analysis.readers.pytorch.event import Span
+from analysis.readers.pytorch.events import Sorted
+from analysis.readers.pytorch.launches import Launched
+from analysis.readers.pytorch.spans import NONE, Spans
 
 
 class Steps:
@@ -20,7 +25,7 @@ class Steps:
     def __init__(self, events: Sorted) -> None:
         self._of_host = bool(events.steps)
         numbers, self.spans = _merged(events.steps or events.device_steps)
-        self._starts, self._ends = [s for s, _ in self.spans], [end for _, end in self.spans]
+        self._spans = _Places(self.spans)
         self._by_number = dict(zip(numbers, range(len(numbers)), strict=True))
         by_device: dict[bytes, list[tuple[int, Span]]] = {}
         for number, span in events.device_steps:
@@ -29,21 +34,45 @@ class Steps:
 
     def at(self, time_ns: int) -> int | None:
         """The run that a moment lies in; None outside every step."""
-        return span_at(self._starts, self._ends, time_ns)
+        return self.all_at(np.array([time_ns]))[0]
 
-    def of(self, kernel: Span, launched_ns: int | None) -> int | None:
-        """The run of a kernel: the step that launched it, though it may run in the next one.
+    def all_at(self, times_ns: Ints) -> Whole:
+        """The same of many moments."""
+        places = self._spans.at(times_ns)
+        return Whole(places, places != NONE)
+
+    def of(self, kernels: Spans, launched: Launched) -> Whole:
+        """The run of each kernel: the step that launched it, though it may run in the next one.
 
         Where nothing tells the launch, the step whose copy on the device it ran in, else the one
         of the host that it ran in.
         """
-        if launched_ns is not None and self._of_host:
-            return self.at(launched_ns)
-        numbers, spans = self._device_copies.get(kernel.lane[0], ([], []))
-        index = bisect_right(spans, kernel.start_ns, key=lambda span: span[0]) - 1
-        if index >= 0 and kernel.start_ns <= spans[index][1]:
-            return self._by_number.get(numbers[index])
-        return self.at(kernel.start_ns)
+        places = self._spans.at(kernels.starts)
+        for device, (numbers, spans) in self._device_copies.items():
+            lanes = [process == device for process, _ in kernels.tables.lanes]
+            own = np.flatnonzero(np.array(lanes, dtype=bool)[kernels.lanes])
+            copies = _Places(spans).at(kernels.starts[own])
+            runs = np.array([self._by_number.get(number, NONE) for number in numbers])
+            places[own[copies != NONE]] = runs[copies[copies != NONE]]
+        if self._of_host:
+            told = launched.lanes != NONE
+            places[told] = self._spans.at(launched.times[told])
+        return Whole(places, places != NONE)
+
+
+class _Places:
+    """Spans of time, from first to last ns, in order of their starts."""
+
+    def __init__(self, spans: Sequence[tuple[int, int]]) -> None:
+        self._starts = np.array([start for start, _ in spans], dtype="int64")
+        self._ends = np.array([end for _, end in spans], dtype="int64")
+
+    def at(self, times_ns: Ints) -> Ints:
+        """The place of the last span to begin until each moment, NONE where it has ended."""
+        if not len(self._starts):
+            return np.full(len(times_ns), NONE, dtype="int64")
+        places = np.searchsorted(self._starts, times_ns, side="right") - 1
+        return np.where((places >= 0) & (times_ns <= self._ends[places]), places, NONE)
 
 
 def _merged(steps: Sequence[tuple[int, Span]]) -> tuple[list[int], list[tuple[int, int]]]:

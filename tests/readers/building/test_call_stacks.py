@@ -6,15 +6,19 @@ import numpy as np
 import pytest
 
 from analysis.readers.building import call_stacks
-from analysis.readers.building.call_stacks import Frames, Moment, stacks_of
+from analysis.readers.building.call_stacks import Frames, Moments, stacks_of
 from analysis.stacks import Stacks
 
 
 def frames_of(*rows: tuple[int, str, int, int]) -> Frames:
-    frames = Frames()
-    for lane, name, start, dur in rows:
-        frames.add(lane, name, start, dur)
-    return frames
+    names = sorted({name for _, name, _, _ in rows})
+    columns = [(lane, start, dur, names.index(name)) for lane, name, start, dur in rows]
+    return Frames(*np.array(columns, dtype="int64").T, names=names)
+
+
+def moments_of(*rows: tuple[int, int, int], before: bool = False) -> Moments:
+    lanes, times, numbers = np.array(rows, dtype="int64").T
+    return Moments(lanes, times, numbers, before=before)
 
 
 def paths(stacks: Stacks | None, rows: list[int]) -> list[list[str]]:
@@ -37,25 +41,27 @@ FRAMES = frames_of(
 
 
 def test_frames_that_run_at_a_moment() -> None:
-    moments = [
-        Moment(1, 12, 0), Moment(1, 15, 1), Moment(1, 50, 2), Moment(1, 100, 3), Moment(1, 101, 4),
-        Moment(2, 101, 5), Moment(3, 1, 6), Moment(1, 10, 7), Moment(1, 10, 8, before=True),
-    ]  # fmt: skip
+    moments = moments_of(
+        (1, 12, 0), (1, 15, 1), (1, 50, 2), (1, 100, 3), (1, 101, 4), (2, 101, 5), (3, 1, 6),
+        (1, 10, 7),
+    )  # fmt: skip
     stacks = stacks_of(FRAMES, moments)
-    assert paths(stacks, list(range(10))) == [
+    assert paths(stacks, list(range(9))) == [
         ["main", "inner", "leaf"], ["main", "inner", "leaf"], ["main", "inner"], ["main"], [],
-        ["other"], [], ["main", "inner", "leaf"], ["main"], [],
+        ["other"], [], ["main", "inner", "leaf"], [],
     ]  # fmt: skip
+    begins = stacks_of(FRAMES, moments_of((1, 10, 8), before=True))
+    assert paths(begins, [8]) == [["main"]], "what begins then is inside it"
     assert stacks is not None
     assert sorted(stacks.names) == ["inner", "leaf", "main", "other"], "one node for each path"
-    assert stacks_of(FRAMES, [Moment(3, 1, 6)]) is None
+    assert stacks_of(FRAMES, moments_of((3, 1, 6))) is None
 
 
 def test_what_is_deep_or_many_ends_at_the_last_frame_that_fits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(call_stacks, "_MAX_DEPTH", 2)
-    assert paths(stacks_of(FRAMES, [Moment(1, 12, 0)]), [0]) == [["main", "inner"]]
+    assert paths(stacks_of(FRAMES, moments_of((1, 12, 0))), [0]) == [["main", "inner"]]
     monkeypatch.setattr(call_stacks, "MAX_NODES", 1)
-    both = stacks_of(FRAMES, [Moment(1, 12, 0), Moment(2, 12, 1)])
+    both = stacks_of(FRAMES, moments_of((1, 12, 0), (2, 12, 1)))
     assert paths(both, [0, 1]) == [["main"], []]

@@ -8,7 +8,12 @@ import pandas as pd
 import pytest
 
 from analysis.readers import read
-from analysis.readers.building.launch_calls import LaunchCall, is_launch, with_launches
+from analysis.readers.building.launch_calls import (
+    LaunchCall,
+    is_launch,
+    launch_calls,
+    with_launches,
+)
 from analysis.readers.input.source import Source
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 
@@ -51,14 +56,16 @@ def test_calls_inside_calls_are_part_of_them() -> None:
         LaunchCall("a", 10, 5),
         LaunchCall("a", 20, 5, None),
     ]
-    runs = with_launches(made(), calls).runs
+    runs = with_launches(made(), launch_calls(calls)).runs
     assert runs["launches"].tolist() == [3, 0]
     assert runs["launch_ns"].tolist() == [10 + 8 + 5, 0]
 
 
 def test_unknown_is_not_zero() -> None:
-    assert with_launches(made(), []).runs["launches"].isna().all()
-    runs = with_launches(made(), [LaunchCall("a", 0, None), LaunchCall("a", 0, None, 1)]).runs
+    assert with_launches(made(), launch_calls([])).runs["launches"].isna().all()
+    runs = with_launches(
+        made(), launch_calls([LaunchCall("a", 0, None), LaunchCall("a", 0, None, 1)])
+    ).runs
     assert runs["launches"].tolist() == [1, 1] and runs["launch_ns"].isna().all()
 
 

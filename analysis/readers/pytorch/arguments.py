@@ -1,0 +1,164 @@
+"""Arguments of operators, kernels and launches as columns.
+
+Events whose arguments have the types that Kineto writes come with them decoded; of others (ids in
+quotes, a list for a number) they are read one by one, as `Args` has them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from analysis.readers.building.timetable import Ints
+from analysis.readers.pytorch.event import args_of, number, plain
+from analysis.readers.pytorch.spans import NONE, Floats, InputTexts
+
+_RAW = msgspec.Raw()
+_NAN = math.nan
+_Id = int | str | None
+_MAX_ID_CHARS = 18
+# Numbers of a kernel, by the name of the column.
+KERNEL_NUMBERS = {
+    "registers per thread": "registers",
+    "shared memory": "shared_memory",
+    "blocks per SM": "blocks_per_sm",
+    "warps per SM": "warps_per_sm",
+    "bytes": "moved",
+    "memory bandwidth (GB/s)": "bandwidth",
+    "est. achieved occupancy %": "occupancy",
+}
+KERNEL_LABELS = ("device", "stream", "grid", "block")
+
+
+class PlainArgs(msgspec.Struct, gc=False, frozen=True):
+    """What `Args` holds, with the types that Kineto writes today."""
+
+    external_id: _Id = msgspec.field(default=NONE, name="External id")
+    external_id_2021: _Id = msgspec.field(default=NONE, name="external id")
+    correlation: _Id = NONE
+    input_dims: msgspec.Raw = msgspec.field(default=_RAW, name="Input Dims")
+    input_dims_2021: msgspec.Raw = msgspec.field(default=_RAW, name="Input dims")
+    input_types: msgspec.Raw = msgspec.field(default=_RAW, name="Input type")
+    concrete_inputs: msgspec.Raw = msgspec.field(default=_RAW, name="Concrete Inputs")
+    flops: float = _NAN
+    device: msgspec.Raw = _RAW
+    stream: msgspec.Raw = _RAW
+    grid: msgspec.Raw = _RAW
+    block: msgspec.Raw = _RAW
+    registers: float = msgspec.field(default=_NAN, name="registers per thread")
+    shared_memory: float = msgspec.field(default=_NAN, name="shared memory")
+    blocks_per_sm: float = msgspec.field(default=_NAN, name="blocks per SM")
+    warps_per_sm: float = msgspec.field(default=_NAN, name="warps per SM")
+    moved: float = msgspec.field(default=_NAN, name="bytes")
+    bandwidth: float = msgspec.field(default=_NAN, name="memory bandwidth (GB/s)")
+    occupancy: float = msgspec.field(default=_NAN, name="est. achieved occupancy %")
+
+
+Given = Sequence[msgspec.Raw] | Sequence[PlainArgs]
+
+
+class Numbered(dict[Hashable, int]):
+    """Values numbered as they come."""
+
+    def __missing__(self, value: Hashable) -> int:
+        number = self[value] = len(self)
+        return number
+
+    def of(self, values: Sequence[Hashable]) -> Ints:
+        """The number of each."""
+        return np.fromiter(map(self.__getitem__, values), "int64", len(values))
+
+
+class Arguments:
+    """Arguments of many events; what their numbers stand for is the same for all of them."""
+
+    def __init__(self) -> None:
+        self.inputs: Numbered = Numbered()  # of InputTexts
+        self.labels: Numbered = Numbered()  # of bytes
+        self._odd: Numbered = Numbered()  # ids that are no plain numbers
+
+    def launches(self, raws: Given) -> dict[str, np.ndarray]:
+        """Columns of the calls that launch."""
+        return self._ids(_decoded(raws))
+
+    def ops(self, raws: Given) -> dict[str, np.ndarray]:
+        """Columns of operators: ids, `inputs` and `flops`."""
+        args = _decoded(raws)
+        texts: list[InputTexts] = [
+            (
+                bytes(a.input_dims) or bytes(a.input_dims_2021),
+                bytes(a.input_types),
+                bytes(a.concrete_inputs),
+            )
+            for a in args
+        ]
+        columns = self._ids(args)
+        columns["inputs"] = self.inputs.of(texts)
+        columns["flops"] = _floats(args, "flops")
+        return columns
+
+    def kernels(self, raws: Given) -> dict[str, np.ndarray]:
+        """Columns of kernels, copies and fills: ids, KERNEL_LABELS and KERNEL_NUMBERS."""
+        args = _decoded(raws)
+        columns = self._ids(args)
+        for name in KERNEL_LABELS:
+            columns[name] = self.labels.of([bytes(getattr(a, name)) for a in args])
+        for name in KERNEL_NUMBERS.values():
+            columns[name] = _floats(args, name)
+        return columns
+
+    def ids(self, values: Sequence[object]) -> Ints:
+        """Ids as numbers: NONE where there is none, below it what is no plain number."""
+        if set(map(type, values)) == {int}:
+            try:
+                found = np.array(values, dtype="int64")
+            except OverflowError:
+                found = np.array([-2])
+            if not len(found) or found.min() >= NONE and found.max() < 10**_MAX_ID_CHARS:
+                return found
+        return np.array([self._id(value) for value in values], dtype="int64")
+
+    def _ids(self, args: Sequence[Any]) -> dict[str, np.ndarray]:
+        external = self.ids([a.external_id for a in args])
+        if (external == NONE).any():
+            of_2021 = self.ids([a.external_id_2021 for a in args])
+            external = np.where(external == NONE, of_2021, external)
+        return {
+            "external": np.where(external == 0, NONE, external),  # 0 stands for none
+            "correlation": self.ids([a.correlation for a in args]),
+        }
+
+    def _id(self, value: object) -> int:
+        if value is None or (type(value) is int and value == NONE):
+            return NONE
+        if isinstance(value, msgspec.Raw):
+            text = plain(value)
+        else:
+            text = str(value).encode("utf-8", "replace")
+        if not text:
+            return NONE
+        if text.isdigit() and len(text) <= _MAX_ID_CHARS and (text[:1] != b"0" or text == b"0"):
+            return int(text)
+        return NONE - 1 - self._odd[text]
+
+
+def _decoded(args: Sequence[msgspec.Raw] | Sequence[PlainArgs]) -> Sequence[Any]:
+    """The arguments of each event, none where it has none."""
+    if args and isinstance(args[0], PlainArgs):
+        return args
+    return [args_of(raw) for raw in args]  # type: ignore[arg-type]
+
+
+def _floats(args: Sequence[Any], name: str) -> Floats:
+    """A number of each, NaN for none."""
+    values = [getattr(a, name) for a in args]
+    if values and isinstance(values[0], msgspec.Raw):
+        values = [number(value) for value in values]
+    return np.array(values, dtype="float64")
+
+
+Batch = Callable[[Given], dict[str, np.ndarray]]
