@@ -22,7 +22,7 @@ from analysis.fleet.sweep import union_between
 from analysis.readers.input.json_events import EventFile, decode_file
 from analysis.readers.input.json_value import decode
 from analysis.readers.input.source import Source
-from analysis.readers.pytorch.events import Event
+from analysis.readers.pytorch.event import Event
 from analysis.text import clean_text
 from analysis.trace import Trace
 

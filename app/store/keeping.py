@@ -80,7 +80,7 @@ def read_through(
     if key is not None and (found := _current(kept_in, key)) is not None:
         return Read(found)
     source = source_with_neighbours(path, limits, above=above)
-    if len(source.data) >= _LOOK_BYTES:
+    if source.size >= _LOOK_BYTES:
         key = content_key(source)
         if (found := _of_content(kept_in, key, source.name, alone=False)) is not None:
             _remember(kept_in, way, state, "", key)
@@ -100,7 +100,7 @@ def read_through(
 
 def of_upload(source: Source) -> Trace | None:
     """What was kept of a file that came alone; None where nothing was."""
-    kept_in = store() if len(source.data) >= _LOOK_BYTES else None
+    kept_in = store() if source.size >= _LOOK_BYTES else None
     if kept_in is None:
         return None
     return _of_content(kept_in, content_key(source), source.name, alone=True)
@@ -207,7 +207,7 @@ def _of_content(kept_in: Store, key: str, name: str, *, alone: bool) -> Trace | 
 
 
 def _is_worth(source: Source) -> bool:
-    return len(source.data) >= MIN_BYTES or len(source.content) >= MIN_BYTES
+    return source.size >= MIN_BYTES or (source.is_packed and len(source.content) >= MIN_BYTES)
 
 
 def _put(kept_in: Store, key: str, value: Trace, beside: Beside) -> tuple[Said | None, bool]:

@@ -7,6 +7,7 @@ import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -81,10 +82,34 @@ class Source:
             self.name, data, self.limits, path=self.path, beside=beside, on_disk=self.on_disk
         )
 
+    @property
+    def size(self) -> int:
+        """Bytes of the file as it came; one on disk is not read for it."""
+        if self._is_on_disk and self.on_disk is not None:
+            with _readable(self.name):
+                return self.on_disk.stat().st_size
+        return len(self.data)
+
+    @property
+    def is_packed(self) -> bool:
+        """True for gzip."""
+        return self.load(len(_GZIP)) == _GZIP
+
     @cached_property
     def sha256(self) -> str:
-        """Hash of the file as it came, in hex."""
+        """Hash of the file as it came, in hex; one on disk is read for it part by part."""
+        if self._is_on_disk and self.on_disk is not None:
+            digest = hashlib.sha256()
+            with _readable(self.name), self.on_disk.open("rb") as file:
+                while block := file.read(_BLOCK):
+                    digest.update(block)
+            return digest.hexdigest()
         return hashlib.sha256(self.data).hexdigest()
+
+    @property
+    def _is_on_disk(self) -> bool:
+        """True where the file is not in memory and need not be."""
+        return not isinstance(self._data, bytes) and "data" not in vars(self) and bool(self.on_disk)
 
     @cached_property
     def content(self) -> bytes:
@@ -124,15 +149,12 @@ class Source:
         A file on disk that is not in memory is read part by part; after the last of them its hash
         and notes are known as well. Raises FuseScopeError as `content` does.
         """
-        if isinstance(self._data, bytes) or "data" in self.__dict__ or self.on_disk is None:
-            if "content" in self.__dict__ or not self.data.startswith(_GZIP):
-                yield from _cut(self.content, size)
-            else:
-                yield from self._gunzipped(size)
-        elif self._data(len(_GZIP)) == _GZIP:  # packed it is small
-            yield from self._gunzipped(size)
-        else:
+        if "content" not in vars(self) and self.is_packed:
+            yield from self._gunzipped(size)  # packed it is small
+        elif self._is_on_disk and self.on_disk is not None:
             yield from self._streamed(size, self.on_disk)
+        else:
+            yield from _cut(self.content, size)
 
     @property
     def notes(self) -> tuple[Diagnostic, ...]:
@@ -163,7 +185,7 @@ class Source:
     def _streamed(self, size: int, path: Path) -> Iterator[bytes]:
         digest = hashlib.sha256()
         # Hashing takes no turn of the interpreter, so it runs beside what is done with the parts.
-        with path.open("rb") as file, ThreadPoolExecutor(1) as hashing:
+        with _readable(self.name), path.open("rb") as file, ThreadPoolExecutor(1) as hashing:
             pending = None
             while block := file.read(size):
                 if pending is not None:
@@ -192,8 +214,8 @@ class Source:
     def whole_head(self) -> bytes:
         """The same, with all of the content looked at where it is packed and shorter than that."""
         head = self.head
-        is_packed = len(head) < HEAD_BYTES and self.load(len(_GZIP)) == _GZIP
-        return self.content[:HEAD_BYTES] if is_packed else head
+        is_short = len(head) < HEAD_BYTES and self.is_packed
+        return self.content[:HEAD_BYTES] if is_short else head
 
     @cached_property
     def _unpacked(self) -> tuple[bytes, tuple[Diagnostic, ...]]:
@@ -206,11 +228,23 @@ class Source:
         return content, tuple(notes)
 
 
+@contextmanager
+def _readable(name: str) -> Iterator[None]:
+    """Says what is wrong with a file that cannot be read."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise FuseScopeError("no_such_file", where=name) from error
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise FuseScopeError("unreadable_file", where=name, reason=reason) from error
+
+
 def load_file(path: Path, name: str, limits: Limits) -> Load:
     """A function that reads the file at `path`, whole or its first bytes, under the limits."""
 
     def load(count: int | None) -> bytes:
-        try:
+        with _readable(name):
             facts = path.stat()
             if not stat.S_ISREG(facts.st_mode):
                 raise FuseScopeError("not_regular_file", where=name)
@@ -226,11 +260,6 @@ def load_file(path: Path, name: str, limits: Limits) -> Load:
             with path.open("rb") as file:
                 # read(n) takes n bytes of memory at once, however short the file is.
                 return file.read(size if count is None else min(size, count))
-        except FileNotFoundError as error:
-            raise FuseScopeError("no_such_file", where=name) from error
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            raise FuseScopeError("unreadable_file", where=name, reason=reason) from error
 
     return load
 
