@@ -70,7 +70,7 @@ DiagnosticCode = Literal[
     "totals_joined", "trailing_bytes", "twin_columns", "unclosed_quotes",
     "unexplained_operators", "unit_assumed", "unknown_events", "unknown_operators",
     "unmapped_originals", "unpaired", "unpaired_events", "unsized_tensors", "untimed_operators",
-    "utilisation_over_one", "versions_differ", "weak_attribution",
+    "utilisation_over_one", "values_missing", "versions_differ", "weak_attribution",
 ]  # fmt: skip
 
 # column -> (dtype, may be null). Int64/Float64/boolean are pandas' nullable types.

@@ -18,7 +18,6 @@ def optimised_text(compiled: Any) -> str:
     of their values."""
     (module,) = compiled.runtime_executable().hlo_modules()
     options = xla_client.hlo.HloPrintOptions()
-    options.print_metadata = False
     options.print_large_constants = True
     options.print_control_dependencies = False
     return str(module.to_string(options))

@@ -12,6 +12,7 @@ _OPCODE = re.compile(r"\s*([a-z][\w\-]*)\(")
 _NAME = re.compile(r"%([\w.\-]+)")
 _COMMENT = re.compile(r"/\*.*?\*/")
 _ARRAY = re.compile(r"([a-z]+[0-9]*[a-z0-9]*)\[([\d,]*)\](?:\{([\d,]*)[^}]*\})?")
+_OP_NAME = re.compile(r'metadata=\{[^{}]*?op_name="([^"]*)"')
 _METADATA = re.compile(r",? ?(?:metadata|frontend_attributes|sharding)=\{[^{}]*\}")
 
 
@@ -37,7 +38,7 @@ class Shape:
 @dataclass(frozen=True)
 class Instruction:
     """One line: `shape` and `rest` (attributes) as text, `operands` by name, `argument` what stands
-    in their place for a parameter or a constant."""
+    in their place for a parameter or a constant, `op_name` the framework's name for it."""
 
     name: str
     opcode: str
@@ -46,6 +47,7 @@ class Instruction:
     argument: str
     rest: str
     is_root: bool
+    op_name: str = ""
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
@@ -142,9 +144,17 @@ def _instruction(line: str) -> Instruction | None:
     argument, attributes = rest[start + 1 : end - 1], rest[end:].removeprefix(", ")
     is_leaf = opcode[1] in ("parameter", "constant")
     operands = () if is_leaf else tuple(_operands(argument))
+    told = _OP_NAME.search(attributes)
     attributes = _METADATA.sub("", f", {attributes}").removeprefix(", ") if attributes else ""
     return Instruction(
-        head[2], opcode[1], shape, operands, argument if is_leaf else "", attributes, bool(head[1])
+        name=head[2],
+        opcode=opcode[1],
+        shape=shape,
+        operands=operands,
+        argument=argument if is_leaf else "",
+        rest=attributes,
+        is_root=bool(head[1]),
+        op_name=told[1] if told else "",
     )
 
 

@@ -2,8 +2,9 @@
 
 An instruction is taken out with the computations that it calls; what it reads becomes parameters.
 A fusion is written as a call of its computation, which is what it means, and layouts are left
-out: they do not change what an instruction computes, except for a bitcast, which is written as
-the transposition that it stands for. Names are numbers, so that equal instructions give one text.
+out: they do not change what an instruction computes, except for a call of a library, which keeps
+them, and a bitcast, which is written as the transposition that it stands for. Names are numbers,
+so that equal instructions give one text.
 """
 
 from __future__ import annotations
@@ -88,7 +89,9 @@ class _Writing:
             rest = re.sub(rf"%{re.escape(called.name)}(?![\w.\-])", f"%{self._own(called)}", rest)
         tail = f", {rest}" if rest else ""
         argument = one.argument or operands
-        return f"%{name} = {_plain(one.shape)} {opcode}({argument}){tail}"
+        # A library writes in the layout that it was promised.
+        shape = _uncommented(one.shape) if one.opcode == "custom-call" else _plain(one.shape)
+        return f"%{name} = {shape} {opcode}({argument}){tail}"
 
     def _own(self, computation: Computation) -> str:
         """The name of a computation here; it is written on the way, those that it calls first."""
@@ -131,7 +134,11 @@ def split(rest: str) -> list[str]:
 
 
 def _plain(shape: str) -> str:
-    return _LAYOUT.sub("", re.sub(r"/\*.*?\*/", "", shape))
+    return _LAYOUT.sub("", _uncommented(shape))
+
+
+def _uncommented(shape: str) -> str:
+    return re.sub(r"/\*.*?\*/", "", shape)
 
 
 def stored(shape: Shape) -> tuple[tuple[int, ...], tuple[int, ...]]:

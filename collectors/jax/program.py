@@ -42,6 +42,7 @@ DTYPES: Mapping[str, str] = {
     "u16": "uint16", "u32": "uint32", "u64": "uint64", "f16": "float16", "f32": "float32",
     "f64": "float64", "bf16": "bfloat16", "c64": "complex64", "c128": "complex128",
 }  # fmt: skip
+_CALLBACK = "callback"  # in the names of custom calls that run a function of Python
 _NUMBER = re.compile(r"(?:\.\d+)+$")
 _MAX_DEPTH = 16
 
@@ -58,13 +59,15 @@ class _Made:
 
 @dataclass
 class Program:
-    """Goes through a program; `followed` grows. `without_values` counts instructions whose values
-    could not be had, `problem` is what XLA said of the first."""
+    """Goes through a program; `followed` grows. `without_values` counts instructions that could not
+    be run, of which `supposed` had a namesake in the model, `problem` is why the first could
+    not."""
 
     module: ModuleText
     followed: Followed
     execution: Execution = field(default_factory=Execution)
     without_values: int = 0
+    supposed: int = 0
     problem: str = ""
 
     def run(self, names: Sequence[str], given: Sequence[Any]) -> list[str]:
@@ -138,7 +141,10 @@ class Program:
         moves = bool(kinds) and kinds <= _MOVES
         ran = Ran(one.name, op_type(one, inner), reads, writes, moves, attributes)
         values = self._values(own, one, read)
-        self.followed.ran(ran, [None if value is None else array_of(value) for value in values])
+        known = [None if value is None else array_of(value) for value in values]
+        self.followed.ran(ran, known)
+        if all(value is None for value in values):
+            values = self._supposed(one)
         if not one.is_tuple:
             return _Made(names[0], values[0])
         return _Made([*names], values)
@@ -185,6 +191,8 @@ class Program:
         """What the instruction makes, None for what cannot be had."""
         passed = dict(zip(one.operands, read, strict=True))
         try:
+            if _CALLBACK in one.attribute("custom_call_target"):
+                raise ValueError("it calls a function of Python")  # of a program that is not there
             made = piece(self.module, own, one)
             given = [
                 passed[name].value if place is None else passed[name].value[place]
@@ -198,6 +206,25 @@ class Program:
             first = str(error).strip().partition("\n")[0]
             self.problem = self.problem or clean_text(f"{one.name}: {first}", 200)
             return [None] * len(one.shapes)
+
+    def _supposed(self, one: Instruction) -> list[Any | None]:
+        """For an instruction that could not be run: what the only operator of the model makes that
+        has its name and shapes, so that others can be run with it. It proves nothing of the
+        instruction itself; were it wrong, nothing behind it would agree with the model."""
+        kind, shapes = one.op_name.rpartition("/")[2], [shape.sizes for shape in one.shapes]
+        model, originals = self.followed.model, self.followed.originals
+        found = [
+            node.outputs
+            for node in model.nodes
+            if node.op_type == kind
+            and [model.tensor[name].shape for name in node.outputs if name] == shapes
+        ]
+        arrays = [originals.array(name) for name in found[0]] if len(found) == 1 else [None]
+        if any(array is None for array in arrays):
+            return [None] * len(one.shapes)
+        self.supposed += 1
+        types = [DTYPES.get(shape.dtype, "float32") for shape in one.shapes]
+        return [jnp.asarray(array, kind) for array, kind in zip(arrays, types, strict=True)]
 
 
 def operators_inside(

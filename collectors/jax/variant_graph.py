@@ -48,6 +48,7 @@ def graph_of(loaded: Loaded, compiled: Any | None, folder: Path) -> VariantGraph
         if program.without_values:
             settings["instructions_without_values"] = program.without_values
             settings["instruction_problem"] = program.problem
+            settings["instructions_supposed"] = program.supposed
     graph, matches = followed.result(outputs)
     return VariantGraph(graph, matches, settings)
 

@@ -39,7 +39,7 @@ ENTRY %main.9 (x.1: f32[4,8], w.1: f32[8,16]) -> f32[8,4] {
   %ynn_fusion = (f32[4,16]{1,0}, /*index=1*/f32[4]{0}) fusion(%x.1, /*index=1*/%w.1), kind=kCustom, calls=%fused_computation.7, backend_config={"kind":"__ynn_fusion","note":"a } b"}
   %first = f32[4,16]{1,0} get-tuple-element(%ynn_fusion), index=0
   %state = (f32[4,16]{1,0}, f32[]) tuple(%first, %one)
-  %call.1 = f32[4,8]{0,1} custom-call(%state, %one), custom_call_target="lapack(x, y)", operand_layout_constraints={(f32[4,16]{1,0}, f32[]), f32[]}
+  %call.1 = f32[4,8]{0,1} custom-call(%state, %one), custom_call_target="lapack(x, y)", operand_layout_constraints={(f32[4,16]{1,0}, f32[]), f32[]}, metadata={op_name="jit(model)/cholesky" stack_frame_id=3}
   ROOT %bitcast.2 = f32[8,4]{1,0} bitcast(%call.1)
 }
 """  # noqa: E501 - as XLA writes it
@@ -64,6 +64,7 @@ def test_instructions_are_read_with_what_they_read() -> None:
     assert ENTRY.instructions["text"].argument.startswith("{1")
     call = ENTRY.instructions["call.1"]
     assert call.attribute("custom_call_target") == "lapack(x, y)"
+    assert (call.op_name, "metadata" in call.rest) == ("jit(model)/cholesky", False)
     assert (call.shapes[0].layout, call.shapes[0].is_plain) == ((0, 1), False)
 
 

@@ -157,6 +157,34 @@ def test_what_is_hard_to_follow_is_followed(tmp_path: Path) -> None:
     assert {"scan", "while", "cond", "sort", "cholesky"} <= kinds
 
 
+CALLBACK = """
+import jax, jax.numpy as jnp, numpy as np
+
+def make():
+    def model(x, w):
+        y = jnp.tanh(x @ w)
+        z = jax.pure_callback(
+            lambda a: np.asarray(a) * 2, jax.ShapeDtypeStruct(y.shape, y.dtype), y
+        )
+        return jax.nn.softmax(z) @ w
+    drawn = np.random.default_rng(0)
+    x, w = (drawn.normal(size=(16, 16)).astype("f4") for _ in range(2))
+    return model, (jnp.asarray(x), jnp.asarray(w))
+"""
+
+
+def test_what_cannot_be_run_by_itself_is_counted(tmp_path: Path) -> None:
+    """What follows is compared all the same."""
+    (tmp_path / "net.py").write_text(CALLBACK)
+    experiment = recorded(tmp_path, f"{tmp_path}/net.py:make", ("unfused", "fused"))
+    for variant in experiment.record.variants:
+        assert variant.settings["instructions_without_values"] == 1
+        assert "graph_missing" not in variant.settings
+    test_every_operator_is_in_one_verified_group(experiment)
+    (comparison,) = pairs(experiment)
+    assert len(comparison.fusion.groups) > 4
+
+
 def test_lines_and_scopes_are_those_of_the_users_code(tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text(
         "import jax, jax.numpy as jnp\n"

@@ -16,6 +16,8 @@ from analysis.graph import Graph, Node
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, DiagnosticCode, Value
 
+UNRUN, WHY_UNRUN = "instructions_without_values", "instruction_problem"  # settings of a variant
+
 
 def group_operators(baseline: Side, candidate: Side) -> Fusion:
     """Groups from the graphs of one model; else from a compiler's map; else from members; else
@@ -106,7 +108,7 @@ def _from_graphs(model: Graph, baseline: Side, candidate: Side) -> Fusion:
         optimised_nodes=lineages[1].optimised_nodes,
         inserted=(inserted[0], inserted[1]),
         boundary_mismatches=sum(len(made.mismatches) for made in lineages),
-        diagnostics=tuple(_doubts(lineages)),
+        diagnostics=(*_doubts(lineages), *_unrun(sides)),
     )
 
 
@@ -127,6 +129,15 @@ def _doubts(lineages: tuple[Lineage, ...]) -> Iterator[Diagnostic]:
             yield _note(
                 "unexplained_operators", len(made.unexplained), made.unexplained[0], side=name
             )
+
+
+def _unrun(sides: tuple[Side, Side]) -> Iterator[Diagnostic]:
+    """Instructions that could not be run by themselves when the recording compared values."""
+    for name, side in zip(("baseline", "candidate"), sides, strict=True):
+        settings = side.variant.settings if side.variant is not None else {}
+        count = settings.get(UNRUN, 0)
+        if isinstance(count, int) and count > 0:
+            yield _note("values_missing", count, str(settings.get(WHY_UNRUN, "")), side=name)
 
 
 Parts = tuple[list[LineageGroup], list[LineageGroup]]

@@ -246,6 +246,15 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         ),
         Message("Part of the gain may belong to neighbouring groups."),
     ),
+    "values_missing": told(
+        Message(
+            "{n:count} operator could not be run by itself while values were compared, so no "
+            "boundary of it is known.",
+            "{n:count} operators could not be run by themselves while values were compared, so no "
+            "boundary of them is known.",
+        ),
+        Message("Groups with them are larger than necessary."),
+    ),
     "unexplained_operators": told(
         Message(
             "{n:count} operator is in no fusion group, because its original operators are not "

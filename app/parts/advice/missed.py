@@ -243,7 +243,10 @@ def ablation(comparison: Comparison) -> None:
     with panels.guarded():
         experiment = comparison.candidate.experiment
         rows = None if experiment is None else measured(experiment)
-        compiles = experiment is not None and experiment.record.engine.name == "torch"
+        engine = "" if experiment is None else experiment.record.engine.name
+        if rows is None and engine == "jax":  # no fusion of XLA can be left out
+            return
+        compiles = engine == "torch"
         about = told(ablation_help(rows, compiles=compiles))
         st.subheader(ablation_title(rows, compiles=compiles), anchor=False, help=about)
         if rows is None:

@@ -3,9 +3,11 @@ other. What holds on any machine is looked at, no time."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from analysis.advice import findings
@@ -16,6 +18,8 @@ from analysis.compare.side import side_of_variant
 from analysis.experiment import Experiment
 from analysis.operators import flops
 from analysis.readers import read_path
+from analysis.wording.diagnostics import diagnostic_sentence
+from analysis.wording.fusion.groups import coverage_sentence
 
 SAMPLE = Path(__file__).parents[3] / "sample_traces" / "cases" / "jax_twice_read.zip"
 VARIANTS = ("eager", "unfused", "fused")
@@ -94,6 +98,36 @@ def test_all_variants_do_the_work_of_the_model(sample: Experiment) -> None:
     for name, trace in sample.traces.items():
         assert trace.operators["flops"].sum() == expected, name
         assert (trace.operators["op_class"].astype(str) != "unknown").all(), name
+
+
+def changed(sample: Experiment, name: str, **settings: str | int) -> Experiment:
+    """The sample with other settings of one variant."""
+    variants = [
+        msgspec.structs.replace(one, settings={**one.settings, **settings})
+        if one.name == name
+        else one
+        for one in sample.record.variants
+    ]
+    record = msgspec.structs.replace(sample.record, variants=variants)
+    return dataclasses.replace(sample, record=record)
+
+
+def test_what_could_not_be_run_by_itself_is_said(sample: Experiment) -> None:
+    why = "pure_callback.1: it calls a function of Python"
+    told = {"instructions_without_values": 2, "instruction_problem": why}
+    found = compared(changed(sample, "fused", **told), ("unfused", "fused"))
+    (note,) = (one for one in found.fusion.diagnostics if one.code == "values_missing")
+    sentence = diagnostic_sentence(note)
+    assert "2 operators could not be run by themselves" in sentence and why in sentence
+
+
+def test_without_a_graph_names_say_what_belongs_together(sample: Experiment) -> None:
+    """As of the profiles of users, which hold the programs: no value was compared."""
+    graphs = {name: graph for name, graph in sample.graphs.items() if name != "fused"}
+    found = compared(dataclasses.replace(sample, graphs=graphs), ("unfused", "fused"))
+    assert found.fusion.source == "members"
+    assert found.fusion.mapped_nodes == found.fusion.original_nodes > 0
+    assert "Groups are as the trace names them." in coverage_sentence(found)
 
 
 def test_groups_tell_the_lines_of_the_code(sample: Experiment) -> None:
