@@ -433,3 +433,44 @@ def test_an_overview_says_how_exact_it_is_and_counts_what_it_draws_together(
     expect(summary).to_contain_text("executions: 2001")
     expect(summary).to_contain_text("shorter ones, drawn together")
     assert page.console_errors == []
+
+
+def test_search_help_map_and_table(show: Callable[[Any], Timeline], page: Page) -> None:
+    timeline = show(small())
+    timeline.canvas.focus()
+    page.keyboard.press("/")
+    field = timeline.root.get_by_role("searchbox")
+    expect(field).to_be_focused()
+    field.fill("BatchNorm")
+    page.keyboard.press("Enter")
+    expect(timeline.root).to_have_attribute("data-hits", "1 1")
+    expect(timeline.tip).to_contain_text("bn")
+    field.fill("nothing of this")
+    page.keyboard.press("Enter")
+    expect(timeline.root).to_contain_text("no execution")
+    page.keyboard.press("Escape")
+    expect(timeline.canvas).to_be_focused()
+
+    page.keyboard.press("?")
+    help_ = timeline.root.get_by_role("dialog", name="Keys and pointer")
+    expect(help_).to_contain_text("search for an operator")
+    page.keyboard.press("Escape")
+    expect(help_).to_be_hidden()
+
+    page.get_by_text("What is in view, as a table").click()
+    rows = timeline.root.locator(".fst-view").get_by_role("row")
+    expect(rows).to_have_count(6)
+    expect(rows.nth(1)).to_contain_text(HOSTILE)
+    expect(rows.nth(2)).to_contain_text("BatchNormalization")
+    assert page.locator("img").count() == 0
+
+    timeline.canvas.focus()
+    page.keyboard.press("+")
+    box = timeline.box()
+    page.mouse.click(box["x"] + box["width"] / 4, box["y"] + box["height"] - 5)
+    assert timeline.window() == pytest.approx((0, 500_000), abs=2000)
+    expect(timeline.root).to_have_attribute("data-selected-row", "")
+    expect(rows).to_have_count(4)  # what begins at 500 µs is not in view
+    page.keyboard.press("f")
+    assert timeline.window() == (0, SPAN)
+    assert page.console_errors == []

@@ -11,7 +11,7 @@ from tests.browser.serving import ROOT, RUNS_AT, STREAMLIT, free_port, started
 from tests.browser.timelines import HOSTILE, Timeline, wait_until
 
 US = 1000
-BLUE, ORANGE = (0, 114, 178), (230, 159, 0)
+BLUE, ORANGE, GREEN = (0, 114, 178), (230, 159, 0), (0, 158, 115)
 
 # One server for both hosts: the address says which.
 HOSTS = """
@@ -60,7 +60,19 @@ def groups():
     st.text(f"runs {st.session_state.runs}")
 
 
-{"operators": operators, "groups": groups}[st.query_params["host"]]()
+def layers():
+    st.session_state.runs = st.session_state.get("runs", 0) + 1
+    before = st.session_state.get("row")
+    drawing = drawing_of(test_timeline.crowd(20_000))
+    row = timeline(drawing, selected=before, key="timeline")
+    if row != before:
+        st.session_state.row = row
+        st.rerun()
+    st.text(f"row {row}")
+    st.text(f"runs {st.session_state.runs}")
+
+
+{"operators": operators, "groups": groups, "layers": layers}[st.query_params["host"]]()
 """
 
 
@@ -142,5 +154,52 @@ def test_groups(page: Page, host_url: str) -> None:
     expect(again.root).to_have_attribute("data-selected-group", "0")
     wait_until(page, lambda: again.colour(150 * US) == BLUE)
     assert page.locator("img").count() == 0
+    assert page.outside_requests == []
+    assert page.console_errors == []
+
+
+def test_more_detail_comes_without_a_run_of_the_page(page: Page, host_url: str) -> None:
+    """10 ms in 20 000 calls of 900 and 100 ns on one side, and 10 000 of 100 ns on the other."""
+    page.goto(f"{host_url}/?host=layers")
+    timeline = Timeline(page)
+    detail = timeline.root.locator(".fst-detail")
+    expect(detail).to_contain_text("30000 shorter than 4.10 µs together")
+    expect(detail).to_contain_text("Zoom in to see them one by one.")
+    timeline.canvas.focus()
+    timeline.hover(5_000_400)
+    for _ in range(7):
+        page.keyboard.press("w")
+    expect(timeline.root).to_have_attribute("data-level", "exact")
+    start, end = timeline.window()
+    assert end - start == pytest.approx(10_000_000 / 128, abs=1)
+    expect(detail).to_contain_text("Every execution in view is drawn")
+    assert timeline.colour(5_010_450) == BLUE and timeline.colour(5_010_950) == GREEN
+    timeline.hover(5_000_450)
+    expect(timeline.tip).to_contain_text("duration900 ns")
+    expect(timeline.tip).to_contain_text("in fused1.00 ms in 10000 calls")
+    expect(page.get_by_text("runs 1", exact=True)).to_be_visible()
+
+    timeline.click(5_000_450)
+    expect(page.get_by_text("row 0", exact=True)).to_be_visible()
+    expect(timeline.root).to_have_attribute("data-highlighted-baseline", "10000")
+    expect(timeline.root).to_have_attribute("data-highlighted-candidate", "10000")
+    # One run for the click and one for the page's own st.rerun(); none for detail and marks.
+    expect(page.get_by_text("runs 3", exact=True)).to_be_visible()
+
+    page.keyboard.press("0")
+    page.keyboard.press("x")
+    summary = timeline.root.get_by_role("region", name="Selected stretch of time")
+    expect(summary).to_contain_text("unfused: something ran for 10.0 ms (100.0 %)")
+    row = summary.get_by_role("row").filter(has_text="Add")
+    expect(row.first).to_contain_text("1.00 ms")
+    expect(row.first).to_contain_text("10000")
+    field = timeline.root.get_by_role("searchbox")
+    field.fill("ADD")
+    field.press("Enter")
+    expect(timeline.root).to_have_attribute("data-hits", "1 10000")
+    expect(timeline.root.get_by_role("status").first).to_contain_text("add, Add")
+    field.press("Shift+Enter")
+    expect(timeline.root).to_have_attribute("data-hits", "10000 10000")
+    expect(timeline.tip).to_contain_text("9.9999")
     assert page.outside_requests == []
     assert page.console_errors == []

@@ -28,6 +28,12 @@ def opened(data: bytes) -> tuple[dict[str, Any], bytes]:
     return json.loads(data[8 : 8 + size]), data[8 + size :]
 
 
+def unpacked_from(column: dict[str, Any], data: bytes) -> list[int]:
+    """A column of the bytes behind the JSON."""
+    raw = data[column["at"] :][: column["count"] * int(column["type"][1])]
+    return unpacked({**column, "data": base64.b64encode(raw)})
+
+
 def packed(numbers: list[int]) -> dict[str, Any]:
     return Columns(as_text=True).packed(numbers)
 
@@ -45,9 +51,7 @@ def test_columns_behind_the_json_are_the_same_numbers(columns: list[list[int]]) 
     assert whole["name"] == "\u00b5\u2026"
     for column, numbers in zip(whole["columns"], columns, strict=True):
         assert column["at"] % 8 == 0, "typed arrays begin at a multiple of their size"
-        raw = data[column["at"] :][: column["count"] * int(column["type"][1])]
-        told = {**column, "data": base64.b64encode(raw)}
-        assert unpacked(told) == numbers
+        assert unpacked_from(column, data) == numbers
 
 
 @pytest.mark.parametrize(

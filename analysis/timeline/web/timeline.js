@@ -11,13 +11,15 @@
    hostile: it is drawn on the canvas or set as textContent, never read as markup. The root's data-*
    attributes say what is shown: mode, from-ns, to-ns, selected-row, selected-group,
    highlighted-<side> (calls), over-group, lane-centres (px below the canvas's top), plot-left, band
-   (px: top and bottom of the ribbons), folded-lanes (how many are), stretch (from and to, in ns), level
+   (px: top and bottom of the ribbons), folded-lanes (how many are), stretch (from and to, in ns), hits (place and
+   count of what is searched), level
    (where not every call is here: bins are 2**level ns long; "exact" where there are none). */
 
 import { createContent } from "./input/content.js";
 import { createCursor } from "./input/cursor.js";
 import { createDetailLine } from "./page/detail_line.js";
 import { createFolded } from "./page/folded.js";
+import { createHelp } from "./page/help.js";
 import { listenToKeys } from "./input/keyboard.js";
 import { createLegend } from "./page/legend.js";
 import { createModes } from "./page/mode_switch.js";
@@ -26,14 +28,17 @@ import { createPainter } from "./drawing/painter.js";
 import { createPicking } from "./input/picking.js";
 import { createPointer, listenToPointer, listenToWheel } from "./input/pointer.js";
 import { createQuestions } from "./data/questions.js";
+import { createSearch } from "./input/search.js";
 import { createStretch } from "./input/stretch.js";
 import { createSummary } from "./page/summary.js";
 import { createTheme, listenToPaper } from "./page/theme.js";
 import { createTooltip } from "./page/tooltip.js";
+import { createViewTable } from "./page/view_table.js";
 import { newView } from "./data/view.js";
 import { setWords } from "./data/words.js";
 import { createWindow } from "./input/window.js";
 
+const MARK_DELAY = 50; // ms
 let mounted = 0;
 
 /* The frame that is drawn next: {paint, redraw, stop}. redraw(false) draws what follows the pointer
@@ -93,7 +98,19 @@ export function mount(root, firstPayload, options = {}) {
     onMove: () => content.moved(),
     onSelect: () => stretch.selectShown(),
   });
-  const cursor = createCursor(root, view, { canvas, painter, tooltip, live, timeWindow, redraw });
+  const cursor = createCursor(root, view, {
+    canvas,
+    painter,
+    tooltip,
+    live,
+    timeWindow,
+    unfold({ side, lane }) {
+      if (view.unfolded || !view.sides[side].smallLanes[lane]) return;
+      view.unfolded = true;
+      folded.refresh();
+    },
+    redraw,
+  });
   const folded = createFolded(view, () => {
     cursor.set(null);
     redraw();
@@ -103,7 +120,8 @@ export function mount(root, firstPayload, options = {}) {
     timeWindow,
     folded,
     redraw,
-    onMark: () => content.refine(),
+    // Behind the host's word of it: Streamlit takes one fragment's values at a time.
+    onMark: () => setTimeout(() => content.refine(), MARK_DELAY),
     onSelect: options.onSelect,
   });
   const summary = createSummary(view, questions, {
@@ -113,6 +131,16 @@ export function mount(root, firstPayload, options = {}) {
   });
   const stretch = createStretch(root, view, { timeWindow, modes, summary, live, redraw });
   const detailLine = createDetailLine(view, questions);
+  const viewTable = createViewTable(view);
+  const help = createHelp();
+  const search = createSearch(root, view, {
+    questions,
+    timeWindow,
+    cursor,
+    painter,
+    canvas,
+    live,
+  });
   const content = createContent(root, view, {
     canvas,
     cursor,
@@ -125,6 +153,7 @@ export function mount(root, firstPayload, options = {}) {
     stretch,
     questions,
     detailLine,
+    viewTable,
     redraw,
   });
   const theme = createTheme(root, view, {
@@ -139,11 +168,14 @@ export function mount(root, firstPayload, options = {}) {
   fillPage(root, {
     modes,
     legend,
+    search,
     tools: timeWindow.tools,
     canvas,
     summary,
     folded,
     detailLine,
+    viewTable,
+    help,
     hint,
     tooltip,
     live,
@@ -152,7 +184,16 @@ export function mount(root, firstPayload, options = {}) {
   const pointer = createPointer(view, { canvas, painter, tooltip, cursor, redraw });
   listenToPointer(on, view, { canvas, painter, cursor, pointer, timeWindow, picking, stretch });
   listenToWheel(on, view, { canvas, painter, pointer, timeWindow });
-  listenToKeys(on, view, { canvas, painter, cursor, timeWindow, picking, stretch });
+  listenToKeys(on, view, {
+    canvas,
+    painter,
+    cursor,
+    timeWindow,
+    picking,
+    stretch,
+    search,
+    help,
+  });
   listenToPaper(on, theme);
   // The tooltip hangs on the window, the page moves away below it.
   on(window, "scroll", () => {

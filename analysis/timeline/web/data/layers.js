@@ -3,6 +3,7 @@
    2**level ns; whether it has no bins; the length of the view that it was asked for; and per side
    {from, to, lanes, byRow, byGroup}. */
 
+import { unpackOperators } from "./unpack.js";
 import { callsBy, emptyLane, kindOfClass, knownClass, NO_BINS, sideHead } from "./calls.js";
 
 // Columns of operators: of those that an answer names, and of all.
@@ -145,6 +146,11 @@ export function createLayers(payload) {
     isExact: () => current.exact,
     add(shown, level, size) {
       details = [...details.slice(1 - MOST_LAYERS), prepared(shown, level, size)];
+    },
+    overview: () => overview.sides,
+    /* Takes what an answer says of operators. */
+    learn(index, ops, data) {
+      stores[index].add(unpackOperators(ops, data));
     },
     /* The places of operators of an answer about a side. */
     known: (index, ops) => stores[index].add(ops),

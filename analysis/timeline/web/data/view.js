@@ -24,6 +24,8 @@ export function newView(byGroup) {
     overGroup: null, // the group whose ribbon is under the pointer
     marks: null, // {of, sides}: what the server found of the selection `of`, as selection.js says
     layers: null, // where not every call is here, as layers.js says
+    content: 0, // counts payloads and modes: what is made of all of it is made anew with it
+    sought: null, // {place, start, end}: the call to go to once it is here, as input/cursor.js says
     version: 0, // of what the sides have: what is made of them is made anew with it
     stretch: null, // {from, to, side} in ns: what is selected of the time, as input/stretch.js says
     pointerX: null,

@@ -1,8 +1,7 @@
-/* The axis of time below the lanes, what part of the run is shown, and the pointer's place on it.
+/* The axis of time below the lanes, and the pointer's place on it.
    `sheet` is what they are drawn on (sheet.js). */
 
 import { duration, moment, tickStep } from "../data/text.js";
-import { SCROLLBAR_HEIGHT } from "./layout.js";
 
 /* Returns [left, right] of the texts on it. */
 export function drawAxis(sheet) {
@@ -50,24 +49,6 @@ function drawScale(sheet, step) {
   pen.fillRect(left, painter.axisTop + 10, size, 1);
   for (const x of [left, left + size - 1]) pen.fillRect(x, painter.axisTop + 6, 1, 9);
   sheet.write(duration(step), left + size + 6, painter.axisTop + 15, 11, 400, view.palette.muted);
-}
-
-/* Which part of the run is shown, once it is not all of it. */
-export function drawScrollbar(sheet) {
-  const { pen, view, painter } = sheet;
-  const size = view.to - view.from;
-  if (size >= view.span) return;
-  const top = painter.height - SCROLLBAR_HEIGHT + 1;
-  const thumb = Math.max(8, (size / view.span) * painter.plotWidth());
-  pen.fillStyle = view.palette.track;
-  pen.fillRect(painter.plotLeft, top, painter.plotWidth(), 4);
-  pen.fillStyle = view.palette.thumb;
-  pen.fillRect(
-    painter.plotLeft + (view.from / (view.span - size)) * (painter.plotWidth() - thumb),
-    top,
-    thumb,
-    4,
-  );
 }
 
 /* On `screen`, one line through all sides at the pointer, with its time on the axis. */

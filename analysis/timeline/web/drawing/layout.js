@@ -7,7 +7,7 @@ const LANE_GAP = 4;
 const SIDE_GAP = 16;
 const BAND_HEIGHT = { flow: 76, aligned: 34 }; // of the ribbons between two sides
 const AXIS_HEIGHT = 24;
-export const SCROLLBAR_HEIGHT = 6;
+const MAP_HEIGHT = { gap: 4, side: 14, most: 42 }; // of all of the time in small
 const MAX_LANES_HEIGHT = 6000; // browsers give up on canvases of some 16 000 device pixels
 
 /* Sets the places of sides, lanes, ribbons and axis on `painter` and the sides; `textWidth` measures
@@ -66,5 +66,7 @@ export function layOutSides(view, painter, textWidth) {
     }
   });
   painter.axisTop = Math.max(0, y - SIDE_GAP) + 4;
-  painter.height = Math.ceil(painter.axisTop + AXIS_HEIGHT + SCROLLBAR_HEIGHT);
+  const height = Math.min(MAP_HEIGHT.most, MAP_HEIGHT.side * Math.max(1, sides.length));
+  painter.map = { top: painter.axisTop + AXIS_HEIGHT + MAP_HEIGHT.gap, height };
+  painter.height = Math.ceil(painter.map.top + height);
 }

@@ -1,9 +1,10 @@
 /* Lays the timeline out on a canvas and draws it. Lengths are CSS pixels unless they say device. */
 
-import { drawAxis, drawPointer, drawScrollbar } from "./axis.js";
+import { drawAxis, drawPointer } from "./axis.js";
 import { drawHeader, drawRow } from "./lanes.js";
 import { drawStretch } from "./marks.js";
 import { layOutSides } from "./layout.js";
+import { createMinimap } from "./minimap.js";
 import { readPalette } from "./palette.js";
 import { drawRibbons, drawRibbonsOf } from "./ribbons.js";
 import { drawRings } from "./rings.js";
@@ -15,10 +16,19 @@ import { callsOfGroup, groupOfCall, litOperators, selectedCalls } from "../data/
    read the theme. */
 export function createPainter(canvas, view) {
   const screen = canvas.getContext("2d");
-  const painter = { rows: [], rowsOf: [], captions: [], band: null, height: 0, plotLeft: 0 };
+  const painter = {
+    rows: [],
+    rowsOf: [],
+    captions: [],
+    band: null,
+    map: { top: 0, height: 0 },
+    height: 0,
+    plotLeft: 0,
+  };
   // Boxes, texts and axis are drawn here once; what follows the pointer comes on top.
   const sheet = createSheet(view, painter);
   const base = sheet.canvas;
+  const drawMinimap = createMinimap();
   let tickTexts = []; // [left, right] of the texts on the axis
 
   const plotWidth = () => Math.max(1, view.width - painter.plotLeft);
@@ -44,7 +54,7 @@ export function createPainter(canvas, view) {
     if (painter.band) drawRibbons(pen, view, painter.band);
     for (const row of painter.rows) drawRow(sheet, row, lit[row.side]);
     tickTexts = drawAxis(sheet);
-    drawScrollbar(sheet);
+    drawMinimap(sheet);
   }
 
   let stale = true;

@@ -14,7 +14,7 @@ const MOST_PIXELS = 8192;
 
 export function createContent(root, view, parts) {
   const { canvas, cursor, painter, timeWindow, picking, legend, modes, folded, stretch } = parts;
-  const { questions, detailLine, redraw } = parts;
+  const { questions, detailLine, viewTable, redraw } = parts;
   let payload = null;
 
   /* Puts every call where the wanted mode has it; what was in the middle stays there. */
@@ -25,6 +25,7 @@ export function createContent(root, view, parts) {
     const before = view.mode;
     Object.assign(view, arrange(payload, modes.wanted, view.layers));
     view.version += 1;
+    view.content += 1;
     root.dataset.mode = view.mode;
     modes.refresh();
     const centre = middle && middleOf(view, middle);
@@ -77,6 +78,7 @@ export function createContent(root, view, parts) {
 
   /* Another time is shown. */
   function moved() {
+    viewTable.moved();
     if (!view.layers) return detailLine.fill();
     useLayer();
     root.dataset.level = view.layers.isExact() ? "exact" : String(view.layers.level());
@@ -128,6 +130,7 @@ export function createContent(root, view, parts) {
       picking.tellCounts();
     }
     moved();
+    cursor.findSought();
     redraw();
   }
 

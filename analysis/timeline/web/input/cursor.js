@@ -4,7 +4,12 @@ import { selectedCalls } from "../data/selection.js";
 import { spoken } from "../page/tooltip.js";
 import { callFrom, extent } from "../data/view.js";
 
-export function createCursor(root, view, { canvas, painter, tooltip, live, timeWindow, redraw }) {
+/* `unfold` brings the lane of a call into view. */
+export function createCursor(
+  root,
+  view,
+  { canvas, painter, tooltip, live, timeWindow, unfold, redraw },
+) {
   function set(call, clientX, clientY) {
     const old = view.cursor;
     const same = call !== null && old !== null &&
@@ -44,10 +49,26 @@ export function createCursor(root, view, { canvas, painter, tooltip, live, timeW
     if (call === null) return set(null);
     setGroup(null);
     const box = canvas.getBoundingClientRect();
+    painter.layOut();
     const row = painter.rowOf(call);
     const x = (painter.xOf(Math.max(view.from, start)) + painter.xOf(Math.min(view.to, end))) / 2;
     set({ ...call, by: "keyboard" }, box.left + x, box.top + row.top + row.height - 8);
     live.textContent = spoken(view, call);
+  }
+
+  /* Goes to a call that starts then; once it is here, where it is not yet. */
+  function seek(place, start, end) {
+    view.sought = { place, start, end };
+    findSought();
+  }
+
+  function findSought() {
+    if (view.sought === null) return;
+    const { place, start, end } = view.sought;
+    unfold(place);
+    if (callFrom(view, place, start) === null) return;
+    view.sought = null;
+    setAt(place, start, end);
   }
 
   function zoomTo() {
@@ -58,5 +79,5 @@ export function createCursor(root, view, { canvas, painter, tooltip, live, timeW
     if (call.by === "keyboard") stepTo(call);
   }
 
-  return { set, setGroup, clear, stepTo, setAt, zoomTo };
+  return { set, setGroup, clear, stepTo, setAt, seek, findSought, zoomTo };
 }

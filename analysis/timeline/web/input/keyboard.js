@@ -2,7 +2,11 @@
 
 import { across, neighbour } from "./steps.js";
 
-export function listenToKeys(on, view, { canvas, painter, cursor, timeWindow, picking, stretch }) {
+export function listenToKeys(
+  on,
+  view,
+  { canvas, painter, cursor, timeWindow, picking, stretch, search, help },
+) {
   const { zoom } = timeWindow;
   const zoomAtPointer = (factor) =>
     zoom(factor, view.pointerX === null ? undefined : painter.timeAt(view.pointerX));
@@ -20,7 +24,9 @@ export function listenToKeys(on, view, { canvas, painter, cursor, timeWindow, pi
     w: () => zoomAtPointer(0.5),
     s: () => zoomAtPointer(2),
     0: timeWindow.showAll,
-    f: cursor.zoomTo,
+    f: () => (view.cursor || view.selected ? cursor.zoomTo() : timeWindow.showAll()),
+    "/": search.focus,
+    "?": help.open,
     x: stretch.selectShown,
     "]": () => step(neighbour, 1),
     "[": () => step(neighbour, -1),

@@ -69,16 +69,35 @@ export function listenToPointer(
   { canvas, painter, cursor, pointer, timeWindow, picking, stretch },
 ) {
   let drag = null;
+  /* The time at a place of the map comes into the middle of the view. */
+  const moveTo = (x) => {
+    const middle = ((x - painter.plotLeft) / painter.plotWidth()) * view.span;
+    const half = (view.to - view.from) / 2;
+    timeWindow.show(middle - half, middle + half);
+  };
   const timeOf = (x) => Math.min(view.to, Math.max(view.from, painter.timeAt(x)));
   on(canvas, "pointerdown", (event) => {
     if (event.button !== 0) return;
     const [x, y] = pointer.placeOf(event);
-    const selects = view.mode !== "aligned" && (event.shiftKey || y >= painter.axisTop);
-    drag = { x: event.clientX, from: view.from, to: view.to, moved: false, selects, at: timeOf(x) };
+    view.sought = null;
+    const onMap = y >= painter.map.top;
+    if (onMap) moveTo(x);
+    const selects = !onMap && view.mode !== "aligned" &&
+      (event.shiftKey || y >= painter.axisTop);
+    drag = {
+      x: event.clientX,
+      from: view.from,
+      to: view.to,
+      moved: false,
+      selects,
+      onMap,
+      at: timeOf(x),
+    };
     canvas.setPointerCapture(event.pointerId);
   });
   on(canvas, "pointermove", (event) => {
     if (drag === null) return pointer.hover(event);
+    if (drag.onMap) return moveTo(pointer.placeOf(event)[0]);
     drag.moved ||= Math.abs(event.clientX - drag.x) > CLICK_SLOP;
     if (!drag.moved) return;
     view.pointerX = null;
@@ -95,7 +114,7 @@ export function listenToPointer(
   on(canvas, "pointerup", (event) => {
     if (drag?.moved && drag.selects) {
       stretch.select(drag.at, timeOf(pointer.placeOf(event)[0]));
-    } else if (drag && !drag.moved) {
+    } else if (drag && !drag.moved && !drag.onMap) {
       const call = pointer.callUnder(event);
       picking.pick(call, call === null ? pointer.groupUnder(event) : null);
     }

@@ -28,10 +28,11 @@ export function createLive() {
   return live;
 }
 
-/* `parts` are {modes, legend, tools, canvas, summary, folded, detailLine, hint, tooltip, live}. */
+/* `parts` are {modes, legend, search, tools, canvas, summary, folded, detailLine, viewTable, hint,
+   tooltip, help, live}. */
 export function fillPage(root, parts) {
   const bar = element("div", "fst-bar");
-  bar.append(parts.modes.box, parts.legend.box, parts.tools);
+  bar.append(parts.modes.box, parts.legend.box, parts.search.box, parts.tools);
   root.classList.add("fst");
   root.replaceChildren(
     bar,
@@ -39,9 +40,11 @@ export function fillPage(root, parts) {
     parts.summary.box,
     parts.folded.box,
     parts.detailLine.box,
+    parts.viewTable.box,
     parts.modes.note,
     parts.hint,
     parts.tooltip.box,
+    parts.help.box,
     parts.live,
   );
 }

@@ -1,0 +1,85 @@
+/* What is in view as a table: the picture for those who do not see it. It is filled while open. */
+
+import { firstWhere } from "../data/calls.js";
+import { duration, moment, plainText } from "../data/text.js";
+import { say } from "../data/words.js";
+import { element } from "./elements.js";
+
+const MOST_ROWS = 40;
+const DELAY = 250; // ms after the last move
+
+/* The longest calls in view, in the order of their starts, and how many more there are. */
+function inView(view) {
+  const found = [];
+  let together = 0;
+  view.sides.forEach((side, sideIndex) => {
+    side.lanes.forEach((lane, laneIndex) => {
+      const first = firstWhere(lane.count, (i) => lane.latest[i] > view.from);
+      for (let i = first; i < lane.count && lane.start[i] < view.to; i++) {
+        if (lane.end[i] <= view.from) continue;
+        found.push({ side, sideIndex, lane, laneIndex, i, dur: lane.end[i] - lane.start[i] });
+      }
+      const { bins } = lane;
+      let bin = firstWhere(bins.count, (i) => bins.from[i] + bins.width > view.from);
+      for (; bin < bins.count && bins.from[bin] < view.to; bin++) together += bins.calls[bin];
+    });
+  });
+  found.sort((a, b) => b.dur - a.dur);
+  const rest = together + Math.max(0, found.length - MOST_ROWS);
+  const rows = found.slice(0, MOST_ROWS).sort((a, b) =>
+    a.sideIndex - b.sideIndex || a.lane.start[a.i] - b.lane.start[b.i]
+  );
+  return { rows, rest };
+}
+
+export function createViewTable(view) {
+  const box = element("details", "fst-view");
+  box.append(element("summary", "", say("view_table")));
+  const content = element("div");
+  box.append(content);
+  let timer = 0;
+
+  function fill() {
+    timer = 0;
+    if (!box.open) return;
+    const { rows, rest } = inView(view);
+    const table = element("table");
+    const head = element("tr");
+    const columns = ["view_side", "lane", "stretch_operator", "view_type", "start", "duration"];
+    head.append(...columns.map((key) => {
+      const cell = element("th", "", say(key));
+      cell.scope = "col";
+      return cell;
+    }));
+    const top = element("thead");
+    top.append(head);
+    const body = element("tbody");
+    for (const { side, lane, laneIndex, i, dur } of rows) {
+      const op = lane.op[i];
+      const line = element("tr");
+      const cells = [
+        side.label,
+        side.laneLabels[laneIndex],
+        plainText(side.ops.name[op]) || say("unnamed"),
+        plainText(side.ops.op_type[op]) || say("untyped"),
+        side.inOrder ? say("no_start") : moment(lane.ran[i], Math.max(side.dur, 1), dur / 10),
+        duration(dur),
+      ];
+      line.append(...cells.map((text) => element("td", "", text)));
+      body.append(line);
+    }
+    table.append(top, body);
+    const more = rest > 0 ? [element("p", "", say("view_rest", { count: rest }))] : [];
+    content.replaceChildren(table, ...more);
+  }
+
+  box.addEventListener("toggle", fill);
+  return {
+    box,
+    moved() {
+      if (!box.open) return;
+      clearTimeout(timer);
+      timer = setTimeout(fill, DELAY);
+    },
+  };
+}
