@@ -13,6 +13,7 @@ from analysis.compare.timing.latency import are_paired
 from analysis.experiment import Cache, ExperimentRecord, Spread, VariantRecord
 from analysis.messages import Message, listed, say
 from analysis.quantity import Quantity
+from analysis.report.inputs import input_source
 from analysis.report.text import last_part, model_name
 from analysis.wording.quantities import BASES
 
@@ -180,7 +181,7 @@ def _record_groups(record: ExperimentRecord, with_paths: bool) -> Iterator[Group
                         "{input:name}: {type:name}, {source:name}",
                         input=entry.name,
                         type=f"{entry.dtype}{list(entry.shape)}",
-                        source=entry.source,
+                        source=input_source(entry.source),
                     ),
                 )
                 for entry in model.inputs

@@ -16,9 +16,10 @@ from analysis.compare import compare
 from analysis.compare.choice import choose_sides
 from analysis.compare.timing.verdict import Interval, Verdict
 from analysis.interval import interval_picture
-from analysis.messages import Message
+from analysis.messages import Message, language
 from analysis.readers import read
 from analysis.readers.input.source import Source
+from analysis.report.inputs import input_source
 from analysis.report.method import recorded, without_folders
 from analysis.report.pictures.distribution import StripPlot, strip_plot
 from analysis.report.pictures.still import MAX_LANES, WIDTH, still
@@ -230,3 +231,21 @@ def test_recording_date() -> None:
     assert recorded("2026-11-20T10:18:43Z") == "2026-11-20 10:18 UTC"
     assert recorded("2026-11-20T10:18:43.5+00:00") == "2026-11-20 10:18 UTC"
     assert recorded("yesterday") == "yesterday"
+
+
+@pytest.mark.usefixtures("translations")
+@pytest.mark.parametrize(
+    ("source", "english", "chinese"),
+    [
+        ("uniform -1 to 2.5", "uniform -1 to 2.5", "-1 至 2.5 均匀分布"),
+        ("file", "from a file", "取自文件"),
+        ("made by the model's function", "made by the model's function", "由模型的函数生成"),
+        ("of another release", "of another release", "of another release"),
+    ],
+)
+def test_where_the_inputs_come_from_is_in_the_language(
+    source: str, english: str, chinese: str
+) -> None:
+    assert input_source(source) == english
+    with language.speaking("zh"):
+        assert input_source(source) == chinese
