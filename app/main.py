@@ -16,7 +16,7 @@ from streamlit.navigation.page import StreamlitPage
 from analysis.messages import say
 from app import language
 from app.parts import glossary, panels
-from app.views import compare, fusion, library, recipes, record, scaling, trace, variants
+from app.views import compare, fleet, fusion, library, recipes, record, scaling, trace, variants
 
 
 def run() -> None:
@@ -50,6 +50,9 @@ def run() -> None:
     library_page = st.Page(
         lambda: library.show(compare_page, trace_page), title=say("Library"), url_path="library"
     )
+    fleet_page: StreamlitPage = st.Page(
+        lambda: fleet.show(compare_page), title=say("Fleet"), url_path="fleet"
+    )
     shown = st.navigation(
         [
             compare_page,
@@ -57,6 +60,7 @@ def run() -> None:
             fusion_page,
             trace_page,
             scaling_page,
+            fleet_page,
             recipes_page,
             record_page,
             library_page,

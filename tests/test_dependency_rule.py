@@ -54,7 +54,8 @@ ALLOWED = {
     "analysis.wording": CORE + within("analysis", "advice compare doctor fleet gate recipes"),
     "analysis.interval": CORE + within("analysis", "compare"),
     "analysis.distribution": CORE + within("analysis", "compare metrics"),
-    "analysis.charts": CORE + within("analysis", "compare distribution interval metrics wording"),
+    "analysis.charts": CORE
+    + within("analysis", "compare distribution fleet interval metrics wording"),
     "analysis.timeline": CORE + within("analysis", "compare metrics wording"),
     "analysis.columnar": CORE + within("analysis", "readers.packed"),
     "analysis.sql": CORE + within("analysis", "report"),
@@ -122,7 +123,7 @@ ALLOWED = {
     "app.state": ("analysis", "app.server"),
     "app.language": ("analysis", "app.state"),
     "app.store": ("analysis", "collectors.files"),
-    "app.sources": ("analysis", *within("app", "server state store")),
+    "app.sources": ("analysis", *within("app", "fleet server state store")),
     "app.library": (
         "analysis",
         *within("app", "recording sources store"),

@@ -20,8 +20,8 @@ def serve(
         list[Path] | None,
         typer.Argument(
             metavar="[PATH]...",
-            help="Traces, experiments or folders of a profiler to open; a folder opens with "
-            "everything below it.",
+            help="Traces, experiments or folders of a profiler to open, a folder with "
+            "everything below it; or stores of `fusescope ingest`.",
         ),
     ] = None,
     port: Annotated[
@@ -52,13 +52,17 @@ def serve(
     for path in given:
         if not path.exists():
             raise FuseScopeError("no_such_file", where=str(path))
-    folders = [path.absolute() for path in folder or ()] + [p for p in given if p.is_dir()]
+    folders = [path.absolute() for path in folder or ()]
+    folders += [path for path in given if path.is_dir() and not places.is_fleet(path)]
     for path in folders:
         if not path.is_dir():
             raise FuseScopeError("not_a_folder", where=str(path))
+    fleets = [path for path in given if places.is_fleet(path)]
+    given = [path for path in given if path not in fleets]
     # The pages run in this process, and read these from its environment.
     places.add_to(places.FOLDERS_VARIABLE, folders)
     places.add_to(places.FILES_VARIABLE, given)
+    places.add_to(places.FLEETS_VARIABLE, fleets)
     try:
         from app import application
         from app.server.same_origin import LOOPBACK

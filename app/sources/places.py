@@ -17,10 +17,13 @@ SAMPLES = ROOT / "sample_traces"
 FIRST_SAMPLE = "mobilenetv2"
 FOLDERS_VARIABLE = "FUSESCOPE_FOLDERS"
 FILES_VARIABLE = "FUSESCOPE_FILES"
+FLEETS_VARIABLE = "FUSESCOPE_FLEETS"
 EXPERIMENTS_VARIABLE = "FUSESCOPE_RECORDINGS"
 LIMITS_VARIABLE = "FUSESCOPE_LIMITS"
 MAX_EXPERIMENTS = 40
 MAX_RULE_FILES = 40
+MAX_FLEETS = 200
+FLEET_MARK = "fusescope-fleet.json"
 _RULE_FILE = re.compile(r"\w[\w.+-]{0,79}\.toml", re.ASCII)  # what a variant may be called
 _NUMBERED = re.compile(r"([0-9]{1,4}):(.*)", re.DOTALL)
 
@@ -59,6 +62,30 @@ def given_files() -> dict[str, Path]:
         name = display_name(text)
         found[name if name not in found else f"{len(found) + 1} {name}"] = Path(text)
     return found
+
+
+def is_fleet(path: Path) -> bool:
+    """Whether a folder is a store of the ranks of a job (`fusescope ingest`)."""
+    return (path / FLEET_MARK).is_file()
+
+
+def fleets() -> dict[str, Path]:
+    """Stores of ranks by their shown names: of the command line, and those that lie in the
+    configured folders, themselves and not below."""
+    from analysis.text import display_name
+
+    given = [Path(text) for text in _listed(FLEETS_VARIABLE)]
+    for folder in folders():
+        try:
+            inside = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+        except OSError:
+            continue
+        given += [path for path in inside[:MAX_FLEETS] if not path.is_symlink()]
+    found: dict[str, Path] = {}
+    for path in filter(is_fleet, dict.fromkeys(given)):
+        name = display_name(str(path))
+        found[name if name not in found else f"{len(found) + 1} {name}"] = path
+    return dict(list(found.items())[:MAX_FLEETS])
 
 
 def samples() -> dict[str, Path]:

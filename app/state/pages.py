@@ -12,10 +12,12 @@ TRACE_KEY = "choose_trace"
 SEVERAL_KEY = "choose_several"
 SEVERAL_BASELINE_KEY = "choose_several_baseline"
 SWEEP_KEY = "choose_sweep"
+FLEET_KEY = "choose_fleet"
 _TRACE = "trace"
 _SEVERAL = "variant"
 _SWEEP = "sweep"
 _RECIPE = "recipe"
+_FLEET = "fleet"
 _MAX_SEVERAL = 64
 _MAX_RECIPE = 60
 
@@ -122,6 +124,23 @@ def pick_sweep() -> None:
     key = st.session_state[SWEEP_KEY]
     session().swept = key
     st.query_params[_SWEEP] = key
+
+
+def fleet() -> str | None:
+    """Name of the store that the Fleet page shows, from the address. It may be any printable
+    text."""
+    return linked_id(_FLEET)
+
+
+def keep_fleet(name: str) -> None:
+    """Put the store that is shown into the address, and into its selector, before it is drawn."""
+    st.query_params[_FLEET] = name
+    st.session_state[FLEET_KEY] = name
+
+
+def pick_fleet() -> None:
+    """The selector of stores was used."""
+    st.query_params[_FLEET] = st.session_state[FLEET_KEY]
 
 
 def recipe() -> str | None:

@@ -49,7 +49,7 @@ BASES: Mapping[Question, Message] = {
         "all-to-all; data / transfer for others."
     ),
     "split": Message(
-        "Measured. Step = computing + communication not overlapped + free, by the union of "
+        "Measured. Step = computing + communication not hidden + idle, by the union of "
         "intervals on the device; medians over steps, and of a stage over its ranks."
     ),
     "outliers": Message(
@@ -78,7 +78,7 @@ BASES: Mapping[Question, Message] = {
 PARTS: Mapping[str, Message] = {
     "step_ns": Message("step"),
     "computing_ns": Message("computing"),
-    "uncovered_ns": Message("communication not overlapped"),
-    "free_ns": Message("free"),
+    "uncovered_ns": Message("communication not hidden"),
+    "free_ns": Message("idle"),
     "communication_ns": Message("communication"),
 }

@@ -1,0 +1,229 @@
+"""The Fleet page: all ranks of a job, what is wrong with which, and a rank beside the median."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from analysis import units
+from analysis.fleet.examined import Examined
+from analysis.messages import Message, say
+from analysis.operators.short_names import short_names
+from analysis.wording.fleet.bases import BASES, PARTS, TITLES, Question
+from analysis.wording.fleet.sentences import (
+    KINDS,
+    answer_sentences,
+    ranks_text,
+    state_sentences,
+    text_of,
+)
+from app import state
+from app.parts import pair, panels
+from app.parts.table import ROW_HEIGHT, whole_height
+from app.sources import fleets, loading, places
+
+TABLE = "fleet_ranks"
+MAX_ROWS = 12  # that are shown without scrolling
+_COMMANDS = "fusescope ingest traces/ --to ranks\nfusescope serve ranks"
+_NAME_CHARS = 60
+_PARTS = ("step_ns", "computing_ns", "uncovered_ns", "free_ns")
+_HINT = Message("A click on a rank compares it with the median rank of its stage.")
+_SLOW, _DIFFERS, _LINKED = Message("slow"), Message("other kernels"), Message("slow link")
+
+
+def show(compare_page: st.Page) -> None:
+    """Draw the page; two ranks are compared on the `compare_page`."""
+    with panels.page():
+        pair.greet()
+        stores = places.fleets()
+        if not stores:
+            st.subheader(say("No ranks of a job are here"), anchor=False)
+            st.markdown(say("Read the traces of all ranks into a store, and open that:"))
+            st.code(_COMMANDS, language=None)
+            return
+        name = _choose(stores)
+        with panels.guarded(say("This store cannot be shown.")):
+            with st.spinner(say("Looking at the ranks …")):
+                found = fleets.load(stores[name])
+            _answers(found)
+            rank = _ranks(found)
+            if rank is not None:
+                _compare(stores[name], found, rank, compare_page)
+            _delays(found)
+            _split(found)
+            _links(found)
+            _outliers(found)
+            _formulas(found)
+
+
+def _choose(stores: dict[str, Path]) -> str:
+    asked = state.pages.fleet()
+    shown = asked if asked in stores else next(iter(stores))
+    state.pages.keep_fleet(shown)
+    if len(stores) > 1:
+        st.selectbox(
+            say("Job"),
+            list(stores),
+            key=state.pages.FLEET_KEY,
+            on_change=state.pages.pick_fleet,
+        )
+    return shown
+
+
+def _answers(found: Examined) -> None:
+    """What is missing, then what is wrong."""
+    first, *rest = state_sentences(found)
+    st.caption(panels.parts_text(first, "gray"))
+    for sentence in rest:
+        panels.note(text_of(sentence), ":orange[:material/warning:]")
+    is_well = not (found.slow or found.links or found.stages.differing)
+    for sentence in answer_sentences(found):
+        st.markdown(panels.parts_text(sentence, "gray" if is_well else "red"))
+
+
+def _ranks(found: Examined) -> int | None:
+    """The table of ranks, those that were named first; the rank that was clicked."""
+    slow = {one.rank: one for one in found.slow}
+    differing = {one.rank for one in found.stages.differing}
+    linked = {rank for link in found.links for rank in link.ranks}
+    order = [*slow, *sorted(differing - set(slow))]
+    ranks = [*order, *(split.rank for split in found.by_rank if split.rank not in order)]
+    splits = {split.rank: split for split in found.by_rank}
+    told: list[object] = []
+    for rank in ranks:
+        marks = [(_SLOW, rank in slow), (_DIFFERS, rank in differing), (_LINKED, rank in linked)]
+        told.append(", ".join(mark.text() for mark, is_so in marks if is_so))
+    columns: dict[str, list[object]] = {
+        say("rank"): list(ranks),
+        say("what is wrong"): told,
+        say("stage"): [found.stages.of.get(rank or 0) for rank in ranks],
+    }
+    for part in _PARTS:
+        columns[PARTS[part].text()] = [
+            units.duration(getattr(splits[rank], part)) if rank in splits else units.MISSING
+            for rank in ranks
+        ]
+    columns[say("waited for")] = [
+        units.duration(slow[rank].waited_ns) if rank in slow else "" for rank in ranks
+    ]
+    st.subheader(say("Ranks"), anchor=False)
+    st.caption(_HINT.text())
+    key = f"{TABLE}_{hashlib.sha256(repr(ranks).encode()).hexdigest()[:12]}"
+    st.dataframe(
+        pd.DataFrame(columns),
+        key=key,
+        hide_index=True,
+        height=whole_height(min(len(ranks), MAX_ROWS)),
+        row_height=ROW_HEIGHT,
+        on_select="rerun",
+        selection_mode="single-row",
+        alt=say("Ranks"),
+    )
+    picked = [line for line in state.table.picked_lines(key) if line < len(ranks)]
+    return ranks[picked[0]] if picked else None
+
+
+def _compare(path: Path, found: Examined, rank: int, compare_page: st.Page) -> None:
+    """Opens the rank beside the median rank of its stage, on the Compare page."""
+    other = fleets.median_rank(found, rank)
+    if other is None:
+        st.caption(say("There is no other rank to compare it with."))
+        return
+    files = [fleets.opened_rank(path, found, one) for one in (other, rank)]
+    state.files.tell(loading.closed(state.files.remember(files)))
+    query = {"baseline": files[0].id, "candidate": files[1].id}
+    st.switch_page(compare_page, query_params=query)
+
+
+def _title(question: Question) -> None:
+    st.subheader(TITLES[question].text(), anchor=False, help=BASES[question].text())
+
+
+def _delays(found: Examined) -> None:
+    from analysis.charts.delays import delays
+
+    figure = delays(found.delays, panels.mark_colours())
+    if figure is not None:
+        _title("delays")
+        panels.chart(figure, "fleet_delays", TITLES["delays"].text())
+
+
+def _split(found: Examined) -> None:
+    if not found.by_stage:
+        return
+    _title("split")
+    of = found.stages.of
+    rows = [
+        {
+            say("stage"): split.stage,
+            say("ranks"): ranks_text([rank for rank in of if of[rank] == split.stage]),
+            **{PARTS[part].text(): units.duration(getattr(split, part)) for part in _PARTS},
+        }
+        for split in found.by_stage
+    ]
+    _table(rows, TITLES["split"])
+
+
+def _links(found: Examined) -> None:
+    if not found.transfers:
+        return
+    _title("transfers")
+    rows = [
+        {
+            say("collective"): KINDS[one.kind].text(),
+            say("ranks"): one.size,
+            say("data"): units.data_size(one.bytes),
+            say("groups"): one.groups,
+            say("transfer"): units.duration(one.transfer_ns),
+            say("waiting"): units.duration(one.wait_ns),
+            say("skew"): units.duration(one.skew_ns),
+            say("bus bandwidth"): units.bandwidth(one.bandwidth and one.bandwidth / 1e9),
+        }
+        for one in found.transfers
+    ]
+    _table(rows, TITLES["transfers"])
+
+
+def _outliers(found: Examined) -> None:
+    if not found.outliers:
+        return
+    _title("outliers")
+    names = short_names((one.name for one in found.outliers), _NAME_CHARS)
+    rows = [
+        {
+            say("operator"): names[one.name],
+            say("rank"): one.rank,
+            say("call"): units.duration(one.each_ns),
+            say("median"): units.duration(one.median_ns),
+            say("change"): units.percent(one.change, signed=True),
+            say("robust z"): units.small_number(one.score),
+            say("in all"): units.duration(one.total_ns, signed=True),
+        }
+        for one in found.outliers
+    ]
+    _table(rows, TITLES["outliers"])
+
+
+def _table(rows: list[dict[str, object]], alt: Message) -> None:
+    st.dataframe(
+        pd.DataFrame(rows),
+        hide_index=True,
+        height=whole_height(min(len(rows), MAX_ROWS)),
+        row_height=ROW_HEIGHT,
+        alt=alt.text(),
+    )
+
+
+def _formulas(found: Examined) -> None:
+    """What the sentences above rest on."""
+    asked: list[Question] = ["slow", "cause", "links", "differing"]
+    if found.straggler_free is not None:
+        asked.append("free")
+    with st.expander(say("How each answer is found")):
+        for question in asked:
+            st.markdown(
+                f"**{panels.own(TITLES[question].text())}.** {panels.own(BASES[question].text())}"
+            )

@@ -1,0 +1,78 @@
+"""The Fleet page: what is wrong with which rank, and a rank beside the median one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from analysis.limits import DEFAULT_LIMITS
+from app.fleet import ingesting
+from app.sources import places
+from benchmarks.fleet_job import Job, write
+from tests.app.pages import address, is_clean, markdown_texts
+from tests.patience import GIVE_UP_S
+
+SCRIPT = """
+import streamlit as st
+from app.views import fleet
+
+compare_page = st.Page(lambda: st.write("compare"), title="Compare", url_path="compare")
+fleet_page = st.Page(lambda: fleet.show(compare_page), title="Fleet", default=True)
+st.navigation([fleet_page, compare_page], position="top").run()
+"""
+# The longest delay that a rank can have: its matrix products take three times as long.
+JOB = Job(nodes=2, devices=4, steps=4, layers=4, slow=5, factor=3.0, truncated=6)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("fleet")
+    write(JOB, folder / "traces")
+    ingesting.ingest([str(folder / "traces")], str(folder / "ranks"), DEFAULT_LIMITS)
+    return folder / "ranks"
+
+
+def opened() -> AppTest:
+    return AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S).run()
+
+
+def test_without_a_store_the_page_says_how_to_fill_one(tree: Path) -> None:
+    page = opened()
+    assert is_clean(page)
+    assert [head.value for head in page.subheader] == ["No ranks of a job are here"]
+    assert "fusescope ingest traces/ --to ranks" in page.code[0].value
+
+
+def test_the_answers_stand_first_and_a_click_compares_a_rank_with_the_median(
+    tree: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(places.FLEETS_VARIABLE, str(store))
+    page = opened()
+    assert is_clean(page) and address(page)["fleet"] == "ranks"
+    assert "rank6.json ends too early" in page.text[0].value
+    answers = " ".join(markdown_texts(page))
+    assert "Rank 5 is slow" in answers and "a step would take" in answers
+    table = page.dataframe[0].value
+    assert [int(table["rank"][0]), str(table["what is wrong"][0])] == [5, "slow"]
+    assert len(table) == 7
+    [key] = [name for name in page.session_state._state.filtered_state if "fleet_ranks" in name]
+    page.session_state[key] = {"selection": {"rows": [0], "columns": [], "cells": []}}
+    page.run()
+    assert is_clean(page)
+    query = address(page)
+    assert query["baseline"] != query["candidate"]
+    assert all(query[side].startswith("upload:") for side in ("baseline", "candidate"))
+
+
+def test_a_damaged_store_is_a_sentence(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tree / "broken"
+    folder.mkdir()
+    (folder / places.FLEET_MARK).write_text("{")
+    monkeypatch.setenv(places.FOLDERS_VARIABLE, str(tree))
+    page = opened()
+    assert is_clean(page)
+    assert "This store cannot be shown." in [error.value for error in page.error]
+    assert os.environ.get(places.FLEETS_VARIABLE) is None
