@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from app.store.entries import Beside
     from app.store.store import Store
 
-# Of the content, unpacked. Below, reading what was kept takes no less than a tenth of parsing.
-MIN_BYTES = 8 * MIB
+# Of the content, unpacked. From here on parsing takes at least five times as long as reading what
+# was kept, and longer than keeping it; below, all three are a matter of some 10 ms.
+MIN_BYTES = 4 * MIB
 _LOOK_BYTES = 64 * 1024  # of the file, packed or not: nothing smaller holds so much
 _NAMED = ("onnxruntime",)  # formats that tell something in the name of the file
 _LOG = logging.getLogger("fusescope")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pandas as pd
@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 
 from analysis.columnar.columns import read, stored
 from analysis.columnar.tables import TEXTS, Columnar, columnar, trace_of
+from analysis.readers.packed.notes import Note
+from analysis.readers.packed.tables import Origin
 from analysis.readers.reader import Reader
-from analysis.trace import Trace, calls_frame, operators_frame
+from analysis.trace import Diagnostic, Meta, Trace, calls_frame, operators_frame
 from tests.miniatures import FORMATS, files, only_trace
 
 OFTEN = ("kineto", "ascend_op_summary", "onnxruntime")
@@ -60,6 +62,13 @@ def assert_same(one: Trace, other: Trace) -> None:
         assert (use.device, use.peak_in) == (use_again.device, use_again.peak_in)
         assert (use.times_ns == use_again.times_ns).all()
         assert (use.allocated == use_again.allocated).all()
+    assert (one.program is None) == (other.program is None)
+    if one.program is not None and other.program is not None:
+        assert [one.program.names[at] for at in one.program.name_of] == [
+            other.program.names[at] for at in other.program.name_of
+        ]
+        for column in ("runs", "rows", "launched_by"):
+            assert (getattr(one.program, column) == getattr(other.program, column)).all()
     assert (one.host_waits is None) == (other.host_waits is None)
     if one.host_waits is not None and other.host_waits is not None:
         waits, waits_again = one.host_waits, other.host_waits
@@ -74,6 +83,17 @@ def assert_same(one: Trace, other: Trace) -> None:
 def test_every_format_comes_back_as_it_was(reader: Reader) -> None:
     trace = only_trace(files(reader))
     assert_same(trace, again(trace))
+
+
+def test_every_field_of_a_trace_is_kept() -> None:
+    """What is not kept would be gone when a trace is opened again: a new field needs its table in
+    analysis/readers/packed/context.py, or its place in `Origin`, and another READER_VERSION."""
+    assert {field.name for field in fields(Trace)} == {
+        "meta", "runs", "operators", "calls", "diagnostics",
+        "stacks", "memory", "host_waits", "originals", "program",
+    }  # fmt: skip
+    assert {field.name for field in fields(Meta)} == set(Origin.__struct_fields__)
+    assert {field.name for field in fields(Diagnostic)} == set(Note.__struct_fields__)
 
 
 CELLS = {
