@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
-import msgspec
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-Dtype = Literal["int64", "Int64", "bool", "boolean", "float64", "Float64", "category"]
+from analysis.columnar.header import Column
+
 _NULLABLE = {
     "Int64": pd.arrays.IntegerArray,
     "boolean": pd.arrays.BooleanArray,
     "Float64": pd.arrays.FloatingArray,
 }
 _KINDS = {"Int64": "int64", "boolean": "bool", "Float64": "float64"}
-
-
-class Column(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What Arrow does not tell of a column. A category has so many `texts`, in an index of the type
-    `index`: another than text where it has none."""
-
-    name: str
-    dtype: Dtype
-    texts: int = 0
-    index: str = "str"
 
 
 def stored(name: str, values: pd.Series) -> tuple[Column, pa.Array, pa.Array | None]:

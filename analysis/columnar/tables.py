@@ -10,28 +10,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-import msgspec
 import pandas as pd
 import pyarrow as pa
 
-from analysis.columnar.columns import Column, read, stored
+from analysis.columnar.columns import read, stored
+from analysis.columnar.header import CALLS, MAIN, NAMES, OPERATORS, RUNS, TEXTS, Column, Header
 from analysis.readers.packed.context import SCHEMAS, context_of, frames_of
-from analysis.readers.packed.notes import Note, diagnostics_of, note_of
+from analysis.readers.packed.notes import diagnostics_of, note_of
 from analysis.readers.packed.tables import Origin, Recording
 from analysis.trace import Meta, Part, Trace
-
-RUNS, OPERATORS, CALLS, TEXTS = "runs", "operators", "calls", "texts"
-MAIN = (RUNS, OPERATORS, CALLS)
-NAMES = (*MAIN, *SCHEMAS, TEXTS)  # of all tables that there may be
-
-
-class Header(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What stands beside the tables: where the trace comes from, what was noticed, and the columns
-    of each table."""
-
-    meta: Origin
-    notes: list[Note]
-    tables: dict[str, list[Column]]
 
 
 @dataclass(frozen=True, eq=False)

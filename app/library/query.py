@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from analysis.columnar.tables import CALLS, MAIN, OPERATORS, RUNS
+from analysis.columnar.header import CALLS, MAIN, OPERATORS, RUNS
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment, ExperimentRecord
 from analysis.readers import READER_VERSION, read_path

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import zlib
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-from analysis.columnar.tables import NAMES, TEXTS, Columnar, Header, trace_of
+from analysis.columnar.header import NAMES, TEXTS, Header
 from analysis.trace import Trace
+from app.store.settings import KEY
 from collectors.files.folder import FolderDraft
+
+if TYPE_CHECKING:
+    from analysis.columnar.tables import Columnar
 
 DESCRIPTION = "entry.json"
 _DESCRIPTION_BYTES = 64 * 1024**2
 _LEVEL = 1  # of zstd: higher ones take longer than they save
 _ROW_GROUP = 1_000_000
-KEY = re.compile(r"[0-9a-f]{64}(?:-[0-9a-f]{8})?")
 # What is not an entry, or is damaged: Arrow's errors are ValueErrors and OSErrors.
 UNREADABLE = (msgspec.MsgspecError, ValueError, TypeError, KeyError, IndexError, OSError)
 
@@ -61,6 +61,9 @@ class _Sealed(msgspec.Struct, frozen=True):
 def write(draft: FolderDraft, entry: Entry, kept: Columnar) -> None:
     """Fills the draft of a folder; what the entry says of its files is made up here. Raises
     OSError."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     checks = {}
     for name, table in kept.tables.items():
         with draft.opened(f"{name}.parquet") as file:
@@ -97,6 +100,11 @@ def described(folder: Path) -> Entry:
 
 def trace(folder: Path, entry: Entry) -> Trace:
     """The trace in a folder. Raises one of UNREADABLE."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from analysis.columnar.tables import Columnar, trace_of
+
     tables = {}
     for name, rows in entry.rows.items():
         if name not in NAMES:

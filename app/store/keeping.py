@@ -11,6 +11,7 @@ import hashlib
 import logging
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,16 +24,18 @@ from analysis.readers.experiment import Wanted
 from analysis.readers.input.folder import source_with_neighbours
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
-from app.store import facts, known, settings
+from app.store import settings
 
 if TYPE_CHECKING:
+    from app.store import known
     from app.store.entries import Beside
     from app.store.store import Store
 
 # Of the content, unpacked. From here on parsing takes at least five times as long as reading what
 # was kept, and longer than keeping it; below, all three are a matter of some 10 ms.
 MIN_BYTES = 4 * MIB
-_LOOK_BYTES = 64 * 1024  # of the file, packed or not: nothing smaller holds so much
+_PACKED_BYTES = 256 * 1024  # of a file that is packed: a smaller one hardly holds so much
+_GZIP = b"\x1f\x8b"
 _NAMED = ("onnxruntime",)  # formats that tell something in the name of the file
 _LOG = logging.getLogger("fusescope")
 
@@ -55,12 +58,10 @@ class Read:
 
 def store() -> Store | None:
     """The store, where it is on, and what it needs is installed."""
-    if not settings.is_on():
+    if not settings.is_on() or find_spec("pyarrow") is None:  # which is an extra
         return None
-    try:
-        from app.store.store import Store
-    except ImportError:  # without pyarrow, whose tables are an extra
-        return None
+    from app.store.store import Store
+
     return Store(settings.folder(), settings.max_bytes())
 
 
@@ -68,9 +69,13 @@ def read_through(
     path: Path, limits: Limits = DEFAULT_LIMITS, *, above: bool = True, wanted: Wanted | None = None
 ) -> Read:
     """What is in the file or folder at `path`, as analysis.readers.read_path, with its errors."""
+    kept_in = store() if _may_be_worth(path) else None
+    if kept_in is None:
+        return Read(read_path(path, limits, above=above, wanted=wanted))
+    from app.store import known
+
     state = known.facts_of(path)
-    kept_in = store() if state is not None and state[2] >= _LOOK_BYTES else None
-    if kept_in is None or state is None:
+    if state is None:
         return Read(read_path(path, limits, above=above, wanted=wanted))
     way = f"{path.absolute()}|{above}|{of_limits(limits)}"
 
@@ -81,14 +86,14 @@ def read_through(
     if key is not None and (found := _current(kept_in, key)) is not None:
         return Read(found)
     source = source_with_neighbours(path, limits, above=above)
-    if source.size >= _LOOK_BYTES:
-        key = content_key(source)
-        if (found := _of_content(kept_in, key, source.name, alone=False)) is not None:
-            _remember(kept_in, way, state, "", key)
-            return Read(found)
+    key = content_key(source)
+    if (found := _of_content(kept_in, key, source.name, alone=False)) is not None:
+        _remember(kept_in, way, state, "", key)
+        return Read(found)
     near = around()
     value = read(source, wanted)
-    if not isinstance(value, Trace) or not _is_worth(source):
+    is_settled = known.facts_of(path) == state  # or it was written to while it was read
+    if not isinstance(value, Trace) or not _is_worth(source) or not is_settled:
         return Read(value)
     asked = "beside" in vars(source)
     some: Beside = "never" if not asked else ("some" if source.beside else "none")
@@ -101,7 +106,8 @@ def read_through(
 
 def of_upload(source: Source) -> Trace | None:
     """What was kept of a file that came alone; None where nothing was."""
-    kept_in = store() if source.size >= _LOOK_BYTES else None
+    packed = source.is_packed and source.size >= _PACKED_BYTES
+    kept_in = store() if packed or source.size >= MIN_BYTES else None
     if kept_in is None:
         return None
     return _of_content(kept_in, content_key(source), source.name, alone=True)
@@ -123,6 +129,8 @@ def named_trace(key: str) -> tuple[str, Trace]:
     """The name that a trace has in the library, and the trace. Raises FuseScopeError as
     `trace_of`."""
     trace = trace_of(key)
+    from app.store import facts
+
     own = facts.of(settings.folder(), f"trace:{key}").name
     return own or trace.meta.file_name, trace
 
@@ -207,6 +215,18 @@ def _of_content(kept_in: Store, key: str, name: str, *, alone: bool) -> Trace | 
     return found and replace(found, meta=replace(found.meta, file_name=name))
 
 
+def _may_be_worth(path: Path) -> bool:
+    """Whether the file may hold so much; nothing is loaded to tell."""
+    try:
+        size = path.stat().st_size if path.is_file() else 0
+        if size >= MIN_BYTES or size < _PACKED_BYTES:
+            return size >= MIN_BYTES
+        with path.open("rb") as file:
+            return file.read(len(_GZIP)) == _GZIP
+    except OSError:
+        return False
+
+
 def _is_worth(source: Source) -> bool:
     return source.size >= MIN_BYTES or (source.is_packed and len(source.content) >= MIN_BYTES)
 
@@ -229,6 +249,8 @@ def _put(kept_in: Store, key: str, value: Trace, beside: Beside) -> tuple[Said |
 
 
 def _remember(kept_in: Store, way: str, state: known.Facts, around: str, key: str) -> None:
+    from app.store import known
+
     try:
         known.remember(kept_in.folder, way, state, around, key)
     except OSError as error:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.store.entries import KEY
+from app.store.settings import KEY
 from collectors.files import folder as folders
 from collectors.files import publication
 

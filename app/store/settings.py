@@ -6,6 +6,7 @@ Imports nothing heavy: whoever reads a small file asks this and no more.
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from analysis.errors import FuseScopeError
@@ -15,6 +16,7 @@ FOLDER_VARIABLE = "FUSESCOPE_LIBRARY"
 SIZE_VARIABLE = "FUSESCOPE_LIBRARY_SIZE"
 OFF = "off"
 DEFAULT_BYTES = 5 * 1024**3
+KEY = re.compile(r"[0-9a-f]{64}(?:-[0-9a-f]{8})?")  # of what is kept
 
 
 def is_on() -> bool:

@@ -14,18 +14,22 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from analysis.columnar.tables import Columnar
 from analysis.errors import FuseScopeError
 from analysis.readers import READER_VERSION
 from analysis.trace import Trace
 from app.store import entries, facts
-from app.store.entries import KEY, UNREADABLE, Entry
+from app.store.entries import UNREADABLE, Entry
+from app.store.settings import KEY
 from collectors.files import folder as folders
 from collectors.files import publication
 from collectors.files.folder import FolderDraft
+
+if TYPE_CHECKING:
+    from analysis.columnar.tables import Columnar
 
 VERSION = 1
 TRACES = "traces"

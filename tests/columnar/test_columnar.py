@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.columnar.columns import read, stored
-from analysis.columnar.tables import TEXTS, Columnar, columnar, trace_of
+from analysis.columnar.header import TEXTS
+from analysis.columnar.tables import Columnar, columnar, trace_of
 from analysis.readers.packed.notes import Note
 from analysis.readers.packed.tables import Origin
 from analysis.readers.reader import Reader

@@ -36,7 +36,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
 
     monkeypatch.setattr(keeping, "read", counted)
     monkeypatch.setattr(keeping, "MIN_BYTES", 1000)
-    monkeypatch.setattr(keeping, "_LOOK_BYTES", 100)
+    monkeypatch.setattr(keeping, "_PACKED_BYTES", 100)
     monkeypatch.setenv(settings.FOLDER_VARIABLE, str(tmp_path / "library"))
     return seen
 
