@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import assert_never
 
 from analysis.compare.comparison import Comparison
-from analysis.compare.groups.fusion import Fusion
 from analysis.gate.condition import Condition
 from analysis.gate.fusion_changes import FusionChange, FusionChanges, fusion_changes
 from analysis.gate.judged import Judged, Outcome, Reason
@@ -38,9 +37,10 @@ def judge(conditions: Sequence[Condition], comparison: Comparison) -> tuple[Judg
     return tuple(_judged(condition, comparison, changes, timed) for condition in conditions)
 
 
-def judge_structure(conditions: Sequence[Condition], fusion: Fusion) -> tuple[Judged, ...]:
+def judge_structure(
+    conditions: Sequence[Condition], changes: FusionChanges | None
+) -> tuple[Judged, ...]:
     """The same where nothing was measured: of structural conditions alone, which are exact."""
-    changes = fusion_changes(fusion)
     return tuple(_of_fusion(condition, changes) for condition in conditions)
 
 

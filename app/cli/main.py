@@ -20,7 +20,7 @@ from app.cli.compare import compare
 from app.cli.fleet.fleet import fleet
 from app.cli.fleet.ingest import ingest
 from app.cli.fuse import fuse
-from app.cli.gate import gate
+from app.cli.gating.gate import gate
 from app.cli.given.sides import SidesCommand
 from app.cli.help import command_of
 from app.cli.inspect import inspect

@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from analysis.errors import FuseScopeError
-from app.cli.gate import gate
+from app.cli.gating.gate import gate
 from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json
 
 LOST = ("--baseline", "fused", "--candidate", "unfused")
@@ -73,3 +73,23 @@ def test_what_cannot_be_judged_is_one_error(
     refused = invoke(*arguments).exception
     assert isinstance(refused, FuseScopeError), refused
     assert refused.code == code and refused.hint
+
+
+def test_two_models_are_compared_by_their_fusions(recording: str) -> None:
+    """The second one's engine fuses nothing."""
+    plain = {"unfused": UNFUSED_OPERATORS, "fused": UNFUSED_OPERATORS}
+    times = {"unfused": [10.0] * 8, "fused": [9.0] * 8}
+    Path("new.zip").write_bytes(experiment_zip(times, plain, model_sha256="cd" * 32))
+    asked = (recording, "new.zip", "--structure", "--fail-if", "fusion.lost > 0")
+    result = invoke(*asked, "--markdown", "g.md")
+    assert result.exit_code == 1 and "e.zip → new.zip" in result.stdout
+    assert "The gate failed: its condition is true." in result.stdout
+    told = "FusedConv became Conv + BatchNormalization + Relu in 1 group: a."
+    assert told in result.stdout and "FusedConv became" in Path("g.md").read_text()
+    assert invoke("new.zip", *asked[:1], *asked[2:]).exit_code == 0
+    for wrong, code in (
+        ((), "gate_models_by_structure"),
+        (("--structure", "--base", "fused"), "options_exclude"),
+    ):
+        refused = invoke(recording, "new.zip", "--fail-if", "fusion.lost > 0", *wrong).exception
+        assert isinstance(refused, FuseScopeError) and refused.code == code

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from analysis.advice.missed_fusions import MissedFusion
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Fusion, Group, Operator
@@ -24,7 +25,7 @@ from analysis.report.gate.gate_json import gate_json
 from analysis.report.gate.junit import junit_xml
 from analysis.report.gate.markdown import MAX_LINES, gate_markdown
 from analysis.trace import Trace
-from analysis.wording.gate import change_lines, gate_sentence, judged_sentence
+from analysis.wording.gate import blocked_lines, change_lines, gate_sentence, judged_sentence
 from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json
 
 TIMES = {"fused": [5.0] * 8, "unfused": [10.0] * 8}
@@ -104,7 +105,7 @@ def test_times_of_traces_of_their_own_are_not_judged() -> None:
 
 
 def test_structure_is_judged_without_times(lost: Comparison) -> None:
-    (one,) = judge_structure([parse_condition("fusion.lost > 0")], lost.fusion)
+    (one,) = judge_structure([parse_condition("fusion.lost > 0")], fusion_changes(lost.fusion))
     assert one.outcome == "failed" and len(one.changes) == 1
     assert fusion_changes(Fusion("inferred", lost.fusion.groups)) is None
 
@@ -127,6 +128,16 @@ def test_what_all_conditions_together_say(lost: Comparison) -> None:
     assert "The interval holds the limit." in judged_sentence(untold[0])
 
 
+def test_what_blocks_a_lost_fusion_is_told_with_what_to_change() -> None:
+    miss = MissedFusion(
+        "Gelu", ("a", "b"), ("Erf", "Mul"), "", "quantised", places=(("a",), ("b",))
+    )
+    (line,) = blocked_lines([miss])
+    assert line.startswith("Gelu is not fused in 2 places. ") and line.count(". ") >= 2
+    values = json.loads(gate_json([], "a", "b", [miss]))
+    assert values["blocked"] == [line]
+
+
 HOSTILE = "<b>|[x](http://e.example)\x1b[31m\n"
 
 
@@ -139,7 +150,7 @@ def test_what_is_written_interprets_nothing_and_stays_short() -> None:
         for n, name in enumerate(names, 1)
     )  # fmt: skip
     conditions = [parse_condition(f"fusion.lost > {n}") for n in range(40)]
-    found = judge_structure(conditions, Fusion("graphs", groups))
+    found = judge_structure(conditions, fusion_changes(Fusion("graphs", groups)))
     text = gate_markdown(found, HOSTILE, "b")
     assert len(text.splitlines()) < MAX_LINES and "\x1b" not in text
     assert "<b>" not in text and "[x]" not in text

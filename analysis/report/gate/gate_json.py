@@ -6,17 +6,23 @@ from collections.abc import Sequence
 
 import msgspec
 
+from analysis.advice.missed_fusions import MissedFusion
 from analysis.gate.fusion_changes import FusionChange
 from analysis.gate.judged import Judged
 from analysis.gate.judgement import has_failed
 from analysis.messages import language
 from analysis.text import clean_text
-from analysis.wording.gate import judged_sentence
+from analysis.wording.gate import blocked_lines, judged_sentence
 
 SCHEMA_VERSION = 1
 
 
-def gate_json(judged: Sequence[Judged], baseline: str, candidate: str) -> bytes:
+def gate_json(
+    judged: Sequence[Judged],
+    baseline: str,
+    candidate: str,
+    misses: Sequence[MissedFusion] = (),
+) -> bytes:
     """All conditions as indented JSON; ratios and changes are fractions."""
     with language.speaking(language.ENGLISH):
         values = {
@@ -25,6 +31,7 @@ def gate_json(judged: Sequence[Judged], baseline: str, candidate: str) -> bytes:
             "candidate": clean_text(candidate),
             "failed": has_failed(judged),
             "conditions": [_values(one) for one in judged],
+            "blocked": blocked_lines(misses),
         }
         return msgspec.json.format(msgspec.json.encode(values), indent=2)
 

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from analysis.advice.missed_fusions import MissedFusion
 from analysis.gate.judged import Judged
 from analysis.messages import say
 from analysis.report.exports.markdown import plain, table_row
 from analysis.text import clean_text
-from analysis.wording.gate import OUTCOMES, change_lines, gate_sentence, judged_sentence
+from analysis.wording.gate import (
+    OUTCOMES,
+    blocked_lines,
+    change_lines,
+    gate_sentence,
+    judged_sentence,
+)
 
 MAX_LINES = 60
 _SHOWN = 20  # conditions
 _CHARS = 300
 
 
-def gate_markdown(judged: Sequence[Judged], baseline: str, candidate: str) -> str:
+def gate_markdown(
+    judged: Sequence[Judged],
+    baseline: str,
+    candidate: str,
+    misses: Sequence[MissedFusion] = (),
+) -> str:
     """What came of all, a row for each condition, failed ones first, and the groups behind those
     that failed; nothing that comes from a file is interpreted."""
     order = {"failed": 0, "unknown": 1, "cannot_tell": 2, "passed": 3}
@@ -42,6 +54,7 @@ def gate_markdown(judged: Sequence[Judged], baseline: str, candidate: str) -> st
         left = len(ranked) - _SHOWN
         more = say("and {n:count} more condition", "and {n:count} more conditions", n=left)
         out.append(table_row([more, "", ""]))
-    lines = [f"- {plain(clean_text(line, _CHARS))}" for line in change_lines(judged)]
+    told = [*change_lines(judged), *blocked_lines(misses)]
+    lines = [f"- {plain(clean_text(line, _CHARS))}" for line in told]
     out += ["", *lines] if lines else []
     return "\n".join(out) + "\n"

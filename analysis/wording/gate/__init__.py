@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from analysis import units
+from analysis.advice.missed_fusions import MissedFusion
 from analysis.compare.ledger import common_scope, sequence_text
 from analysis.gate.condition import Condition
 from analysis.gate.fusion_changes import FusionChange
 from analysis.gate.judged import Judged, Outcome, Reason
 from analysis.messages import Message, paragraph
 from analysis.text import clean_text
+from analysis.wording.advice import near_miss_remedy, near_miss_sentence, pattern_text
 
 SHOWN_CHANGES = 10  # sentences on groups
 SHOWN_PLACES = 3
@@ -28,6 +30,7 @@ _FAILED = Message(
     "The gate failed: {n:count} of its {of:count} conditions is true.",
     "The gate failed: {n:count} of its {of:count} conditions are true.",
 )
+_ONE_FAILED = Message("The gate failed: its condition is true.")
 _PASSED = Message(
     "The gate passed: its condition is not true.",
     "The gate passed: none of its {n:count} conditions is true.",
@@ -67,6 +70,10 @@ REASONS: Mapping[Reason, Message] = MappingProxyType(
 )
 _CHANGE = Message("{before:name} became {after:name} in {n:groups}: {places:name}.")
 _CHANGE_SOMEWHERE = Message("{before:name} became {after:name} in {n:groups}.")
+_MISSED = Message(
+    "{pattern:name} is not fused in {n:count} place.",
+    "{pattern:name} is not fused in {n:count} places.",
+)
 _NOTHING = Message("nothing")
 _MORE_PLACES = Message("{places:name} and others")
 _MORE = Message("{n:count} more group changed.", "{n:count} more groups changed.")
@@ -76,7 +83,9 @@ def gate_sentence(judged: Sequence[Judged]) -> str:
     """What came of all conditions: one or two sentences."""
     outcomes = Counter(one.outcome for one in judged)
     untold = outcomes["cannot_tell"]
-    if outcomes["failed"]:
+    if outcomes["failed"] and len(judged) == 1:
+        said = str(_ONE_FAILED)
+    elif outcomes["failed"]:
         said = _FAILED.text(n=outcomes["failed"], of=len(judged))
     elif outcomes["unknown"]:
         said = _UNKNOWN.text(n=outcomes["unknown"])
@@ -124,6 +133,19 @@ def change_lines(judged: Sequence[Judged]) -> list[str]:
     lines = [_change(before, after, places) for (before, after), places in ranked[:SHOWN_CHANGES]]
     left = sum(len(places) for _, places in ranked[SHOWN_CHANGES:])
     return [*lines, *([_MORE.text(n=left)] if left else [])]
+
+
+def blocked_lines(misses: Sequence[MissedFusion]) -> list[str]:
+    """Why a fusion is missed and what to change, a line for each pattern and reason; at most
+    SHOWN_CHANGES of them."""
+    return [
+        paragraph(
+            _MISSED.text(pattern=pattern_text(miss), n=miss.count),
+            near_miss_sentence(miss),
+            near_miss_remedy(miss),
+        )
+        for miss in misses[:SHOWN_CHANGES]
+    ]
 
 
 def _change(before: str, after: str, places: Sequence[str]) -> str:

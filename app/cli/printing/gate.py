@@ -11,17 +11,29 @@ from rich.text import Text
 from analysis.gate.judgement import has_failed
 from analysis.messages import say
 from analysis.text import clean_text
-from analysis.wording.gate import OUTCOMES, change_lines, gate_sentence, judged_sentence
+from analysis.wording.gate import (
+    OUTCOMES,
+    blocked_lines,
+    change_lines,
+    gate_sentence,
+    judged_sentence,
+)
 
 if TYPE_CHECKING:
+    from analysis.advice.missed_fusions import MissedFusion
     from analysis.gate.judged import Judged
 
 _CHARS = 1000
 _STYLES = {"failed": "bold red", "passed": "green", "cannot_tell": "yellow", "unknown": "yellow"}
 
 
-def print_gate(judged: Sequence[Judged], baseline: str, candidate: str) -> None:
-    """What came of all, then each condition and the groups behind those that are true."""
+def print_gate(
+    judged: Sequence[Judged],
+    baseline: str,
+    candidate: str,
+    misses: Sequence[MissedFusion] = (),
+) -> None:
+    """What came of all, each condition, the groups behind true ones, and what blocks them."""
     console = Console(highlight=False, markup=False, emoji=False)
     style = "bold red" if has_failed(judged) else "bold green"
     console.print(clean_text(gate_sentence(judged), _CHARS), style=style)
@@ -33,7 +45,7 @@ def print_gate(judged: Sequence[Judged], baseline: str, candidate: str) -> None:
         line = Text(f"{clean_text(one.condition.text, _CHARS)}: ")
         console.print(line.append(outcome, style=_STYLES[one.outcome]))
         console.print(f"  {clean_text(judged_sentence(one), _CHARS)}")
-    lines = change_lines(judged)
+    lines = [*change_lines(judged), *blocked_lines(misses)]
     if lines:
         console.print()
     for text in lines:

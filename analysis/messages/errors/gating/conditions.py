@@ -17,6 +17,7 @@ ConditionsError = Literal[
     "condition_wants_percent",
     "condition_without_noise",
     "condition_without_relation",
+    "gate_models_by_structure",
     "gate_needs_condition",
     "gate_needs_variants",
     "gate_not_judged",
@@ -79,6 +80,10 @@ CONDITIONS: Mapping[ConditionsError, ErrorText] = {
             "'{found:name}': one of these belongs here: {known:name}"
         ),
         _EXAMPLES,
+    ),
+    "gate_models_by_structure": ErrorText(
+        Message("Two models are compared by what the engine fuses in them, not by times"),
+        Message("Add --structure, and keep only conditions of fusion and operators."),
     ),
     "gate_needs_condition": ErrorText(
         Message("A gate needs a condition to fail at"),

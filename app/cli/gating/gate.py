@@ -1,4 +1,4 @@
-"""`fusescope gate`: fails where a condition on two variants is true."""
+"""`fusescope gate`: fails where a condition on two variants, or two models, is true."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from analysis.errors import FuseScopeError
-from analysis.messages import say
 from app.cli import streams
 from app.cli.limits import LimitOption
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from analysis.gate.condition import Condition
     from analysis.gate.judged import Judged
+    from app.cli.gating.judging import Outcome
 
 
 def gate(
@@ -28,6 +27,13 @@ def gate(
             "recorded first.",
         ),
     ],
+    other: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="NEW",
+            help="Another model or recording: which fusions of FILE it has lost (--structure).",
+        ),
+    ] = None,
     fail_if: Annotated[
         list[str] | None,
         typer.Option(
@@ -73,112 +79,48 @@ def gate(
 ) -> None:
     """Exit code 1 where a condition is true, 2 where one cannot be judged."""
     from analysis.gate.condition import parse_condition
+    from app.cli.gating.judging import Asked, judge_one
+    from app.cli.gating.two_models import judge_models
     from app.cli.outputs import refuse_lost
-    from app.cli.reading import is_model
 
     if not fail_if:
         raise FuseScopeError("gate_needs_condition")
     conditions = [parse_condition(text) for text in fail_if]
     files = {"--junit": junit, "--markdown": markdown, "--html": html}
-    refuse_lost(files, [given])
+    refuse_lost(files, [given, other])
     timed = next((one for one in conditions if not one.is_structural), None)
     if structure and timed is not None:
         raise FuseScopeError("gate_structure_only", condition=timed.text)
-    path = given
-    if is_model(given) or not given.exists():
-        path = _recorded(given, (base, head), structure, threads, blocks, seconds, out)
-    judged, names = _judged(path, conditions, (base, head), structure, html)
-    _write(judged, names, junit, markdown)
+    if other is not None:
+        refused = {"--base": base, "--blocks": blocks, "--seconds": seconds, "--html": html}
+        outcome = judge_models(given, other, conditions, head, structure, out, refused)
+    else:
+        asked = Asked(base, head, structure, threads, blocks, seconds, out)
+        outcome = judge_one(given, conditions, asked, html)
+    _write(outcome, junit, markdown)
     if json:
         from analysis.report.gate.gate_json import gate_json
 
-        streams.write_json(gate_json(judged, *names))
+        streams.write_json(gate_json(outcome.judged, *outcome.names, outcome.misses))
     else:
         from app.cli.printing.gate import print_gate
 
-        print_gate(judged, *names)
-    _leave(judged)
+        print_gate(outcome.judged, *outcome.names, outcome.misses)
+    _leave(outcome.judged)
 
 
-def _recorded(
-    given: Path,
-    names: tuple[str, str],
-    structure: bool,
-    threads: int | None,
-    blocks: int | None,
-    seconds: float | None,
-    out: Path | None,
-) -> Path:
-    """The file of a recording of both variants in the same blocks; with `structure` as short as one
-    can be, since only its graphs are looked at."""
-    from app.cli.recording import run as recording_run
-
-    if not all(names):
-        raise FuseScopeError("gate_needs_variants")
-    try:
-        from collectors.record import Recording
-    except ImportError as error:
-        raise recording_run.missing_package(error) from None
-    recording = Recording(
-        model=str(given),
-        out=out,
-        variants=names,
-        baseline=names[0],
-        threads=threads,
-        blocks=1 if structure else blocks,
-        rounds=1 if structure else None,
-        seconds=None if structure else seconds,
-        own_pass=False,
-        command=f"fusescope gate {given}",
-    )
-    path = recording_run.run(recording)
-    streams.tell(say("Recorded: {file:name}", file=recording_run.relative(path)))
-    return path
-
-
-def _judged(
-    path: Path,
-    conditions: Sequence[Condition],
-    names: tuple[str, str],
-    structure: bool,
-    html: Path | None,
-) -> tuple[tuple[Judged, ...], tuple[str, str]]:
-    """What came of the conditions, and the names of both sides. Writes the report, too."""
-    from analysis.compare import compare
-    from analysis.compare.choice import choose_sides
-    from analysis.compare.groups.grouping import group_operators
-    from analysis.gate.judgement import judge, judge_structure
-    from app.cli.outputs import write_whole
-    from app.cli.reading import read_given
-
-    value = read_given(path)
-    sides = choose_sides(value, None, names[0] or None, names[1] or None)
-    shown = (sides[0].name, sides[1].name)
-    if structure and html is None:
-        return judge_structure(conditions, group_operators(*sides)), shown
-    comparison = compare(*sides)
-    if html is not None:
-        from analysis.report.html import report_html
-
-        data = report_html(comparison).encode()
-        write_whole(html, data, option="--html", code="report_unwritable")
-    return judge(conditions, comparison), shown
-
-
-def _write(
-    judged: Sequence[Judged], names: tuple[str, str], junit: Path | None, markdown: Path | None
-) -> None:
+def _write(outcome: Outcome, junit: Path | None, markdown: Path | None) -> None:
     from app.cli.outputs import write_whole
 
     if junit is not None:
         from analysis.report.gate.junit import junit_xml
 
-        data = junit_xml(judged, *names)
+        data = junit_xml(outcome.judged, *outcome.names)
         write_whole(junit, data, option="--junit", code="report_unwritable")
     if markdown is not None:
         from analysis.report.gate.markdown import gate_markdown
 
-        data = gate_markdown(judged, *names).encode()
+        data = gate_markdown(outcome.judged, *outcome.names, outcome.misses).encode()
         write_whole(markdown, data, option="--markdown", code="report_unwritable")
 
 

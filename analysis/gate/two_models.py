@@ -1,0 +1,101 @@
+"""Two models: which fusions of the first one the second has lost.
+
+Models of two exports share no operator for certain. What is compared is what became of each model
+by itself: the groups of operators that the engine fuses.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+
+from analysis.compare.groups.fusion import Fusion, Group, Operator
+from analysis.compare.ledger import common_scope
+from analysis.gate.fusion_changes import EXACT, FusionChange, FusionChanges, What
+
+Key = Callable[[Group], Hashable]
+
+
+def changes_between(old: Fusion, new: Fusion) -> FusionChanges | None:
+    """What the fusions of two models differ by, each `Fusion` from a model without optimisations to
+    its optimised graph; None where either is not known.
+
+    Fused groups are matched by the names of their operators, then by module and op types, then by
+    op types in model order. One without a match is lost or won, and its `group` has the fused
+    operators of one side and what runs in the same place on the other.
+    """
+    if any(fusion.source not in EXACT for fusion in (old, new)):
+        return None
+    pairs, lost, won = _matched(_fused(old), _fused(new))
+    changes = [change for pair in pairs if (change := _changed(*pair)) is not None]
+    changes += [FusionChange("lost", _beside(group, new, is_old=True)) for group in lost]
+    changes += [FusionChange("won", _beside(group, old, is_old=False)) for group in won]
+    return FusionChanges(tuple(changes), (_operators(old), _operators(new)))
+
+
+def _fused(fusion: Fusion) -> list[Group]:
+    return [group for group in fusion.groups if group.kind == "fused"]
+
+
+def _matched(
+    old: Sequence[Group], new: Sequence[Group]
+) -> tuple[list[tuple[Group, Group]], list[Group], list[Group]]:
+    """Pairs, and what is left of either."""
+    pairs: list[tuple[Group, Group]] = []
+    left, right = list(old), list(new)
+    for key in (_names, _place, _types):
+        by_key: defaultdict[Hashable, list[Group]] = defaultdict(list)
+        for group in right:
+            by_key[key(group)].append(group)
+        found = [(group, by_key[key(group)].pop(0)) for group in left if by_key[key(group)]]
+        pairs += found
+        taken = [{id(pair[side]) for pair in found} for side in (0, 1)]
+        left, right = (
+            [group for group in groups if id(group) not in gone]
+            for groups, gone in zip((left, right), taken, strict=True)
+        )
+    return pairs, left, right
+
+
+def _names(group: Group) -> Hashable:
+    return frozenset(operator.name for operator in group.original)
+
+
+def _place(group: Group) -> Hashable:
+    return common_scope(group.original), _types(group)
+
+
+def _types(group: Group) -> Hashable:
+    return tuple(sorted(operator.op_type for operator in group.original))
+
+
+def _changed(old: Group, new: Group) -> FusionChange | None:
+    before, after = ([one.op_type for one in group.candidate] for group in (old, new))
+    if Counter(before) == Counter(after):
+        return None
+    what: What = "changed"
+    if len(after) != len(before):
+        what = "lost" if len(after) > len(before) else "won"
+    return FusionChange(what, _as_sides(old, old.candidate, new.candidate))
+
+
+def _beside(group: Group, other: Fusion, *, is_old: bool) -> Group:
+    """The group with what runs in its place in the other model."""
+    names = {operator.name for operator in group.original}
+    there = [one for one in other.groups if names & {operator.name for operator in one.original}]
+    if not there:
+        scope = common_scope(group.original)
+        there = [one for one in other.groups if scope and common_scope(one.original) == scope]
+    runs = tuple(operator for one in there for operator in one.candidate)
+    sides = (group.candidate, runs) if is_old else (runs, group.candidate)
+    return _as_sides(group, *sides)
+
+
+def _as_sides(group: Group, before: tuple[Operator, ...], after: tuple[Operator, ...]) -> Group:
+    return Group(group.id, group.kind, group.known_by, group.original, before, after)
+
+
+def _operators(fusion: Fusion) -> Counter[str]:
+    """What the optimised graph of a model runs, by op type."""
+    ran: Iterable[Operator] = (one for group in fusion.groups for one in group.candidate)
+    return Counter(one.op_type for one in (*ran, *fusion.inserted[1]))

@@ -1,0 +1,1 @@
+"""`fusescope gate`: conditions on two variants, or on two models."""

@@ -1,0 +1,99 @@
+"""A gate on two variants of one model, which is recorded first where it has to be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analysis.errors import FuseScopeError
+from analysis.messages import say
+from app.cli import streams
+
+if TYPE_CHECKING:
+    from analysis.advice.missed_fusions import MissedFusion
+    from analysis.gate.condition import Condition
+    from analysis.gate.judged import Judged
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of the conditions, the names of both sides, and what keeps the second one from
+    fusing what the first one fuses, where they are two models."""
+
+    judged: tuple[Judged, ...]
+    names: tuple[str, str]
+    misses: tuple[MissedFusion, ...] = ()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a recording: its two variants, and what `fusescope collect` takes; with
+    `structure` it is as short as one can be, since only its graphs are looked at."""
+
+    base: str
+    head: str
+    structure: bool = False
+    threads: int | None = None
+    blocks: int | None = None
+    seconds: float | None = None
+    out: Path | None = None
+
+
+def judge_one(
+    given: Path, conditions: Sequence[Condition], asked: Asked, html: Path | None
+) -> Outcome:
+    """What came of the conditions. Writes the report, too. Raises FuseScopeError."""
+    from analysis.compare import compare
+    from analysis.compare.choice import choose_sides
+    from analysis.compare.groups.grouping import group_operators
+    from analysis.gate.fusion_changes import fusion_changes
+    from analysis.gate.judgement import judge, judge_structure
+    from app.cli.outputs import write_whole
+    from app.cli.reading import read_given
+
+    value = read_given(recording_of(given, asked))
+    sides = choose_sides(value, None, asked.base or None, asked.head or None)
+    shown = (sides[0].name, sides[1].name)
+    if asked.structure and html is None:
+        changes = fusion_changes(group_operators(*sides))
+        return Outcome(judge_structure(conditions, changes), shown)
+    comparison = compare(*sides)
+    if html is not None:
+        from analysis.report.html import report_html
+
+        data = report_html(comparison).encode()
+        write_whole(html, data, option="--html", code="report_unwritable")
+    return Outcome(judge(conditions, comparison), shown)
+
+
+def recording_of(given: Path, asked: Asked) -> Path:
+    """The file itself where it is a recording; else that of a recording of the model, with both
+    variants in the same blocks."""
+    from app.cli.reading import is_model
+    from app.cli.recording import run as recording_run
+
+    if given.exists() and not is_model(given):
+        return given
+    if not asked.base or not asked.head:
+        raise FuseScopeError("gate_needs_variants")
+    try:
+        from collectors.record import Recording
+    except ImportError as error:
+        raise recording_run.missing_package(error) from None
+    recording = Recording(
+        model=str(given),
+        out=asked.out,
+        variants=(asked.base, asked.head),
+        baseline=asked.base,
+        threads=asked.threads,
+        blocks=1 if asked.structure else asked.blocks,
+        rounds=1 if asked.structure else None,
+        seconds=None if asked.structure else asked.seconds,
+        own_pass=False,
+        command=f"fusescope gate {given}",
+    )
+    path = recording_run.run(recording)
+    streams.tell(say("Recorded: {file:name}", file=recording_run.relative(path)))
+    return path
