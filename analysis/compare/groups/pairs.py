@@ -41,7 +41,8 @@ def paired_operators(
     name of the candidate's renamed operators and both sides tell them apart; the rest on
     (op type, shapes, dtypes, n-th of those; inputs alone where neither side tells outputs), then on
     (launcher, its inputs, n-th of those);
-    communication that is left on (op type, n-th of those).
+    communication that is left on (op type, n-th of those). One whose name `counterparts` gives as
+    '' has no partner: its group tells of none, and shapes would find one of another group.
     """
     sides = (_ran(baseline, {}), _ran(candidate, counterparts))
     every = [range(len(side.table)) for side in sides]
@@ -50,6 +51,11 @@ def paired_operators(
         side.where(side.table["outputs"].isna() & (side.table["level"] != "device_kernel"))
         for side in sides
     ]
+    alone = (
+        {at for at, name in enumerate(sides[1].texts["origin"]) if not name}
+        if counterparts
+        else set()
+    )
     communication = [side.where(side.table["is_communication"]) for side in sides]
     names = [side.texts["name"] for side in sides]
     pairs: list[Pair] = [
@@ -64,7 +70,7 @@ def paired_operators(
         # Names of communication hold numbers of the recording's groups, and it tells no shapes.
         (communication, ["op_type"], "order"),
     ):
-        taken = ({b for b, _, _ in pairs}, {c for _, c, _ in pairs})
+        taken = ({b for b, _, _ in pairs}, {c for _, c, _ in pairs} | alone)
         pairs += [(b, c, label) for b, c in _join(sides, keys, among, taken)]
     taken = ({b for b, _, _ in pairs}, {c for _, c, _ in pairs})
     pairs += [(b, -1, "") for b in every[0] if b not in taken[0]]

@@ -69,6 +69,20 @@ def test_kernels_of_one_name_are_told_apart(sample: Experiment) -> None:
     assert not ((rows["side"] == "both") & rows["name"].isin(shared)).any()
 
 
+def test_a_kernel_stands_beside_one_of_its_own_group_or_of_none(sample: Experiment) -> None:
+    """Two layers have kernels of one name and shape."""
+    found = compared(sample, ("unfused", "fused"))
+    sides = [
+        {op.name: group.id for group in found.fusion.groups for op in getattr(group, side)}
+        for side in ("baseline", "candidate")
+    ]
+    names = [side.trace.texts("name") for side in (found.baseline, found.candidate)]
+    both = found.operators[found.operators["side"] == "both"]
+    for before, after in zip(both["operator_baseline"], both["operator_candidate"], strict=True):
+        assert sides[0][names[0][int(before)]] == sides[1][names[1][int(after)]]
+    assert len(both) >= 10  # products and attention are called on either side
+
+
 def test_layer_norm_gelu_and_linear_become_what_they_are(sample: Experiment) -> None:
     groups = compared(sample, ("unfused", "fused")).fusion.groups
     kinds = {op.op_type: group.kind for group in groups for op in group.original}
