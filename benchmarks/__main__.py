@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
-from benchmarks import commands, dashboard, interval, lineage, uploads
+from benchmarks import commands, dashboard, fleet, interval, lineage, uploads
 from benchmarks.row import print_rows
 
 GROUPS = {
     "commands": commands.measure,
     "dashboard": dashboard.measure,
+    "fleet": fleet.measure,
     "interval": interval.measure,
     "lineage": lineage.measure,
     "uploads": uploads.measure,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,8 @@ import pandas as pd
 from analysis.errors import FuseScopeError
 from analysis.fleet.identity import Identity
 from analysis.fleet.sweep import union_between
-from analysis.readers.input.json_events import EventFile, decode_file
+from analysis.readers.input.event_windows import collect_events
+from analysis.readers.input.json_events import EventFile
 from analysis.readers.input.json_value import decode
 from analysis.readers.input.source import Source
 from analysis.readers.pytorch.event import Event
@@ -75,20 +76,38 @@ def said_of(source: Source, trace: Trace) -> Said:
     """What a Kineto trace says that no Trace carries; nothing of other formats."""
     if trace.meta.format != "kineto" or not trace.operators["is_communication"].any():
         return Said({}, ())
-    try:
-        events, _, _ = decode_file(source.content, Event, EventFile, source.name, source.limits)
-    except FuseScopeError:
-        return Said({}, ())
     talks = trace.operators["is_communication"].to_numpy()[trace.calls["operator"].to_numpy()]
     rows = trace.calls["source_row"].to_numpy("int64", na_value=-1)[talks]
-    found = {
-        int(row): decode(events[row].args, _Args, _Args()) for row in rows if 0 <= row < len(events)
-    }
-    steps: dict[int, None] = {}
-    for event in events:
-        if event.name and event.cat == "user_annotation" and (match := _STEP.match(event.name)):
-            steps.setdefault(int(match[1]))
-    return Said(found, tuple(sorted(steps)))
+    wanted = frozenset(rows.tolist())
+    try:
+        found, _, _ = collect_events(source, Event, EventFile, lambda: _Collected(wanted))
+    except FuseScopeError:
+        return Said({}, ())
+    return Said(found.collectives, tuple(sorted(found.steps)))
+
+
+class _Collected:
+    """Arguments of the events in these rows of a file, and numbers of steps, part by part."""
+
+    plain = None
+
+    def __init__(self, wanted: frozenset[int]) -> None:
+        self.count = 0
+        self.collectives: dict[int, _Args] = {}
+        self.steps: set[int] = set()
+        self._wanted = wanted
+
+    def add(self, events: Sequence[Event], *, escaped: bool = False) -> None:
+        """The next events of the file."""
+        for row, event in enumerate(events, start=self.count):
+            if row in self._wanted:
+                self.collectives[row] = decode(event.args, _Args, _Args())
+            elif event.cat == "user_annotation" and (match := _STEP.match(event.name or "")):
+                self.steps.add(int(match[1]))
+        self.count += len(events)
+
+    def miss(self) -> None:
+        """There is no plain type that could not fit."""
 
 
 def collectives(trace: Trace, said: Said, identity: Identity) -> pd.DataFrame:

@@ -95,19 +95,23 @@ def identity_of(source: Source, pattern: re.Pattern[str]) -> Identity:
 
 def _from_header(source: Source) -> Identity:
     """What `distributedInfo` says, which stands in front of a Kineto trace's events or behind."""
-    data = source.content
-    at = _HEADER.search(data[:_MAX_HEADER])
-    if at is None and len(data) > _MAX_HEADER:
-        at = _HEADER.search(data, len(data) - _MAX_HEADER)
-    if at is None:
+    text = _told_in(source.head) or _told_in(source.content)  # most say it in the first bytes
+    if not text:
         return Identity()
-    text = _object(data, at.end())
     job = decode(msgspec.Raw(text), _Job, _Job())
     rank = job.rank if job.rank is not None and 0 <= job.rank < MAX_RANK else None
     world = job.world_size if job.world_size and 0 < job.world_size <= MAX_RANK else None
     listed = decode(job.pg_config, list[_Group], [])
     groups = {str(group.name): tuple(group.ranks[:MAX_RANK]) for group in listed}
     return Identity(rank, world, groups)
+
+
+def _told_in(data: bytes) -> bytes:
+    """The object `distributedInfo`; b'' where there is none that is whole."""
+    at = _HEADER.search(data[:_MAX_HEADER])
+    if at is None and len(data) > _MAX_HEADER:
+        at = _HEADER.search(data, len(data) - _MAX_HEADER)
+    return _object(data, at.end()) if at is not None else b""
 
 
 def _object(data: bytes, start: int) -> bytes:

@@ -289,12 +289,18 @@ def _small(place: Place, facts: Sequence[RankFacts]) -> tuple[dict[str, pd.DataF
 
 
 def _alike(parts: list[tuple[str, Any]]) -> tuple[list[tuple[str, Any]], set[str]]:
-    """Parts with the columns of the first, and hashes of the others."""
+    """Parts with the columns of the first and their types, and hashes of those that have others. A
+    part without rows may have none."""
     if not parts:
         return [], set()
-    names = parts[0][1].schema.names
-    kept = [(sha, part) for sha, part in parts if part.schema.names == names]
-    return kept, {sha for sha, part in parts if part.schema.names != names}
+    schema = max((part for _, part in parts), key=len).schema
+    kept, odd = [], set()
+    for sha, part in parts:
+        try:
+            kept.append((sha, part.cast(schema)))
+        except (ValueError, TypeError, KeyError):
+            odd.add(sha)
+    return kept, odd
 
 
 def _path(table: str, facts: RankFacts) -> str:

@@ -20,6 +20,7 @@ from analysis.trace import Trace
 from app.cli.main import app
 from app.fleet import ingesting, store
 from app.fleet.place import Place
+from app.sources.places import SAMPLES
 from benchmarks.fleet_job import Job, write
 from tests.factories import experiment_zip
 
@@ -159,6 +160,8 @@ def test_damaged_missing_and_foreign_ranks_are_told_first(
     nameless = data.replace(b'"rank":2', b'"what":2').replace(b"rank2.json", b"x")
     (folder / "node-x_4.json").write_bytes(nameless)
     (folder / "cut.json").write_bytes((traces / "rank5.json").read_bytes()[:9_000])
+    [other] = (SAMPLES / "formats" / "onnxruntime").glob("*.json")
+    shutil.copy(other, folder / "rank1.json")
     ingest(folder, to=own)
     shutil.rmtree(own / "rows" / "rank=1")
     (next((own / "steps" / "rank=0").iterdir())).write_bytes(b"PAR1 no more")
@@ -170,13 +173,14 @@ def test_damaged_missing_and_foreign_ranks_are_told_first(
         ("run.zip", "unreadable", None),
         ("node-x_4.json", "unreadable", None),
         ("cut.json", "truncated", 5),
+        ("rank1.json", "other_format", 1),
         ("rank0.json", "unreadable", None),
     }
     assert [facts.rank for facts in found.ranks] == [1, 2, 3, 4, 5] and found.missing == (0,)
     with pytest.raises(FuseScopeError, match="is damaged"):
         found.rows(1)
     done = ingest(folder, to=own, pattern=r"node-x_(\d+)")  # asks again for that one alone
-    assert [entry.facts.rank for entry in done.read if entry.facts] == [4] and done.known == 5
+    assert [entry.facts.rank for entry in done.read if entry.facts] == [4] and done.known == 6
 
 
 def test_what_the_verbs_print(filled: Path, traces: Path) -> None:

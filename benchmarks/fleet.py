@@ -1,0 +1,122 @@
+"""A job of 256 ranks: what a rank costs to read, and how long each question takes."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pandas as pd
+
+from analysis.fleet import step_split
+from analysis.fleet.aligned import aligned
+from analysis.fleet.causes import causes
+from analysis.fleet.differing import stages
+from analysis.fleet.fleet import Fleet
+from analysis.fleet.links import slow_links, transfers
+from analysis.fleet.outliers import outliers
+from analysis.fleet.slow_ranks import slow_ranks
+from analysis.fleet.straggler_free import straggler_free
+from analysis.fleet.versus import versus
+from analysis.limits import DEFAULT_LIMITS
+from app.fleet import ingesting, store
+from benchmarks.fleet_job import Job, write
+from benchmarks.row import Row
+
+JOB = Job(nodes=32, devices=8, steps=6, layers=12, slow=100, link=3, unfused=200)
+# Collectives of a rank with 200,000 events; the simulated ones are repeated up to that.
+_COLLECTIVES = 2000
+_OPERATORS = 400  # by name and shapes
+
+T = TypeVar("T")
+
+
+def measure() -> list[Row]:
+    """CPU time of reading a rank against its events, and wall time of each question."""
+    with tempfile.TemporaryDirectory() as text:
+        folder = Path(text)
+        paths = write(JOB, folder / "job")
+        events = sum(path.read_bytes().count(b'"ph":') for path in paths[:1])
+        began = _cpu_s()
+        ingesting.ingest([str(folder / "job")], str(folder / "ranks"), DEFAULT_LIMITS, processes=1)
+        took = _cpu_s() - began
+        place = store.opened(str(folder / "ranks"))
+        opened, found = _timed(lambda: store.fleet(place))
+        rows = [
+            Row(
+                f"ingest of {len(paths)} ranks of {events:,} events",
+                f"{took:.0f} s CPU",
+                "",
+                f"{took / len(paths) * 1e3:.0f} ms a rank",
+            ),
+            Row("opening the store", f"{opened:.2f} s", "< 2 s"),
+        ]
+        large = _as_of_200k_events(found)
+        executions = len(large.collectives)
+        rows.append(
+            Row(f"questions about {executions:,} executions of collectives", "", "< 2 s each")
+        )
+        return rows + _questions(large)
+
+
+def _questions(fleet: Fleet) -> list[Row]:
+    side_by_side, found = _timed(lambda: aligned(fleet))
+    voted, slow = _timed(lambda: slow_ranks(fleet, found))
+    assert slow[0].rank == JOB.slow
+    by = stages(fleet)
+    splits = step_split.by_rank(fleet, by.of)
+    asked: dict[str, Callable[[], object]] = {
+        "why it is late": lambda: causes(fleet, found, slow[:1]),
+        "which link is slow": lambda: slow_links(found),
+        "transfer and waiting": lambda: transfers(found),
+        "whose kernels differ": lambda: stages(fleet),
+        "where steps go": lambda: step_split.by_stage(step_split.by_rank(fleet, by.of)),
+        "which operators stand out": lambda: outliers(fleet, by.of),
+        "heat map of delays": lambda: step_split.delays(fleet, found),
+        "without the slow rank": lambda: straggler_free(fleet, found, slow),
+        "against another fleet": lambda: versus(splits, splits),
+    }
+    rows = [
+        Row("  collectives side by side", f"{side_by_side:.2f} s", "< 2 s"),
+        Row("  which rank is slow", f"{voted:.2f} s", "< 2 s"),
+    ]
+    return rows + [
+        Row(f"  {what}", f"{_timed(ask)[0]:.2f} s", "< 2 s") for what, ask in asked.items()
+    ]
+
+
+def _as_of_200k_events(fleet: Fleet) -> Fleet:
+    """The same with as many collectives and operators as ranks of that size have."""
+    per_rank = fleet.collectives.groupby("rank").size()
+    times = -(-_COLLECTIVES // int(per_rank.max()))
+    copies = []
+    last = int(fleet.collectives["index"].max()) + 1
+    for at in range(times):
+        copy = fleet.collectives.copy()
+        copy["index"] += at * last
+        copy["place"] += at * int(per_rank.max())
+        span = int(copy["start_ns"].max() - copy["start_ns"].min()) + 10**6
+        copy["start_ns"] += at * span
+        copies.append(copy)
+    collectives = pd.concat(copies, ignore_index=True)
+    more = -(-_OPERATORS // int(fleet.operators.groupby("rank").size().max()))
+    operators = pd.concat(
+        [fleet.operators.assign(name=fleet.operators["name"] + f"_{at}") for at in range(more)],
+        ignore_index=True,
+    )
+    return dataclasses.replace(fleet, collectives=collectives, operators=operators)
+
+
+def _timed(ask: Callable[[], T]) -> tuple[float, T]:
+    began = time.perf_counter()
+    answer = ask()
+    return time.perf_counter() - began, answer
+
+
+def _cpu_s() -> float:
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
