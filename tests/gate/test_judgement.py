@@ -129,9 +129,8 @@ def test_what_all_conditions_together_say(lost: Comparison) -> None:
 
 
 def test_what_blocks_a_lost_fusion_is_told_with_what_to_change() -> None:
-    miss = MissedFusion(
-        "Gelu", ("a", "b"), ("Erf", "Mul"), "", "quantised", places=(("a",), ("b",))
-    )
+    places, said = (("a",), ("b",)), {"variant": "int8"}
+    miss = MissedFusion("Gelu", ("a",), ("Erf",), "", "quantised", said, places=places)
     (line,) = blocked_lines([miss])
     assert line.startswith("Gelu is not fused in 2 places. ") and line.count(". ") >= 2
     values = json.loads(gate_json([], "a", "b", [miss]))
