@@ -10,7 +10,7 @@ from typing import Literal
 
 from analysis.experiment import TensorMatch
 from analysis.graph import Attribute, Graph, Node, Tensor
-from collectors.jax.originals import Held, Originals
+from collectors.jax.originals import Deadline, Held, Originals
 from collectors.models.array import Array
 
 
@@ -36,6 +36,7 @@ class Followed:
 
     model: Graph
     originals: Originals
+    deadline: Deadline
     nodes: list[Node] = field(default_factory=list)
     tensors: dict[str, Tensor] = field(default_factory=dict)
     held: dict[str, Held] = field(default_factory=dict)
@@ -47,7 +48,8 @@ class Followed:
         return {name: place for place, name in enumerate(self.model.producer)}
 
     def ran(self, one: Ran, values: Sequence[Array | None]) -> None:
-        """An operator that made these values."""
+        """An operator that made these values. Raises TimeoutError after the deadline."""
+        self.deadline.check()
         reads = tuple(dict.fromkeys(one.reads))
         of_constants = all(self.tensors[read].constant for read in reads)
         for tensor, array in zip(one.writes, values, strict=True):

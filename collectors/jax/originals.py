@@ -8,6 +8,7 @@ Constants are left out, and so is what is computed from them alone: equal consta
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,19 @@ HALF_TOLERANCE = 1e-2
 _MAX_BYTES = 4 << 30  # of the values that are kept in files
 
 
+class Deadline:
+    """When values are no longer compared: a recording does not fail for it, and does not wait."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._end = time.monotonic() + seconds
+
+    def check(self) -> None:
+        """Raises TimeoutError after it."""
+        if time.monotonic() > self._end:
+            raise TimeoutError(f"comparing values was ended after {self._seconds:.0f} s")
+
+
 @dataclass(frozen=True)
 class Held:
     """A tensor of the model whose values another one holds: in which layout, and how far they are
@@ -41,9 +55,11 @@ class Held:
 
 class Originals:
     """The tensors of the model with these inputs; files go into the folder. Raises whatever JAX
-    raises."""
+    raises, and TimeoutError."""
 
-    def __init__(self, traced: Traced, inputs: Sequence[Any], folder: Path) -> None:
+    def __init__(
+        self, traced: Traced, inputs: Sequence[Any], folder: Path, deadline: Deadline
+    ) -> None:
         self._candidates = Candidates()
         self._files: dict[str, Path] = {}
         self._order: dict[str, int] = {}
@@ -52,6 +68,7 @@ class Originals:
         self._half = False
         varying = set(traced.graph.inputs)
         for equation, made in traced.run(inputs):
+            deadline.check()
             if varying.isdisjoint(equation.node.inputs):
                 continue
             for name, value in zip(equation.node.outputs, made, strict=True):
@@ -100,11 +117,14 @@ class Originals:
 
 
 def array_of(value: Any) -> Array | None:
-    """Values as numpy has them; half-precision as float32, None for what has no numbers."""
+    """Values as numpy has them; half-precision as float32, complex numbers with both parts along
+    another axis, None for what has no numbers."""
     try:
         array: Array = np.asarray(value)
     except (TypeError, RuntimeError, ValueError):  # such as a key of random numbers
         return None
     if array.dtype.kind == "V" or array.dtype == np.float16:
         array = array.astype(np.float32)
+    if array.dtype.kind == "c":
+        array = np.stack([array.real, array.imag], axis=-1)
     return array if array.dtype.kind in "fiub" and math.prod(array.shape) else None

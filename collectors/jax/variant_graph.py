@@ -17,8 +17,10 @@ from collectors.jax.execution import optimised_text
 from collectors.jax.followed import Followed
 from collectors.jax.models import Loaded
 from collectors.jax.module_text import parse_module
-from collectors.jax.originals import Originals
+from collectors.jax.originals import Deadline, Originals
 from collectors.jax.program import Program
+
+SECONDS = 120.0  # of one variant, well below what a variant may take alone
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,14 @@ class VariantGraph:
 def graph_of(loaded: Loaded, compiled: Any | None, folder: Path) -> VariantGraph:
     """Runs the model, equation by equation, and the variant, operator by operator, on the same
     numbers, moved a little. `compiled` is the variant's program, None for the eager run. Raises
-    ValueError for a program that takes other inputs than the model, and whatever JAX raises."""
+    ValueError for a program that takes other inputs than the model, TimeoutError, and whatever JAX
+    raises."""
+    deadline = Deadline(SECONDS)
     varied = loaded.varied()
     traced = trace(varied)
     leaves = varied.leaves()
-    originals = Originals(traced, [leaf for _, leaf in leaves], folder)
-    followed = Followed(traced.graph, originals)
+    originals = Originals(traced, [leaf for _, leaf in leaves], folder, deadline)
+    followed = Followed(traced.graph, originals, deadline)
     settings: dict[str, int | str] = {}
     if compiled is None:
         outputs = follow_eager(varied, followed)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import cast
 
 import numpy as np
+import pytest
 
 from analysis.graph import Graph, Node, Tensor
 from collectors.jax.followed import Followed, Ran
-from collectors.jax.originals import Held, Originals, array_of
+from collectors.jax.originals import Deadline, Held, Originals, array_of
 from collectors.models.array import Array
 
 MODEL = Graph(
@@ -38,7 +39,7 @@ class _Known:
 
 
 def followed() -> Followed:
-    made = Followed(MODEL, cast(Originals, _Known()))
+    made = Followed(MODEL, cast(Originals, _Known()), Deadline(60))
     made.tensors |= {"input[0]": Tensor("input[0]", "float32", (16, 24))}
     made.tensors |= {"%2": Tensor("%2", "float32", (), constant=True)}
     made.inputs.append("input[0]")
@@ -109,3 +110,15 @@ def test_what_has_no_numbers_is_not_compared() -> None:
     assert array_of(np.zeros((0, 3), "f4")) is None
     half = array_of(np.ones(3, "f2"))
     assert half is not None and half.dtype == np.float32
+
+
+def test_complex_numbers_are_compared_by_both_parts() -> None:
+    made = array_of(np.array([1 + 2j, 3 - 4j], "c8"))
+    assert made is not None and made.tolist() == [[1, 2], [3, -4]]
+
+
+def test_after_the_deadline_nothing_is_compared() -> None:
+    found = followed()
+    found.deadline = Deadline(-1)
+    with pytest.raises(TimeoutError, match="comparing values was ended"):
+        found.ran(ran("exp.1", "exp", "input[0]"), [VALUES["exp_0"]])
