@@ -26,34 +26,41 @@ function busyOf(sides, span) {
 
 /* `painter.map` says where it lies. Made anew for another content alone: `view.content` counts. */
 export function createMinimap() {
-  let known = null;
+  const canvas = document.createElement("canvas");
+  let busy = null;
+  let made = "";
 
-  return function drawMinimap({ pen, view, painter }) {
+  /* The picture of all sides, one above the other, of one row a pixel. */
+  function fill({ view, painter }) {
+    const rows = Math.max(1, Math.round(painter.map.height / Math.max(1, busy.length)) - 1);
+    Object.assign(canvas, { width: COLUMNS, height: Math.max(1, busy.length * (rows + 1)) });
+    const pen = canvas.getContext("2d");
+    pen.globalAlpha = 0.6;
+    busy.forEach((shares, side) => {
+      pen.fillStyle = view.palette.sides[view.sides[side]?.id] ?? view.palette.muted;
+      for (let at = 0; at < COLUMNS; at++) {
+        const high = shares[at] * rows;
+        if (high > 0) pen.fillRect(at, (side + 1) * (rows + 1) - high, 1, high);
+      }
+    });
+  }
+
+  return function drawMinimap(sheet) {
+    const { pen, view, painter } = sheet;
     const { top, height } = painter.map;
     const { palette } = view;
-    if (known?.content !== view.content || known.mode !== view.mode) {
-      const sides = view.layers ? view.layers.overview() : view.sides;
-      known = { content: view.content, mode: view.mode, busy: busyOf(sides, view.span) };
+    const wanted = [view.content, height, palette.text].join();
+    if (made !== wanted) {
+      if (made.split(",")[0] !== String(view.content)) {
+        busy = busyOf(view.layers ? view.layers.overview() : view.sides, view.span);
+      }
+      made = wanted;
+      fill(sheet);
     }
-    const each = height / Math.max(1, known.busy.length);
     const width = painter.plotWidth();
     pen.fillStyle = palette.track;
     pen.fillRect(painter.plotLeft, top, width, height);
-    known.busy.forEach((busy, side) => {
-      pen.fillStyle = palette.sides[view.sides[side]?.id] ?? palette.muted;
-      pen.globalAlpha = 0.6;
-      const bottom = top + (side + 1) * each;
-      pen.beginPath();
-      pen.moveTo(painter.plotLeft, bottom);
-      for (let at = 0; at < COLUMNS; at++) {
-        const y = bottom - busy[at] * (each - 1);
-        pen.lineTo(painter.plotLeft + (at / COLUMNS) * width, y);
-        pen.lineTo(painter.plotLeft + ((at + 1) / COLUMNS) * width, y);
-      }
-      pen.lineTo(painter.plotLeft + width, bottom);
-      pen.fill();
-    });
-    pen.globalAlpha = 1;
+    pen.drawImage(canvas, painter.plotLeft, top, width, height);
     const left = painter.plotLeft + (view.from / view.span) * width;
     const shown = Math.max(6, ((view.to - view.from) / view.span) * width);
     pen.fillStyle = palette.marked;

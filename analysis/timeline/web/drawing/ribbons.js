@@ -8,6 +8,7 @@ import { litGroup } from "../data/selection.js";
 const FAR = 20000; // px beside the band where an end may as well stop
 const DUST = 1; // px: ribbons narrower than this at both ends lose their own outline
 const MOST_DUST = 8000; // ribbons of dust that are drawn: of more, every second, third, … for all
+const DUST_ROW = 2; // px
 const EDGE_FROM = 5; // px: ribbons this wide are kept apart from their neighbours by a line
 
 /* x of a ribbon's corners: upper left and right, lower left and right. */
@@ -54,42 +55,72 @@ export function inside(pen, frame, draw) {
 
 const dustCanvas = document.createElement("canvas");
 
-/* Ribbons too thin and too many for a path each: how much of every pixel they cover together, in
-   one colour. The cost is a few operations a ribbon and row, however they cross. */
+/* Ribbons too thin and too many for a path each, added up where they begin and end on the same
+   pixels, as corners: of those that follow each other, as they come in the order of their upper
+   ends. */
+function createDust() {
+  const corners = [];
+  let [above, below] = [NaN, NaN]; // the pixels of the last ones
+  return {
+    corners,
+    add([a, b, c, d]) {
+      const [first, second] = [Math.round((a + b) / 2), Math.round((c + d) / 2)];
+      if (first === above && second === below) {
+        corners[corners.length - 3] += b - a;
+        corners[corners.length - 1] += d - c;
+        return;
+      }
+      [above, below] = [first, second];
+      corners.push(a, b, c, d);
+    },
+  };
+}
+
+/* How much of every pixel they cover together, in one colour. The cost is a few operations a ribbon
+   and row, however they cross; a row is DUST_ROW px high. */
 function drawDust(pen, corners, colour, frame) {
   if (corners.length === 0) return;
   const every = 4 * Math.ceil(corners.length / 4 / MOST_DUST);
   const width = Math.max(1, Math.ceil(frame.right - frame.left));
-  const height = Math.max(1, Math.round(frame.bottom - frame.top));
+  const height = Math.max(1, Math.ceil((frame.bottom - frame.top) / DUST_ROW));
   const dust = dustCanvas.getContext("2d");
-  Object.assign(dustCanvas, { width, height });
+  if (dustCanvas.width !== width || dustCanvas.height !== height) {
+    Object.assign(dustCanvas, { width, height });
+  }
   const image = dust.createImageData(width, height);
+  const pixels = new Uint32Array(image.data.buffer); // of the canvas: alpha is the highest byte
+  const [red, green, blue, alpha] = rgba(colour);
+  const tint = (blue << 16) | (green << 8) | red;
   const steps = new Float32Array(width + 2); // of the covered share, from pixel to pixel
-  const step = (x, by) => {
-    const at = x < 0 ? 0 : x > width ? width : x;
-    const pixel = at | 0;
-    steps[pixel] += by * (1 - (at - pixel));
-    steps[pixel + 1] += by * (at - pixel);
-  };
+  const weight = every / 4;
   for (let y = 0; y < height; y++) {
     const bend = bendAt((y + 0.5) / height);
     steps.fill(0);
     for (let i = 0; i < corners.length; i += every) {
-      step(corners[i] + (corners[i + 2] - corners[i]) * bend - frame.left, every / 4);
-      step(corners[i + 1] + (corners[i + 3] - corners[i + 1]) * bend - frame.left, -every / 4);
+      for (let edge = 0; edge < 2; edge++) {
+        const from = corners[i + edge];
+        const x = from + (corners[i + edge + 2] - from) * bend - frame.left;
+        const at = x < 0 ? 0 : x > width ? width : x;
+        const pixel = at | 0;
+        const by = edge === 0 ? weight : -weight;
+        steps[pixel] += by * (1 - (at - pixel));
+        steps[pixel + 1] += by * (at - pixel);
+      }
     }
     let covered = 0;
-    for (let x = 0; x < width; x++) {
+    for (let x = 0, at = y * width; x < width; x++, at++) {
       covered += steps[x];
-      image.data[4 * (y * width + x) + 3] = 255 * Math.min(1, covered);
+      if (covered > 0.002) {
+        pixels[at] = ((255 * alpha * (covered < 1 ? covered : 1)) << 24) | tint;
+      }
     }
   }
   dust.putImageData(image, 0, 0);
-  dust.globalCompositeOperation = "source-in";
-  dust.fillStyle = colour;
-  dust.fillRect(0, 0, width, height);
-  pen.drawImage(dustCanvas, frame.left, frame.top, width, height);
+  pen.drawImage(dustCanvas, frame.left, frame.top, width, frame.bottom - frame.top);
 }
+
+/* The parts of a colour of the palette, "rgba(…)". */
+const rgba = (colour) => colour.match(/[\d.]+/g).map(Number);
 
 function fillEach(pen, ribbons, colour, frame) {
   pen.fillStyle = colour;
@@ -132,7 +163,7 @@ export function drawRibbons(pen, view, frame) {
   const { tones, background, text } = view.palette;
   const group = litGroup(view);
   const shapes = { kept: [], replaced: [], hurts: [] };
-  const dust = [];
+  const dust = createDust();
   const lit = [];
   const seen = new Set(); // places of thin ribbons that hurt: one a pixel will do
   for (const ribbon of view.ribbons) {
@@ -141,7 +172,7 @@ export function drawRibbons(pen, view, frame) {
     const { tone } = ribbon;
     if (ribbon.group === group) lit.push(edges);
     else if (!isDust(edges)) shapes[tone].push(edges);
-    else if (tone !== "hurts") dust.push(...edges);
+    else if (tone !== "hurts") dust.add(edges);
     else {
       const place = `${Math.round(edges[0])} ${Math.round(edges[2])}`;
       if (!seen.has(place)) shapes.hurts.push(edges);
@@ -152,7 +183,7 @@ export function drawRibbons(pen, view, frame) {
     pen.globalAlpha = group !== null && view.ribbons.some((ribbon) => ribbon.group === group)
       ? DIMMED
       : 1;
-    drawDust(pen, dust, tones.kept.fill, frame);
+    drawDust(pen, dust.corners, tones.kept.fill, frame);
     fillEach(pen, shapes.kept, tones.kept.fill, frame);
     fillEach(pen, shapes.replaced, tones.replaced.fill, frame);
     drawSeams(pen, [...shapes.kept, ...shapes.replaced], background, frame);
