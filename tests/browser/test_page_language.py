@@ -17,13 +17,13 @@ from tests.browser.dashboard import quiet, wait_idle
 from tests.browser.serving import SERVE, SERVES_AT, free_port, started
 
 # Everything on the page that is read or read out, block by block: [text, is an attribute]. Not
-# Streamlit's uploader, menu and toolbars, which speak English only; nor code, icons, and the cells
-# of tables, which tests/app/test_language_pages.py reads.
+# Streamlit's uploader, menu and toolbars, which speak English only; nor code, keys, icons, and the
+# cells of tables, which tests/app/test_language_pages.py reads.
 READ = """() => {
   const NOT_OURS = "[data-testid=stFileUploaderDropzone],[data-testid=stMainMenu]," +
     "[data-testid=stElementToolbar],[data-testid=stStatusWidget],[data-testid=stSkipToContent]," +
     "[data-testid=stSkeleton],[data-live-announcer],[role=img]:not(svg)," +
-    "[data-testid=stIconMaterial],code,pre,script,style,noscript,canvas";
+    "[data-testid=stIconMaterial],code,kbd,pre,script,style,noscript,canvas";
   const INLINE = new Set("A B BR CODE EM I KBD SMALL SPAN STRONG TSPAN".split(" "));
   const found = [];
   const hasText = (node) => [...node.childNodes].some((one) => one.nodeType === Node.TEXT_NODE);
@@ -36,7 +36,7 @@ READ = """() => {
     }
     if (isLine(node)) {
       const line = node.cloneNode(true);
-      line.querySelectorAll("[role=img],code").forEach((icon) => icon.remove());
+      line.querySelectorAll("[role=img],code,kbd").forEach((icon) => icon.remove());
       found.push([line.textContent, false]);
     } else {
       for (const child of node.childNodes) {

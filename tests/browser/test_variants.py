@@ -52,6 +52,8 @@ def test_variants_their_report_and_scaling(page: Page, url: str, tmp_path: Path)
         path.write_bytes(recorded_zip(batch, 1, 10.0 * batch, model="grows"))
     page.get_by_role("button", name="Open files").click()
     upload(page, *files)
+    for path in files:
+        expect(page.get_by_text(path.name).first).to_be_visible()
     wait_idle(page)
     page.get_by_role("link", name="Scaling", exact=True).click()
     expect(page.get_by_role("heading", name="Scaling of grows")).to_be_visible()
