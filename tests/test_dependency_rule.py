@@ -47,11 +47,13 @@ ALLOWED = {
     "analysis.compare.timing": CORE + within("analysis", "metrics compare.side"),
     "analysis.advice": CORE + within("analysis", "metrics compare"),
     "analysis.gate": CORE + within("analysis", "compare"),
+    "analysis.releases": CORE + within("analysis", "compare"),
     "analysis.recipes": CORE + within("analysis", "metrics compare"),
     "analysis.fleet": CORE + within("analysis", "readers compare"),
     "analysis.doctor": CORE + within("analysis", "readers metrics compare"),
     "analysis.redaction": CORE + within("analysis", "compare"),
-    "analysis.wording": CORE + within("analysis", "advice compare doctor fleet gate recipes"),
+    "analysis.wording": CORE
+    + within("analysis", "advice compare doctor fleet gate recipes releases"),
     "analysis.interval": CORE + within("analysis", "compare"),
     "analysis.distribution": CORE + within("analysis", "compare metrics"),
     "analysis.charts": CORE
@@ -61,9 +63,9 @@ ALLOWED = {
     "analysis.sql": CORE + within("analysis", "report"),
     "analysis.report": CORE
     + within("analysis", "readers metrics compare advice doctor fleet gate recipes redaction")
-    + within("analysis", "distribution interval timeline wording"),
+    + within("analysis", "releases distribution interval timeline wording"),
     "collectors": within(
-        "analysis", "errors experiment graph messages patterns spelling text"
+        "analysis", "errors experiment graph messages patterns releases.history spelling text"
     ),  # the doors: record, fuse, progress, and variants
     "collectors.files": within("analysis", "errors experiment"),
     "collectors.errors": ("analysis.errors", "collectors.files"),
@@ -75,6 +77,10 @@ ALLOWED = {
     "collectors.environments": (
         *within("analysis", "errors messages spelling"),
         *within("collectors", "errors files workers"),
+    ),
+    "collectors.releases": (
+        *within("analysis", "errors messages"),
+        *within("collectors", "environments errors files"),
     ),
     "collectors.kernels": (
         *within("analysis", "errors graph messages patterns spelling"),
@@ -151,7 +157,10 @@ ALLOWED = {
     "app.cli": (
         "analysis",
         *within("app", "application fleet library recipes recording server sources store"),
-        *within("collectors", "environments files.publication fuse progress record zoo.catalogue"),
+        *within(
+            "collectors", "bisect environments files.publication fuse progress record releases"
+        ),
+        "collectors.zoo.catalogue",
         "collectors.torch.names",
     ),
 }
@@ -165,6 +174,7 @@ FORBIDDEN = {
     "analysis": ("plotly", "streamlit", *IMPURE),
     "analysis.charts": ("streamlit", *IMPURE),
     "collectors": ("plotly", "streamlit"),
+    "collectors.bisect": ("plotly", "streamlit", *ENGINES),
     "collectors.fuse": ("plotly", "streamlit", *ENGINES),
     "collectors.record": ("plotly", "streamlit", *ENGINES),
     "collectors.zoo.catalogue": ("plotly", "streamlit", *ENGINES),
@@ -173,7 +183,12 @@ FORBIDDEN = {
 
 # Recording starts in the first of these modules, models are listed and exported by the second,
 # fused by the third; importing them must load no engine, by whatever way.
-ENGINE_FREE = ("collectors.record", "collectors.zoo.catalogue", "collectors.fuse")
+ENGINE_FREE = (
+    "collectors.bisect",
+    "collectors.record",
+    "collectors.zoo.catalogue",
+    "collectors.fuse",
+)
 
 STATE = "app.state"
 STATE_NAMES = ("query_params", "session_state")

@@ -29,6 +29,7 @@ from app.cli.library.sql import sql
 from app.cli.limits import HELP, METAVAR, set_limits
 from app.cli.multiple.scaling import scaling
 from app.cli.recipe import recipe
+from app.cli.releases.bisect import bisect
 from app.cli.runtimes import runtimes
 from app.cli.serve import serve
 from app.cli.zoo import zoo
@@ -89,6 +90,7 @@ app.command(help="Say what limits a trace or variant now, what to try, and what 
     advise
 )
 app.command(help="Fail where a condition on two variants is true, for CI.")(gate)
+app.command(help="Find the release of ONNX Runtime that lost a fusion of a model.")(bisect)
 app.command(help="Show how a model scales with the batch size and the number of threads.")(scaling)
 app.command(help="Answer a question in SQL about everything in the library.")(sql)
 app.command(help="Read the traces of all ranks of a job into a store, each once.")(ingest)

@@ -157,10 +157,9 @@ class GraphSession:
         for name in names:
             self._binding.bind_output(name)
         self.run()
-        first = self._binding.get_outputs()
+        first = self.outputs()  # copies: in older releases the values change with the binding
         self._binding.clear_binding_outputs()
-        for name, value in zip(names, first, strict=True):
-            array = numpy_of(value)
+        for name, array in zip(names, first, strict=True):
             if array is None or array.dtype.kind not in "fiub":
                 self._binding.bind_output(name)
             else:

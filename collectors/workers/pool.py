@@ -20,7 +20,8 @@ class WorkerPool:
     """`name` is the model's, for errors. A task may take `memory_bytes` of memory and
     `seconds`, unless it is given others. `library` is registered in every session; `python` is that
     of the engine's environment, None for FuseScope's own. Tasks of an engine that has its own start
-    with `prefix`."""
+    with `prefix`. What lies in `packages`, another release of the engine, is imported in place of
+    what FuseScope was installed with."""
 
     name: str
     memory_bytes: int
@@ -29,6 +30,7 @@ class WorkerPool:
     cancelled: Callable[[], bool]
     python: Path | None = None
     prefix: str = ""
+    packages: Path | None = None
 
     def run(
         self, task: str, job: msgspec.Struct, answer: type[Answer], seconds: float | None = None
@@ -45,6 +47,7 @@ class WorkerPool:
             cancelled=self.cancelled,
             library=library.name if library is not None else "",
             python=self.python,
+            packages=self.packages,
         )
         if library is not None:
             library.check_unchanged()
@@ -52,4 +55,8 @@ class WorkerPool:
 
     def at_home(self) -> WorkerPool:
         """The same with FuseScope's own Python and engine."""
-        return replace(self, python=None, prefix="")
+        return replace(self, python=None, prefix="", packages=None)
+
+    def with_packages(self, packages: Path) -> WorkerPool:
+        """The same with another release of FuseScope's own engine."""
+        return replace(self, packages=packages)

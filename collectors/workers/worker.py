@@ -81,9 +81,11 @@ def run(
     cancelled: Callable[[], bool],
     library: str = "",
     python: Path | None = None,
+    packages: Path | None = None,
 ) -> Answer:
     """Runs the task and returns its answer. `library` is the name of a library of the user's that
-    runs in there; `python` is that of the engine's environment, None for FuseScope's own.
+    runs in there; `python` is that of the engine's environment, None for FuseScope's own. What
+    lies in `packages` is imported in place of what FuseScope was installed with.
 
     Raises FuseScopeError (with `where`, the model's name) for whatever goes wrong in there:
     a refusal of the engine, a crash, too much memory, too much time. Raises Cancelled when
@@ -105,7 +107,9 @@ def run(
         tempfile.TemporaryFile(dir=directory.parent) as stderr,
     ):
         watched_bytes = None
-        if python is None:
+        if packages is not None:
+            child = _start_with(packages, task, directory, stderr)
+        elif python is None:
             child = _start(task, directory, stderr)
         else:
             child = _start_foreign(python, task, directory, stderr)
@@ -131,13 +135,27 @@ def run(
 
 
 def _start(task: str, directory: Path, stderr: IO[bytes]) -> subprocess.Popen[bytes]:
+    return _started(task, directory, stderr, _environment(str(directory)))
+
+
+def _start_with(
+    packages: Path, task: str, directory: Path, stderr: IO[bytes]
+) -> subprocess.Popen[bytes]:
+    environment = _environment(str(directory))
+    path = os.pathsep.join([str(packages), environment["PYTHONPATH"]])
+    return _started(task, directory, stderr, {**environment, "PYTHONPATH": path})
+
+
+def _started(
+    task: str, directory: Path, stderr: IO[bytes], environment: dict[str, str]
+) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-P", "-m", "collectors.workers.worker", task],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=stderr,
         cwd=directory,
-        env=_environment(str(directory)),
+        env=environment,
         start_new_session=True,
     )
 

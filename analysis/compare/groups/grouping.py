@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from analysis.compare.groups.compiled import group_by_compiler
-from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
+from analysis.compare.groups.fusion import Fusion
+from analysis.compare.groups.graphs import Optimised, group_graphs, note
 from analysis.compare.groups.inferred import infer_groups
 from analysis.compare.groups.launched import join_by_launcher
-from analysis.compare.groups.lineage import WEAKEST, Lineage, LineageGroup, boundary, lineage
 from analysis.compare.groups.members import group_by_members
 from analysis.compare.side import Side
 from analysis.errors import FuseScopeError
-from analysis.graph import Graph, Node
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, DiagnosticCode, Value
+from analysis.graph import Graph
+from analysis.trace import Diagnostic
 
 UNRUN, WHY_UNRUN = "instructions_without_values", "instruction_problem"  # settings of a variant
 
@@ -28,7 +27,7 @@ def group_operators(baseline: Side, candidate: Side) -> Fusion:
         try:
             return _from_graphs(model, baseline, candidate)
         except FuseScopeError as error:
-            notes = (_note("graph_unusable", reason=error.said),)
+            notes = (note("graph_unusable", reason=error.said),)
     fusion = group_by_compiler(baseline, candidate) or group_by_members(baseline, candidate)
     if fusion is None:
         inferred = infer_groups(baseline, candidate)
@@ -45,21 +44,21 @@ def _model(baseline: Side, candidate: Side) -> tuple[Graph | None, Diagnostic | 
         return None, None  # as with jax: the profiles have the programs
     for name, side in sides:
         if side.graph is None:
-            return None, _note("graph_missing", side=name)
+            return None, note("graph_missing", side=name)
     first, second = (side.experiment for _, side in sides)
     if first is None or second is None:
         return None, None
     if first.record.model.sha256 != second.record.model.sha256:
-        return None, _note("graphs_of_two_models")
+        return None, note("graphs_of_two_models")
     model = first.model_graph or second.model_graph
     if model is None:
-        return None, _note("graph_missing", side="model")
+        return None, note("graph_missing", side="model")
     for name, side in sides:
         if side.graph is not None and not _belongs(side.graph, model):
-            return None, _note("graph_foreign", side=name)
+            return None, note("graph_foreign", side=name)
     for name, graph in (("model", model), *((n, s.graph) for n, s in sides)):
         if graph is not None and not _names_one_each(graph):
-            return None, _note("graph_ambiguous", side=name)
+            return None, note("graph_ambiguous", side=name)
     return model, None
 
 
@@ -79,56 +78,15 @@ def _names_one_each(graph: Graph) -> bool:
     return len(graph.node) == len(graph.nodes) and len(graph.producer) == written
 
 
-def _note(code: DiagnosticCode, count: int = 1, example: str = "", **values: Value) -> Diagnostic:
-    """Names in a graph are as foreign as those of a trace, and not cleaned when it is read."""
-    shown = {key: clean_text(v) if isinstance(v, str) else v for key, v in values.items()}
-    return Diagnostic("warning", code, count, clean_text(example), shown)
-
-
 def _from_graphs(model: Graph, baseline: Side, candidate: Side) -> Fusion:
-    """Joins the groups of either side that share an original operator."""
-    sides = (baseline, candidate)
-    lineages = tuple(_lineage(model, side) for side in sides)
-    weights = lineages[0].weights | lineages[1].weights
-    shape_readers = lineages[0].shape_readers | lineages[1].shape_readers
-    joined = _joined(lineages, model.index)
-    groups = tuple(
-        _group(number, model, sides, parts, (weights, shape_readers))
-        for number, parts in enumerate(joined, start=1)
-    )
-    inserted = tuple(
-        _operators(_nodes(side.graph, made.inserted))
-        for side, made in zip(sides, lineages, strict=True)
-    )
-    return Fusion(
-        source="graphs",
-        groups=groups,
-        original_nodes=len(model.nodes),
-        mapped_nodes=sum(len(group.original) for group in groups),
-        optimised_nodes=lineages[1].optimised_nodes,
-        inserted=(inserted[0], inserted[1]),
-        boundary_mismatches=sum(len(made.mismatches) for made in lineages),
-        diagnostics=(*_doubts(lineages), *_unrun(sides)),
-    )
+    fusion = group_graphs(model, _optimised(baseline), _optimised(candidate))
+    unrun = tuple(_unrun((baseline, candidate)))
+    return Fusion(**{**vars(fusion), "diagnostics": (*fusion.diagnostics, *unrun)})
 
 
-def _lineage(model: Graph, side: Side) -> Lineage:
+def _optimised(side: Side) -> Optimised:
     matches = side.experiment.matches.get(side.label, ()) if side.experiment else ()
-    return lineage(model, side.graph or model, matches)
-
-
-def _doubts(lineages: tuple[Lineage, ...]) -> Iterator[Diagnostic]:
-    for name, made in zip(("baseline", "candidate"), lineages, strict=True):
-        if made.mismatches:
-            values = [v for pair in (made.mismatches[0].reads, made.mismatches[0].writes)
-                      for part in pair for v in part]  # fmt: skip
-            yield _note(
-                "boundary_mismatch", len(made.mismatches), values[0] if values else "", side=name
-            )
-        if made.unexplained:
-            yield _note(
-                "unexplained_operators", len(made.unexplained), made.unexplained[0], side=name
-            )
+    return Optimised(side.graph, tuple(matches))
 
 
 def _unrun(sides: tuple[Side, Side]) -> Iterator[Diagnostic]:
@@ -137,125 +95,4 @@ def _unrun(sides: tuple[Side, Side]) -> Iterator[Diagnostic]:
         settings = side.variant.settings if side.variant is not None else {}
         count = settings.get(UNRUN, 0)
         if isinstance(count, int) and count > 0:
-            yield _note("values_missing", count, str(settings.get(WHY_UNRUN, "")), side=name)
-
-
-Parts = tuple[list[LineageGroup], list[LineageGroup]]
-
-
-def _joined(lineages: tuple[Lineage, ...], index: dict[str, int]) -> list[Parts]:
-    """Groups of both sides, joined where they share originals, in model order."""
-    owner: dict[str, int] = {}
-    parts: dict[int, Parts] = {}
-    for side, made in enumerate(lineages):
-        for group in made.groups:
-            shared = sorted({owner[name] for name in group.original if name in owner})
-            kept = shared[0] if shared else len(owner) + 1
-            whole = parts.setdefault(kept, ([], []))
-            for other in shared[1:]:
-                for mine, theirs in zip(whole, parts.pop(other), strict=True):
-                    mine.extend(theirs)
-            whole[side].append(group)
-            for name in {name for part in whole for one in part for name in one.original}:
-                owner[name] = kept
-    return sorted(parts.values(), key=lambda pair: min(index[g.original[0]] for g in pair[0]))
-
-
-def _group(
-    number: int,
-    model: Graph,
-    sides: tuple[Side, Side],
-    parts: Parts,
-    no_boundary: tuple[frozenset[str], frozenset[str]],
-) -> Group:
-    original = _nodes(model, {name for group in parts[0] for name in group.original})
-    ran = [
-        _nodes(side.graph, {name for group in part for name in group.optimised})
-        for side, part in zip(sides, parts, strict=True)
-    ]
-    inputs, outputs = boundary(model, original, *no_boundary)
-    known: KnownBy = max((group.known_by for part in parts for group in part), key=WEAKEST.index)
-    return Group(
-        id=number,
-        kind=_kind(ran[0], ran[1], {group.fate for part in parts for group in part}),
-        known_by=known,
-        original=_operators(original),
-        baseline=_operators(ran[0]),
-        candidate=_operators(ran[1]),
-        inputs=inputs,
-        outputs=outputs,
-        bytes_inside=(_bytes_inside(sides[0].graph, ran[0]), _bytes_inside(sides[1].graph, ran[1])),
-        difference=_difference(sides[1], outputs),
-    )
-
-
-def _kind(before: list[Node], after: list[Node], fates: set[str]) -> Kind:
-    """Operators of torch that only show memory in another shape compute nothing: they do not count
-    beside others."""
-    if not after:
-        if "loaded" in fates and not before:
-            return "loaded"
-        return "folded" if "folded" in fates else "removed"
-    computing = [
-        [node for node in nodes if "view" not in node.attributes] for nodes in (before, after)
-    ]
-    if all(computing):
-        before, after = computing
-    elif any(computing):
-        return "replaced"
-    if len(after) != len(before):
-        return "fused" if len(after) < len(before) else "split"
-    kinds = [sorted((node.domain, node.op_type) for node in nodes) for nodes in (before, after)]
-    return "kept" if kinds[0] == kinds[1] else "replaced"
-
-
-def _bytes_inside(graph: Graph | None, nodes: list[Node]) -> int | None:
-    """Bytes of what these nodes write for one another alone; None where a size is unknown."""
-    if graph is None:
-        return None
-    _, outputs = boundary(graph, nodes)
-    sizes = [
-        graph.bytes_of(name)
-        for node in nodes
-        for name in node.outputs
-        if name and name not in outputs and name in graph.consumers
-    ]
-    return None if None in sizes else sum(size for size in sizes if size is not None)
-
-
-def _difference(
-    candidate: Side, outputs: tuple[str, ...]
-) -> tuple[float | None, float | None] | None:
-    """The largest difference that was measured at any of these tensors."""
-    experiment = candidate.experiment
-    rows = experiment.matches.get(candidate.label, ()) if experiment else ()
-    found = [
-        row
-        for row in rows
-        if row.original in outputs and row.by != "refuted" and row.absolute is not None
-    ]
-    if not found:
-        return None
-    relative = [row.relative for row in found if row.relative is not None]
-    return (
-        max(row.absolute for row in found if row.absolute is not None),
-        max(relative, default=None),
-    )
-
-
-def _nodes(graph: Graph | None, names: Iterable[str]) -> list[Node]:
-    """These nodes in the order of the graph."""
-    if graph is None:
-        return []
-    return [graph.node[name] for name in sorted(set(names), key=graph.index.__getitem__)]
-
-
-def _operators(nodes: Iterable[Node]) -> tuple[Operator, ...]:
-    return tuple(
-        Operator(node.name, node.op_type, node.scope, place=_place(node)) for node in nodes
-    )
-
-
-def _place(node: Node) -> str:
-    told = node.attributes.get("source")
-    return clean_text(told) if isinstance(told, str) else ""
+            yield note("values_missing", count, str(settings.get(WHY_UNRUN, "")), side=name)

@@ -19,6 +19,7 @@ from analysis.messages.errors.files import FILES, FilesError
 from analysis.messages.errors.gating.conditions import CONDITIONS, ConditionsError
 from analysis.messages.errors.kept.fleet import FLEET, FleetError
 from analysis.messages.errors.kept.library import LIBRARY, LibraryError
+from analysis.messages.errors.kept.releases import RELEASES, ReleasesError
 from analysis.messages.errors.kept.sql import SQL, SqlError
 from analysis.messages.errors.limits import LIMITS, LimitsError
 from analysis.messages.errors.models import MODELS, ModelsError
@@ -41,6 +42,7 @@ ErrorCode = (
     | FilesError
     | LibraryError
     | FleetError
+    | ReleasesError
     | SqlError
     | LimitsError
     | RecipesError
@@ -67,6 +69,7 @@ ERRORS: Mapping[ErrorCode, ErrorText] = dict(
         FILES.items(),
         LIBRARY.items(),
         FLEET.items(),
+        RELEASES.items(),
         SQL.items(),
         LIMITS.items(),
         RECIPES.items(),

@@ -8,9 +8,9 @@ from types import MappingProxyType
 
 from analysis import units
 from analysis.advice.missed_fusions import MissedFusion
+from analysis.compare.groups.fusion import Group
 from analysis.compare.ledger import common_scope, sequence_text
 from analysis.gate.condition import Condition
-from analysis.gate.fusion_changes import FusionChange
 from analysis.gate.judged import Judged, Outcome, Reason
 from analysis.messages import Message, paragraph
 from analysis.text import clean_text
@@ -124,11 +124,16 @@ def change_lines(judged: Sequence[Judged]) -> list[str]:
         if one.outcome == "failed"
         for change in one.changes
     }
+    return group_lines([change.group for change in changes.values()])
+
+
+def group_lines(groups: Sequence[Group]) -> list[str]:
+    """What ran and what runs in groups, alike ones in one sentence, likewise."""
     alike: dict[tuple[str, str], list[str]] = {}
-    for change in changes.values():
-        types = [sequence_text(of) for of in (change.group.baseline, change.group.candidate)]
+    for group in groups:
+        types = [sequence_text(of) for of in (group.baseline, group.candidate)]
         before, after = (text or str(_NOTHING) for text in types)
-        alike.setdefault((before, after), []).append(_place(change))
+        alike.setdefault((before, after), []).append(_place(group))
     ranked = sorted(alike.items(), key=lambda item: -len(item[1]))
     lines = [_change(before, after, places) for (before, after), places in ranked[:SHOWN_CHANGES]]
     left = sum(len(places) for _, places in ranked[SHOWN_CHANGES:])
@@ -158,10 +163,10 @@ def _change(before: str, after: str, places: Sequence[str]) -> str:
     return _CHANGE.text(before=before, after=after, n=len(places), places=shown)
 
 
-def _place(change: FusionChange) -> str:
+def _place(group: Group) -> str:
     """The module of the group, else the name of its first operator."""
-    scope = common_scope(change.group.original)
-    first = change.group.original[0].name if change.group.original else ""
+    scope = common_scope(group.original)
+    first = group.original[0].name if group.original else ""
     return clean_text(scope or first)
 
 

@@ -17,7 +17,8 @@ import pytest
 from analysis.errors import FuseScopeError
 from collectors.environments import adding, catalogue, state
 from collectors.environments.catalogue import Build, Engine
-from collectors.environments.pip import Pip, quoted, step_of
+from collectors.environments.pip import Pip
+from collectors.environments.pip_process import quoted, step_of
 from collectors.files import cache
 from tests.collectors.environments.standin import (
     ENGINE,

@@ -1,0 +1,233 @@
+"""Changes: what neighbouring releases of an engine make different of one model, group by group."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from analysis.compare.groups.fusion import Group, Operator
+from analysis.compare.groups.graphs import Optimised, group_graphs
+from analysis.compare.groups.lineage import Lineage, lineage
+from analysis.graph import Graph, Node
+from analysis.releases.history import History, Made, Release
+
+# lost: an operator that stood for several of the model's, or ran in the blocked layout, is gone,
+# and not fewer operators run for it; won: there is one more; split, joined: the same operators of
+# the model run as more, or fewer, without that; changed: as others, as many.
+What = Literal["lost", "won", "split", "joined", "changed"]
+_MOVES = {
+    "Cast", "Concat", "Expand", "Flatten", "Gather", "Identity", "MemcpyFromHost", "MemcpyToHost",
+    "ReorderInput", "ReorderOutput", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze",
+}  # fmt: skip
+_BLOCKED = "com.microsoft.nchwc"
+Kind = tuple[str, str]  # domain, op type
+
+
+@dataclass(frozen=True)
+class GroupChange:
+    """A group of the model's operators that two neighbours run with others. `lost` and `won` are
+    fused operators that only the older, or only the newer one has in it, by op type. `layout` is 1
+    where all of it runs in the blocked layout now and did not before, -1 the other way round."""
+
+    what: What
+    group: Group
+    lost: Counter[str]
+    won: Counter[str]
+    layout: int = 0
+
+
+@dataclass(frozen=True)
+class Change:
+    """What the release `newer` makes different from `older`, its neighbour. `nodes` are operators
+    before and after, `types` how many more or fewer there are of each op type, in all. It `lasts`
+    where the newest release has still lost one of the lost fused operators at least; where none was
+    lost, where it still has the won ones; else, where it has the operators of `newer`."""
+
+    older: str
+    newer: str
+    groups: tuple[GroupChange, ...]
+    nodes: tuple[int, int]
+    types: Mapping[str, int]
+    lasts: bool
+
+    @cached_property
+    def lost(self) -> Counter[str]:
+        """Fused operators that are gone, by op type, most first."""
+        return _summed(group.lost for group in self.groups)
+
+    @cached_property
+    def won(self) -> Counter[str]:
+        """Fused operators that have come, likewise."""
+        return _summed(group.won for group in self.groups)
+
+    def of(self, what: What) -> tuple[GroupChange, ...]:
+        """The groups of that kind."""
+        return tuple(group for group in self.groups if group.what == what)
+
+
+def changes(history: History) -> tuple[Change, ...]:
+    """Every change between neighbours that were compared, oldest first. Raises FuseScopeError for a
+    graph with a cycle."""
+    fused = _Fused(history)
+    pairs = itertools.pairwise(history.compared)
+    found = (_change(history, fused, older, newer) for older, newer in pairs)
+    return tuple(change for change in found if change is not None)
+
+
+def between(history: History, older: Release, newer: Release) -> Change | None:
+    """What changed between two releases that need not be neighbours; None where nothing did."""
+    return _change(history, _Fused(history), older, newer)
+
+
+class _Fused:
+    """Fused operators of every graph: which operators of the model each stands for."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self._lineages: dict[int, Lineage] = {}
+
+    def of(self, release: Release) -> Mapping[str, str]:
+        """Name of the node -> op type, of the fused operators of its graph."""
+        made = self._history.made_by(release)
+        lineage_of = self._lineage(release, made)
+        return dict(
+            pair
+            for group in lineage_of.groups
+            for pair in _fused_in(self._history.graph, made.graph, group.original, group.optimised)
+        )
+
+    def counted(self, release: Release, originals: frozenset[str]) -> Counter[str]:
+        """Fused operators in the groups that hold any of these operators of the model."""
+        made, fused = self._history.made_by(release), self.of(release)
+        return Counter(
+            fused[name]
+            for group in self._lineage(release, made).groups
+            if originals.intersection(group.original)
+            for name in group.optimised
+            if name in fused
+        )
+
+    def _lineage(self, release: Release, made: Made) -> Lineage:
+        assert release.made is not None
+        if release.made not in self._lineages:
+            found = lineage(self._history.graph, made.graph, made.matches)
+            self._lineages[release.made] = found
+        return self._lineages[release.made]
+
+
+def _fused_in(
+    model: Graph, graph: Graph, original: Sequence[str], optimised: Sequence[str]
+) -> Iterable[tuple[str, str]]:
+    """Nodes of a group that stand for several of the model's operators, or run in the blocked
+    layout: those of a kind that the model has not in it, but for what only moves data; where there
+    is none and fewer operators run, those that do."""
+    before = {_kind(model.node[name]) for name in original}
+    nodes = [graph.node[name] for name in optimised]
+    working = [node for node in nodes if node.op_type not in _MOVES]
+    new = [node for node in working if _kind(node) not in before]
+    if not new and 0 < len(nodes) < len(original):
+        new = working
+    return ((node.name, node.op_type) for node in new)
+
+
+def _change(history: History, fused: _Fused, older: Release, newer: Release) -> Change | None:
+    if older.made == newer.made:
+        return None
+    before, after = history.made_by(older), history.made_by(newer)
+    types = _types(after.graph)
+    types.subtract(_types(before.graph))
+    fusion = group_graphs(history.graph, _optimised(before), _optimised(after))
+    sides = (fused.of(older), fused.of(newer))
+    groups = tuple(
+        found
+        for group in fusion.groups
+        if (found := _group_change(group, sides, (before.graph, after.graph))) is not None
+    )
+    moved = {name: count for name, count in types.items() if count}
+    if not groups and not moved:
+        return None
+    return Change(
+        older=older.version,
+        newer=newer.version,
+        groups=groups,
+        nodes=(len(before.graph.nodes), len(after.graph.nodes)),
+        types=moved,
+        lasts=_lasts(history, fused, groups, newer),
+    )
+
+
+def _group_change(
+    group: Group, fused: tuple[Mapping[str, str], Mapping[str, str]], graphs: tuple[Graph, Graph]
+) -> GroupChange | None:
+    sides = (group.baseline, group.candidate)
+    kinds = [
+        Counter(_kind(graph.node[one.name]) for one in side)
+        for graph, side in zip(graphs, sides, strict=True)
+    ]
+    if kinds[0] == kinds[1]:
+        return None
+    before, after = (
+        Counter(names[one.name] for one in side if one.name in names)
+        for names, side in zip(fused, sides, strict=True)
+    )
+    lost, won = before - after, after - before
+    was_blocked, is_blocked = (all(domain == _BLOCKED for domain, _ in of) for of in kinds)
+    layout = int(is_blocked) - int(was_blocked)
+    return GroupChange(_what(sides, lost, won), group, lost, won, layout)
+
+
+def _what(
+    sides: tuple[tuple[Operator, ...], tuple[Operator, ...]],
+    lost: Counter[str],
+    won: Counter[str],
+) -> What:
+    before, after = map(len, sides)
+    if lost and not (won and after < before):
+        return "lost"
+    if won:
+        return "won"
+    if after != before:
+        return "split" if after > before else "joined"
+    return "changed"
+
+
+def _optimised(made: Made) -> Optimised:
+    return Optimised(made.graph, made.matches)
+
+
+def _lasts(history: History, fused: _Fused, groups: Sequence[GroupChange], newer: Release) -> bool:
+    newest = history.compared[-1]
+    if newest.made == newer.made:
+        return True
+    lost = any(group.lost for group in groups)
+    wanted = [group for group in groups if (group.lost if lost else group.won)]
+    for group in wanted:
+        originals = frozenset(one.name for one in group.group.original)
+        there = fused.counted(newest, originals)
+        then = fused.counted(newer, originals)
+        if lost and any(there[name] <= then[name] for name in group.lost):
+            return True
+        if not lost and all(there[name] >= then[name] for name in group.won):
+            return True
+    if wanted:
+        return False
+    return _types(history.made_by(newest).graph) == _types(history.made_by(newer).graph)
+
+
+def _kind(node: Node) -> Kind:
+    return ("" if node.domain == "ai.onnx" else node.domain, node.op_type)
+
+
+def _types(graph: Graph) -> Counter[str]:
+    return Counter(node.op_type for node in graph.nodes)
+
+
+def _summed(counters: Iterable[Counter[str]]) -> Counter[str]:
+    whole: Counter[str] = Counter()
+    for counter in counters:
+        whole.update(counter)
+    return Counter(dict(whole.most_common()))

@@ -1,0 +1,52 @@
+"""Releases as JSON (docs/json.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from analysis.messages import language
+from analysis.releases.changes import Change
+from analysis.releases.history import History
+from analysis.text import clean_text
+from analysis.wording.releases import skipped_text
+
+SCHEMA_VERSION = 1
+
+
+def releases_json(history: History, changes: Sequence[Change]) -> bytes:
+    """Releases oldest first and every change between neighbours, as indented JSON."""
+    with language.speaking(language.ENGLISH):
+        values = {
+            "schema_version": SCHEMA_VERSION,
+            "engine": history.engine,
+            "model": clean_text(history.model.name),
+            "releases": [
+                {
+                    "version": clean_text(release.version),
+                    "nodes": history.nodes(release),
+                    "skipped": skipped_text(release) or None,
+                }
+                for release in history.releases
+            ],
+            "changes": [_change(change) for change in changes],
+        }
+    return msgspec.json.format(msgspec.json.encode(values), indent=2)
+
+
+def _change(change: Change) -> dict[str, object]:
+    return {
+        "from": clean_text(change.older),
+        "to": clean_text(change.newer),
+        "lost": _counted(change.lost),
+        "won": _counted(change.won),
+        "nodes_before": change.nodes[0],
+        "nodes_after": change.nodes[1],
+        "lasts": change.lasts,
+    }
+
+
+def _counted(types: Mapping[str, int]) -> list[dict[str, object]]:
+    ranked = sorted(types.items(), key=lambda item: (-item[1], item[0]))
+    return [{"op_type": clean_text(name), "count": count} for name, count in ranked]

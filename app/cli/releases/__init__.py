@@ -1,0 +1,1 @@
+"""`fusescope bisect`: the release of an engine that lost a fusion."""

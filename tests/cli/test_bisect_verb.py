@@ -1,0 +1,105 @@
+"""`fusescope bisect` from its arguments to what is printed and kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from analysis.errors import FuseScopeError
+from analysis.releases.history import parse_history
+from app.cli.releases.bisect import bisect
+from collectors import bisect as collector
+from tests.releases.test_changes import FUSED, PLAIN, history
+from tests.stand_in_releases import use_as_index, write_wheel
+
+SPAN = "onnxruntime==1.0..1.3"
+
+
+@pytest.fixture
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four releases, of which the second lost a fusion and the third was left out."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    Path("net.onnx").write_bytes(b"model")
+    seen = history(FUSED, PLAIN, None, PLAIN)
+    found = collector.Found(("1.0", "1.1", "1.3"), ("1.1",), ("1.2",))
+    monkeypatch.setattr(collector, "find", lambda span: found)
+    monkeypatch.setattr(collector, "optimise", lambda recording, found, on_step: seen)
+
+
+def invoke(*arguments: str) -> Result:
+    app = typer.Typer()
+    app.command()(bisect)
+    return CliRunner().invoke(app, list(arguments))
+
+
+def test_the_release_that_lost_a_fusion_is_named(recorded: None) -> None:
+    result = invoke("net.onnx", "--engine", SPAN, "--out", "kept.zip")
+    assert result.exit_code == 0
+    lines = [line.rstrip() for line in result.stdout.splitlines()]
+    assert lines[:2] == ["1 of 3 releases from 1.0 to 1.3 changes what runs of this model.", "net"]
+    assert lines[3:8] == [
+        "Release  Operators  Change",
+        "1.0              3",
+        "1.1              5  lost Gelu",
+        "1.2              –  left out: there is no wheel for this Python and machine",
+        "1.3              5",
+    ]
+    assert "1.0 → 1.1: lost Gelu. 3 operators became 5. It lasts up to 1.3." in lines
+    assert "- Gelu became Erf + Sqrt + Exp in 1 group: Erf_b." in lines
+    said = "1 release has to be fetched: at most 30 MB with pip, and at most 80 MB on the disk"
+    assert said in result.stderr
+    assert parse_history(Path("kept.zip").read_bytes(), "kept.zip").nodes is not None
+
+
+def test_json_is_alone_on_stdout(recorded: None) -> None:
+    values = json.loads(invoke("net.onnx", "--engine", SPAN, "--json").stdout)
+    assert [one["version"] for one in values["releases"]] == ["1.0", "1.1", "1.2", "1.3"]
+    assert values["changes"][0]["lost"] == [{"op_type": "Gelu", "count": 1}]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ((), "bisect_needs_model"),
+        (("net.onnx",), "bisect_needs_model"),
+        (("net.onnx", "--engine", "1.20.1"), "release_malformed"),
+        (("net.onnx", "--engine", "jax==0.4..0.5"), "release_other_engine"),
+        (("other.onnx", "--engine", SPAN), "model_unknown"),
+        (("net.onnx", "--engine", SPAN, "--shape", "x"), "shape_malformed"),
+        (("net.onnx", "--engine", SPAN, "--out", "net.onnx"), "output_is_an_input"),
+        (("--remove", "1.0"), "release_not_kept"),
+    ],
+)
+def test_what_is_refused(recorded: None, arguments: tuple[str, ...], code: str) -> None:
+    result = invoke(*arguments)
+    assert isinstance(result.exception, FuseScopeError)
+    assert result.exception.code == code
+
+
+def test_one_release_cannot_be_compared(recorded: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = history(FUSED, None)
+    monkeypatch.setattr(collector, "optimise", lambda recording, found, on_step: alone)
+    result = invoke("net.onnx", "--engine", SPAN)
+    assert isinstance(result.exception, FuseScopeError)
+    assert result.exception.code == "release_none_compared"
+
+
+def test_releases_are_listed_and_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from collectors.releases import fetching
+
+    write_wheel(tmp_path / "links", "9.1.0")
+    use_as_index(monkeypatch, tmp_path / "links", tmp_path / "cache")
+    assert invoke("--releases").stdout == "No release was fetched yet.\n"
+    fetching.fetch("9.1.0", lambda said: None)
+    assert "onnxruntime 9.1.0" in invoke("--releases").stdout
+    listed = json.loads(invoke("--releases", "--json").stdout)
+    assert [one["version"] for one in listed["releases"]] == ["9.1.0"]
+    assert listed["releases"][0]["disk_bytes"] > 0
+    assert invoke("--remove", "onnxruntime==9.1.0").stdout.startswith("1 release was removed")
+    assert invoke("--releases", "--json").stdout.count("version") == 1  # of the schema

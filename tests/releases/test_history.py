@@ -1,0 +1,89 @@
+"""The file that keeps what releases made of a model: read back whole, or refused in a sentence."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.errors import FuseScopeError
+from analysis.releases.changes import changes
+from analysis.releases.history import (
+    RECORD_NAME,
+    Release,
+    history_file,
+    is_history,
+    parse_history,
+)
+from tests.releases.test_changes import FUSED, PLAIN, history
+
+SEEN = history(FUSED, None, PLAIN)
+
+
+def packed(content: bytes, name: str = RECORD_NAME) -> bytes:
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, content)
+    return whole.getvalue()
+
+
+def test_what_is_written_is_read() -> None:
+    data = history_file(SEEN)
+    assert is_history(data)
+    again = parse_history(data, "x.zip")
+    assert again == SEEN
+    assert changes(again)[0].lost == {"Gelu": 1}
+    assert data == history_file(SEEN)  # the same history, the same bytes
+
+
+def test_another_zip_is_none() -> None:
+    assert not is_history(packed(b"{}", "experiment.json"))
+    assert not is_history(b"PK\x03\x04")
+
+
+def changed(**fields: object) -> bytes:
+    values = msgspec.json.decode(msgspec.json.encode(SEEN))
+    return packed(msgspec.json.encode({**values, **fields}))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"PK\x03\x04 and nothing",
+        packed(b"[]"),
+        packed(b"{}"),
+        packed(b"[" * 100_000),
+        packed(b"{}", "other.json"),
+        changed(releases=[{"version": "1.0", "made": 7}]),
+        changed(releases=[{"version": "1.0", "made": -1}]),
+        changed(made=[{"graph": msgspec.to_builtins(FUSED) | {
+            "nodes": msgspec.to_builtins(FUSED.nodes) * 2}}]),
+    ],
+)  # fmt: skip
+def test_damaged_files_are_refused_in_a_sentence(data: bytes) -> None:
+    with pytest.raises(FuseScopeError) as raised:
+        parse_history(data, "x.zip")
+    assert raised.value.code == "releases_file_damaged"
+    assert "(x.zip)" in raised.value.text
+
+
+def test_a_newer_file_says_so() -> None:
+    with pytest.raises(FuseScopeError, match="newer FuseScope"):
+        parse_history(changed(schema_version=2), "x.zip")
+
+
+@given(st.integers(0, 2000), st.integers(1, 255))
+def test_a_damaged_byte_is_an_error_or_does_no_harm(place: int, bits: int) -> None:
+    data = bytearray(history_file(SEEN))
+    data[place % len(data)] ^= bits
+    try:
+        read = parse_history(bytes(data), "x.zip")
+        changes(read)
+    except FuseScopeError:
+        return
+    assert all(isinstance(one, Release) for one in read.releases)
