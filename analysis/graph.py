@@ -19,6 +19,10 @@ Dimension = Annotated[int, msgspec.Meta(ge=-1, le=2**40)]
 Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 Attribute = Integer | float | str | list[Integer | float | str]
 
+# Attributes of an operator: tensors of the model that depend on no input, and that it writes, or
+# computes on the way (analysis.compare.groups.fixed).
+MAKES, HOLDS = "makes", "holds"
+
 _DTYPE_BITS = {
     "float32": 32, "float16": 16, "bfloat16": 16, "float64": 64,
     "int8": 8, "int16": 16, "int32": 32, "int64": 64,

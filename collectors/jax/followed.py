@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Literal
 
 from analysis.experiment import TensorMatch
-from analysis.graph import Attribute, Graph, Node, Tensor
+from analysis.graph import HOLDS, MAKES, Attribute, Graph, Node, Tensor
 from collectors.jax.originals import Deadline, Held, Originals
 from collectors.models.array import Array
 
@@ -32,7 +32,12 @@ class Ran:
 class Followed:
     """Grows with every operator that `ran`. Names of its tensors start with a %, as those of the
     model do not; what is returned gets the model's names in the end. `held` says which of the
-    model's tensors another one stands for."""
+    model's tensors another one stands for. `one_each`: every operator of the model runs by itself,
+    so that of equal fixed tensors each is one of the model's.
+
+    Of what depends on no input, the operators say which of the model's fixed tensors they write
+    (`makes`), and which they compute on the way (`holds`; analysis.compare.groups.fixed).
+    """
 
     model: Graph
     originals: Originals
@@ -41,18 +46,24 @@ class Followed:
     tensors: dict[str, Tensor] = field(default_factory=dict)
     held: dict[str, Held] = field(default_factory=dict)
     inputs: list[str] = field(default_factory=list)
+    one_each: bool = False
+    _claimed: set[str] = field(default_factory=set)
 
     @cached_property
     def _place(self) -> dict[str, int]:
         """Where in the model a tensor is made."""
         return {name: place for place, name in enumerate(self.model.producer)}
 
-    def ran(self, one: Ran, values: Sequence[Array | None]) -> None:
-        """An operator that made these values. Raises TimeoutError after the deadline."""
+    def ran(self, one: Ran, values: Sequence[Array | None], inside: Sequence[Array] = ()) -> None:
+        """An operator that made these values, and on the way these that depend on no input. Raises
+        TimeoutError after the deadline."""
         self.deadline.check()
         reads = tuple(dict.fromkeys(one.reads))
         of_constants = all(self.tensors[read].constant for read in reads)
+        makes: list[str] = []
         for tensor, array in zip(one.writes, values, strict=True):
+            if of_constants:
+                makes += self._fixed(one, array)
             held = None if of_constants else self.standing_for(one, array)
             if held is not None:
                 self.held[tensor.name] = held
@@ -60,7 +71,12 @@ class Followed:
                 tensor.name, tensor.dtype, tensor.shape, constant=of_constants
             )
         names = tuple(tensor.name for tensor in one.writes)
+        holds = [name for array in inside for name in self._fixed(one, array)]
         attributes = dict(one.attributes)
+        if makes:
+            attributes[MAKES] = [*dict.fromkeys(makes)]
+        if holds:
+            attributes[HOLDS] = [*dict.fromkeys(holds)]
         self.nodes.append(
             Node(one.name, one.op_type, reads, names, attributes=attributes, scope=one.scope)
         )
@@ -80,6 +96,22 @@ class Followed:
         alike = [h for h in found if self.model.producer[h.original].op_type == one.op_type]
         same = [held for held in found if one.moves and held.original in read]
         return next(iter((*alike, *same, *found)), None)
+
+    def _fixed(self, one: Ran, array: Array | None) -> Sequence[str]:
+        """The model's tensors that depend on no input and have these values. Where each runs by
+        itself it is the next one, of the same operator if there is such; elsewhere all that are
+        equal. One number again and again, and what is only handed on, is found everywhere."""
+        found = self.originals.fixed(array)
+        if not found or array is None:
+            return ()
+        is_one_number = bool((array == array.flat[0]).all())
+        if not self.one_each:
+            return () if is_one_number else found
+        left = [name for name in found if name not in self._claimed]
+        alike = [name for name in left if self.model.producer[name].op_type == one.op_type]
+        chosen = alike[:1] or ([] if is_one_number or one.moves else left[:1])
+        self._claimed.update(chosen)
+        return chosen
 
     def is_constant(self, name: str) -> bool:
         """Whether a tensor depends on no input."""

@@ -2,7 +2,8 @@
 
 The model is evaluated equation by equation. Of each tensor a sketch is kept, and the values
 themselves in a file, so that every pair is compared value by value without holding all in memory.
-Constants are left out, and so is what is computed from them alone: equal constants prove nothing.
+Constants are left out: equal ones prove nothing. What is computed from them alone is kept apart as
+*fixed*: it is the same for every input, so it is no place to cut, but tells who computes it.
 """
 
 from __future__ import annotations
@@ -66,14 +67,17 @@ class Originals:
         self._folder = folder
         self._left = _MAX_BYTES
         self._half = False
+        self._fixed: dict[tuple[str, tuple[int, ...]], list[str]] = {}
         varying = set(traced.graph.inputs)
         for equation, made in traced.run(inputs):
             deadline.check()
-            if varying.isdisjoint(equation.node.inputs):
-                continue
+            is_fixed = varying.isdisjoint(equation.node.inputs)
             for name, value in zip(equation.node.outputs, made, strict=True):
                 array = array_of(value)
-                if name and array is not None:
+                if name and array is not None and is_fixed:
+                    self._fixed.setdefault(_alike(array), []).append(name)
+                    self._keep(name, array)
+                elif name and array is not None:
                     varying.add(name)
                     self._half |= str(value.dtype) in ("float16", "bfloat16")
                     self._add(name, array)
@@ -91,6 +95,19 @@ class Originals:
                 found.append(held)
         return tuple(sorted(found, key=lambda one: self._order[one.original]))
 
+    def fixed(self, array: Array | None) -> tuple[str, ...]:
+        """The tensors of the model that depend on no input and have these values, in the order of
+        the model: several may be equal. Numbers that are no fractions must be the same."""
+        if array is None:
+            return ()
+        tolerance = (HALF_TOLERANCE if self._half else TOLERANCE) if array.dtype.kind == "f" else 0
+        return tuple(
+            name
+            for name in self._fixed.get(_alike(array), ())
+            if (known := self.array(name)) is not None
+            and distance(known.reshape(-1), array.reshape(-1)) <= tolerance
+        )
+
     def array(self, name: str) -> Array | None:
         """The values of a tensor, None where they were not kept."""
         file = self._files.get(name)
@@ -99,6 +116,9 @@ class Originals:
     def _add(self, name: str, array: Array) -> None:
         self._candidates.add(name, array)
         self._order[name] = len(self._order)
+        self._keep(name, array)
+
+    def _keep(self, name: str, array: Array) -> None:
         self._left -= array.nbytes
         if self._left >= 0:
             file = self._files[name] = self._folder / f"{len(self._files)}.npy"
@@ -114,6 +134,11 @@ class Originals:
             return None
         a, b = known.reshape(-1), arranged.reshape(-1)
         return Held(pair.original, layout, *difference_of([a], [b]))
+
+
+def _alike(array: Array) -> tuple[str, tuple[int, ...]]:
+    """Equal for arrays that may hold the same tensor: axes of size 1 do not count."""
+    return array.dtype.kind, tuple(size for size in array.shape if size > 1)
 
 
 def array_of(value: Any) -> Array | None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from collectors.jax.module_text import Computation, Instruction, ModuleText, Shape
 
 # Say how the compiler carries an instruction out, not what it computes.
-_HOW = (
+HOW = (
     "kind", "backend_config", "outer_dimension_partitions", "frontend_attributes", "metadata",
     "control-predecessors", "sharding", "origin", "statistics", "output_to_operand_aliasing",
 )  # fmt: skip
@@ -82,7 +82,7 @@ class _Writing:
         opcode = "call" if one.opcode == "fusion" else one.opcode
         rest = one.rest
         if one.opcode != "custom-call":
-            rest = ", ".join(part for part in split(rest) if part.partition("=")[0] not in _HOW)
+            rest = ", ".join(part for part in split(rest) if part.partition("=")[0] not in HOW)
         if one.opcode == "fusion":
             rest = rest.replace("calls=", "to_apply=")
         for called in self.module.called_by(one):

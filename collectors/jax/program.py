@@ -22,6 +22,7 @@ from collectors.jax.module_text import Computation, Instruction, ModuleText, Sha
 from collectors.jax.originals import array_of
 from collectors.jax.pieces import piece, stored
 from collectors.jax.products import flops_of
+from collectors.models.array import Array
 
 # As jax calls the same operators.
 PRIMITIVES: Mapping[str, str] = {
@@ -142,7 +143,7 @@ class Program:
         ran = Ran(one.name, op_type(one, inner), reads, writes, moves, attributes)
         values = self._values(own, one, read)
         known = [None if value is None else array_of(value) for value in values]
-        self.followed.ran(ran, known)
+        self.followed.ran(ran, known, self._fixed_inside(one, 0))
         if all(value is None for value in values):
             values = self._supposed(one)
         if not one.is_tuple:
@@ -206,6 +207,34 @@ class Program:
             first = str(error).strip().partition("\n")[0]
             self.problem = self.problem or clean_text(f"{one.name}: {first}", 200)
             return [None] * len(one.shapes)
+
+    def _fixed_inside(self, one: Instruction, depth: int) -> list[Array]:
+        """What a fusion computes of no input, each value as it comes up; what cannot be run is left
+        out."""
+        if one.opcode != "fusion" or depth > _MAX_DEPTH:
+            return []
+        found: list[Array] = []
+        for called in self.module.called_by(one):
+            values: dict[str, Any] = {}
+            for part in called.instructions.values():
+                if part.opcode == "fusion":
+                    found += self._fixed_inside(part, depth + 1)
+                is_known = all(
+                    name in values or called.instructions[name].opcode == "constant"
+                    for name in part.operands
+                )
+                if part.opcode in ("parameter", "constant") or part.is_tuple or not is_known:
+                    continue
+                try:
+                    made = piece(self.module, called, part)
+                    given = [values[name] for name, _ in made.given]
+                    (values[part.name],) = self.execution.run(made.text, given)
+                except Exception:  # noqa: BLE001, S112 - whatever XLA raises
+                    continue
+                array = array_of(values[part.name])
+                if array is not None and part.opcode not in PLUMBING:
+                    found.append(array)
+        return found
 
     def _supposed(self, one: Instruction) -> list[Any | None]:
         """For an instruction that could not be run: what the only operator of the model makes that

@@ -19,6 +19,7 @@ from collectors.jax.models import Loaded
 from collectors.jax.module_text import parse_module
 from collectors.jax.originals import Deadline, Originals
 from collectors.jax.program import Program
+from collectors.jax.repeats import recomputed
 
 SECONDS = 120.0  # of one variant, well below what a variant may take alone
 
@@ -42,13 +43,16 @@ def graph_of(loaded: Loaded, compiled: Any | None, folder: Path) -> VariantGraph
     traced = trace(varied)
     leaves = varied.leaves()
     originals = Originals(traced, [leaf for _, leaf in leaves], folder, deadline)
-    followed = Followed(traced.graph, originals, deadline)
+    followed = Followed(traced.graph, originals, deadline, one_each=compiled is None)
     settings: dict[str, int | str] = {}
     if compiled is None:
         outputs = follow_eager(varied, followed)
     else:
-        program = Program(parse_module(optimised_text(compiled)), followed)
+        module = parse_module(optimised_text(compiled))
+        program = Program(module, followed)
         outputs = program.run(*_passed(compiled, leaves))
+        if again := recomputed(module):
+            settings["recomputed_operators"] = again
         if program.without_values:
             settings["instructions_without_values"] = program.without_values
             settings["instruction_problem"] = program.problem

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from analysis.advice import findings
 from analysis.advice.finding import Finding
 from analysis.advice.remedies import remedies
@@ -45,6 +47,7 @@ def test_the_compiler_says_how_many_operators_it_computes_again() -> None:
     assert "time" in text(gain_parts(one, None)) and "memory" not in text(gain_parts(one, None))
     assert why_text(one) and "clone" in remedy_text(one)
     assert "recomputed" not in found("fused")
+    assert "clone" not in remedy_text(replace(one, values={**one.values, "engine": "jax"}))
 
 
 def test_a_slower_group_is_answered_in_the_compilers_words() -> None:

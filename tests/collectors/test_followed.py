@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pytest
@@ -11,6 +14,9 @@ from analysis.graph import Graph, Node, Tensor
 from collectors.jax.followed import Followed, Ran
 from collectors.jax.originals import Deadline, Held, Originals, array_of
 from collectors.models.array import Array
+
+if TYPE_CHECKING:  # it needs JAX
+    from collectors.jax.equations import Equation, Traced
 
 MODEL = Graph(
     (
@@ -37,9 +43,27 @@ class _Known:
             if array is not None and array.shape == value.shape and np.array_equal(array, value)
         )
 
+    def fixed(self, array: Array | None) -> tuple[str, ...]:
+        return () if array is None else FIXED.get(tuple(array.reshape(-1)[:3]), ())
 
-def followed() -> Followed:
-    made = Followed(MODEL, cast(Originals, _Known()), Deadline(60))
+
+# Tensors of a model that depend on no input, by their first numbers: several are equal.
+FIXED = {(0, 1, 2): ("iota_0", "iota_1", "sort_0"), (1, 1, 1): ("broadcast_in_dim_0",)}
+FIXED_MODEL = Graph(
+    (
+        Node("iota_0", "iota", (), ("iota_0",)),
+        Node("iota_1", "iota", (), ("iota_1",)),
+        Node("sort_0", "sort", ("iota_1",), ("sort_0",)),
+        Node("broadcast_in_dim_0", "broadcast_in_dim", (), ("broadcast_in_dim_0",)),
+    ),
+    (),
+    (),
+    ("sort_0",),
+)
+
+
+def followed(model: Graph = MODEL, *, one_each: bool = False) -> Followed:
+    made = Followed(model, cast(Originals, _Known()), Deadline(60), one_each=one_each)
     made.tensors |= {"input[0]": Tensor("input[0]", "float32", (16, 24))}
     made.tensors |= {"%2": Tensor("%2", "float32", (), constant=True)}
     made.inputs.append("input[0]")
@@ -122,3 +146,61 @@ def test_after_the_deadline_nothing_is_compared() -> None:
     found.deadline = Deadline(-1)
     with pytest.raises(TimeoutError, match="comparing values was ended"):
         found.ran(ran("exp.1", "exp", "input[0]"), [VALUES["exp_0"]])
+
+
+COUNTED, ONES = np.arange(24), np.ones(24)
+
+
+def test_each_fixed_tensor_of_an_eager_run_is_the_next_of_its_operator() -> None:
+    found = followed(FIXED_MODEL, one_each=True)
+    steps = (
+        ("convert.0", COUNTED, True), ("iota.0", COUNTED, False), ("iota.1", COUNTED, False),
+        ("argsort.0", COUNTED, False), ("broadcast_in_dim.0", ONES, True), ("fill.0", ONES, False),
+    )  # fmt: skip
+    for name, values, moves in steps:
+        found.ran(ran(name, name.partition(".")[0], "", moves=moves), [values])
+    assert {node.name: node.attributes.get("makes") for node in found.nodes} == {
+        "convert.0": None, "iota.0": ["iota_0"], "iota.1": ["iota_1"], "argsort.0": ["sort_0"],
+        "broadcast_in_dim.0": ["broadcast_in_dim_0"], "fill.0": None,
+    }  # fmt: skip
+
+
+def test_a_program_tells_all_equal_fixed_tensors_that_it_writes_or_computes_on_the_way() -> None:
+    found = followed(FIXED_MODEL)
+    found.ran(ran("iota.7", "iota", ""), [COUNTED])
+    found.ran(ran("fusion.1", "fusion", "input[0]"), [X], [COUNTED, ONES])
+    equal = ["iota_0", "iota_1", "sort_0"]
+    assert [node.attributes for node in found.nodes] == [
+        {"event": "iota.7", "makes": equal}, {"event": "fusion.1", "holds": equal},
+    ]  # fmt: skip
+    assert found.held == {}
+
+
+class _Model:
+    """Three equations: two that depend on no input, of which one is a mask."""
+
+    graph = Graph(
+        (
+            Node("ge_0", "ge", (), ("ge_0",)),
+            Node("sin_0", "sin", (), ("sin_0",)),
+            Node("mul_0", "mul", ("input[0]", "sin_0"), ("mul_0",)),
+        ),
+        (),
+        ("input[0]",),
+        ("mul_0",),
+    )
+    values = (np.tri(8, dtype=bool), np.sin(np.arange(64.0)).reshape(1, 64), X)
+
+    def run(self, inputs: object) -> Iterator[tuple[Equation, list[Array]]]:
+        for node, value in zip(self.graph.nodes, self.values, strict=True):
+            yield cast("Equation", SimpleNamespace(node=node)), [value]
+
+
+def test_fixed_tensors_are_known_by_their_values_and_are_no_place_to_cut(tmp_path: Path) -> None:
+    mask, waves, _ = _Model.values
+    found = Originals(cast("Traced", _Model()), [X], tmp_path, Deadline(60))
+    assert found.fixed(mask) == ("ge_0",) and found.fixed(~mask) == ()
+    assert found.fixed(mask.astype("f4")) == ()  # numbers of another kind
+    assert found.fixed(waves.reshape(64) * (1 + 1e-6)) == ("sin_0",)  # rounded otherwise
+    assert found.fixed(waves.reshape(8, 8)) == () and found.fixed(X) == ()
+    assert found.holding(waves) == () and [one.original for one in found.holding(X)] == ["mul_0"]

@@ -157,6 +157,49 @@ def test_what_is_hard_to_follow_is_followed(tmp_path: Path) -> None:
     assert {"scan", "while", "cond", "sort", "cholesky"} <= kinds
 
 
+MASKED = """
+import jax, jax.numpy as jnp, numpy as np
+
+drawn = np.random.default_rng(0)
+def A(*shape): return jnp.asarray(drawn.normal(size=shape).astype("f4"))
+
+def make():
+    def layer(x, w):
+        mask = jnp.tril(jnp.ones((64, 64), bool))
+        scores = jnp.where(mask, (x @ w) @ x.T / 8, -1e9)
+        return jnp.tanh(jax.nn.softmax(scores) @ x)
+    def model(x, w, row):
+        x = x + jnp.sin(jnp.arange(64)[:, None] / 10000 ** (jnp.arange(32) / 32))
+        x = layer(layer(x, w), w) + row
+        return x.sum(0), x.T * 2, jnp.cumsum(x, 1)
+    return model, (A(64, 32), A(32, 32), A(32))
+"""
+
+
+def test_what_depends_on_no_input_is_with_what_computes_it(tmp_path: Path) -> None:
+    """And what several fusions compute, each for itself, is counted."""
+    (tmp_path / "net.py").write_text(MASKED)
+    experiment = recorded(tmp_path, f"{tmp_path}/net.py:make")
+    test_every_operator_is_in_one_verified_group(experiment)
+    test_runs_are_marked_and_the_ledger_adds_up(experiment)
+    computed = {"iota", "ge", "sin", "pow"}
+    for comparison in pairs(experiment):
+        kinds = {
+            op.name: (group.kind, bool(group.baseline))
+            for group in comparison.fusion.groups
+            for op in group.original
+            if op.op_type in computed
+        }
+        assert kinds and "folded" not in {kind for kind, _ in kinds.values()}
+        assert all(ran for _, ran in kinds.values())
+        masks = max(
+            sum(op.op_type == "ge" for op in group.original) for group in comparison.fusion.groups
+        )
+        both = {comparison.baseline.label, comparison.candidate.label}
+        assert masks == 1 or "unfused" in both  # which computes one mask for two layers
+    assert experiment.record.variant("fused").settings["recomputed_operators"] >= 1
+
+
 CALLBACK = """
 import jax, jax.numpy as jnp, numpy as np
 

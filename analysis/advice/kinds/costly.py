@@ -20,8 +20,12 @@ def costly_fusion(subject: Subject) -> Answer:
     """
     side = subject.side
     table = None if side.experiment is None else ablation(side.experiment)
-    if side.experiment is None or table is None:
+    if side.experiment is None:
         return "no_ablation"
+    if table is None:
+        return (
+            "no_ablation_of_jax" if side.experiment.record.engine.name == "jax" else "no_ablation"
+        )
     whole_ns, variant = subject.unprofiled_ns, side.variant
     if variant is None or variant.name != _FUSED or whole_ns is None:
         return ()

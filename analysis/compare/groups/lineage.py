@@ -22,6 +22,7 @@ from analysis.compare.groups.equivalence import (
     read_by,
 )
 from analysis.compare.groups.fate import Fate, fates, reads_only_a_shape
+from analysis.compare.groups.fixed import Fixed
 from analysis.compare.groups.frontier import Frontier, Mismatch
 from analysis.compare.groups.identity import identities, only_changes_layout, only_repeats
 from analysis.experiment import TensorMatch
@@ -130,6 +131,10 @@ class _Partition:
         constant = constants(model, self._old)
         self._fate = fates(model, self._old, optimised, anchored, constant)
         self._weights = self._folded(constant)
+        self._fixed = Fixed(model, self._nodes, self._first_new)
+        folded = [index for index, fate in enumerate(self._fate) if fate == "folded"]
+        for index in self._fixed.running(folded):
+            self._fate[index] = "runs"
         self._shape_readers = {
             index for index in self._running() if reads_only_a_shape(self._nodes[index], anchored)
         }
@@ -155,6 +160,7 @@ class _Partition:
     def lineage(self) -> Lineage:
         self._connect()
         self._repair()
+        self._fixed.join(self._sets, self._readers)
         self._place_constants()
         return self._result()
 
@@ -283,6 +289,8 @@ class _Partition:
         for index in self._placed():
             for name in filter(None, self._nodes[index].outputs):
                 value = self._value(index, name)
+                if index < self._first_new and name in self._weights:
+                    continue  # it runs, and is no boundary for all that
                 if index < self._first_new:
                     makers.setdefault(self._values.find(name), []).append(index)
                 elif value is None and index not in self._constant:
@@ -355,7 +363,12 @@ class _Partition:
         for index in range(self._first_new, len(self._nodes)):
             for name in read_by(self._nodes[index]):
                 readers.setdefault(name, []).append(index)
+        if not self._constant:
+            return
+        settled = {self._sets.find(place) for place in range(self._first_new)}
         for index in sorted(self._constant, reverse=True):
+            if self._sets.find(index) in settled:
+                continue
             reading = [at for name in self._nodes[index].outputs for at in readers.get(name, ())]
             groups = {-1 if at in self._inserted else self._sets.find(at) for at in reading}
             if len(groups) == 1 and -1 not in groups:
@@ -419,6 +432,8 @@ class _Partition:
         fates_here = {self._fate[index] for index in old}
         fate = "runs" if "runs" in fates_here else self._fate[old[0]]
         known: GroupKnownBy = "structure" if fate == "removed" else "name"
+        if fate == "runs" and not self._fixed.holders.keys().isdisjoint(old):
+            known = "value"
         for index in new:
             for name in filter(None, self._nodes[index].outputs):
                 identity = self._identity.get(name)

@@ -26,6 +26,7 @@ from analysis.wording.findings.texts import (
     PEAK_IN,
     REPEATED,
     REPEATED_REMEDY,
+    REPEATED_REMEDY_JAX,
     REPEATED_TIME,
     REPEATED_WHY,
     ROOFS,
@@ -135,7 +136,8 @@ def remedy_text(finding: Finding) -> str:
     if finding.code == "costly_fusion" and finding.values.get("of") == "fusion":
         return LEFT_OUT_BY_COMPILER.text(**_values(finding))
     if _is_repeated(finding):
-        return REPEATED_REMEDY.text()
+        jax = finding.values.get("engine") == "jax"
+        return (REPEATED_REMEDY_JAX if jax else REPEATED_REMEDY).text()
     remedy = TEXTS[finding.code].remedy
     return "" if remedy is None else remedy.text(**_values(finding))
 

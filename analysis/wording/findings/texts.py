@@ -561,6 +561,10 @@ REPEATED_REMEDY = Message(
     "Nothing, where the group gained. Where it lost, a copy of the shared result (clone) makes the "
     "compiler store it."
 )
+REPEATED_REMEDY_JAX = Message(
+    "Nothing, where the group gained. Where it lost, two compiled functions (jax.jit) in place of "
+    "one store what lies between them."
+)
 REPEATED_TIME = Message("What it costs in time is not known.")
 MOSTLY_WEIGHTS = Message(
     "Most of their bytes are weights, which no fusion saves: store them in a smaller data type, "

@@ -138,4 +138,9 @@ def test_groups_tell_the_lines_of_the_code(sample: Experiment) -> None:
 @pytest.mark.parametrize("name", VARIANTS)
 def test_findings_of_another_engine_keep_silent(sample: Experiment, name: str) -> None:
     others = {"not_optimised", "missed_fusion", "slow_kernel", "graph_growth", "pieces"}
-    assert not others & {one.code for one in findings(advised(sample, name)).found}
+    told = findings(advised(sample, name))
+    assert not others & {one.code for one in told.found}
+    if name == "fused":  # no advice that cannot be followed
+        assert ("costly_fusion", "no_ablation_of_jax") in {
+            (u.code, u.reason) for u in told.unanswered
+        }
