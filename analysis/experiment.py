@@ -367,6 +367,12 @@ class ExperimentRecord(msgspec.Struct, frozen=True):
         the others, had a process of its own."""
         return tuple(one.name for one in self.variants if self.spins(one))
 
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """Variants that another release of the engine ran than the installed one. With one of them
+        every session of a block had a process of its own."""
+        return tuple(one.name for one in self.variants if "engine_release" in one.settings)
+
     def spins(self, variant: VariantRecord) -> bool:
         """Whether its idle threads spun."""
         return variant.settings.get("intra_op_spinning", self.settings.spin) is True

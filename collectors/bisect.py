@@ -78,6 +78,18 @@ def find(span: Span) -> Found:
     return Found(found.usable, fetching.missing(found.usable), found.elsewhere, offline)
 
 
+def find_both(older: str, newer: str) -> Found:
+    """Likewise, of these two releases alone."""
+    first, last = sorted((older, newer), key=order)
+    found = find(Span(first, last))
+    wanted = (order(first), order(last))
+    usable, missing, elsewhere = (
+        tuple(one for one in names if order(one) in wanted)
+        for names in (found.usable, found.missing, found.elsewhere)
+    )
+    return Found(usable, missing, elsewhere, found.offline)
+
+
 def optimise(recording: Recording, found: Found, on_step: OnStep) -> History:
     """Fetches what is missing, and has every release optimise the model, some at a time.
 

@@ -41,6 +41,7 @@ from collectors.recording.preparation import OnProgress, Preparation, prepare
 from collectors.recording.refused import NothingTried
 from collectors.recording.request import MAX_THREADS_PER_CORE, Recording
 from collectors.recording.series import Series, Stopped, expected_cost
+from collectors.releases import kept
 from collectors.runtimes import optimizers
 from collectors.torch import names as torch_names
 from collectors.workers import machine, worker
@@ -189,6 +190,7 @@ def record(
         cancelled,
         None if recording.runtime == OWN else python_of(recording.runtime),
         "" if recording.runtime == OWN else f"{recording.runtime}_",
+        releases={one.name: kept.folder_of(one.release) for one in plan.variants if one.release},
     )
     with scratch.folder() as folder:
         recorder = None

@@ -11,6 +11,7 @@ from analysis.errors import FuseScopeError
 from analysis.messages import Message, Said
 from analysis.spelling import nearest
 from collectors import kernels
+from collectors.releases.version import is_release, parse_release
 from collectors.runtimes import optimizers
 from collectors.workers.jobs import Optimization
 
@@ -25,7 +26,8 @@ class Variant:
     the model, '' for the model itself (collectors/derive/ makes it), and `argument` is the part of
     the name that says which. An ablation has every optimizer but `without`, or none but
     `only`. `threads` are those inside an operator, 0 for as many as the recording has; with
-    `spin` those that wait keep their cores busy, whatever the recording says."""
+    `spin` those that wait keep their cores busy, whatever the recording says. A `release` of
+    ONNX Runtime runs it, '' for the installed one."""
 
     name: str
     optimization: Optimization
@@ -36,6 +38,7 @@ class Variant:
     only: str = ""
     threads: int = 0
     spin: bool = False
+    release: str = ""
 
     @property
     def disabled(self) -> tuple[str, ...]:
@@ -93,6 +96,8 @@ _ABLATION = re.compile(r"(without|only):([A-Za-z]\w{0,79})", re.ASCII)
 _DENIAL = re.compile(r"without:((?:\d{1,4}:)?[A-Za-z]\w{0,199}:\d{1,6})", re.ASCII)
 _DENIED = Message("torch.compile with the operators of {kernel:name} each in a kernel of its own")
 RULES = "rules:<file>"
+RELEASE = "onnxruntime==<version>"
+_OF_RELEASE = Message("every optimisation on, ONNX Runtime {version:name}")
 KERNELS = ("custom:<kernel>", "segments:<kernel>", "inside:<kernel>")
 LIBRARY = Variant(
     "custom:library",
@@ -132,9 +137,10 @@ _INSIDE = Message(
 _RULES = re.compile(r"rules:(\w[\w.+-]{0,79})", re.ASCII)
 
 
-def spins(name: str) -> bool:
-    """Whether the variant of that name, of any engine, lets idle threads spin."""
-    return any(variant.spin for variant in VARIANTS if variant.name == name)
+def is_alone(name: str) -> bool:
+    """Whether the variant of that name, of any engine, has to run in processes of its own, and all
+    others beside it: its idle threads spin, or another release of the engine runs it."""
+    return is_release(name) or any(one.spin for one in VARIANTS if one.name == name)
 
 
 def all_of_engine(engine: str) -> tuple[Variant, ...]:
@@ -179,6 +185,9 @@ def find(name: str) -> Variant:
     if found := _THREADS.fullmatch(name):
         threads = int(found[1])
         return Variant(name, "all", _OTHER_THREADS.of(n=threads), threads=threads)
+    if is_release(name):
+        version = parse_release(name)
+        return Variant(name, "all", _OF_RELEASE.of(version=version), release=version)
     if name.startswith("rules:"):
         return _rules(name)
     if name == LIBRARY.name:
@@ -186,7 +195,7 @@ def find(name: str) -> Variant:
     if name.startswith(("custom:", "segments:", "inside:")):
         return _kernel(name)
     known = [*(variant.name for variant in VARIANTS), *ABLATIONS, THREADS, RULES]
-    known += [*KERNELS, LIBRARY.name]
+    known += [*KERNELS, LIBRARY.name, RELEASE]
     raise FuseScopeError(
         "variant_unknown", variant=name[:60], known=", ".join(known), nearest=nearest(name, known)
     )
@@ -237,4 +246,4 @@ def with_cuts(variants: Sequence[Variant]) -> tuple[Variant, ...]:
 
 def file_name(variant: str) -> str:
     """The variant's name as part of a file name: not every system allows ':' there."""
-    return variant.replace(":", "-")
+    return variant.replace("==", "-").replace(":", "-")

@@ -46,7 +46,7 @@ ALLOWED = {
     "analysis.compare.groups": CORE + within("analysis", "metrics compare.side"),
     "analysis.compare.timing": CORE + within("analysis", "metrics compare.side"),
     "analysis.advice": CORE + within("analysis", "metrics compare"),
-    "analysis.gate": CORE + within("analysis", "compare"),
+    "analysis.gate": CORE + within("analysis", "compare releases"),
     "analysis.releases": CORE + within("analysis", "compare"),
     "analysis.recipes": CORE + within("analysis", "metrics compare"),
     "analysis.fleet": CORE + within("analysis", "readers compare"),
@@ -116,7 +116,7 @@ ALLOWED = {
     "collectors.recording": (
         *within("analysis", "errors experiment graph messages spelling text"),
         *within("collectors", "environments.catalogue files fusion kernels progress runtimes"),
-        *within("collectors", "jax.names torch.names variants workers zoo"),
+        *within("collectors", "jax.names releases torch.names variants workers zoo"),
     ),
     "collectors.tasks": (
         *within("analysis", "errors experiment graph"),

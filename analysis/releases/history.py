@@ -70,9 +70,12 @@ class History(msgspec.Struct, frozen=True):
         assert release.made is not None
         return self.made[release.made]
 
-    def release(self, version: str) -> Release:
-        """The release of that version. Raises KeyError."""
-        return {release.version: release for release in self.releases}[version]
+    def find(self, version: str) -> Release:
+        """The release of that version, also where it is written shorter (1.20). Raises KeyError."""
+        written = {release.version: release for release in self.releases}
+        while version not in written and version.count(".") < 4:
+            version += ".0"
+        return written[version]
 
     def nodes(self, release: Release) -> int | None:
         """Operators of its graph; None where it was left out."""

@@ -39,7 +39,8 @@ _Variants = Annotated[
         "custom:<kernel> (docs/kernels.md; "
         "segments:<kernel>, the same cut without the kernel, is recorded beside it), "
         "inside:<kernel> (the kernel inside the session of fused, needs a C compiler), "
-        "custom:library (the kernels of --custom-op-library); comma-separated. Default: "
+        "custom:library (the kernels of --custom-op-library), "
+        "onnxruntime==<version> (a release of the engine); comma-separated. Default: "
         "eager,unfused,fused."
     ),
 ]

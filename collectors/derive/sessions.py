@@ -86,6 +86,7 @@ def recorded_settings(
     return {
         "graph_optimization": derived.optimization if derived else variant.optimization,
         **_disabled(variant),
+        **({"engine_release": variant.release} if variant.release else {}),
         "execution": "one session",
         "intra_op_threads": settings.threads,
         "inter_op_threads": 1,

@@ -24,6 +24,7 @@ from collectors.recording.budget import Deadline
 from collectors.recording.refused import Refused
 from collectors.recording.request import Plan, Recording
 from collectors.recording.trials import Trials
+from collectors.releases import fetching
 from collectors.workers import machine
 from collectors.workers.jobs import (
     Derived,
@@ -49,6 +50,7 @@ AGREEMENT_SHARE = 0.1  # likewise, and of the time that one variant may take
 
 _PREPARING = Message("Preparing {model:name}")
 _PREPARING_BUSY = Message("Preparing {model:name} (the machine is busy: load {load:number})")
+_FETCHING = Message("Fetching ONNX Runtime {version:name}")
 _MAKING = Message("Making what {variant:name} runs")
 _FUSES = Message("{variant:name} fuses {groups:name}")
 _TRYING = Message("Trying {variant:name} alone")
@@ -108,6 +110,10 @@ def prepare(
     report("prepare", preparing.of(model=pool.name, load=facts.load_before))
     if pool.library is not None:
         pool.run("library", LibraryJob(pool.library.path), type(None))
+    for release in dict.fromkeys(one.release for one in plan.variants if one.release):
+        report("prepare", _FETCHING.of(version=release))
+        if not fetching.fetch(release, lambda said: report("prepare", said)):
+            raise FuseScopeError("release_no_wheel", version=release)
     model = pool.run("prepare", recording.prepare_job(plan, folder), Prepared)
     if recording.sha256 and model.sha256 != recording.sha256:
         raise FuseScopeError("model_differs", where=Path(recording.model).name)

@@ -23,7 +23,7 @@ from collectors.recording.blocks import (
     plan_block,
 )
 from collectors.recording.budget import BlockCost, Deadline
-from collectors.variants import file_name, spins
+from collectors.variants import file_name, is_alone
 from collectors.workers.jobs import BlockJob, BlockMeasured, Lane, SessionSettings
 
 Stopped = Literal["decided", "blocks", "seconds", "interrupted"]
@@ -146,9 +146,10 @@ class Series:
             self.complete.append(measured)
 
     def _measure(self, folder: Path) -> BlockMeasured:
-        if not self.settings.spin and not any(spins(lane.variant) for lane in self.lanes):
+        if not self.settings.spin and not any(is_alone(lane.variant) for lane in self.lanes):
             return self.run_worker(self._job(self.lanes, folder))
-        # sessions that spin steal each other's cores, so here each lane has a process alone
+        # sessions that spin steal each other's cores, and a process imports one release: each lane
+        # has a process alone
         order = plan_block(self.lanes, seed=self.seed, attempt=self.attempts, rounds=0).creation
         parts = [self.run_worker(self._job((lane,), folder)) for lane in order]
         return BlockMeasured(

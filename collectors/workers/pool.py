@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,7 +21,8 @@ class WorkerPool:
     `seconds`, unless it is given others. `library` is registered in every session; `python` is that
     of the engine's environment, None for FuseScope's own. Tasks of an engine that has its own start
     with `prefix`. What lies in `packages`, another release of the engine, is imported in place of
-    what FuseScope was installed with."""
+    what FuseScope was installed with; for tasks of a variant that `releases` names, what lies
+    there."""
 
     name: str
     memory_bytes: int
@@ -31,6 +32,7 @@ class WorkerPool:
     python: Path | None = None
     prefix: str = ""
     packages: Path | None = None
+    releases: Mapping[str, Path] = field(default_factory=dict)
 
     def run(
         self, task: str, job: msgspec.Struct, answer: type[Answer], seconds: float | None = None
@@ -47,11 +49,17 @@ class WorkerPool:
             cancelled=self.cancelled,
             library=library.name if library is not None else "",
             python=self.python,
-            packages=self.packages,
+            packages=self._packages(job),
         )
         if library is not None:
             library.check_unchanged()
         return result
+
+    def _packages(self, job: msgspec.Struct) -> Path | None:
+        """What a job that is for one variant is to import."""
+        lanes = getattr(job, "lanes", ())
+        variant = getattr(job, "variant", lanes[0].variant if lanes else "")
+        return self.releases.get(variant, self.packages)
 
     def at_home(self) -> WorkerPool:
         """The same with FuseScope's own Python and engine."""

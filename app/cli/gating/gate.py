@@ -44,7 +44,12 @@ def gate(
         ),
     ] = None,
     base: Annotated[
-        str, typer.Option("--base", "--baseline", help="Variant that is compared with.")
+        str,
+        typer.Option(
+            "--base",
+            "--baseline",
+            help="Variant that is compared with, or a release: onnxruntime==1.20.1.",
+        ),
     ] = "",
     head: Annotated[
         str, typer.Option("--head", "--candidate", help="Variant that is judged.")
@@ -80,6 +85,7 @@ def gate(
     """Exit code 1 where a condition is true, 2 where one cannot be judged."""
     from analysis.gate.condition import parse_condition
     from app.cli.gating.judging import Asked, judge_one
+    from app.cli.gating.releases import judge_releases
     from app.cli.gating.two_models import judge_models
     from app.cli.outputs import refuse_lost
 
@@ -91,7 +97,10 @@ def gate(
     timed = next((one for one in conditions if not one.is_structural), None)
     if structure and timed is not None:
         raise FuseScopeError("gate_structure_only", condition=timed.text)
-    if other is not None:
+    if structure and other is None and "==" in base and "==" in head:
+        timing = {"--blocks": blocks, "--seconds": seconds, "--threads": threads, "--html": html}
+        outcome = judge_releases(given, base, head, conditions, {**timing, "--out": out})
+    elif other is not None:
         refused = {"--base": base, "--blocks": blocks, "--seconds": seconds, "--html": html}
         outcome = judge_models(given, other, conditions, head, structure, out, refused)
     else:

@@ -15,7 +15,9 @@ ReleasesError = Literal[
     "release_interrupted",
     "release_little_disk",
     "release_malformed",
+    "release_left_out",
     "release_no_network",
+    "release_no_wheel",
     "release_none_compared",
     "release_not_kept",
     "release_not_one",
@@ -52,6 +54,16 @@ RELEASES: Mapping[ReleasesError, ErrorText] = {
     "release_little_disk": ErrorText(
         Message("The releases need {needed:capacity} of free space, and there are {free:capacity}"),
         _ELSEWHERE,
+    ),
+    "release_left_out": ErrorText(
+        Message("The release {version:name} could not be compared: {reason:name}"),
+        Message("Name another release, or another model."),
+    ),
+    "release_no_wheel": ErrorText(
+        Message(
+            "The release {version:name} of ONNX Runtime has no wheel for this Python and machine"
+        ),
+        Message("Check which there are: pip index versions onnxruntime."),
     ),
     "release_malformed": ErrorText(
         Message("'{given:name}' names no releases"),

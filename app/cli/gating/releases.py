@@ -1,0 +1,42 @@
+"""A gate on two releases of the engine: the fusions that the second one has lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analysis.errors import FuseScopeError
+from app.cli.gating.judging import Outcome
+
+if TYPE_CHECKING:
+    from analysis.gate.condition import Condition
+
+
+def judge_releases(
+    model: Path,
+    base: str,
+    head: str,
+    conditions: Sequence[Condition],
+    refused: Mapping[str, object],
+) -> Outcome:
+    """What came of the conditions on what two releases make of a model. Raises FuseScopeError, also
+    where one of both cannot run it."""
+    from analysis.gate.judgement import judge_structure
+    from analysis.gate.two_releases import changes_of_releases
+    from app.cli.releases.optimising import optimised
+    from collectors.releases.version import parse_release
+
+    versions = (parse_release(base), parse_release(head))
+    for option, value in refused.items():
+        if value:
+            raise FuseScopeError("options_exclude", first="--structure", second=option)
+    history = optimised(str(model), versions)
+    sides = (history.find(versions[0]), history.find(versions[1]))
+    for side in sides:
+        if side.made is None:
+            from analysis.wording.releases import skipped_text
+
+            reason = skipped_text(side)
+            raise FuseScopeError("release_left_out", version=side.version, reason=reason)
+    return Outcome(judge_structure(conditions, changes_of_releases(history, *sides)), (base, head))

@@ -1,0 +1,132 @@
+"""Having releases optimise a model, with what is said meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import signal
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Self
+
+from analysis.errors import FuseScopeError
+from analysis.messages import paragraph, say
+from app.cli import streams
+from app.cli.recording import run as recording_run
+
+if TYPE_CHECKING:
+    from analysis.releases.history import History
+    from collectors.bisect import Found
+    from collectors.record import Recording
+    from collectors.releases.version import Span
+
+
+def span_of(engine: str) -> Span:
+    """The releases that `--engine` names. Raises FuseScopeError."""
+    from collectors.releases.version import parse_span
+
+    return parse_span(engine)
+
+
+def optimised(
+    model: str,
+    releases: Span | tuple[str, str],
+    *,
+    batch: int | None = None,
+    shapes: Sequence[str] = (),
+) -> History:
+    """What the releases of the span, or these two, make of the model; says before what has to be
+    fetched. Raises FuseScopeError where fewer than two of a span can optimise it."""
+    try:
+        from collectors import bisect as collector
+    except ImportError as error:
+        raise recording_run.missing_package(error) from None
+    recording = _recording(model, batch, shapes)
+    recording.plan()  # refuses before anything is fetched
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        if isinstance(releases, tuple):
+            found = collector.find_both(*releases)
+        else:
+            found = collector.find(releases)
+    except KeyboardInterrupt:
+        raise FuseScopeError("release_interrupted") from None
+    _tell_size(found)
+    with _Line() as line:
+        history = collector.optimise(recording, found, line)
+    if not isinstance(releases, tuple) and len(history.compared) < 2:
+        raise FuseScopeError("release_none_compared", n=len(history.compared))
+    return history
+
+
+def _recording(model: str, batch: int | None, shapes: Sequence[str]) -> Recording:
+    from app.recording.shapes import shape_of
+    from collectors.record import Recording
+
+    return Recording(
+        model=model,
+        variants=("fused",),
+        batch=batch,
+        shapes=dict(map(shape_of, shapes)),
+        command=shlex.join(["fusescope", *sys.argv[1:]]),
+    )
+
+
+def _tell_size(found: Found) -> None:
+    """What will be fetched, before it is."""
+    from collectors.releases import kept
+
+    if found.offline is not None:
+        said = say(
+            "The package index cannot be reached, so only releases that were fetched before are "
+            "compared."
+        )
+        streams.tell(said)
+    if not found.missing:
+        return
+    said = say(
+        "{n:count} release has to be fetched: at most {download:capacity} with pip, and at most "
+        "{disk:capacity} on the disk, in {folder:name}.",
+        "{n:count} releases have to be fetched: at most {download:capacity} with pip, and at most "
+        "{disk:capacity} on the disk, in {folder:name}.",
+        n=len(found.missing),
+        download=found.download_bytes,
+        disk=found.disk_bytes,
+        folder=str(kept.root()),
+    )
+    later = say("They stay there; fusescope bisect --releases lists them.")
+    streams.tell(paragraph(said, later))
+
+
+class _Line:
+    """How far it is, on stderr: a line that changes; without a terminal a line a step."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+
+        console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+        self._status = console.status("") if console.is_terminal else None
+
+    def __enter__(self) -> Self:
+        if self._status is not None:
+            self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def __call__(self, step: object, done: int, total: int) -> None:
+        from rich.text import Text
+
+        said = say("{done:count} of {total:count}: {step}", step=str(step), done=done, total=total)
+        if self._status is not None:
+            self._status.update(Text(said))
+        else:
+            with contextlib.suppress(OSError):
+                print(said, file=sys.stderr, flush=True)
+
+
+def _interrupt(_signal: int, _frame: object) -> None:
+    """Whoever ends us politely gets what Ctrl-C gets."""
+    raise KeyboardInterrupt

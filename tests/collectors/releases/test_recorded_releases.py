@@ -1,0 +1,89 @@
+"""Releases as variants of a recording, and a gate on two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import onnx
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from analysis.compare import compare
+from analysis.compare.side import side_of_variant
+from analysis.errors import FuseScopeError
+from analysis.experiment import Experiment
+from analysis.gate.fusion_changes import fusion_changes
+from analysis.readers import read_path
+from analysis.report.exports.session_script import session_script
+from app.cli.gating.gate import gate
+from tests.collectors.short_recordings import run, short
+from tests.pattern_cases import gelu
+from tests.stand_in_releases import use_as_index, write_wheel
+
+OLD, NEW = "onnxruntime==9.1.0", "onnxruntime==9.2.0"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Gelu that the second of two releases does not fuse."""
+    folder = tmp_path_factory.mktemp("recorded")
+    write_wheel(folder / "links", "9.1.0")
+    write_wheel(folder / "links", "9.2.0", ["GeluFusionL1", "GeluFusionL2", "BiasGeluFusion"])
+    write_wheel(folder / "links", "9.3.0", refused=True)
+    onnx.save(gelu(), str(folder / "model.onnx"))
+    with pytest.MonkeyPatch.context() as patch:
+        use_as_index(patch, folder / "links", folder / "cache")
+        yield str(folder / "model.onnx")
+
+
+def invoke(*arguments: str) -> Result:
+    app = typer.Typer()
+    app.command()(gate)
+    return CliRunner().invoke(app, list(arguments), env={"COLUMNS": "200"})
+
+
+def test_two_releases_are_recorded_as_variants(model: str, tmp_path: Path) -> None:
+    file, _ = run(short(model, tmp_path, variants=(OLD, NEW), baseline=OLD))
+    record = file.record
+    assert record.releases == (OLD, NEW)
+    assert [one.settings["engine_release"] for one in record.variants] == ["9.1.0", "9.2.0"]
+    assert {(v.name, copy) for v in record.variants for copy in v.samples.copy} == {
+        (OLD, 1), (OLD, 2), (NEW, 1),
+    }  # fmt: skip
+    value = read_path(file.path)
+    assert isinstance(value, Experiment)
+    comparison = compare(*(side_of_variant(value, name) for name in (OLD, NEW)))
+    codes = {note.code for note in comparison.diagnostics}
+    assert "paired_releases" in codes and "paired" not in codes
+    changed = fusion_changes(comparison.fusion)
+    assert changed is not None
+    (lost,) = changed.of("lost")
+    assert "Gelu" in lost.before[0] and "Erf" in lost.after
+    assert session_script(record, OLD) is None  # settings of a session do not make another release
+
+
+def test_a_gate_on_structure_names_the_lost_group(model: str) -> None:
+    asked = ("--base", OLD, "--head", NEW, "--structure", "--fail-if")
+    result = invoke(model, *asked, "fusion.lost > 0")
+    assert result.exit_code == 1, result.output
+    assert "fusion.lost > 0: failed\n  There is 1." in result.stdout
+    assert "became Div + Erf + Add + Mul ×2 in 1 group" in result.stdout
+    back = ("--base", NEW, "--head", OLD, "--structure", "--fail-if", "fusion.lost > 0")
+    assert invoke(model, *back).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("--base", OLD, "--head", "onnxruntime==9.3.0"), "release_left_out"),
+        (("--base", OLD, "--head", "onnxruntime==9.9.0"), "release_unknown"),
+        (("--base", OLD, "--head", "onnxruntime==9.1.0..9.2.0"), "release_not_one"),
+        (("--base", OLD, "--head", NEW, "--blocks", "3"), "options_exclude"),
+    ],
+)
+def test_what_a_gate_refuses(model: str, arguments: tuple[str, ...], code: str) -> None:
+    result = invoke(model, *arguments, "--structure", "--fail-if", "fusion.lost > 0")
+    assert isinstance(result.exception, FuseScopeError), result.output
+    assert result.exception.code == code
